@@ -1,6 +1,6 @@
 //! Kinds of characters.
 
-/// What ends a line, for any reader.
+/// Whether a character ends a line, for any reader.
 pub fn breaks(c: char) -> bool {
     matches!(
         c,
@@ -8,7 +8,8 @@ pub fn breaks(c: char) -> bool {
     )
 }
 
-/// What nobody sees though it is not white space: Unicode's `Default_Ignorable_Code_Point`, and the blank of Braille.
+/// Whether a character is invisible without being white space: Unicode's `Default_Ignorable_Code_Point`, and the blank
+/// Braille pattern.
 pub fn unseen(c: char) -> bool {
     matches!(
         c,

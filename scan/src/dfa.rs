@@ -1,7 +1,7 @@
 //! The automaton: subset construction over linear patterns.
 //!
-//! A node stands for the set of (pattern, bytes matched) that are under way after the last byte. Patterns are short and
-//! few, so all nodes are built ahead; letters may match in either case without a second copy of the pattern.
+//! A node is the set of (pattern, bytes matched) that are under way after the last byte. Patterns are short and few, so all
+//! nodes are built in advance. A case-insensitive letter needs no second copy of its pattern.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub const ROOT: Node = 0;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Case {
-    /// Bytes match as they stand.
+    /// Bytes must match exactly.
     #[default]
     Exact,
     /// ASCII letters match in either case.
@@ -31,12 +31,12 @@ pub struct Pattern {
     pub bytes: Vec<u8>,
     /// Whether its letters match in either case.
     pub case: Case,
-    /// Whether a beginning of it must be held back until it is decided.
+    /// Whether a prefix of it must be held back until it is decided.
     pub hold: bool,
 }
 
 impl Pattern {
-    /// A pattern whose beginnings are held back.
+    /// A pattern whose prefixes are held back.
     pub fn new(bytes: impl AsRef<[u8]>, case: Case) -> Self {
         Self {
             bytes: bytes.as_ref().to_vec(),
@@ -45,7 +45,7 @@ impl Pattern {
         }
     }
 
-    /// Whether `byte` may stand at place `at`.
+    /// Whether the pattern accepts `byte` at index `at`.
     pub fn accepts(&self, at: usize, byte: u8) -> bool {
         match self.case {
             Case::Exact => self.bytes[at] == byte,
@@ -53,7 +53,7 @@ impl Pattern {
         }
     }
 
-    /// Whether its bytes can be told from the pattern alone.
+    /// Whether the pattern alone determines the bytes it matched.
     pub fn exact(&self) -> bool {
         self.case == Case::Exact || !self.bytes.iter().any(u8::is_ascii_alphabetic)
     }
@@ -67,7 +67,7 @@ struct Branch {
     steps: Vec<Step>,
     /// Patterns that end here.
     ends: Vec<u16>,
-    /// A pattern that goes on from here and must be held back.
+    /// A pattern that continues after this node and must be held back.
     hold: Option<u16>,
     depth: u16,
 }
@@ -80,7 +80,7 @@ struct Step {
 }
 
 impl Branch {
-    /// Where a byte leads: to one branch in each case.
+    /// Where a byte leads: at most one branch for each case rule.
     fn after(&self, byte: u8) -> impl Iterator<Item = u16> {
         let steps = self.steps.iter().filter(move |step| step.takes(byte));
         steps.map(|step| step.to)
@@ -150,7 +150,7 @@ pub struct Dfa {
 }
 
 impl Dfa {
-    /// Builds it, or says that the patterns are too many. Empty patterns must have been refused before.
+    /// Builds the automaton. Fails if there are too many patterns. The caller must have rejected empty patterns.
     pub fn new(patterns: Vec<Pattern>) -> Result<Self, String> {
         let mut column = Box::new([0_u8; 256]);
         let mut columns: Vec<u8> = vec![];
@@ -171,7 +171,8 @@ impl Dfa {
         nodes.insert(vec![], ROOT);
         let mut next: Vec<Node> = vec![];
         let mut there: Vec<u16> = vec![];
-        // What begins a pattern may do so at every node. Most bytes do nothing else, and lead to the same node from everywhere.
+        // A byte that begins a pattern does so at every node. Most bytes do nothing else and lead to the same node from
+        // everywhere.
         let begun = columns.iter().map(|byte| trie[0].after(*byte).collect());
         let begun: Vec<Vec<u16>> = begun.collect();
         let mut begins: Vec<Option<Node>> = vec![None; columns.len()];
@@ -260,7 +261,7 @@ impl Dfa {
         usize::from(self.held[usize::from(node)].1)
     }
 
-    /// The bytes that are held back. They are right only if the automaton is [exact](Self::exact).
+    /// The bytes that are held back. Correct only if the automaton is [exact](Self::exact).
     pub fn held(&self, node: Node) -> &[u8] {
         let (pattern, len) = self.held[usize::from(node)];
         self.patterns
@@ -268,7 +269,7 @@ impl Dfa {
             .map_or(&[], |p| &p.bytes[..usize::from(len)])
     }
 
-    /// Whether the node tells the held bytes, so that nobody needs to keep them.
+    /// Whether the node determines the held bytes, so that nobody needs to keep them.
     pub fn exact(&self) -> bool {
         self.exact
     }
@@ -288,7 +289,7 @@ impl Dfa {
         usize::from(node) < self.hits.len()
     }
 
-    /// What is looked for, in the order in which it was given.
+    /// The patterns, in the order in which they were given.
     pub fn patterns(&self) -> &[Pattern] {
         &self.patterns
     }
@@ -298,7 +299,7 @@ impl Dfa {
 mod tests {
     use super::*;
 
-    /// The longest suffix of `text` that is a proper beginning of a pattern.
+    /// The longest suffix of `text` that is a proper prefix of a pattern.
     fn hold_by_force(patterns: &[&str], text: &[u8]) -> usize {
         (0..=text.len())
             .map(|from| &text[from..])
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn hold_is_the_longest_live_beginning() {
+    fn hold_is_the_longest_live_prefix() {
         let patterns = ["<<[a", "<[b", "aba", "<<<x"];
         let dfa = Dfa::new(
             patterns

@@ -1,6 +1,6 @@
 //! A fingerprint of bytes.
 
-/// FNV-1a, 64 bits: a stable fingerprint, not a defence.
+/// FNV-1a, 64 bits: a stable fingerprint, not protection against tampering.
 pub struct Fnv(pub u64);
 
 impl Default for Fnv {
@@ -10,7 +10,7 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    /// Adds bytes and their number.
+    /// Adds the bytes, then their length, so that adjacent fields cannot run together.
     pub fn add(&mut self, bytes: &[u8]) {
         for byte in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);

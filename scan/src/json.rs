@@ -1,6 +1,6 @@
-//! JSON text: escaping strings and telling numbers.
+//! JSON text: escapes strings and recognizes numbers.
 
-/// Escapes of the characters below space, and of quote and backslash.
+/// Escapes of the control characters below U+0020.
 const ESCAPES: [&str; 32] = [
     "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007", "\\b",
     "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011", "\\u0012",
@@ -8,25 +8,25 @@ const ESCAPES: [&str; 32] = [
     "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
 ];
 
-/// Bytes that are looked at by one vector step, as the compiler makes it.
+/// Bytes per step of the loop that the compiler vectorizes.
 const BLOCK: usize = 32;
 const WORD: usize = 8;
-/// A byte of each word: 1, and its highest bit.
+/// A word with 1 in every byte. `TOPS` has the highest bit of every byte.
 const ONES: u64 = u64::MAX / 255;
 const TOPS: u64 = ONES << 7;
 
-/// How many bytes from the start mean themselves in a JSON string, and are not `quote` either.
+/// Length of the prefix in which every byte stands for itself in a JSON string and is not `quote`.
 pub fn plain(bytes: &[u8], quote: u8) -> usize {
     let special = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte == quote);
     let mut at = 0;
-    // Without a branch for each byte, so that the compiler makes vectors of it.
+    // No branch per byte, so that the compiler can vectorize the loop.
     for block in bytes.chunks_exact(BLOCK) {
         if block.iter().fold(false, |any, byte| any | special(*byte)) {
             break;
         }
         at += BLOCK;
     }
-    // Then eight bytes in a word. The lowest mark of a word is exact; higher ones may come of it by a borrow.
+    // Then eight bytes per word. Only the lowest mark of a word is exact: a borrow may set higher ones.
     let quotes = ONES * u64::from(quote);
     while let Some(word) = bytes[at..].first_chunk::<WORD>() {
         let word = u64::from_le_bytes(*word);
@@ -46,7 +46,7 @@ pub fn plain(bytes: &[u8], quote: u8) -> usize {
     at + found.unwrap_or(rest.len())
 }
 
-/// Hands over the inside of a JSON string that means `text`, in pieces: slices of it, and escapes.
+/// Escapes `text` for the inside of a JSON string and hands it over in pieces: slices of it, and escapes.
 pub fn escape(text: &str, mut piece: impl FnMut(&str)) {
     let mut rest = text;
     loop {
@@ -73,7 +73,7 @@ pub fn string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// An object of strings.
+/// A JSON object of strings.
 pub fn object(pairs: &[(String, String)]) -> String {
     let mut out = String::from("{");
     for (index, (key, value)) in pairs.iter().enumerate() {
@@ -88,7 +88,7 @@ pub fn object(pairs: &[(String, String)]) -> String {
     out
 }
 
-/// Whether it is a number as JSON spells it.
+/// Whether `text` is a JSON number.
 pub fn is_number(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digits = |from: usize| {

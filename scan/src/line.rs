@@ -1,23 +1,23 @@
-//! Where text stands on its line. Only preceding bytes decide.
+//! The position of text on its line. Only preceding bytes decide.
 
 use serde::{Deserialize, Serialize};
 
-/// What stands before the current byte on its line.
+/// What precedes the current byte on its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Line {
     /// Nothing.
     #[default]
     Start,
-    /// So many blanks, at most three.
+    /// This many blanks, at most three.
     Blanks(u8),
     /// Something else.
     Other,
-    /// A block or reasoning ended right here, or up to three blanks ago.
+    /// A block or reasoning ended right here, or up to three blanks ago; counts the blanks.
     Behind(u8),
 }
 
 impl Line {
-    /// The line after more text. Looks at the last four bytes at most.
+    /// The line state after more text. Reads at most the last four bytes.
     pub fn after(self, text: &[u8]) -> Self {
         let tail = &text[text.len().saturating_sub(4)..];
         let blank = |b: &u8| matches!(b, b' ' | b'\t');
@@ -42,7 +42,7 @@ impl Line {
         }
     }
 
-    /// Whether what counts at the start of a line, or of a fence, counts here.
+    /// Whether something that must start a line, or follow a block, may start here.
     pub fn begins(self) -> bool {
         self != Self::Other
     }

@@ -1,5 +1,5 @@
-//! One literal that is looked for in a value, byte by byte or by leaps. In tags blanks may stand that the literal does not
-//! show ([`tag::rooms`]).
+//! Searches for one literal in a value, byte by byte or by leaps. Inside a tag the text may have white space that the
+//! literal does not spell out ([`tag::rooms`]).
 
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
@@ -7,31 +7,31 @@ use serde::{Deserialize, Serialize};
 use crate::xml;
 use crate::{path, tag};
 
-/// Blanks that may stand in a closing tag that does not show them: they wait.
+/// White space allowed in a closing tag that spells out none. It is held back.
 const MAX_BLANKS: u16 = 16;
 
-/// A literal with what to fall back to where it breaks off.
+/// A literal with its failure table (Knuth-Morris-Pratt).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Needle {
     bytes: Vec<u8>,
     fall: Vec<u16>,
-    /// How much of it stands right before the present place.
+    /// How many of its bytes precede the current position.
     have: u16,
-    /// Where blanks may stand in it that it does not show.
+    /// Where white space that it does not spell out may appear.
     gaps: Vec<u16>,
-    /// So many at most.
+    /// The most white space allowed in these places.
     most: u16,
-    /// Blanks that it does show in these places: one is left out of `bytes` for each.
+    /// White space that it does spell out in these places, and that `bytes` therefore leaves out.
     own: u16,
-    /// Blanks in these places in what stands right before the present place.
+    /// White space in these places before the current position.
     blanks: u16,
-    /// One of them is none that it would show.
+    /// Some of it is not a space.
     odd: bool,
-    /// Bytes of it after the last of these blanks.
+    /// Bytes matched after the last of it.
     since: u16,
-    /// Such blanks where it was found last.
+    /// White space in these places in the last match.
     spaced: u16,
-    /// They are not those that it shows.
+    /// It was not the white space that the literal spells out.
     slip: bool,
 }
 
@@ -62,7 +62,7 @@ impl Needle {
         }
     }
 
-    /// A tag, in which blanks may stand that it does not show, and where it shows one, others or none.
+    /// A tag. White space may appear where the tag spells out none, and may differ or be missing where it does.
     pub fn tag(tag: &[u8]) -> Self {
         let bytes = tag::without_blanks(tag);
         Self {
@@ -73,7 +73,7 @@ impl Needle {
         }
     }
 
-    /// A tag that nothing waits for: as many blanks may stand in it as in an opener.
+    /// A tag that nothing is held back for: it may have as much white space as an opener.
     pub fn opener(tag: &[u8]) -> Self {
         Self {
             most: path::MAX_BLANKS,
@@ -81,13 +81,13 @@ impl Needle {
         }
     }
 
-    /// Its length where it was found last.
+    /// Length of the last match.
     #[expect(clippy::len_without_is_empty, reason = "no needle is empty")]
     pub fn len(&self) -> usize {
         self.bytes.len() + usize::from(self.spaced)
     }
 
-    /// Whether other blanks stood in it where it was found last than it shows.
+    /// Whether the white space in the last match differed from what the literal spells out.
     pub fn spaced(&self) -> bool {
         self.slip
     }
@@ -102,15 +102,15 @@ impl Needle {
         self.bytes.first().copied()
     }
 
-    /// How many bytes of it stand right before the present place.
+    /// How many bytes of a partial match precede the current position.
     pub fn have(&self) -> u64 {
         u64::from(self.have + self.blanks)
     }
 
-    /// Takes a byte; true if the literal is complete.
+    /// Consumes a byte; returns true if it completes the literal.
     #[inline]
     pub fn step(&mut self, byte: u8) -> bool {
-        // Nothing of it stands here, and nothing begins.
+        // Nothing is under way, and this byte begins nothing.
         if self.have == 0 && self.bytes.len() > 1 && self.bytes[0] != byte {
             return false;
         }
@@ -123,7 +123,7 @@ impl Needle {
             if self.blank(byte) {
                 return false;
             }
-            // What it may go on with stands after the blanks.
+            // What the match may fall back to must lie after the white space.
             while self.blanks > 0 && have > usize::from(self.since) {
                 have = usize::from(self.fall[have - 1]);
             }
@@ -143,7 +143,7 @@ impl Needle {
         complete
     }
 
-    /// Takes a blank that it does not show.
+    /// Consumes white space that the literal does not spell out, if it is allowed here.
     fn blank(&mut self, byte: u8) -> bool {
         let may = self.gaps.contains(&self.have) && xml::is_space(byte);
         let may = may && self.blanks < self.most;
@@ -154,17 +154,17 @@ impl Needle {
         may
     }
 
-    /// While nothing of it stands here: where it may begin in `hay`.
+    /// Where the literal may begin in `hay`, while no match is under way.
     pub fn first(&self, hay: &[u8]) -> usize {
         memchr(self.bytes[0], hay).unwrap_or(hay.len())
     }
 
-    /// Nothing of it stands here any more.
+    /// Drops the partial match.
     pub fn reset(&mut self) {
         (self.have, self.blanks, self.odd) = (0, 0, false);
     }
 
-    /// Whether its tables fit; only a snapshot that was tampered with has others.
+    /// Whether the tables are consistent; only a tampered snapshot has others.
     pub fn fits(&self) -> bool {
         let len = self.bytes.len();
         len > 0
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blanks_may_stand_in_a_closing_tag() {
+    fn closing_tags_may_contain_white_space() {
         for (tag, text, found) in [
             ("</a>", "x</ a >y</a></ a", vec![(7, 6), (12, 4)]),
             ("</a>", "</ </a>< /a></a\n>", vec![(7, 4), (17, 5)]),

@@ -1,28 +1,30 @@
-//! Anchored patterns with holes: what may stand at one place of a block.
+//! Anchored patterns with holes: what may appear at one place of a block.
 //!
 //! A dialect writes them as text, for example `<function=$name>` or `<arg_key>$key</arg_key>$_<arg_value>`:
 //!
 //! | hole | takes |
 //! |---|---|
-//! | `$_` | any run of white space, also none |
-//! | `$/` | any run of line ends, also none |
+//! | `$_` | any run of white space, or nothing |
+//! | `$/` | any run of line ends, or nothing |
 //! | `$name`, `$id`, `$type` | a word: no white space, no control character, no quote, no `<` or `>` |
 //! | `$key` | the name of a parameter: as a word, but with blanks inside |
 //! | `$tag` | the attributes of a tag, up to what follows the hole; quotes hide it |
 //! | `$digits` | digits |
-//! | `$ticks` | where a block opens: backticks, or none; elsewhere: at least as many |
-//! | `$x` | where a block opens: a suffix of the checkpoint's markers; elsewhere: the same again |
-//! | `$^` | nothing: the one byte after it is looked at and not taken |
+//! | `$ticks` | where a block opens: backticks, or nothing; elsewhere: at least as many |
+//! | `$x` | where a block opens: a suffix of the checkpoint's markers; elsewhere: the same suffix |
+//! | `$^` | nothing: checks the byte after it without consuming it |
 //!
-//! A word ends at the first byte with which the pattern can go on, or that no word has. Patterns of one place become one tree, so a byte is
-//! looked at once. Where a pattern is complete and others go on, the next byte decides. Where literal bytes and a word may
-//! begin at one place, the literal pattern counts if it becomes complete, and else the word: `<item>` beside `<$key>`.
+//! A word ends at the first byte with which the pattern can continue, or which no word may contain. The patterns of one
+//! place become one tree, so a byte is read once. Where a pattern is complete and others continue, the next byte decides.
+//! Where literal bytes and a word may begin at one place, the literal pattern wins if it becomes complete, otherwise the
+//! word: `<item>` beside `<$key>`.
 //!
-//! A token may stand twice, with white space between, where the pattern goes on after it: `<call><call>$name` in place of
+//! A token may appear twice, with white space between, where the pattern continues after it: `<call><call>$name` in place of
 //! `<call>$name`. The second one leads back to where the first one led ([`Paths::with_twins`]).
 //!
-//! In tags, blanks and attributes may stand that the pattern does not show: a tag with attributes is no other tag. Where they
-//! may is told by its shape ([`room`](crate::tag::room)), and they are taken by a hole that no file writes ([`Hole::Loose`]).
+//! Tags may hold white space and attributes that the pattern does not spell out: attributes do not make a different tag. The
+//! shape of the tag decides where ([`room`](crate::tag::room)), and a hole takes them that no pattern spells out
+//! ([`Hole::Loose`]).
 
 mod build;
 mod pattern;
@@ -33,10 +35,10 @@ use serde::{Deserialize, Serialize};
 pub use self::pattern::{Hole, Part, literal, parts, spelt};
 use crate::{Span, xml};
 
-/// How many kinds of holes remember what they took.
+/// The number of kinds of holes that remember what they took.
 pub const HOLES: usize = 9;
 
-/// White space that a `$_` takes at most.
+/// The most white space that a `$_` takes.
 pub const MAX_BLANKS: u16 = 1024;
 
 /// One node of the tree.
@@ -44,9 +46,9 @@ pub const MAX_BLANKS: u16 = 1024;
 struct Node<A> {
     /// Literal bytes and where they lead.
     bytes: Vec<(u8, u16)>,
-    /// White space may stand here.
+    /// White space may appear here.
     blanks: bool,
-    /// Line ends may stand here.
+    /// Line ends may appear here.
     lines: bool,
     /// A hole begins here; the node is its inside.
     hole: Option<(Hole, u16)>,
@@ -54,17 +56,17 @@ struct Node<A> {
     inside: Option<Hole>,
     /// White space ends the hole and leads here.
     after: Option<u16>,
-    /// The checkpoint's suffix must stand here.
+    /// The checkpoint's suffix must appear here.
     fix: Option<u16>,
-    /// Blanks and attributes may stand here that the pattern does not show; the node is their inside.
+    /// White space and attributes that the pattern does not spell out may appear here; the node is their inside.
     loose: Option<u16>,
-    /// Blanks may stand here that the pattern does not show.
+    /// White space that the pattern does not spell out may appear here.
     slip: bool,
-    /// A token ends here that may stand twice.
+    /// A token that may appear twice ends here.
     token: bool,
-    /// White space before the same token once more leads here.
+    /// White space before a repetition of the same token leads here.
     again: Option<u16>,
-    /// Bytes that complete a pattern without being taken.
+    /// Bytes that complete a pattern without being consumed.
     peeks: Vec<(u8, A)>,
     /// A pattern ends here.
     accept: Option<A>,
@@ -99,12 +101,12 @@ impl<A: Copy> Node<A> {
         self.peeks.iter().find(|(b, _)| *b == byte).map(|(_, n)| *n)
     }
 
-    /// Whether white space before what comes next may hold that byte.
+    /// Whether the white space before the next part may contain that byte.
     fn skips(&self, byte: u8) -> bool {
         self.blanks && xml::is_space(byte) || self.lines && matches!(byte, b'\n' | b'\r')
     }
 
-    /// Whether white space may stand here, shown or not.
+    /// Whether white space may appear here, spelled out or not.
     fn blank(&self, byte: u8) -> bool {
         self.skips(byte) || self.slip && xml::is_space(byte)
     }
@@ -118,25 +120,25 @@ impl<A: Copy> Node<A> {
     }
 }
 
-/// What patterns are.
+/// What patterns are used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Exact,
-    /// Their tags may hold what the patterns do not show.
+    /// Their tags may hold what the patterns do not spell out.
     Tags,
     /// The same, and they open a block.
     Opening,
 }
 
-/// Patterns that may stand at one place, each with what it leads to. Immutable.
+/// Patterns that may appear at one place, each with its action. Immutable.
 #[derive(Clone, Debug)]
 pub struct Paths<A> {
     nodes: Vec<Node<A>>,
-    /// Blocks open here: `$x` takes what it finds.
+    /// Blocks open here: `$x` takes any suffix.
     opens: bool,
 }
 
-/// Where a walk through [`Paths`] stands.
+/// The position of a walk through [`Paths`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walk {
     node: u16,
@@ -144,37 +146,37 @@ pub struct Walk {
     blanks: u16,
     /// Bytes of the checkpoint's suffix so far.
     fixed: u16,
-    /// Where in a tag's attributes: the quote, or one of [`tag`].
+    /// State within a tag's attributes: the quote, or a state of [`tag`](crate::tag).
     tag: u8,
-    /// Inside of the word that stands here if the literal bytes break off.
+    /// Inside of the word to use if the literal bytes break off.
     word: Option<u16>,
-    /// Where the last token led that may stand twice.
+    /// Where the last repeatable token led.
     token: u16,
-    /// One did.
+    /// A token appeared twice.
     twice: bool,
-    /// Offset after the last byte that was no leading white space; where the pattern began.
+    /// Offset of the first byte after leading white space, where the pattern began.
     start: Option<u64>,
     spans: [Span; HOLES],
 }
 
-/// What one byte did.
+/// The effect of one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Go<A> {
     /// A pattern may still become complete.
     More,
     /// A pattern is complete.
     Found {
-        /// What the pattern stands for.
+        /// The action of the pattern.
         action: A,
         /// Whether the byte belongs to it.
         taken: bool,
     },
-    /// None of the patterns stands here.
+    /// None of the patterns matches.
     None,
 }
 
 impl<A: Copy> Paths<A> {
-    /// Whether a text is one of the patterns, as a whole.
+    /// Whether a text as a whole is one of the patterns.
     pub fn is(&self, text: &str) -> bool {
         let mut walk = self.begin();
         let last = text.len();
@@ -190,7 +192,7 @@ impl<A: Copy> Paths<A> {
         Walk::default()
     }
 
-    /// Whether a walk that was read from a snapshot stands in this tree.
+    /// Whether a walk from a snapshot lies in this tree.
     pub fn fits(&self, walk: &Walk) -> bool {
         let inside = |at: u16| {
             let node = self.nodes.get(usize::from(at));
@@ -199,18 +201,18 @@ impl<A: Copy> Paths<A> {
         usize::from(walk.node) < self.nodes.len() && walk.word.is_none_or(inside)
     }
 
-    /// Whether a walk stands in a hole, which may go on.
+    /// Whether a walk is in a hole, which may continue.
     pub fn in_hole(&self, walk: &Walk) -> bool {
         walk.word.is_some() || self.nodes[usize::from(walk.node)].inside.is_some()
     }
 
-    /// Whether a walk stands in literal bytes, neither at the beginning nor in a hole.
+    /// Whether a walk is in literal bytes or a tag's extra attributes, neither at the beginning nor in another hole.
     pub fn literal(&self, walk: &Walk) -> bool {
         let node = &self.nodes[usize::from(walk.node)];
         walk.start.is_some() && matches!(node.inside, None | Some(Hole::Loose))
     }
 
-    /// Takes bytes that are known to stand here, ending before `end`: a literal beginning of one of the patterns.
+    /// Consumes bytes that are known to be here, ending before `end`: a literal prefix of one of the patterns.
     pub fn seek(&self, walk: &mut Walk, bytes: &[u8], end: u64) -> Go<A> {
         let mut go = Go::More;
         for (index, byte) in bytes.iter().enumerate() {
@@ -222,7 +224,7 @@ impl<A: Copy> Paths<A> {
         go
     }
 
-    /// If the stream, or what is looked at, ended at `end`: the pattern that is complete.
+    /// The pattern that is complete if the stream, or the lookahead, ends at `end`.
     pub fn complete(&self, walk: &Walk, end: u64, fix: &[u8]) -> Option<A> {
         let node = self.nodes.get(usize::from(walk.node))?;
         let hole = node.inside.or(node.hole.map(|(hole, _)| hole));
@@ -239,33 +241,33 @@ impl Walk {
         self.spans[hole as usize]
     }
 
-    /// What stood in a tag that shows no attributes, if something did.
+    /// What a tag held that the pattern does not spell out, if anything.
     pub fn loose(&self) -> Option<Span> {
         let span = self.span(Hole::Loose);
         (!span.is_empty()).then_some(span)
     }
 
-    /// The same walk, with what stood in such a tag told.
+    /// Marks that text as reported.
     pub fn told(&mut self) {
         self.spans[Hole::Loose as usize] = Span::default();
     }
 
-    /// Whether a token of the pattern stands twice.
+    /// Whether a token of the pattern appeared twice.
     pub fn twice(&self) -> bool {
         self.twice
     }
 
-    /// Offset of the first byte that is no white space before the pattern.
+    /// Offset of the first byte of the pattern, after leading white space.
     pub fn start(&self) -> Option<u64> {
         self.start
     }
 
-    /// The same walk at its start.
+    /// Returns the walk to its start.
     pub fn restart(self) -> Self {
         Self::default()
     }
 
-    /// Whether nothing but white space has come.
+    /// Whether nothing but white space has been consumed.
     pub fn blank(&self) -> bool {
         self.start.is_none()
     }

@@ -1,11 +1,11 @@
 //! Skips over bytes at which no marker can begin.
 //!
 //! Chunks of a token's size go through a byte table. Longer ones are searched with vector instructions: `memchr` for
-//! first bytes of markers that are rare in text, and a substring search for each marker that begins with a letter. What
-//! they find is compared with the first bytes of the markers before the automaton looks at it. Where candidates come
-//! dense (code full of `<`), packed Teddy over whole markers takes over for a while, or the table where markers are too
-//! many for Teddy; both cost the same whatever the text. The choice lives in [`Skip`], which belongs to one feed and never
-//! to the parser's state.
+//! first bytes of markers that are rare in text, and a substring search for each marker that begins with a letter. A hit
+//! is compared with the first bytes of the markers before the automaton sees it. Where candidates are dense (code full of
+//! `<`), packed Teddy over whole markers takes over for a while, or the table if there are too many markers for Teddy; both
+//! cost the same whatever the text. The choice is kept in [`Skip`], which belongs to one feed and never to the parser's
+//! state.
 
 use std::collections::BTreeSet;
 
@@ -14,29 +14,29 @@ use memchr::{memchr, memchr2, memchr3, memmem};
 
 use super::{Dfa, Pattern};
 
-/// Chunks up to this length are looked at byte by byte, and so many bytes more for each search that the set needs.
+/// Chunks up to this length are read byte by byte; the limit grows by as much for each search of the set.
 const TINY: usize = 16;
-/// So many candidates within [`WINDOW`] bytes make the text dense.
+/// More candidates than this within [`WINDOW`] bytes make the text dense.
 const DENSE: u32 = 20;
-/// And so many where the byte table is all there is.
+/// The same limit where the byte table is the only alternative.
 const CROWDED: u32 = 64;
 const WINDOW: usize = 1024;
-/// How far the other way stays in charge before the density is measured again.
+/// How far the dense mode stays active before the density is measured again.
 const STRETCH: usize = 16 * 1024;
-/// How far all searches go before one of them goes on: at first, and at most. What one of them finds ends a window, so
-/// none looks at bytes again and again.
+/// How far each search goes before the next one runs: the first step, and the longest. A hit resets the length, which bounds
+/// what the other searches read again.
 const STEP: usize = 256;
 const MAX_STEP: usize = 16 * 1024;
-/// More searches than that cost more than the table.
+/// More searches than this cost more than the table.
 const SEARCHES: usize = 6;
-/// So many markers are the most that Teddy takes.
+/// Teddy takes at most this many markers.
 const TEDDY: usize = 64;
 /// Bytes of a marker that are compared with a candidate.
 const PRINT: usize = 4;
 
-/// The byte may begin a marker.
+/// This byte may begin a marker.
 const BEGINS: u8 = 1;
-/// The byte matters to lines and to Markdown code.
+/// This byte matters to lines or to Markdown code.
 const MARKS: u8 = 2;
 
 /// An automaton with its prefilters. Immutable.
@@ -51,20 +51,20 @@ pub struct Scanner {
     dense: Option<Dense>,
 }
 
-/// What finds markers where candidates come dense.
+/// Finds markers where candidates are dense.
 #[derive(Clone, Debug)]
 struct Dense {
-    /// Over markers, or over their beginnings of at most so many bytes.
+    /// Searches for the markers, or for their prefixes of at most `prefix` bytes.
     teddy: packed::Searcher,
     prefix: usize,
-    /// The two bytes that most markers begin with, where these are left out there, since it takes so many only.
+    /// The two bytes that most markers begin with, if Teddy could not take those markers as well.
     pair: Option<Search>,
 }
 
-/// The first bytes of all markers: per place and byte, the groups of markers that have the byte there.
+/// The first bytes of all markers: for each index and byte, the groups of markers that have the byte there.
 type Prints = [[u32; 256]; PRINT];
 
-/// So many groups of markers are told apart.
+/// The number of groups that markers are divided into.
 const GROUPS: usize = 32;
 
 #[derive(Clone, Debug)]
@@ -120,14 +120,14 @@ impl Scanner {
         })
     }
 
-    /// Whether no byte of a short text so much as begins a marker, ends a line or marks code.
+    /// Whether no byte of a short text is the first byte of a marker, ends a line or marks code.
     #[inline]
     pub fn bland(&self, text: &[u8]) -> bool {
         let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
         kinds.fold(0, |all, kind| all | kind) == 0
     }
 
-    /// Whether no byte of a short text may begin a marker, end a line or mark code.
+    /// The same, but a byte begins a marker only if the bytes after it fit as well.
     #[inline]
     pub fn plain(&self, text: &[u8]) -> bool {
         let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
@@ -140,7 +140,7 @@ impl Scanner {
         self.table(text, 0) == text.len()
     }
 
-    /// The next index from `at` on at which a marker may begin, or the length of `hay`. Nothing may be under way at `at`.
+    /// The next index from `at` at which a marker may begin, or the length of `hay`. Nothing may be under way at `at`.
     #[inline]
     pub fn skip(&self, hay: &[u8], at: usize, state: &mut Skip) -> usize {
         if hay.len() - at <= TINY * (1 + self.searches.len()) {
@@ -149,7 +149,7 @@ impl Scanner {
         self.bulk(hay, at, state)
     }
 
-    /// Byte by byte.
+    /// Skips byte by byte.
     #[inline]
     fn table(&self, hay: &[u8], mut at: usize) -> usize {
         let begins = |byte: &u8| self.kinds[usize::from(*byte)] & BEGINS != 0;
@@ -163,7 +163,7 @@ impl Scanner {
         hay.len()
     }
 
-    /// Whether a marker may begin at `at`, as far as its first bytes tell.
+    /// Whether a marker may begin at `at`, as far as its first bytes show.
     #[inline]
     fn may(&self, hay: &[u8], at: usize) -> bool {
         let places = self.prints.iter().zip(&hay[at..]);
@@ -201,11 +201,11 @@ impl Scanner {
         hay.len()
     }
 
-    /// Up to what begins like a marker, one that the chunk cuts included: it may begin before a whole one that it holds
-    /// (`Action:` in `**Action:**`).
+    /// Skips to what begins like a marker. Markers that the end of the chunk splits count: one may begin before a whole
+    /// marker that it contains (`Action:` in `**Action:**`).
     fn dense(&self, dense: &Dense, hay: &[u8], mut at: usize) -> usize {
         let tail = hay.len().saturating_sub(dense.prefix - 1).max(at);
-        // Where the pair stands next, or the end of what was looked at for it.
+        // Where the pair occurs next, or the end of what was searched for it.
         let (mut pair, mut step) = (at, WINDOW);
         while at < tail {
             if pair <= at {
@@ -247,9 +247,9 @@ fn search(searches: &[Search], hay: &[u8], at: usize, end: usize) -> Option<usiz
                 let to = hay.len().min(first + needle.len() - 1);
                 let found = marker.find(&hay[at..to]);
                 if found.is_none() && to == hay.len() {
-                    // The end of the chunk may cut one.
+                    // The end of the chunk may split a marker.
                     let tail = at.max((to + 1).saturating_sub(needle.len()));
-                    cut(needle, hay, tail).map(|n| n - at)
+                    split_by_end(needle, hay, tail).map(|n| n - at)
                 } else {
                     found
                 }
@@ -276,8 +276,8 @@ impl Skip {
 }
 
 impl Dense {
-    /// Looks for the markers, or, where they are too many, for as much of their beginnings as it takes; where these are
-    /// too many as well, what most of them begin with is looked for beside them.
+    /// Searches for the markers or, if there are too many, for prefixes that are as long as Teddy can take. If those are
+    /// still too many, the most common first pair is searched for separately.
     fn new(dfa: &Dfa) -> Option<Self> {
         let markers = dfa.patterns();
         if !dfa.exact() || markers.iter().any(|p| p.bytes.len() < 2) {
@@ -309,15 +309,15 @@ impl Dense {
     }
 }
 
-/// At most so many bytes, and none after white space: spellings that differ only there are found as one.
+/// At most `most` bytes, and none after white space: spellings that differ only there are searched for as one.
 fn within(begin: &[u8], most: usize) -> &[u8] {
     let begin = &begin[..begin.len().min(most)];
     let blank = begin.iter().skip(1).position(u8::is_ascii_whitespace);
     blank.map_or(begin, |at| &begin[..at + 2])
 }
 
-/// No more than Teddy takes, if it can be: of those that differ in their last byte alone, what they share is looked for, first
-/// where that has the fewest letters, for it is the rarest in text.
+/// At most as many prefixes as Teddy takes, if possible. Prefixes that differ only in their last byte are replaced by what
+/// they share. Those with the fewest letters go first, since they are the rarest in text.
 fn merged(mut begins: BTreeSet<&[u8]>) -> BTreeSet<&[u8]> {
     fn shared(begin: &[u8]) -> &[u8] {
         &begin[..PRINT - 1]
@@ -347,7 +347,7 @@ fn merged(mut begins: BTreeSet<&[u8]>) -> BTreeSet<&[u8]> {
     begins
 }
 
-/// The two bytes that most begin with.
+/// The two bytes that most prefixes begin with.
 fn commonest<'m>(begins: &BTreeSet<&'m [u8]>) -> &'m [u8] {
     let count = |pair: &[u8]| {
         begins
@@ -359,8 +359,8 @@ fn commonest<'m>(begins: &BTreeSet<&'m [u8]>) -> &'m [u8] {
     pairs.max_by_key(|pair| count(pair)).unwrap_or_default()
 }
 
-/// As much of a marker as is looked for: up to the end of the first other marker inside it. Where that one ends, this one
-/// may be under way, and what it withholds must be known.
+/// The prefix of a marker to search for: up to the end of the first other marker inside it. The scan must stop where that
+/// one ends, because this one may be under way and hold back text.
 fn beginning<'p>(dfa: &Dfa, marker: &'p Pattern) -> &'p [u8] {
     let mut node = super::ROOT;
     for (at, byte) in marker.bytes.iter().enumerate().skip(1) {
@@ -372,17 +372,17 @@ fn beginning<'p>(dfa: &Dfa, marker: &'p Pattern) -> &'p [u8] {
     &marker.bytes
 }
 
-/// Where a marker begins that the end of `hay` cuts, from `at` on.
-fn cut(marker: &[u8], hay: &[u8], at: usize) -> Option<usize> {
+/// Where a marker begins, from `at` on, that the end of `hay` splits.
+fn split_by_end(marker: &[u8], hay: &[u8], at: usize) -> Option<usize> {
     (at..hay.len()).find(|start| marker.starts_with(&hay[*start..]))
 }
 
-/// Whether a byte is too frequent in texts to look for.
+/// Whether a byte is too frequent in text to search for.
 fn frequent(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || !byte.is_ascii()
 }
 
-/// What finds the beginnings of all markers; nothing if only the table does.
+/// The searches for the prefixes of all markers; empty if the table alone is cheaper.
 fn searches(dfa: &Dfa) -> Vec<Search> {
     let mut bytes: Vec<u8> = vec![];
     let mut markers: Vec<&[u8]> = vec![];
@@ -400,7 +400,7 @@ fn searches(dfa: &Dfa) -> Vec<Search> {
     }
     bytes.sort_unstable();
     bytes.dedup();
-    // The first byte of many markers is better looked for itself.
+    // A marker is found by its first byte if that byte is searched for anyway.
     markers.retain(|marker| !bytes.contains(&marker[0]));
     markers.sort_unstable();
     markers.dedup();
@@ -413,7 +413,7 @@ fn searches(dfa: &Dfa) -> Vec<Search> {
     if all.len() > SEARCHES { vec![] } else { all }
 }
 
-/// Groups are ranges of the sorted markers, so that those of a group begin alike.
+/// Groups are ranges of the sorted markers, so that the markers of a group begin alike.
 fn prints(patterns: &[Pattern]) -> Box<Prints> {
     let mut sorted: Vec<&Pattern> = patterns.iter().collect();
     let begin = |pattern: &&Pattern| pattern.bytes[..pattern.bytes.len().min(PRINT)].to_vec();
@@ -441,7 +441,7 @@ mod tests {
     use super::*;
     use crate::Case;
 
-    /// Ends of markers and the nodes there, by skipping and by stepping every byte.
+    /// Ends of markers and the nodes there, with skipping or by stepping over every byte.
     fn ends(scanner: &Scanner, hay: &[u8], skipping: bool) -> (Vec<(usize, u16)>, u16) {
         let (mut node, mut at, mut state, mut out) = (ROOT, 0, Skip::default(), vec![]);
         while at < hay.len() {
@@ -460,7 +460,7 @@ mod tests {
         (out, node)
     }
 
-    /// Skips in texts of many of these pieces.
+    /// Compares both ways on texts made of many of these pieces.
     fn same(scanner: &Scanner, pieces: &[&str]) {
         let mut seed = 7_u64;
         for round in 0..800 {
@@ -486,7 +486,7 @@ mod tests {
         let mut markers: Vec<String> = ('a'..='z')
             .flat_map(|a| ["x", "y|", "z>"].map(|rest| format!("<{a}{rest}")))
             .collect();
-        // Beginnings of four bytes that are one where white space ends them, and those of one pair.
+        // Four-byte prefixes that are equal because white space ends them, and prefixes that begin with the same pair.
         markers.truncate(60);
         markers.extend(
             [
@@ -542,7 +542,7 @@ mod tests {
         let beside = pair.dense.as_ref().map(|dense| dense.pair.as_ref());
         assert!(matches!(beside, Some(Some(Search::Marker(pair))) if pair.needle() == b"<|"));
         same(&pair, &pieces);
-        // Too many for both.
+        // Too many even with the pair.
         let mut more = markers.clone();
         more.extend(('a'..='z').map(|a| format!("{{{a}")));
         let table = scanner(&more);
@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn beginnings_that_differ_in_their_last_byte_are_one() {
+    fn prefixes_that_differ_in_their_last_byte_are_merged() {
         let mut markers: Vec<String> = ('a'..='z')
             .flat_map(|a| ['<', '('].map(|mark| format!("{mark}{a}wx")))
             .collect();
@@ -585,7 +585,7 @@ mod tests {
             "Action:",
             "]<]m",
             "「末」",
-            // Markers around others of this list.
+            // Markers that contain others of this list.
             "**Action:**",
             "]<]<tool_call>",
         ];

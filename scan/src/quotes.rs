@@ -1,6 +1,6 @@
-//! Quotation marks, and backticks: what stands directly between two of one kind is spoken of.
+//! Quotation marks and backticks: text directly between two of one kind is a mention.
 
-/// Quotation marks that open, and what closes them.
+/// Opening quotation marks and the marks that close them.
 const QUOTES: [(&str, &str); 15] = [
     ("\"", "\""),
     ("'", "'"),
@@ -19,14 +19,14 @@ const QUOTES: [(&str, &str); 15] = [
     ("《", "》"),
 ];
 
-/// The mark that bytes end with, by its place among them.
+/// The quotation mark that `bytes` ends with, as an index into the table.
 #[must_use]
 pub fn quote_before(bytes: &[u8]) -> Option<u8> {
     let ends = |(open, _): &(&str, &str)| bytes.ends_with(open.as_bytes());
     QUOTES.iter().position(ends).map(|at| at as u8)
 }
 
-/// What closes the mark of that place.
+/// The mark that closes the one with this index.
 #[must_use]
 pub fn quote_after(quote: u8) -> &'static [u8] {
     let pair = QUOTES.get(usize::from(quote));

@@ -1,6 +1,6 @@
 //! A place in the input.
 
-/// A half-open range of stream bytes. Offsets count from the first byte that was fed.
+/// A half-open range of stream bytes. Offsets count from the first byte of the stream.
 #[derive(
     Clone,
     Copy,
@@ -34,7 +34,7 @@ impl Span {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether it holds no byte.
+    /// Whether it is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.end <= self.start

@@ -1,10 +1,10 @@
-//! The shape of tags: where blanks and attributes may stand that a marker does not show.
+//! The shape of tags: where white space and attributes may appear that a marker does not spell out.
 //!
 //! Models know XML better than a format: they write `<tool_call id="1">`, `</ parameter >`, `<｜DSML｜ invoke name="f">` and
-//! `<|open|> tools <|sep|>`. Such a tag is not another tag. What is a tag is told by its shape alone, so that the rule is the
+//! `<|open|> tools <|sep|>`. Such a tag is not a different tag. Its shape alone decides what it may hold, so the rule is the
 //! same in every dialect:
 //!
-//! | shape | blanks | blanks and attributes |
+//! | shape | white space | white space and attributes |
 //! |---|---|---|
 //! | `<name>`, `<prefix=name>` | | before `>` |
 //! | `</name>` | after `</` | before `>` |
@@ -12,13 +12,14 @@
 //! | `<\|word\|>name<\|word\|>` | after the first special token | before the second one |
 //! | `[/name]` | after `[/` and before `]` | |
 //!
-//! A special token by itself (`<|name|>`, `<｜name｜>`, `<|name>`) is one token of a model's vocabulary: nothing stands in it.
+//! A special token by itself (`<|name|>`, `<｜name｜>`, `<|name>`) is one token of a model's vocabulary and holds nothing
+//! else.
 
 use serde::{Deserialize, Serialize};
 
 use crate::xml::{self, is_space};
 
-/// What may stand at a place of a tag that shows nothing there.
+/// What may appear at a place of a tag that spells out nothing there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// White space.
@@ -27,19 +28,19 @@ pub enum Room {
     Attributes,
 }
 
-/// Stands for a word that a hole takes, in what is asked for [`room`].
+/// In the arguments of [`room`]: a word that a hole takes.
 pub const WORD: u8 = 1;
-/// Stands for attributes that a hole takes.
+/// In the arguments of [`room`]: attributes that a hole takes.
 pub const SHOWN: u8 = 2;
 
 /// The bar that special tokens of some models are spelled with.
 const BAR: &[u8] = "｜".as_bytes();
 
-/// What a tag may hold between `before` and `behind` that it does not show.
-pub fn room(before: &[u8], behind: &[u8]) -> Option<Room> {
-    let first = *behind.first()?;
+/// What a tag may hold between `before` and `after` without spelling it out.
+pub fn room(before: &[u8], after: &[u8]) -> Option<Room> {
+    let first = *after.first()?;
     let last = *before.last()?;
-    if behind.starts_with(BAR) {
+    if after.starts_with(BAR) {
         return None;
     }
     if letter(first) || first == WORD {
@@ -50,7 +51,7 @@ pub fn room(before: &[u8], behind: &[u8]) -> Option<Room> {
     }
     match first {
         b'>' => named(before).then_some(Room::Attributes),
-        b'<' if behind.starts_with(b"<|") => between(before).then_some(Room::Attributes),
+        b'<' if after.starts_with(b"<|") => between(before).then_some(Room::Attributes),
         b']' => {
             let open = before.iter().rposition(|b| *b == b'[')?;
             let name = before[open + 1..].strip_prefix(b"/")?;
@@ -60,12 +61,12 @@ pub fn room(before: &[u8], behind: &[u8]) -> Option<Room> {
     }
 }
 
-/// Where a whole tag may hold what it does not show.
+/// The indices of a tag at which it may hold what it does not spell out.
 pub fn rooms(tag: &[u8]) -> impl Iterator<Item = usize> {
     (1..tag.len()).filter(|at| room(&tag[..*at], &tag[*at..]).is_some())
 }
 
-/// A tag without the blanks that it shows in front of its name.
+/// A tag without the white space that it spells out in places of [`Room::Blanks`].
 pub fn without_blanks(tag: &[u8]) -> Vec<u8> {
     let mut out = vec![];
     for (at, byte) in tag.iter().enumerate() {
@@ -77,24 +78,24 @@ pub fn without_blanks(tag: &[u8]) -> Vec<u8> {
     out
 }
 
-/// As [`without_blanks`], of a marker that is text.
+/// As [`without_blanks`], for a marker that is text.
 pub fn plain(tag: &str) -> String {
     String::from_utf8_lossy(&without_blanks(tag.as_bytes())).into_owned()
 }
 
-/// Whether a tag is named by a single letter.
+/// Whether the tag's name is a single letter.
 pub fn has_one_letter(tag: &str) -> bool {
     let name = tag.strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
     name.is_some_and(|name| name.trim_start_matches('/').len() == 1)
 }
 
-/// What a marker begins with where something stands in it that it does not show.
+/// The prefixes of a marker that end with white space which it does not spell out.
 pub fn slips(marker: &str) -> impl Iterator<Item = String> {
     let beginnings = rooms(marker.as_bytes()).filter_map(|at| marker.get(..at));
     beginnings.flat_map(|name| [" ", "\n", "\t", "\r"].map(|blank| format!("{name}{blank}")))
 }
 
-/// A marker with one blank or line end in each place where one may stand, and in some of them only.
+/// All spellings of a marker with one space or line end in some or all of the places where white space may appear.
 pub fn with_blanks(marker: &str) -> Vec<String> {
     let plain = plain(marker);
     let places: Vec<usize> = rooms(plain.as_bytes()).collect();
@@ -112,7 +113,7 @@ pub fn with_blanks(marker: &str) -> Vec<String> {
     all
 }
 
-/// The attributes of the tags in a marker, in their order.
+/// The attributes of the tags in a marker, in order.
 pub fn attributes(text: &str) -> Vec<(String, String)> {
     let mut out = vec![];
     let mut rest = text.as_bytes();
@@ -132,14 +133,14 @@ pub fn attributes(text: &str) -> Vec<(String, String)> {
     out
 }
 
-/// Whether what stands after a tag's name are attributes and blanks.
+/// Whether the text after a tag's name consists of attributes and white space.
 pub fn is_loose(inside: &str) -> bool {
     let mut tag = Loose::default();
     let steps = inside.bytes().all(|b| tag.step(b, b'>') == LooseStep::More);
     steps && inside.starts_with([' ', '\n', '\t', '\r']) && tag.step(b'>', b'>') == LooseStep::End
 }
 
-/// Whether a tag's name may begin after `before`.
+/// Whether a tag's name may follow `before`.
 fn begins(before: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     ["</", "[/", "|>"]
@@ -148,13 +149,13 @@ fn begins(before: &[u8]) -> bool {
         || prefixed(before)
 }
 
-/// Whether `before` ends with the prefix of a tag that is spelled as a special token: `<｜DSML｜`.
+/// Whether `before` ends with the prefix of a tag that is spelled like a special token: `<｜DSML｜`.
 fn prefixed(before: &[u8]) -> bool {
     let open = before.iter().rposition(|b| *b == b'<');
     open.is_some_and(|open| prefix(&before[open..]) == Some(before.len() - open))
 }
 
-/// The length of such a prefix that a tag begins with.
+/// The length of such a prefix at the start of a tag.
 fn prefix(tag: &[u8]) -> Option<usize> {
     let rest = tag.strip_prefix(b"<")?;
     let rest = rest.strip_prefix(b"/").unwrap_or(rest).strip_prefix(BAR)?;
@@ -163,7 +164,7 @@ fn prefix(tag: &[u8]) -> Option<usize> {
     Some(tag.len() - rest.len())
 }
 
-/// Whether `before` ends with a tag up to the end of its name.
+/// Whether `before` ends with a tag, up to the end of its name.
 fn named(before: &[u8]) -> bool {
     let Some(open) = before.iter().rposition(|b| *b == b'<') else {
         return false;
@@ -174,7 +175,7 @@ fn named(before: &[u8]) -> bool {
     let closes = name.first() == Some(&b'/');
     let name = name.strip_prefix(b"/").unwrap_or(name).trim_ascii_start();
     if name == [WORD] && !closes {
-        // Of a tag that is named after a tool or a parameter, nothing but its spelling shows what it is.
+        // Only its spelling identifies a tag that is named after a tool or a parameter.
         return false;
     }
     let inner = |b: &u8| letter(*b) || b":-.|=".contains(b) || *b == WORD;
@@ -194,17 +195,17 @@ fn letter(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Where a walk stands in the attributes of a tag, outside quotes.
+/// The states of [`step`] outside quotes. This one is between attributes.
 pub const BETWEEN: u8 = 0;
 const NAME: u8 = 1;
-/// After a name, where only `=` may come.
+/// After a name, where white space, `/` or `=` may follow.
 const NAMED: u8 = 2;
 /// After `=`.
 const VALUE: u8 = 3;
 /// In a value without quotes.
 const BARE: u8 = 4;
 
-/// Takes a byte of the attributes of a tag; none if no attributes go on with it.
+/// Consumes a byte of a tag's attributes and returns the next state; `None` if the byte cannot continue them.
 pub fn step(at: u8, byte: u8) -> Option<u8> {
     let quote = matches!(byte, b'"' | b'\'');
     match at {
@@ -221,34 +222,34 @@ pub fn step(at: u8, byte: u8) -> Option<u8> {
         VALUE => Some(BARE),
         BARE if is_space(byte) => Some(BETWEEN),
         BARE => Some(BARE),
-        // A word without a value, or a quote where none can stand.
+        // A word without a value, or a quote in the wrong place.
         _ => None,
     }
 }
 
-/// Blanks and attributes in a tag that shows none, from after its name on.
+/// White space and attributes, from the end of its name on, in a tag that spells out none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loose(pub u8);
 
-/// What one byte of such a tag did.
+/// The effect of one byte of such a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LooseStep {
-    /// The tag goes on.
+    /// The tag continues.
     More,
-    /// The tag ends with it.
+    /// This byte ends the tag.
     End,
     /// It is not such a tag.
     None,
 }
 
 impl Loose {
-    /// Takes a byte; the tag ends with `end`.
+    /// Consumes a byte; `end` is the byte that ends the tag.
     pub fn step(&mut self, byte: u8, end: u8) -> LooseStep {
         if matches!(self.0, b'"' | b'\'') {
             if byte == self.0 {
                 self.0 = BETWEEN;
             }
-            // A quote that is not closed on its line is none.
+            // A quote that is not closed on its line is not a quote.
             return if byte == b'\n' {
                 LooseStep::None
             } else {
@@ -262,7 +263,7 @@ impl Loose {
                 _ => LooseStep::End,
             };
         }
-        // What closes itself encloses nothing.
+        // A tag that closes itself encloses nothing.
         let closes = byte == b'/' && !matches!(self.0, VALUE | BARE);
         match step(self.0, byte) {
             Some(next) if !closes => {
@@ -278,7 +279,7 @@ impl Loose {
 mod tests {
     use super::*;
 
-    /// A marker with `~` where blanks may stand and `+` where attributes may, too.
+    /// A marker with `~` where white space may appear and `+` where attributes may appear, too.
     fn shown(marker: &str) -> String {
         let bytes = marker.as_bytes();
         let mut out: Vec<u8> = vec![];
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shape_tells_what_a_tag_may_hold() {
+    fn the_shape_decides_what_a_tag_may_hold() {
         for marker in [
             "<tool_call+>",
             "</~tool_call+>",

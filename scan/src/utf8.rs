@@ -1,10 +1,10 @@
-//! From bytes to text: whole characters only, U+FFFD for what is not UTF-8.
+//! From bytes to text: whole characters only, U+FFFD for invalid UTF-8.
 
 use serde::{Deserialize, Serialize};
 
 use super::Span;
 
-/// Holds the beginning of a character that is not complete yet: at most 3 bytes.
+/// Holds an incomplete character: at most 3 bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct Gate {
@@ -12,7 +12,7 @@ pub struct Gate {
     len: u8,
 }
 
-/// A gate as it was read from a snapshot.
+/// A gate as read from a snapshot.
 #[derive(Deserialize)]
 struct Written {
     bytes: [u8; 4],
@@ -29,14 +29,14 @@ impl TryFrom<Written> for Gate {
         let begins = std::str::from_utf8(held).map_or_else(|error| !whole(error), str::is_empty);
         match begins {
             true => Ok(Self { bytes, len }),
-            false => Err("no beginning of a character"),
+            false => Err("not the beginning of a character"),
         }
     }
 }
 
 impl Gate {
-    /// How many bytes wait.
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    /// How many bytes are held.
+    #[expect(clippy::len_without_is_empty, reason = "not needed")]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
@@ -56,8 +56,8 @@ impl Gate {
         *self = Self::default();
     }
 
-    /// Takes bytes that stand at `at` and hands over text with its place. One replacement character stands for each
-    /// ill-formed part, as `String::from_utf8_lossy` has it.
+    /// Takes the bytes at offset `at` and hands over text with its spans. Each ill-formed part becomes one replacement
+    /// character, as in `String::from_utf8_lossy`.
     pub fn push(&mut self, bytes: &[u8], at: u64, mut piece: impl FnMut(&str, Span)) {
         let mut rest = bytes;
         let mut at = at;
@@ -71,7 +71,8 @@ impl Gate {
                 }
                 Err(error) if error.error_len().is_none() => {}
                 Err(_) => {
-                    // The new byte does not continue the character: what was held is ill-formed, the byte starts anew.
+                    // The new byte does not continue the character: the held bytes are ill-formed, and the byte begins a new
+                    // one.
                     piece("\u{FFFD}", Span::new(start, at));
                     self.clear();
                     continue;
@@ -86,7 +87,7 @@ impl Gate {
                 Ok(text) => return piece(text, Span::new(at, at + text.len() as u64)),
                 Err(error) => {
                     let (good, bad) = rest.split_at(error.valid_up_to());
-                    // `good` was just found valid, so this is it and not the default.
+                    // `good` was just found valid, so the default is never used.
                     let text = std::str::from_utf8(good).unwrap_or_default();
                     if !text.is_empty() {
                         piece(text, Span::new(at, at + text.len() as u64));
@@ -105,7 +106,7 @@ impl Gate {
         }
     }
 
-    /// Nothing follows: what waits up to `at` is ill-formed.
+    /// Ends the stream: bytes held up to `at` are ill-formed.
     pub fn end(&mut self, at: u64, mut piece: impl FnMut(&str, Span)) {
         if self.len > 0 {
             piece(
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_cut_gives_what_lossy_conversion_gives() {
+    fn any_split_equals_lossy_conversion() {
         let samples: [&[u8]; 8] = [
             "a中🌊b".as_bytes(),
             b"\xf0\x9f\x98",
@@ -156,7 +157,7 @@ mod tests {
     }
 }
 
-/// Puts characters together from bytes. What is not UTF-8 becomes U+FFFD.
+/// Assembles characters from bytes. Invalid UTF-8 becomes U+FFFD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Utf8 {
     bytes: [u8; 4],
@@ -164,12 +165,12 @@ pub struct Utf8 {
 }
 
 impl Utf8 {
-    /// Takes a byte and hands over the characters that end with it: one, or a U+FFFD and one.
+    /// Consumes a byte and hands over the characters that end with it: one, or a U+FFFD and one.
     pub fn step(&mut self, byte: u8, mut char: impl FnMut(char)) {
         if self.len == 0 && byte < 0x80 {
             return char(byte.into());
         }
-        // Three bytes at most are held, so the fourth has room.
+        // At most three bytes are held, so the fourth fits.
         self.bytes[usize::from(self.len & 3)] = byte;
         self.len = (self.len & 3) + 1;
         match std::str::from_utf8(&self.bytes[..usize::from(self.len)]) {

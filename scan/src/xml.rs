@@ -1,4 +1,4 @@
-//! The parts of XML that the tag families share: blanks, tag headers, entities.
+//! The parts of XML that the tag families share: white space, tag headers, entities.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Bytes that an attribute name may have. Any script; nothing that ends a name, and no ampersand.
+/// Whether a byte may appear in an attribute name. Any script is allowed; bytes that end a name, and `&`, are not.
 pub fn is_name(byte: u8) -> bool {
     !is_space(byte)
         && byte >= 0x20
@@ -17,7 +17,7 @@ pub fn is_name(byte: u8) -> bool {
         && !matches!(byte, b'=' | b'>' | b'/' | b'<' | b'"' | b'\'' | b'&')
 }
 
-/// Where a scan of a tag's attributes stands, from after the tag's name up to its end.
+/// The state of a scan of a tag's attributes, from the end of the tag's name to the end of the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Header {
     /// Right after the name.
@@ -30,7 +30,7 @@ pub enum Header {
     AfterName,
     /// After an `=`.
     BeforeValue,
-    /// In a value, which ends with this quote.
+    /// In a value that ends with this quote.
     Value(u8),
     /// Right after a value.
     AfterValue,
@@ -38,12 +38,12 @@ pub enum Header {
     Slash,
 }
 
-/// What one byte of a header did.
+/// The effect of one byte of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderStep {
-    /// The tag goes on.
+    /// The tag continues.
     More,
-    /// The tag ended, by `/>` or by `>`.
+    /// The tag ended with `/>` or `>`.
     End {
         /// Whether the tag closes itself.
         closed: bool,
@@ -53,7 +53,7 @@ pub enum HeaderStep {
 }
 
 impl Header {
-    /// Takes the next byte.
+    /// Consumes the next byte.
     pub fn step(&mut self, byte: u8) -> HeaderStep {
         use Header::*;
         let next = match (*self, byte) {
@@ -77,7 +77,7 @@ impl Header {
     }
 }
 
-/// The attributes in what stands after a tag's name, once [`Header`] has accepted it. Values are decoded.
+/// The attributes in the text after a tag's name that [`Header`] has accepted. Values are decoded.
 pub fn attributes(header: &[u8]) -> Vec<(String, String)> {
     let mut out = vec![];
     let mut state = Header::Edge;
@@ -102,14 +102,14 @@ pub fn attributes(header: &[u8]) -> Vec<(String, String)> {
     out
 }
 
-/// An attribute as it is written.
+/// An attribute as written.
 struct Loose<'t> {
     name: &'t [u8],
     value: &'t [u8],
     quoted: bool,
 }
 
-/// The attributes of a tag as models write them: quoted by either quote or by none. What is not an attribute is left out.
+/// The attributes of a tag as models write them: in either quote or without quotes. Skips what is not an attribute.
 fn loose(text: &[u8]) -> Vec<Loose<'_>> {
     let mut out = vec![];
     let mut rest = text;
@@ -147,7 +147,7 @@ fn loose(text: &[u8]) -> Vec<Loose<'_>> {
     }
 }
 
-/// Names and values of attributes, with the entities of XML read.
+/// Names and decoded values of attributes.
 fn pairs(all: &[Loose<'_>]) -> Vec<(String, String)> {
     let pair = |one: &Loose<'_>| {
         let name = String::from_utf8_lossy(one.name).into_owned();
@@ -156,19 +156,19 @@ fn pairs(all: &[Loose<'_>]) -> Vec<(String, String)> {
     all.iter().map(pair).collect()
 }
 
-/// The attributes of a tag as models write them, without entities but the five of XML.
+/// The attributes of a tag as models write them, values decoded.
 pub fn loose_attributes(text: &[u8]) -> Vec<(String, String)> {
     pairs(&loose(text))
 }
 
-/// The same, and the name of one that is [`doubtful`].
+/// The same, and the name of a [`doubtful`] one.
 pub fn checked_attributes(text: &[u8]) -> (Vec<(String, String)>, Option<String>) {
     let all = loose(text);
     (pairs(&all), doubt(&all))
 }
 
-/// An attribute of a tag that nobody can be sure of: it stands there twice with different values, or there is a quotation mark in
-/// its value, which has none around it.
+/// The first attribute of a tag that is ambiguous: one given again with a different value, or one whose unquoted value
+/// contains a quotation mark and does not look like JSON.
 pub fn doubtful(text: &[u8]) -> Option<String> {
     doubt(&loose(text))
 }
@@ -191,10 +191,10 @@ fn doubt(all: &[Loose<'_>]) -> Option<String> {
     Some(String::from_utf8_lossy(found.name).into_owned())
 }
 
-/// Quotation marks that stand around values, or are meant to.
+/// Quotation marks around values, real or intended.
 const QUOTES: [char; 4] = ['"', '\'', '“', '”'];
 
-/// A name that stands in a tag as it is, without the quotation marks around it; none if there is one at one of its ends only.
+/// A name as written in a tag, without the quotation marks around it; `None` if only one of its ends has a mark.
 pub fn unquoted(name: &str) -> Option<&str> {
     let inside = QUOTES.iter().find_map(|quote| {
         let rest = name.strip_prefix(*quote)?;
@@ -205,15 +205,15 @@ pub fn unquoted(name: &str) -> Option<&str> {
     (!quotes).then_some(inside)
 }
 
-/// Longest entity that is looked for, without `&` and `;`.
+/// Longest entity that is recognized, without `&` and `;`.
 pub const MAX_ENTITY: usize = 10;
 
-/// Whether a byte can stand in an entity.
+/// Whether a byte may appear in an entity.
 pub fn is_entity(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'#'
 }
 
-/// What an entity means: the five of XML, and references to characters that XML allows.
+/// The character of an entity: the five of XML, and references to any character but U+0000.
 pub fn entity(name: &[u8]) -> Option<char> {
     match name {
         b"lt" => Some('<'),
@@ -237,7 +237,7 @@ fn code(digits: &[u8], radix: u32) -> Option<char> {
         .filter(|c| *c != '\0')
 }
 
-/// Decodes entities of a short string; what is not an entity stays.
+/// Decodes the entities of a short string and keeps everything else.
 pub fn decode(bytes: &[u8]) -> String {
     let mut out: Vec<u8> = vec![];
     let mut rest = bytes;
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_that_nobody_can_be_sure_of() {
+    fn ambiguous_attributes() {
         for (text, doubt) in [
             (" name=\"a\" x='b'", None),
             (" name='it\"s' x=b", None),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn no_tag_is_no_tag() {
+    fn text_that_is_not_a_tag_is_refused() {
         for text in [
             "s name='a'>",
             " to call>",
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn references_to_no_character_are_none() {
+    fn references_to_invalid_characters_are_refused() {
         for name in [
             "#0",
             "#xD800",

@@ -1,4 +1,4 @@
-//! The opener of an open call once more, right after it: with the same name and attributes it says the same twice.
+//! The opener of an open call, repeated right after it. With the same name and attributes it is framing.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml::{self, Header, HeaderStep};
@@ -7,26 +7,26 @@ use super::{Args, Flow, Out};
 use crate::error::Kind;
 use crate::event::Span;
 
-/// In such a tag, which the carry begins with, up to `>`.
+/// Inside such a tag, up to its `>`. The carry begins with the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Again {
     header: Header,
-    /// After the marker.
+    /// Offset after the marker.
     marker: u64,
 }
 
-/// What a byte of it did.
+/// The effect of one byte of the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     More,
-    /// It is complete, and framing.
+    /// The tag is complete and repeats the call's opener.
     Same,
     /// Another call begins.
     Other,
 }
 
 impl Again {
-    /// The marker ends before `marker`.
+    /// `marker` is the offset after the marker.
     pub fn new(marker: u64) -> Self {
         Self {
             header: Header::Edge,
@@ -34,7 +34,7 @@ impl Again {
         }
     }
 
-    /// Takes a byte; `key` is the attribute that names the tool.
+    /// Consumes a byte; `key` is the attribute that names the tool.
     pub fn step(
         &mut self,
         out: &mut Out<'_>,
@@ -44,7 +44,7 @@ impl Again {
         pos: u64,
     ) -> Step {
         let start = out.from();
-        // As in the tag that opened the call, no value holds the beginning of a tag.
+        // As in the tag that opened the call, no value may contain `<`.
         if byte == b'<' || pos + 1 - start > u64::from(out.limits().max_header) {
             return Step::Other;
         }
@@ -60,12 +60,12 @@ impl Again {
         if xml::doubtful(&header).is_some() || !args.opens_again(name.trim(), &meta) {
             return Step::Other;
         }
-        args.told(out, Kind::RepeatedMarker, Span::new(start, pos + 1), "");
+        args.report(out, Kind::RepeatedMarker, Span::new(start, pos + 1), "");
         out.skip(pos + 1);
         Step::Same
     }
 
-    /// Another call begins with this tag.
+    /// Lets another call begin with this tag.
     pub fn other(self, start: u64, done: bool) -> Flow {
         Flow::Reopened {
             start,

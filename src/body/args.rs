@@ -1,8 +1,8 @@
-//! Writes the arguments of a call while they come.
+//! Writes the arguments of a call as they arrive.
 //!
-//! A value whose form is settled (text, or nothing known of its type) leaves as an escaped JSON string at once. A value
-//! whose type decides its form waits for its end; a list that repetition may add to waits for the end of the call. The
-//! joined pieces are one JSON object.
+//! A value that is a string, by its type or for lack of one, is delivered at once as an escaped JSON string; one without a
+//! type that may be JSON is buffered until it cannot be. A value whose type decides its form is buffered until it ends, a
+//! list that repetition may extend until the call ends. The joined pieces are one JSON object.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{Gate, json};
@@ -12,7 +12,7 @@ use super::given::{Attribute, Given, given, is_fact, unread};
 use super::live::LiveCall;
 use super::plain::Clean;
 use super::tree_payload::{Decoder, Elements};
-use super::typed::{Typed, each, repeated, said_json, typed};
+use super::typed::{Typed, declared_json, each, repeated, typed};
 use super::{Opened, Out, Short};
 use crate::dialect::spec::Deltas;
 use crate::error::Kind;
@@ -23,14 +23,14 @@ use crate::hints::{Coerced, Schema, Tools, Types, may_be_json};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Args {
     call: CallWriter,
-    /// Something was written into the object.
+    /// Whether a member was written into the object.
     any: bool,
     param: Option<Param>,
-    /// Lists that repetition may add to, in order.
+    /// Lists that repetition may extend, in order.
     lists: Vec<(String, Vec<String>)>,
-    /// Values may be made of elements.
+    /// Set if values may consist of elements.
     elements: Option<Elements>,
-    /// What its tag says beside its name.
+    /// What its tag contains beside its name.
     attributes: Vec<(String, String)>,
     tag: Span,
 }
@@ -43,18 +43,18 @@ struct Param {
     writer: Writer,
 }
 
-/// How the text of a value is meant.
+/// How to interpret the text of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum As {
-    /// By the schema; a string without one.
+    /// By the schema; a string if there is no schema.
     Schema,
-    /// By the schema, without white space at both ends.
+    /// By the schema, without white space at either end.
     Trimmed,
     /// A string.
     Text,
-    /// JSON, or a string if it does not parse.
+    /// JSON, or a string if it is not valid JSON.
     Json,
-    /// A string, of which something goes when it ends.
+    /// A string, cleaned when it ends.
     Clean(Clean),
     /// By the schema: a string, or elements.
     Element,
@@ -62,35 +62,35 @@ pub(crate) enum As {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Writer {
-    /// Leaves as it comes.
+    /// Delivered as it arrives.
     Live(Gate),
-    /// Leaves as it comes, with characters for entities.
+    /// Delivered as it arrives, with entities decoded.
     Decoded(Decoder),
-    /// Waits for its type.
+    /// Buffered until it ends, because its type decides its form.
     Typed(Vec<u8>),
-    /// Waits for its end, which is cut to what is not blank.
+    /// Buffered until it ends, then trimmed.
     Trimmed(Vec<u8>),
-    /// Waits for its end: JSON if it parses.
+    /// Buffered until it ends: JSON if it is valid.
     Json(Vec<u8>),
-    /// Waits until it can be no JSON any more, or for its end.
+    /// Buffered until it cannot be JSON any more, or until it ends.
     Guess(Vec<u8>),
-    /// Waits for its end, when something of it goes.
+    /// Buffered until it ends, then cleaned.
     Clean(Vec<u8>, Clean),
-    /// Waits for repetition.
+    /// Buffered, because it may be repeated.
     List(Vec<u8>),
-    /// Has no name and is left out.
+    /// Omitted, because it has no name.
     Left,
 }
 
-/// Whether a piece of a value waits.
+/// Whether a piece of a value stays in the buffer.
 enum Wait {
     No,
     Yes,
-    /// No longer: what stands before it comes out now.
+    /// Not any longer: the text before it is delivered now.
     Over(String, Span),
 }
 
-/// A tool's name as it counts, or what is wrong with it.
+/// The effective name of a tool, or what is wrong with it.
 pub(crate) fn tool_name(raw: &str, max: u32) -> Result<&str, Kind> {
     let name = raw.trim();
     let bad = |c: char| c.is_whitespace() || c.is_control() || "<>\"'`「」『』“”‘’«»".contains(c);
@@ -105,8 +105,8 @@ pub(crate) fn tool_name(raw: &str, max: u32) -> Result<&str, Kind> {
     }
 }
 
-/// Whether a name begins or ends with what is left of markup: `=f`, `f(`. Such a name is one only where a tool is declared
-/// by it. Dots, colons and slashes inside a name are parts of many, and `$f`, `/f`, `@f`, `-f` and `_f` are written on purpose.
+/// Whether a name begins or ends with a remainder of markup: `=f`, `f(`. Such a name is valid only if a tool of that name is
+/// declared. Dots, colons and slashes inside a name are common, and `$f`, `/f`, `@f`, `-f` and `_f` are written on purpose.
 pub(crate) fn is_torn(name: &str, tools: Option<&Tools>) -> bool {
     let rest = |c: char| "=:.,;()[]{}|\\&*：，。；、（）［］｛｝【】《》＝".contains(c);
     let torn = name.starts_with(rest) || name.ends_with(rest);
@@ -128,23 +128,23 @@ impl Args {
         })
     }
 
-    /// Values may be made of elements.
+    /// Lets values consist of elements.
     pub fn with_elements(&mut self, elements: Elements) {
         self.elements = Some(elements);
     }
 
-    /// Whether elements in the open value matter.
+    /// Whether elements in the open value have a meaning.
     pub fn nests(&self) -> bool {
         let waits = |param: &Param| matches!(param.writer, Writer::Typed(_) | Writer::List(_));
         self.elements.is_some() && self.param.as_ref().is_some_and(waits)
     }
 
-    /// Something about the call was recovered.
+    /// Adds to the call's grade an issue that was already reported.
     pub fn recovered(&mut self, kind: Kind) {
         self.call.insert([kind]);
     }
 
-    /// Whether that has been said of the call.
+    /// Whether the call's grade includes `kind`.
     pub fn doubts(&self, kind: Kind) -> bool {
         self.call.doubts(kind)
     }
@@ -154,7 +154,7 @@ impl Args {
         self.param.as_ref().map_or(0, |param| param.start)
     }
 
-    /// The open value as text, which may reach up to `until`, if its next bytes leave as they stand.
+    /// The open value as text, which may extend to `until`, if its next bytes can be delivered unchanged.
     pub fn short(&self, until: u64) -> Option<Short> {
         let short = Short::text(self.call.number(), until);
         match &self.param.as_ref()?.writer {
@@ -173,26 +173,26 @@ impl Args {
         self.call.tool()
     }
 
-    /// Whether an opener says what the call's own does, and nothing of the call has come.
+    /// Whether an opener repeats the call's own and no parameter has come yet.
     pub fn opens_again(&self, tool: &str, attributes: &[(String, String)]) -> bool {
         self.count() == 0 && self.tool() == tool && self.attributes == attributes
     }
 
-    /// The call, as one whose arguments are an object in JSON.
+    /// Continues the call as one whose arguments are a JSON object.
     pub(super) fn live(&mut self, out: &mut Out<'_>) -> LiveCall {
         let attributes = std::mem::take(&mut self.attributes);
         for (key, _) in attributes.iter().filter(|(key, _)| !is_fact(key)) {
-            self.told(out, Kind::ExtraKey, self.tag, key);
+            self.report(out, Kind::ExtraKey, self.tag, key);
         }
         LiveCall::of(self.call.clone())
     }
 
-    /// How many parameters came so far.
+    /// How many parameters have come so far.
     pub fn count(&self) -> u32 {
         self.call.count()
     }
 
-    /// Opens a parameter whose value begins at `start`. An empty name is reported and its value left out.
+    /// Opens a parameter whose value begins at `start`. An empty name is reported and its value omitted.
     pub fn param_open(
         &mut self,
         out: &mut Out<'_>,
@@ -203,7 +203,7 @@ impl Args {
         self.param_open_as(out, name, span, start, As::Schema)
     }
 
-    /// The same, with a value that is meant in a certain way.
+    /// The same, with a given interpretation of the value.
     pub fn param_open_as(
         &mut self,
         out: &mut Out<'_>,
@@ -220,7 +220,7 @@ impl Args {
         });
         let mut writer = Writer::Left;
         if name.is_empty() {
-            self.call.tell(out, Kind::MissingParamName, span, "");
+            self.call.report(out, Kind::MissingParamName, span, "");
         } else {
             writer = match (self.writer(out, name, span), form) {
                 (_, As::Text) => Writer::Live(Gate::default()),
@@ -239,11 +239,11 @@ impl Args {
             };
             let list = matches!(writer, Writer::List(_));
             if !list {
-                // Its tag tells what it is, so it takes no part in a list; and the last one wins.
+                // Its tag gives its form, so it is not part of a list, and the last one wins.
                 self.lists.retain(|(key, _)| key != name);
             }
             if !self.call.remember(name) && !list {
-                self.call.tell(out, Kind::DuplicateParam, span, name);
+                self.call.report(out, Kind::DuplicateParam, span, name);
             }
         }
         if matches!(writer, Writer::Live(_) | Writer::Decoded(_)) {
@@ -263,7 +263,7 @@ impl Args {
         self.elements.as_ref().is_some_and(|form| form.entities)
     }
 
-    /// Whether the schema says that a parameter is text.
+    /// Whether the schema types a parameter as a string.
     fn is_text(&self, out: &Out<'_>, name: &str) -> bool {
         self.call.schema(out, name).types == Types::STRING
     }
@@ -298,7 +298,7 @@ impl Args {
         }
     }
 
-    /// What stands before a value: `{"key":` or `,"key":`.
+    /// Returns the text before a value: `{"key":` or `,"key":`.
     fn head(&mut self, key: &str) -> String {
         let mut head = String::from(if self.any { "," } else { "{" });
         self.any = true;
@@ -307,7 +307,7 @@ impl Args {
         head
     }
 
-    /// Delivers bytes up to `to` as they stand.
+    /// Delivers bytes up to `to` unchanged.
     pub fn value(&mut self, out: &mut Out<'_>, to: u64) {
         let (chunk, from) = (out.chunk(), out.from());
         if to <= from {
@@ -317,15 +317,15 @@ impl Args {
             if data.is_empty() {
                 continue;
             }
-            if out.io.stranger.is_some() {
-                // Nobody gets it.
+            if out.io.undeclared.is_some() {
+                // The tool is not declared: nobody gets the value.
                 continue;
             }
             out.sink.event(Event::ParamDelta {
                 data,
                 span: Span::new(at, at + data.len() as u64),
             });
-            // As `Out::arg`, while the cursor lends its bytes.
+            // Does the same as `Out::arg`, while the cursor lends its bytes.
             let call = self.call.number();
             let (remembers, max) = (out.opts.prefer.remembers(), out.opts.limits.max_native);
             let (heard, sink) = (&mut out.io.heard, &mut *out.sink);
@@ -360,7 +360,7 @@ impl Args {
         out.skip(to);
     }
 
-    /// Takes a piece of a value that may be JSON. Once it can be none it is text, and leaves as it comes.
+    /// Buffers a piece of a value that may be JSON. Once it cannot be JSON, it is text and is delivered as it arrives.
     fn waits(&mut self, data: &[u8], at: u64) -> Wait {
         let Some(Param { key, writer, start }) = &mut self.param else {
             return Wait::No;
@@ -373,7 +373,7 @@ impl Args {
         if may_be_json(bytes) {
             return Wait::Yes;
         }
-        // What waited is the beginning of a number or a word, or white space.
+        // The buffer holds the beginning of a number or a word, or white space.
         let waited = String::from_utf8_lossy(&bytes[..had]).into_owned();
         let (key, span) = (key.clone(), Span::new(*start, at));
         *writer = Writer::Live(Gate::default());
@@ -404,12 +404,12 @@ impl Args {
             | Writer::Json(bytes)
             | Writer::Clean(bytes, _)
             | Writer::List(bytes) => bytes.extend_from_slice(text.as_bytes()),
-            // What stands for other text was read already, and what waits too.
+            // Decoded text has been read already, and so have buffered bytes.
             Writer::Decoded(_) | Writer::Guess(_) | Writer::Left => {}
         }
     }
 
-    /// The open value ends at `end`.
+    /// Closes the open value, which ends at `end`.
     pub fn param_close(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
         let Some(param) = self.param.take() else {
             return Ok(());
@@ -454,7 +454,7 @@ impl Args {
             Writer::Json(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
                 let mut json = String::new();
-                match said_json(text.trim(), out.limits().max_depth, &mut json) {
+                match declared_json(text.trim(), out.limits().max_depth, &mut json) {
                     Some(result) => self.typed(out, result, &param.key, span)?,
                     None => json::string(&text, &mut json),
                 }
@@ -473,14 +473,14 @@ impl Args {
         Ok(())
     }
 
-    /// A whole parameter that stands in the call's header.
+    /// Writes a whole parameter from the call's header.
     pub fn whole(&mut self, out: &mut Out<'_>, key: &str, value: &str, span: Span) {
         let mut json = String::new();
         json::string(value, &mut json);
         self.json(out, key, &json, span);
     }
 
-    /// A whole parameter with its value as JSON. One that is there already stays as it is.
+    /// Writes a whole parameter with its value as JSON, unless one of that name exists.
     pub fn json(&mut self, out: &mut Out<'_>, key: &str, json: &str, span: Span) {
         if self.call.remember(key) {
             let head = self.head(key);
@@ -503,7 +503,7 @@ impl Args {
         }
     }
 
-    /// A list from the occurrences of a repeated parameter.
+    /// Writes a list from the occurrences of a repeated parameter.
     fn repeated(
         &self,
         out: &Out<'_>,
@@ -531,7 +531,7 @@ impl Args {
         fits.then_some(()).ok_or(Kind::MalformedValue)
     }
 
-    /// The call ends at `end`.
+    /// Closes the call, which ends at `end`.
     pub fn close(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
         let span = self.call.span(end);
         for (key, items) in std::mem::take(&mut self.lists) {
@@ -556,7 +556,7 @@ impl Args {
         Ok(())
     }
 
-    /// Attributes of the call's tag that are arguments.
+    /// Writes the attributes of the call's tag that are arguments.
     fn attributes(&mut self, out: &mut Out<'_>) {
         if self.attributes.is_empty() {
             return;
@@ -567,7 +567,7 @@ impl Args {
         if inside {
             let unread: Vec<_> = unread(&attributes, out.tool(self.tool())).collect();
             for key in unread {
-                self.told(out, Kind::ExtraKey, span, key);
+                self.report(out, Kind::ExtraKey, span, key);
             }
         }
         match given(&attributes, out.tool(self.tool()), inside, depth) {
@@ -576,8 +576,8 @@ impl Args {
                     self.call.remember(&key);
                 }
                 self.call.insert(kinds.iter());
-                self.told(out, Kind::AttributeArguments, span, "");
-                // Without its last bracket, which the call's end writes.
+                self.report(out, Kind::AttributeArguments, span, "");
+                // Without its last bracket, which the end of the call adds.
                 let inner = json
                     .trim_end()
                     .strip_suffix('}')
@@ -590,20 +590,20 @@ impl Args {
             }
             Given::Each(all) => {
                 for Attribute { key, value, again } in all {
-                    // Parameters inside come after the tag.
+                    // The parameters inside take precedence over the tag's attributes.
                     if again || self.call.has(key) {
-                        self.told(out, Kind::DuplicateParam, span, key);
+                        self.report(out, Kind::DuplicateParam, span, key);
                         continue;
                     }
                     let mut json = String::new();
                     let value = typed(value, self.call.schema(out, key), depth, &mut json);
                     if value.how == Coerced::Malformed {
-                        self.told(out, Kind::ExtraKey, span, key);
+                        self.report(out, Kind::ExtraKey, span, key);
                         continue;
                     }
                     self.call.known(out, key, span);
-                    self.told(out, Kind::AttributeArguments, span, key);
-                    // Neither of its two outcomes that are left ends the call.
+                    self.report(out, Kind::AttributeArguments, span, key);
+                    // Neither of the two remaining outcomes ends the call.
                     self.typed(out, value, key, span).unwrap_or_default();
                     self.json(out, key, &json, span);
                 }
@@ -611,20 +611,21 @@ impl Args {
         }
     }
 
-    /// What begins a parameter stands in the open value, which ends at `end`: its closer may be missing before that.
+    /// Reports that the open value, which ends at `end`, contains the beginning of a parameter: its closer may be missing
+    /// before that.
     pub fn mixed(&mut self, out: &mut Out<'_>, mixed: bool, end: u64) {
         if mixed {
             let (span, key) = (Span::new(self.value_start(), end), self.key().to_owned());
-            self.told(out, Kind::BareMarkup, span, &key);
+            self.report(out, Kind::BareMarkup, span, &key);
         }
     }
 
-    /// Something about the call is not as it should be, and said.
-    pub fn told(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
-        self.call.tell(out, kind, span, subject);
+    /// Reports an issue and adds it to the call's grade.
+    pub fn report(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
+        self.call.report(out, kind, span, subject);
     }
 
-    /// A whole parameter whose value stands in its tag, which ends at `end`.
+    /// Writes a whole parameter whose value is in its tag, which ends at `end`.
     pub fn given(
         &mut self,
         out: &mut Out<'_>,
@@ -633,7 +634,7 @@ impl Args {
         span: Span,
         end: u64,
     ) -> Result<(), Kind> {
-        self.told(out, Kind::AttributeArguments, span, name);
+        self.report(out, Kind::AttributeArguments, span, name);
         self.param_open(out, name, span, end)?;
         self.value_as(out, end, value);
         self.param_close(out, end)

@@ -1,14 +1,14 @@
 //! `<tool_action name="n"><k value="v"/></tool_action>`.
 //!
-//! A quote inside a value ends it only if the tag's end or another attribute follows (blanks between); else it is content.
-//! That is decided within `confirm` bytes, which wait in the carry.
+//! A quote inside a value ends it only if the end of the tag or another attribute follows, with blanks between; otherwise it
+//! is content. At most `confirm` bytes decide that, and they are held in the carry.
 
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
 
 use super::again::{self, Again};
-use super::content::{Content, EntityStep, Step, entity, tell_spaced};
+use super::content::{Content, EntityStep, Step, entity, report_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
 use super::named_params::{fail, limit, malformed};
@@ -25,20 +25,20 @@ use crate::limits::Limits;
 pub(crate) struct Body {
     args: Args,
     at: AttributesAt,
-    /// What closes the open parameter's tag, up to its name.
+    /// The closing tag of the open parameter, up to the end of its name.
     closer: String,
     tag_start: u64,
-    /// Its value has been given.
+    /// The parameter has its value.
     valued: bool,
-    /// An attribute was taken for a fact of the parameter.
+    /// An attribute was read as a fact about the parameter.
     fact: bool,
     /// A quote inside the value was reported.
     bare: bool,
-    /// What a tag that is not a parameter by its own name calls it: `<param name="k" value="v"/>`.
+    /// The parameter's name, if an attribute gives it: `<param name="k" value="v"/>`.
     key: String,
-    /// Tags in its content that are parameters.
+    /// Finds tags in the content that are parameters.
     inner: Inner,
-    /// All arguments, in place of parameters.
+    /// All arguments as one object, in place of parameters.
     object: Option<Box<Object>>,
 }
 
@@ -47,12 +47,12 @@ enum AttributesAt {
     Between,
     /// After `<`; the carry begins with it.
     Name,
-    /// In the call's own opening tag for a second time.
+    /// In a repetition of the call's own opening tag.
     Again(Again),
     /// After `<!`, matching a comment.
     Bang(Match),
     Comment(CommentEnd),
-    /// In the closing tag of the call, or of the last parameter for a second time, up to the end of its name.
+    /// In the closing tag of the call, or in a repeated closing tag of the last parameter, up to the end of its name.
     Closing(Match),
     /// After that name.
     Close,
@@ -67,16 +67,16 @@ enum AttributesAt {
         role: Role,
         equals: bool,
     },
-    /// In the value that counts.
+    /// In the value of the parameter.
     Value {
         quote: u8,
     },
-    /// After `&` in it; the carry begins with it.
+    /// After `&` in the value; the carry begins with it.
     Entity {
         quote: u8,
         len: u8,
     },
-    /// After a quote in it; the carry begins with the quote.
+    /// After a quote in the value; the carry begins with the quote.
     Tail {
         quote: u8,
         len: u32,
@@ -94,15 +94,15 @@ enum AttributesAt {
     Slash,
     /// In the content that is the value.
     Content(Content),
-    /// After `>` of a parameter that has its value: only its closing tag may follow, or its opening tag again.
+    /// After `>` of a parameter that has its value: only its closing tag, or its opening tag again, may follow.
     Empty(Option<Match>),
-    /// So many bytes into the name of that opening tag.
+    /// This many bytes into the name of the repeated opening tag.
     Reopens(u32),
     /// In the closing tag of a parameter, after its name.
     End,
 }
 
-/// What an attribute of a parameter's tag is.
+/// The role of an attribute in a parameter's tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Role {
     Value,
@@ -111,17 +111,17 @@ enum Role {
     Other,
 }
 
-/// Tags that say no more than that they are a parameter; an attribute names it.
+/// Tag names that only mark a parameter; an attribute names it.
 const PARAMS: [&str; 4] = ["param", "parameter", "arg", "argument"];
 
-/// What stands after a quote.
+/// What follows a quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Tail {
     Blanks {
         some: bool,
     },
     Slash,
-    /// The name of another attribute, from there on.
+    /// In the name of another attribute, which begins at `start`.
     Name {
         start: u64,
     },
@@ -198,7 +198,7 @@ impl Body {
         }
     }
 
-    /// Name of the open parameter.
+    /// The name of the open parameter.
     fn param_name(&self) -> &str {
         if self.key.is_empty() {
             tag(&self.closer)
@@ -211,7 +211,7 @@ impl Body {
         self.args.close(out, end)
     }
 
-    /// The open value, if its next bytes leave as they stand.
+    /// The open value, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &AttributeParams, limits: &Limits) -> Option<Short> {
         if let Some(object) = &self.object {
             return object.short(&table.json, limits);
@@ -222,12 +222,12 @@ impl Body {
         }
     }
 
-    /// Whether the call stands whatever comes.
-    pub fn stands(&self) -> bool {
-        self.object.as_ref().is_some_and(|object| object.stands())
+    /// Whether the call is final, whatever follows.
+    pub fn is_final(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| object.is_final())
     }
 
-    /// The stream ended at `end`: the call is not closed.
+    /// Ends the stream at `end`: the call is not closed.
     pub fn finish(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
         if let Some(object) = &mut self.object {
             return object.finish(out, end);
@@ -250,7 +250,7 @@ impl Body {
         Finished::Open
     }
 
-    /// Delivers the call if all its parameters are closed: of an open one a part has left already.
+    /// Delivers the call if all its parameters are closed. A part of an open one would have been delivered already.
     pub fn salvage(&mut self, out: &mut Out<'_>, end: u64) -> bool {
         if self.at != AttributesAt::Between || self.object.is_some() {
             return false;
@@ -282,7 +282,7 @@ impl Body {
                         Step::Limit(kind) => Err((next, limit(kind))),
                         Step::Closed => {
                             let to = out.base + next as u64;
-                            content.tell_spaced(out, &mut self.args, to);
+                            content.report_spaced(out, &mut self.args, to);
                             self.param_end(out, out.from(), out.base + next as u64, next)
                         }
                     }
@@ -297,7 +297,7 @@ impl Body {
         (i, Flow::More)
     }
 
-    /// The value ends at `end`, its tag at `to`.
+    /// Closes the value, which ends at `end`; its tag ends at `to`.
     fn param_end(
         &mut self,
         out: &mut Out<'_>,
@@ -313,7 +313,7 @@ impl Body {
         Ok(next)
     }
 
-    /// Takes value bytes up to the next quote or entity.
+    /// Consumes value bytes up to the next quote or entity.
     fn value(
         &mut self,
         out: &mut Out<'_>,
@@ -348,7 +348,7 @@ impl Body {
         Ok(at + 1)
     }
 
-    /// Takes one byte of anything but a value.
+    /// Consumes one byte of anything but a value.
     fn structure(
         &mut self,
         out: &mut Out<'_>,
@@ -391,7 +391,7 @@ impl Body {
                 MatchStep::Found { .. } => {
                     let span = Span::new(pos.saturating_sub(closing.len()), pos);
                     let name = tag(&self.closer).to_owned();
-                    self.args.told(out, Kind::RepeatedMarker, span, &name);
+                    self.args.report(out, Kind::RepeatedMarker, span, &name);
                     self.at = AttributesAt::End;
                     return Ok(i);
                 }
@@ -473,7 +473,7 @@ impl Body {
             AttributesAt::Empty(None) if blank => AttributesAt::Empty(None),
             AttributesAt::Empty(None) if byte == b'<' => {
                 self.tag_start = pos;
-                AttributesAt::Empty(Some(Match::behind_lt(1)))
+                AttributesAt::Empty(Some(Match::after_lt(1)))
             }
             AttributesAt::Empty(Some(closing)) if closing.len() == 1 && byte != b'/' => {
                 self.at = AttributesAt::Reopens(0);
@@ -484,7 +484,7 @@ impl Body {
             {
                 AttributesAt::Reopens(have + 1)
             }
-            // Its value may be the one or the other.
+            // Either value may be the right one.
             AttributesAt::Reopens(have)
                 if have as usize == tag(&self.closer).len()
                     && (blank || byte == b'>' || byte == b'/') =>
@@ -519,15 +519,15 @@ impl Body {
         Ok(i + 1)
     }
 
-    /// The name of a closing tag ends before `pos`: blanks after its `</` are reported.
+    /// Reports blanks after the `</` of a closing tag, whose name ends before `pos`.
     fn spaced(&mut self, out: &mut Out<'_>, closing: Match, pos: u64) {
         if closing.spaced() {
             let start = pos.saturating_sub(closing.len());
-            tell_spaced(out, &mut self.args, Span::new(start, pos));
+            report_spaced(out, &mut self.args, Span::new(start, pos));
         }
     }
 
-    /// Takes a byte of a tag's name.
+    /// Consumes a byte of a tag's name.
     fn name(
         &mut self,
         out: &mut Out<'_>,
@@ -538,14 +538,14 @@ impl Body {
         let pos = out.base + i as u64;
         let first = pos == out.from() + 1;
         if first && byte == b'!' {
-            let mut bang = Match::behind_lt(1);
+            let mut bang = Match::after_lt(1);
             bang.step(byte, &[(b"<!--", Edge::None)]);
             self.at = AttributesAt::Bang(bang);
             out.skip(pos + 1);
             return Ok(i + 1);
         }
         if first && byte == b'/' {
-            let mut closing = Match::behind_lt(2);
+            let mut closing = Match::after_lt(2);
             closing.step(byte, &self.closers(table));
             self.at = AttributesAt::Closing(closing);
             out.skip(pos + 1);
@@ -576,7 +576,7 @@ impl Body {
         Ok(i)
     }
 
-    /// The name of a parameter's tag ends before `pos`.
+    /// Begins a parameter's tag, whose name ends before `pos`.
     fn named(&mut self, out: &mut Out<'_>, pos: u64) {
         out.skip(pos);
         self.valued = false;
@@ -585,7 +585,7 @@ impl Body {
         self.at = AttributesAt::Space { edge: true };
     }
 
-    /// What may close: the call's tag, or once more the one of the parameter that came last.
+    /// The closing tags that may appear here: the call's, or again the last parameter's.
     fn closers<'a>(&'a self, table: &'a AttributeParams) -> [(&'a [u8], Edge); 2] {
         let last = match self.args.count() {
             0 => "",
@@ -595,7 +595,7 @@ impl Body {
         [(close, Edge::Close), (last.as_bytes(), Edge::Close)]
     }
 
-    /// An attribute's value begins.
+    /// Begins an attribute's value.
     fn quoted(
         &mut self,
         out: &mut Out<'_>,
@@ -625,12 +625,12 @@ impl Body {
             .map_err(|kind| (next, fail(kind, false)))?;
         if !self.key.is_empty() {
             let key = self.key.clone();
-            self.args.told(out, Kind::AttributeArguments, span, &key);
+            self.args.report(out, Kind::AttributeArguments, span, &key);
         }
         Ok(next)
     }
 
-    /// What an attribute of a parameter's tag is; one that nothing reads is reported.
+    /// The role of an attribute in a parameter's tag. One that nothing reads is reported.
     fn role(&mut self, out: &mut Out<'_>, table: &AttributeParams, name: &str, span: Span) -> Role {
         let tag = tag(&self.closer).to_owned();
         if name == table.spec.value {
@@ -643,12 +643,12 @@ impl Body {
         }
         match is_fact(name) {
             true => self.fact = true,
-            false => self.args.told(out, Kind::ExtraKey, span, name),
+            false => self.args.report(out, Kind::ExtraKey, span, name),
         }
         Role::Other
     }
 
-    /// The opening tag of a parameter ends at `end`.
+    /// Ends the opening tag of a parameter at `end`.
     fn tag_end(
         &mut self,
         out: &mut Out<'_>,
@@ -671,16 +671,16 @@ impl Body {
         self.args
             .param_open(out, &name, span, end)
             .map_err(|kind| (next, fail(kind, false)))?;
-        out.tell(
+        out.tool_issue(
             Kind::MissingValueAttr,
             span,
             self.args.tool(),
             tag(&self.closer),
         );
         if self.fact {
-            // It may be the value.
+            // That attribute may be the value.
             let name = tag(&self.closer).to_owned();
-            self.args.told(out, Kind::ExtraKey, span, &name);
+            self.args.report(out, Kind::ExtraKey, span, &name);
         }
         if closed {
             return self.param_end(out, end, end, next);
@@ -690,7 +690,7 @@ impl Body {
         Ok(next)
     }
 
-    /// A tag in the content that has its own value is a parameter, if the tool has one of that name or is not known: then a
+    /// A tag in the content that has its own value is a parameter if the tool has one of that name or is unknown. Then a
     /// closer is missing before it, and the content may be two values.
     fn mixed(&mut self, out: &Out<'_>) {
         let Some(name) = self.inner.take() else {
@@ -703,7 +703,7 @@ impl Body {
         }
     }
 
-    /// Takes a byte after `&`.
+    /// Consumes a byte after `&`.
     fn entity(
         &mut self,
         out: &mut Out<'_>,
@@ -733,7 +733,7 @@ impl Body {
         }
     }
 
-    /// Takes a byte after a quote in the value.
+    /// Consumes a byte after a quote in the value.
     #[expect(clippy::too_many_arguments, reason = "the parts of one state")]
     fn tail(
         &mut self,
@@ -783,7 +783,7 @@ impl Body {
                     self.bare = true;
                     let span = Span::new(end, end + 1);
                     self.args.recovered(Kind::BareQuote);
-                    out.tell(Kind::BareQuote, span, self.args.tool(), tag(&self.closer));
+                    out.tool_issue(Kind::BareQuote, span, self.args.tool(), tag(&self.closer));
                 }
                 self.args.value(out, pos);
                 self.at = AttributesAt::Value { quote };
@@ -793,7 +793,7 @@ impl Body {
     }
 }
 
-/// The name in the beginning of a closing tag.
+/// The tag name in the beginning of a closing tag.
 fn tag(closer: &str) -> &str {
     closer.strip_prefix("</").unwrap_or(closer)
 }

@@ -1,6 +1,6 @@
 //! A call with braces: `call:name{key:<|"|>text<|"|>,n:1,o:{..}}`.
 //!
-//! The name is read here, the object by [`LiveCall`]. The payload is one call, and ends at its own brace.
+//! This file reads the name, [`LiveCall`] the object. The payload is one call and ends at its own brace.
 
 #[cfg(test)]
 mod tests;
@@ -24,14 +24,14 @@ pub(crate) struct Body {
     name: Vec<u8>,
     call: Option<LiveCall>,
     calls: u32,
-    /// The word of the prefix is missing.
+    /// The prefix lacks its word.
     short: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum BraceAt {
     Open,
-    /// After so many bytes of the prefix.
+    /// After this many bytes of the prefix.
     Prefix(u16),
     Name,
     Args,
@@ -49,13 +49,13 @@ impl Body {
         }
     }
 
-    /// The open string, if its next bytes leave as they stand.
+    /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &BraceTable, limits: &Limits) -> Option<Short> {
         let call = self.call.as_ref().filter(|_| self.at == BraceAt::Args)?;
         call.short(&table.syntax, limits)
     }
 
-    /// What is open where it broke.
+    /// What was open where the payload broke.
     pub(super) fn torn(&self, table: &BraceTable) -> Torn {
         let mut torn = Torn::default();
         if let Some(call) = self.call.as_ref().filter(|_| self.at == BraceAt::Args) {
@@ -64,12 +64,12 @@ impl Body {
         torn
     }
 
-    /// Calls that were closed.
+    /// How many calls were closed.
     pub fn calls(&self) -> u32 {
         self.calls
     }
 
-    /// Whether a call has begun and not closed.
+    /// Whether a call is open.
     pub fn under_way(&self) -> bool {
         self.at != BraceAt::Open && self.calls == 0
     }
@@ -79,14 +79,14 @@ impl Body {
         self.call.as_ref().is_some_and(LiveCall::unquoted)
     }
 
-    /// The open call goes no further than `end`.
+    /// Abandons the open call, which ends at `end` at the latest.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         if let Some(call) = self.call.take() {
             out.call_abandon(call.span(end));
         }
     }
 
-    /// Takes the chunk from index `i` up to `end`.
+    /// Consumes the chunk from index `i` up to `end`.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -125,7 +125,7 @@ impl Body {
                     self.at = BraceAt::Prefix(len + 1);
                     return (i + 1, Step::More);
                 }
-                // Its word may be missing.
+                // The word may be missing.
                 Some(_) if len == 0 && table.prefix.ends_with(char::from(byte)) => {
                     self.short = true;
                     self.at = BraceAt::Name;
@@ -153,7 +153,7 @@ impl Body {
         (i, Step::Malformed)
     }
 
-    /// The name ends before the brace at index `i`.
+    /// Opens the call; its name ends before the brace at index `i`.
     fn open(
         &mut self,
         out: &mut Out<'_>,

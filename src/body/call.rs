@@ -1,7 +1,7 @@
-//! Calls: how one opens, what is said of it, how it closes.
+//! Calls: how one opens, what is reported about it, how it closes.
 //!
-//! Whatever a call's arguments are written in, its keys are counted, compared with the declared tool and with each other in
-//! one place, [`CallWriter`]; its events leave by [`Out`].
+//! Whatever the notation of the arguments, [`CallWriter`] counts their keys and compares them with the declared tool and
+//! with each other. The events are emitted by [`Out`].
 
 use std::collections::BTreeSet;
 
@@ -17,28 +17,28 @@ use crate::event::{Arguments, CallState, Event, Origin, Span};
 use crate::hints::{Coerced, Param, Schema};
 use crate::limits::Prefer;
 
-/// Names of calls that were said before the call opens.
+/// Names of calls that were announced before the call opens.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Names {
-    /// How many were said in this block.
-    said: u32,
-    /// The provisional ones, and how many of them were replaced or passed over.
+    /// How many names were announced in this block.
+    announced: u32,
+    /// The provisional names, and how many of them were replaced or skipped.
     early: Vec<String>,
     taken: usize,
 }
 
 impl Names {
-    /// Says a name; gives how many were said in this block before.
-    fn say(&mut self, name: &str, provisional: bool) -> u32 {
-        self.said += 1;
+    /// Records a name; returns how many this block had before.
+    fn announce(&mut self, name: &str, provisional: bool) -> u32 {
+        self.announced += 1;
         if provisional {
             self.early.push(name.to_owned());
         }
-        self.said - 1
+        self.announced - 1
     }
 
-    /// Whether a call of that name was announced. Calls open in the order of their names; those that opened none are passed
-    /// over, so that this is linear in all.
+    /// Whether a call of that name was announced. Calls open in the order of their names. Names that opened no call are
+    /// skipped, so that the total cost is linear.
     fn take(&mut self, name: &str) -> bool {
         let waiting = &self.early[self.taken.min(self.early.len())..];
         let found = waiting.iter().position(|early| early == name);
@@ -47,7 +47,7 @@ impl Names {
     }
 }
 
-/// The schema of a value of which none says anything.
+/// The schema of a value that has none.
 pub(super) static UNTYPED: Schema = Schema::UNKNOWN;
 
 /// An open call.
@@ -56,14 +56,14 @@ pub(crate) struct CallWriter {
     number: u32,
     tool: String,
     start: u64,
-    /// Keys so far, with or without a name.
+    /// Keys so far, named or not.
     count: u32,
     seen: BTreeSet<String>,
     kinds: KindSet,
 }
 
 impl CallWriter {
-    /// Opens a call that `span` names, or says which limit forbids it. Its own bytes begin at `start`.
+    /// Opens a call that `span` names, or returns the limit that forbids it. Its own bytes begin at `start`.
     pub fn open(
         out: &mut Out<'_>,
         name: &str,
@@ -96,40 +96,40 @@ impl CallWriter {
         Span::new(self.start, end)
     }
 
-    /// How many keys came so far.
+    /// How many keys have come so far.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Whether a key came already.
+    /// Whether a key has come already.
     pub fn has(&self, key: &str) -> bool {
         self.seen.contains(key)
     }
 
-    /// Whether that has been said of the call.
+    /// Whether the call's grade includes `kind`.
     pub fn doubts(&self, kind: Kind) -> bool {
         self.kinds.contains(kind)
     }
 
-    /// Something about the call was repaired or recovered; it has been reported.
+    /// Adds to the call's grade issues that were already reported.
     pub fn insert(&mut self, kinds: impl IntoIterator<Item = Kind>) {
         kinds.into_iter().for_each(|kind| self.kinds.insert(kind));
     }
 
-    /// Something about the call is not as it should be: reported, and part of its grade.
-    pub fn tell(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
+    /// Reports an issue and adds it to the call's grade.
+    pub fn report(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
         self.kinds.insert(kind);
-        out.tell(kind, span, &self.tool, subject);
+        out.tool_issue(kind, span, &self.tool, subject);
     }
 
-    /// The same; each kind is reported once a call.
-    pub fn tell_once(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
+    /// The same, but reports each kind once per call.
+    pub fn report_once(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
         if !self.kinds.contains(kind) {
-            self.tell(out, kind, span, subject);
+            self.report(out, kind, span, subject);
         }
     }
 
-    /// One key more, unless a limit forbids it.
+    /// Counts a key; returns the limit that forbids it, if any.
     pub fn counts(&mut self, out: &Out<'_>, key: &str) -> Result<(), Kind> {
         self.count += 1;
         if self.count > out.limits().max_params {
@@ -141,12 +141,12 @@ impl CallWriter {
         }
     }
 
-    /// What the declared tool says of a key.
+    /// The declared parameter of that name.
     pub fn param<'o>(&self, out: &Out<'o>, key: &str) -> Option<&'o Param> {
         out.tool(&self.tool)?.param(key)
     }
 
-    /// The same of a key that has just come; one that the tool does not have is reported.
+    /// The same for a key that has just come. One that the tool does not have is reported.
     pub fn known<'o>(&self, out: &mut Out<'o>, key: &str, span: Span) -> Option<&'o Param> {
         let param = self.param(out, key);
         if param.is_none() {
@@ -155,48 +155,48 @@ impl CallWriter {
         param
     }
 
-    /// What its schema says of a key's value, if anything.
+    /// The schema of a key's value.
     pub fn schema<'o>(&self, out: &Out<'o>, key: &str) -> &'o Schema {
         self.param(out, key).map_or(&UNTYPED, |param| &param.schema)
     }
 
-    /// Remembers a key; false if it came before.
+    /// Remembers a key; returns false if it came before.
     pub fn remember(&mut self, key: &str) -> bool {
         self.seen.insert(key.to_owned())
     }
 
-    /// Remembers a key; one that came before is reported.
+    /// Remembers a key and reports one that came before.
     pub fn comes(&mut self, out: &mut Out<'_>, key: &str, span: Span) {
         if !self.remember(key) {
-            self.tell(out, Kind::DuplicateParam, span, key);
+            self.report(out, Kind::DuplicateParam, span, key);
         }
     }
 
-    /// Reports what became of a value that its schema types. False if it is not what the schema demands, and the call is none.
+    /// Reports how a value fits its schema. Returns false if it is not what the schema demands; then the call is not valid.
     pub fn typed(&mut self, out: &mut Out<'_>, result: Typed, key: &str, span: Span) -> bool {
         for kind in result.kinds.iter() {
-            self.tell_once(out, kind, span, key);
+            self.report_once(out, kind, span, key);
         }
         let kind = match result.how {
             Coerced::Fits => return true,
             Coerced::Mismatch => Kind::TypeMismatch,
             Coerced::Malformed => Kind::MalformedValue,
         };
-        out.tell(kind, span, &self.tool, key);
+        out.tool_issue(kind, span, &self.tool, key);
         kind == Kind::TypeMismatch
     }
 
-    /// A piece of the arguments.
+    /// Emits a piece of the arguments.
     pub fn arg(&self, out: &mut Out<'_>, json: &str, span: Span) {
         out.arg(self.number, json, span);
     }
 
-    /// Reports required parameters that did not come.
+    /// Reports required parameters that are missing.
     pub fn missing(&self, out: &mut Out<'_>, end: u64) {
         out.missing(&self.tool, self.span(end), |name| self.has(name));
     }
 
-    /// The call ends at `end`.
+    /// Closes the call, which ends at `end`.
     pub fn close(&self, out: &mut Out<'_>, end: u64) {
         let span = self.span(end);
         out.call_close(self.number, self.kinds, Arguments::Deltas, span);
@@ -204,7 +204,7 @@ impl CallWriter {
 }
 
 impl Out<'_> {
-    /// Opens a call, or says which limit forbids it.
+    /// Opens a call, or returns the limit that forbids it.
     pub fn call_open(
         &mut self,
         name: &str,
@@ -230,7 +230,7 @@ impl Out<'_> {
         self.io.calls += 1;
         self.io.open = Some(call);
         if self.is_left_out(name) {
-            self.io.stranger = Some(name.to_owned());
+            self.io.undeclared = Some(name.to_owned());
             return call;
         }
         let holds = self.opts.prefer == Prefer::Native && origin == Origin::Text;
@@ -264,7 +264,7 @@ impl Out<'_> {
         call
     }
 
-    /// The name of a call of the open block is written. A provisional one may still be taken back.
+    /// Announces the name of a call of the open block. A provisional name may still be retracted.
     pub fn call_named(&mut self, name: &str, provisional: bool, span: Span) {
         if self.is_left_out(name) {
             return;
@@ -272,8 +272,8 @@ impl Out<'_> {
         let Some(block) = &mut self.io.block else {
             return;
         };
-        let (number, ordinal) = (block.number, block.names.say(name, provisional));
-        // A native call can take every name of the text back.
+        let (number, ordinal) = (block.number, block.names.announce(name, provisional));
+        // An API tool call can retract every name in the text.
         let provisional = provisional || self.opts.prefer == Prefer::Native;
         self.sink.event(Event::CallNamed {
             block: number,
@@ -284,9 +284,9 @@ impl Out<'_> {
         });
     }
 
-    /// A piece of a call's arguments.
+    /// Emits a piece of a call's arguments.
     pub fn arg(&mut self, call: u32, json: &str, span: Span) {
-        if self.io.stranger.is_some() {
+        if self.io.undeclared.is_some() {
             return;
         }
         let max = self.opts.limits.max_native;
@@ -296,7 +296,7 @@ impl Out<'_> {
         self.sink.event(Event::ArgDelta { call, json, span });
     }
 
-    /// Something about the whole block was repaired.
+    /// Records a repair of the whole block.
     pub fn repaired(&mut self, kind: Kind, span: Span) {
         if let Some(block) = &mut self.io.block {
             block.kinds.insert(kind);
@@ -304,7 +304,8 @@ impl Out<'_> {
         self.issue(kind, span, "");
     }
 
-    /// What was hidden of a broken call ends at `span`, inside a string: it may be quoted, and so may what follows.
+    /// Records that the hidden part of a broken call ends at `span`, inside a string: it may be a quotation, and so may the
+    /// text that follows.
     pub fn open_string(&mut self, span: Span) {
         self.io.quoted = Some(span.end);
         let kinds = self.io.block.as_ref().map(|block| block.kinds);
@@ -326,7 +327,7 @@ impl Out<'_> {
         }
         let state = CallState::from(kinds);
         let withheld = matches!(state, CallState::Recovered(_));
-        self.io.stood += 1;
+        self.io.valid += 1;
         self.io.good += u32::from(!withheld);
         self.io.heard.close(withheld, self.opts.prefer);
         self.io.open = None;
@@ -342,17 +343,17 @@ impl Out<'_> {
         });
     }
 
-    /// A call that is held closes; one that is too long for that is dropped.
+    /// Holds back a closed call, or drops it if it is too long for that.
     fn call_held(&mut self, call: u32, kinds: KindSet, arguments: Arguments, span: Span) {
         let max = self.opts.limits.max_native;
         if let Some(long) = self.io.heard.keep(kinds, arguments, span, max) {
             self.io.open = Some(call);
-            self.tell(Kind::LimitNative, span, &long.name, "");
+            self.tool_issue(Kind::LimitNative, span, &long.name, "");
             self.io.open = None;
         }
     }
 
-    /// A call that was held comes out, after its block.
+    /// Emits a call that was held back, after its block.
     pub fn call_release(&mut self, held: &Held) {
         let call = held.call;
         let dialect = held.dialect.and_then(|index| self.set.dialect(index));
@@ -376,7 +377,7 @@ impl Out<'_> {
         });
     }
 
-    /// A call that was held gives way to native ones.
+    /// Reports a call that was held back and is replaced by API tool calls.
     pub fn call_replaced(&mut self, held: &Held) {
         let dialect = held.dialect.and_then(|index| self.set.dialect(index));
         let kind = Kind::ReplacedCall;
@@ -386,14 +387,14 @@ impl Out<'_> {
         self.io.open = None;
     }
 
-    /// The open call ends; true if nobody offers its tool, which is an error of these bytes.
+    /// Ends the open call if its tool is not declared, which is an error at `span`. Returns whether it did.
     fn leaves_out(&mut self, span: Span) -> bool {
-        let Some(tool) = self.io.stranger.take() else {
+        let Some(tool) = self.io.undeclared.take() else {
             return false;
         };
         self.io.open = None;
         if let Some(block) = &mut self.io.block {
-            block.strangers = true;
+            block.undeclared = true;
         }
         let close = self.tools().map(|tools| self.suggest(&tool, tools.names()));
         let (kind, severity) = (Kind::UnknownTool, Severity::Error);
@@ -401,7 +402,7 @@ impl Out<'_> {
         true
     }
 
-    /// The open call is none after all; other calls of its block stand.
+    /// Retracts the open call; other calls of its block remain valid.
     pub fn call_abandon(&mut self, span: Span) {
         if self.leaves_out(span) {
             return;
@@ -413,7 +414,7 @@ impl Out<'_> {
         self.sink.event(Event::CallAbandoned { call, span });
     }
 
-    /// Warns of required parameters of a tool that `has` does not know.
+    /// Warns of required parameters of a tool for which `has` returns false.
     pub fn missing(&mut self, tool: &str, span: Span, has: impl Fn(&str) -> bool) {
         let Some(params) = self.tool(tool).map(|tool| &tool.params) else {
             return;
@@ -433,7 +434,7 @@ impl Out<'_> {
         }
     }
 
-    /// Warns of a parameter that the tool does not have, unless its schema allows others.
+    /// Warns of a parameter that the tool does not have, unless the tool's schema allows others.
     pub fn unknown_param(&mut self, tool: &str, name: &str, span: Span) {
         let Some(known) = self.tool(tool).filter(|tool| !tool.open) else {
             return;

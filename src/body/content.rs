@@ -1,8 +1,8 @@
 //! The text of an element that holds a value: up to its closing tag, with CDATA and entities decoded.
 //!
-//! Only the element's own closing tag is structural. All constructs begin with `<` or `&` and hold neither again, so a
-//! construct that fails is content as it stands and nothing is looked at twice. While one is under way the carry begins
-//! with it; everything before is delivered.
+//! Only the element's own closing tag is structural. All constructs begin with `<` or `&` and contain neither again, so a
+//! construct that fails is content as written, and no byte is read twice. While one is under way the carry begins with it;
+//! everything before it has been delivered.
 
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::limits::Limits;
 
 const CDATA: &[u8] = b"<![CDATA[";
 
-/// How far a byte string has been matched that begins with `<`: against the closing tag and against CDATA.
+/// How far bytes that begin with `<` match the closing tag and the opener of CDATA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Lt {
     len: u16,
@@ -43,7 +43,7 @@ impl Lt {
         u64::from(self.len) + u64::from(self.blanks)
     }
 
-    /// Takes the next byte; false if neither fits any more.
+    /// Consumes the next byte; returns false if neither fits any more.
     pub fn step(&mut self, byte: u8, closer: &[u8]) -> bool {
         let at = usize::from(self.len);
         if at == 2 && self.close && xml::is_space(byte) && self.blanks < MAX_BLANKS {
@@ -58,7 +58,7 @@ impl Lt {
     }
 }
 
-/// Where in a value the stream is.
+/// The position in a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum ContentAt {
     Text,
@@ -71,7 +71,7 @@ enum ContentAt {
     Entity {
         len: u8,
     },
-    /// In CDATA, with so many bytes of `]]>`.
+    /// In CDATA, after this many bytes of `]]>`.
     Cdata {
         len: u8,
     },
@@ -83,14 +83,14 @@ pub(crate) struct Content {
     at: ContentAt,
     /// Unescaped markup was reported.
     bare: bool,
-    /// Blanks stand after the `</` of the closing tag that was looked at last.
+    /// The last closing tag that was read has blanks after its `</`.
     spaced: bool,
 }
 
-/// How far it came.
+/// How far the content was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It took everything.
+    /// All bytes were consumed.
     More,
     /// The closing tag is complete; the carry begins with it.
     Closed,
@@ -106,7 +106,7 @@ impl Content {
         }
     }
 
-    /// Goes on before `pos` behind the beginning of a tag that was none of its own, which the carry begins with.
+    /// Continues before `pos`, after the beginning of a tag that was not its own. The carry begins with that tag.
     pub fn begun(
         &mut self,
         out: &mut Out<'_>,
@@ -126,7 +126,7 @@ impl Content {
         }
     }
 
-    /// Goes on before `pos` after a closing tag that was none; `lt` is a construct that has begun since.
+    /// Continues before `pos`, after a closing tag that turned out to be content; `lt` is a construct that has begun since.
     pub fn resume(
         &mut self,
         out: &mut Out<'_>,
@@ -145,14 +145,14 @@ impl Content {
         args.value(out, pos.saturating_sub(lt.map_or(0, Lt::len)));
     }
 
-    /// Reports blanks after the `</` of the closing tag that it ended with, which the carry begins with.
-    pub fn tell_spaced(&self, out: &mut Out<'_>, args: &mut Args, end: u64) {
+    /// Reports blanks after the `</` of the closing tag that ended the content. The carry begins with that tag.
+    pub fn report_spaced(&self, out: &mut Out<'_>, args: &mut Args, end: u64) {
         if self.spaced {
-            tell_spaced(out, args, Span::new(out.from(), end));
+            report_spaced(out, args, Span::new(out.from(), end));
         }
     }
 
-    /// The open value, if its next bytes leave as they stand.
+    /// The open value, if its next bytes can be delivered unchanged.
     pub fn short(&self, args: &Args, limits: &Limits) -> Option<Short> {
         let until = args.value_start().saturating_add(limits.max_value);
         match self.at {
@@ -162,7 +162,7 @@ impl Content {
         }
     }
 
-    /// Takes the chunk from index `i` up to `end`; `closer` is the closing tag up to its name.
+    /// Consumes the chunk from index `i` up to `end`; `closer` is the closing tag up to its name.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -179,12 +179,12 @@ impl Content {
             let pos = out.base + i as u64;
             let byte = out.seg[i];
             match self.at {
-                // An entity in a value of that tag is read as everywhere.
+                // An entity in a value of that tag is decoded as everywhere else.
                 ContentAt::Text if inner.looks() && !matches!(byte, b'<' | b'&') => {
                     inner.step(byte);
                     i += 1;
-                    if inner.stands() {
-                        // One is asked about before the next one comes.
+                    if inner.found_tag() {
+                        // The caller asks about one tag before the next one comes.
                         break;
                     }
                 }
@@ -248,7 +248,7 @@ impl Content {
         (i, Step::More)
     }
 
-    /// Up to where everything is known to be content, having looked at everything before `pos`.
+    /// The end of what is known to be content after reading everything before `pos`.
     fn settled(&self, out: &Out<'_>, pos: u64) -> u64 {
         match self.at {
             ContentAt::Text => pos,
@@ -258,7 +258,7 @@ impl Content {
         }
     }
 
-    /// Skips to the next byte that means something.
+    /// Skips to the next byte that has a meaning.
     fn text(&mut self, out: &mut Out<'_>, args: &mut Args, i: usize, stop: usize) -> usize {
         let rest = &out.seg[i..stop];
         let cdata = matches!(self.at, ContentAt::Cdata { .. });
@@ -282,7 +282,7 @@ impl Content {
         i + n + 1
     }
 
-    /// Takes a byte after `&`; false if the byte is not part of it.
+    /// Consumes a byte after `&`; returns false if the byte is not part of the entity.
     fn entity(&mut self, out: &mut Out<'_>, args: &mut Args, byte: u8, pos: u64, len: u8) -> bool {
         let step = entity(out, args, byte, pos, len);
         self.at = match step {
@@ -295,34 +295,34 @@ impl Content {
         step != EntityStep::None
     }
 
-    /// The construct under way is content: unescaped markup.
+    /// Reports unescaped markup: the construct under way is content.
     fn markup(&mut self, out: &mut Out<'_>, args: &Args) {
         if !self.bare {
             self.bare = true;
             let span = Span::new(out.from(), out.from() + 1);
             let subject = args.key().to_owned();
-            out.tell(Kind::BareMarkup, span, args.tool(), &subject);
+            out.tool_issue(Kind::BareMarkup, span, args.tool(), &subject);
         }
     }
 }
 
-/// A closing tag has blanks after its `</`; it is that tag all the same.
-pub(super) fn tell_spaced(out: &mut Out<'_>, args: &mut Args, span: Span) {
+/// Reports blanks after the `</` of a closing tag, which is valid all the same.
+pub(super) fn report_spaced(out: &mut Out<'_>, args: &mut Args, span: Span) {
     out.issue(Kind::RepairedCloseTag, span, "");
     args.recovered(Kind::RepairedCloseTag);
 }
 
-/// What a byte after `&` did.
+/// The effect of a byte after `&`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntityStep {
     More,
-    /// The entity is complete; one that is not known is content as it stands and was reported.
+    /// The entity is complete. An unknown one is content as written and was reported.
     Done,
-    /// It is none; the byte is not part of it.
+    /// It is not an entity; the byte is not part of it.
     None,
 }
 
-/// Takes a byte of an entity whose `&` the carry begins with, and of which `len` bytes have come.
+/// Consumes a byte of an entity. The carry begins with its `&`, and `len` bytes have come.
 pub(super) fn entity(
     out: &mut Out<'_>,
     args: &mut Args,
@@ -336,7 +336,7 @@ pub(super) fn entity(
     if byte != b';' || len == 0 {
         return EntityStep::None;
     }
-    // On the stack: values cost no allocation.
+    // On the stack, so that values cost no allocation.
     let mut bytes = [0; xml::MAX_ENTITY];
     let mut have = 0;
     for (piece, _) in out.pieces(pos.saturating_sub(u64::from(len)), pos) {
@@ -351,7 +351,7 @@ pub(super) fn entity(
         None => {
             let span = Span::new(out.from(), pos + 1);
             let entity = format!("&{};", String::from_utf8_lossy(name));
-            out.tell(Kind::UnknownEntity, span, args.tool(), &entity);
+            out.tool_issue(Kind::UnknownEntity, span, args.tool(), &entity);
         }
     }
     EntityStep::Done

@@ -1,8 +1,8 @@
-//! Where a stream is: how far it was read, what of it was delivered, what waits and what is read again.
+//! The position in a stream: what was read, what of it was delivered, what is held back and what is read again.
 //!
-//! `from` is the first byte that is in no event yet. Bytes from there on stand in the chunk or, where they came with an
-//! earlier one, in the carry, which always ends where the chunk begins. Nothing else keeps bytes of the input, and nothing
-//! else goes back in it.
+//! `from` is the first byte that no event covers yet. Bytes from there on are in the chunk or, if they came with an earlier
+//! one, in the carry, which always ends where the chunk begins. Nothing else keeps bytes of the input, and nothing else goes
+//! back in it.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,10 @@ pub(crate) struct Chunk<'c> {
     pub base: u64,
 }
 
-/// A place in a stream, with the bytes before it that wait.
+/// A position in a stream, with the held-back bytes before it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Cursor {
-    /// Bytes read before the present chunk.
+    /// Bytes read before the current chunk.
     pos: u64,
     from: u64,
     carry: Vec<u8>,
@@ -26,7 +26,7 @@ pub(crate) struct Cursor {
 pub(crate) type Pieces<'a> = [(&'a [u8], u64); 2];
 
 impl Cursor {
-    /// At the beginning of a stream in which as many bytes may wait.
+    /// The beginning of a stream that holds back at most `bound` bytes.
     pub fn new(bound: usize) -> Self {
         Self {
             carry: Vec::with_capacity(bound),
@@ -34,7 +34,7 @@ impl Cursor {
         }
     }
 
-    /// Takes over the memory of another one, and no data.
+    /// Takes over the memory of another cursor, without its data.
     pub fn reuse(&mut self, old: &mut Self) {
         std::mem::swap(&mut self.carry, &mut old.carry);
         self.carry.clear();
@@ -56,7 +56,7 @@ impl Cursor {
         self.carry.len()
     }
 
-    /// The bytes at hand, as what follows.
+    /// `seg` as the chunk that follows.
     pub fn chunk<'c>(&self, seg: &'c [u8]) -> Chunk<'c> {
         Chunk {
             seg,
@@ -81,13 +81,13 @@ impl Cursor {
         }
     }
 
-    /// Bytes up to `to` are in an event, or are none of any.
+    /// Marks bytes up to `to` as covered by an event, or as belonging to none.
     #[inline]
     pub fn skip(&mut self, to: u64) {
         self.from = self.from.max(to);
     }
 
-    /// What waits begins at `from`.
+    /// Holds back the bytes from `from` on.
     #[inline]
     pub fn hold(&mut self, from: u64) {
         self.from = from;
@@ -96,7 +96,7 @@ impl Cursor {
         }
     }
 
-    /// What waits begins at `start`: of that, what stands before the chunk are the last bytes of `held`.
+    /// Holds back the bytes from `start` on. Those before the chunk are the last bytes of `held`.
     pub fn adopt(&mut self, start: u64, held: &[u8]) {
         if start < self.pos && self.carry.is_empty() {
             let len = (self.pos - start) as usize;
@@ -106,7 +106,7 @@ impl Cursor {
         self.from = start;
     }
 
-    /// Lends the carry to who delivers it; [`Self::restore`] takes it back.
+    /// Lends the carry to the code that delivers it; [`Self::restore`] takes it back.
     pub fn lend(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.carry)
     }
@@ -116,7 +116,7 @@ impl Cursor {
         self.hold(self.from);
     }
 
-    /// Goes back to `to`; what was not delivered before it still waits.
+    /// Goes back to `to`; bytes before it that were not delivered are still held back.
     pub fn rewind(&mut self, chunk: Chunk<'_>, to: u64) {
         match to.checked_sub(chunk.base) {
             Some(len) => {
@@ -133,7 +133,7 @@ impl Cursor {
         self.hold(self.from);
     }
 
-    /// The chunk ends. What was not delivered of it is carried, unless a table stands for it.
+    /// Ends the chunk. Its undelivered bytes are carried, unless a table determines them.
     #[inline]
     pub fn settle(&mut self, chunk: Chunk<'_>, exact: bool) {
         self.pos = chunk.base + chunk.seg.len() as u64;
@@ -151,29 +151,29 @@ impl Cursor {
         }
     }
 
-    /// Where nothing is carried: a chunk of that length was read, and what stands before `to` delivered. A table stands for the
-    /// rest.
+    /// Records that a chunk of that length was read while nothing was carried, and everything before `to` delivered. A table
+    /// determines the rest.
     #[inline]
     pub fn read(&mut self, len: usize, to: u64) {
         self.pos = self.pos.wrapping_add(len as u64);
         self.from = to;
     }
 
-    /// Where nothing waits: a chunk of that length was read and delivered.
+    /// Records that a chunk of that length was read and delivered while nothing was held back.
     #[inline]
     pub fn take(&mut self, len: usize) {
         self.read(len, self.pos.wrapping_add(len as u64));
     }
 }
 
-/// The bytes `from..to`, which may begin in `carry` and go on in the chunk.
+/// The bytes `from..to`, which may begin in `carry` and continue in the chunk.
 #[inline]
 pub(crate) fn pieces<'a>(carry: &'a [u8], chunk: Chunk<'a>, from: u64, to: u64) -> Pieces<'a> {
     if to <= from {
         return [(&[], from), (&[], from)];
     }
     let Chunk { seg, base } = chunk;
-    // Of a state that was made up what it says it has may not be there.
+    // A fabricated state may claim bytes that do not exist.
     let carried = base.saturating_sub(carry.len() as u64);
     let at = |offset: u64| offset.saturating_sub(carried) as usize;
     let head = carry.get(at(from)..at(to.min(base))).unwrap_or_default();

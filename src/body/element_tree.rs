@@ -1,7 +1,7 @@
 //! `<ACTION><tool><param>value</param></tool></ACTION>`: reads the tags.
 //!
-//! The tags are read as they come, with an explicit stack; what they enclose stays in the block's retained bytes and
-//! becomes JSON when the block ends (`tree.rs`). What does not parse as a tag is text. The carry begins with the construct
+//! The tags are read as they arrive, with an explicit stack. What they enclose stays in the block's retained bytes and
+//! becomes JSON when the block ends (`tree.rs`). What cannot be parsed as a tag is text. The carry begins with the construct
 //! that is under way.
 
 use memchr::memchr;
@@ -21,14 +21,14 @@ use crate::event::{Event, Span};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
     at: ElementAt,
-    /// In order of their opening tags; the tools are those without a parent.
+    /// In order of their opening tags; the elements without a parent are the tools.
     elements: Vec<Element>,
     open: Vec<u32>,
     kinds: KindSet,
     /// Unescaped markup was reported.
     bare: bool,
-    /// Where text directly in the block began. It is reported when the block goes on after it: if it does not, the text may
-    /// be the rest of the reply.
+    /// Where text directly in the block began. It is reported only when the block continues after it; otherwise it may be
+    /// the rest of the reply.
     junk: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ enum ElementAt {
         name: u64,
         header: Header,
     },
-    /// After the name of a tool, in what is not an attribute: up to the end of the tag, or the next one.
+    /// After the name of a tool, in text that is not an attribute: up to the end of the tag, or to the next tag.
     Loose {
         name: u64,
     },
@@ -59,7 +59,7 @@ enum ElementAt {
     /// After `<!`.
     Bang(Match),
     Comment(CommentEnd),
-    /// With so many bytes of `]]>`.
+    /// After this many bytes of `]]>`.
     Cdata {
         len: u8,
     },
@@ -77,7 +77,7 @@ const BANGS: [(&[u8], Edge); 3] = [
 ];
 
 impl Body {
-    /// The opener ended at `at`.
+    /// The body of a block; where its opener ended does not matter.
     pub fn new(_at: u64) -> Self {
         let bare = false;
         Self {
@@ -100,7 +100,7 @@ impl Body {
         self.open.iter().all(known) && self.elements.iter().enumerate().all(earlier)
     }
 
-    /// The stream ended: the block is not closed.
+    /// Ends the stream: the block is not closed.
     pub fn finish(&mut self, _out: &mut Out<'_>) -> Option<u64> {
         None
     }
@@ -136,7 +136,7 @@ impl Body {
                         self.at = ElementAt::Header { name, header };
                         self.length(out, out.limits().max_header, Kind::LimitHeader, pos, i)
                     }
-                    // No parameter inside of it may pass for the tool.
+                    // Otherwise a parameter inside it could pass for the tool.
                     HeaderStep::Bad if self.open.is_empty() => {
                         self.at = ElementAt::Loose { name };
                         Ok(i)
@@ -225,7 +225,7 @@ impl Body {
         {
             Some(element) => element.text = element.text || !blank(),
             None if self.junk.is_none() && !blank() => {
-                // One byte, so that the place does not depend on how the text was cut.
+                // One byte, so that the span does not depend on the chunks.
                 let blanks = bytes
                     .iter()
                     .flat_map(|(p, _)| p.iter())
@@ -242,15 +242,15 @@ impl Body {
         }
     }
 
-    /// The block goes on after text that stands directly in it.
-    fn tell_junk(&mut self, out: &mut Out<'_>) {
+    /// Reports text directly in the block, now that the block continues after it.
+    fn report_junk(&mut self, out: &mut Out<'_>) {
         if let Some(at) = self.junk.take() {
             self.kinds.insert(Kind::JunkInBlock);
             out.issue(Kind::JunkInBlock, Span::new(at, at + 1), "");
         }
     }
 
-    /// Takes text up to the next tag.
+    /// Consumes text up to the next tag.
     fn text(&mut self, out: &mut Out<'_>, i: usize, end: usize) -> Result<usize, (usize, Flow)> {
         let start = self.open.last().map_or(out.base + i as u64, |index| {
             self.elements[*index as usize].inner.0
@@ -278,7 +278,7 @@ impl Body {
                 blanks: 0,
             },
             b'!' => {
-                let mut bang = Match::behind_lt(BANGS.len());
+                let mut bang = Match::after_lt(BANGS.len());
                 bang.step(byte, &BANGS);
                 ElementAt::Bang(bang)
             }
@@ -290,7 +290,7 @@ impl Body {
         i + 1
     }
 
-    /// What is under way is not a tag but text, up to before the byte at `i`.
+    /// Makes text of a construct that is not a tag, up to the byte at `i`.
     fn literal(&mut self, out: &mut Out<'_>, i: usize) -> usize {
         if !self.bare {
             self.bare = true;
@@ -322,7 +322,7 @@ impl Body {
         }
     }
 
-    /// Takes a byte of an opening tag's name. A slash belongs to the name unless the tag ends after it.
+    /// Consumes a byte of an opening tag's name. A slash belongs to the name unless the tag ends after it.
     fn name(
         &mut self,
         out: &mut Out<'_>,
@@ -354,7 +354,7 @@ impl Body {
         Ok(self.literal(out, i))
     }
 
-    /// An opening tag is complete.
+    /// Completes an opening tag.
     fn opened(
         &mut self,
         out: &mut Out<'_>,
@@ -366,7 +366,7 @@ impl Body {
     ) -> Result<usize, (usize, Flow)> {
         let start = out.from();
         let name = out.slice(start + 1, name_end);
-        self.tell_junk(out);
+        self.report_junk(out);
         if name == table.tag && self.open.len() > 1 {
             // Inside a parameter it is data.
             return Ok(self.literal(out, next));
@@ -388,7 +388,7 @@ impl Body {
             return Err((next, limit(Kind::LimitParams)));
         }
         if !out.retains() && out.slice(name_end, end).contains('=') {
-            // Who keeps no bytes has no attributes either.
+            // Without retained bytes there are no attributes either.
             self.kinds.insert(Kind::ExtraKey);
             out.issue(Kind::ExtraKey, Span::new(start, end), &name);
         }
@@ -424,7 +424,7 @@ impl Body {
         Ok(next)
     }
 
-    /// Takes a byte of a closing tag.
+    /// Consumes a byte of a closing tag.
     fn closing(
         &mut self,
         out: &mut Out<'_>,
@@ -472,7 +472,7 @@ impl Body {
         tag == table.tag || open.any(|index| self.elements[*index as usize].name == tag)
     }
 
-    /// A closing tag is complete.
+    /// Completes a closing tag.
     fn closed(
         &mut self,
         out: &mut Out<'_>,
@@ -484,7 +484,7 @@ impl Body {
         let start = out.from();
         out.skip(end);
         self.at = ElementAt::Text;
-        self.tell_junk(out);
+        self.report_junk(out);
         let block = tag == table.tag;
         let keep = if block {
             Some(0)
@@ -516,7 +516,7 @@ impl Body {
         Err((next, Flow::Closed { end }))
     }
 
-    /// Tags do not fit; the call is recovered.
+    /// Reports tags that do not match; the call is recovered.
     fn misfit(&mut self, out: &mut Out<'_>, span: Span, tag: &str) {
         self.kinds.insert(Kind::MalformedXml);
         out.report(Kind::MalformedXml, Severity::Warning, span, "", tag, "");
@@ -536,7 +536,7 @@ impl Body {
 
     fn bang(&mut self, out: &mut Out<'_>, index: usize, pos: u64, i: usize) -> usize {
         let span = Span::new(out.from(), pos + 1);
-        self.tell_junk(out);
+        self.report_junk(out);
         out.skip(pos + 1);
         self.at = match index {
             0 => ElementAt::Comment(CommentEnd::default()),
@@ -563,7 +563,7 @@ impl Body {
         i + 1
     }
 
-    /// Takes CDATA.
+    /// Consumes CDATA.
     fn cdata(
         &mut self,
         out: &mut Out<'_>,

@@ -1,4 +1,4 @@
-//! Fields into calls: runs once, when a key-quote block ends.
+//! Turns fields into calls. Runs once, when a key-quote block ends.
 //!
 //! A numbered chain (`command1`, `path1`, `command2`, ...) is one call per number, in numeric order; keys without a number
 //! are shared. A suffix is a number only if the chain has that number, so `sha256` stays a key of its own.
@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use toolglot_scan::json;
 
-use super::typed::{Typed, repeated, said_json, typed};
+use super::typed::{Typed, declared_json, repeated, typed};
 use super::{Block, Out, tool_name};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::fold;
@@ -17,10 +17,10 @@ use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
 use crate::hints::{Coerced, Tool, Types, closest};
 
-/// The fact of a call that tells its number in a chain.
+/// The fact of a call that gives its number in a chain.
 const INDEX: &str = "index";
 
-/// One field; offsets are those of the stream.
+/// One field; offsets are stream offsets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Field {
     pub key: String,
@@ -28,11 +28,11 @@ pub(super) struct Field {
     pub span: Span,
     pub quote: u16,
     pub value: (u64, u64),
-    /// The value's first bytes, where the block is not retained and it may name the tool.
+    /// The value's first bytes, if the block is not retained and the field may name the tool.
     pub kept: Option<Vec<u8>>,
 }
 
-/// Whether a field of this key may name the tool, or say what becomes of a chain.
+/// Whether a field of this key may name the tool, or decide what becomes of a chain.
 pub(super) fn may_name(table: &KeyQuote, key: &str) -> bool {
     let spec = &table.spec;
     let words = [
@@ -46,7 +46,7 @@ pub(super) fn may_name(table: &KeyQuote, key: &str) -> bool {
     })
 }
 
-/// A value as text: restored where its quote says so, trimmed where the dialect does.
+/// A value as text: restored as its quote demands, trimmed as the dialect demands.
 pub(super) fn text(table: &KeyQuote, out: &Out<'_>, field: &Field) -> String {
     let retained = || {
         out.io.block.as_ref().map_or(&[][..], |block: &Block| {
@@ -69,7 +69,7 @@ pub(super) fn text(table: &KeyQuote, out: &Out<'_>, field: &Field) -> String {
 /// A field as a chain sees it.
 struct Read<'a> {
     field: &'a Field,
-    /// The number, if the key ends with one of the chain.
+    /// The number, if the key ends with one of the chain's numbers.
     number: Option<u32>,
     /// The key without it.
     base: &'a str,
@@ -83,7 +83,7 @@ struct Argument<'a> {
     key: String,
     field: &'a Field,
     own: bool,
-    /// Earlier fields of this key, where the schema makes a list of them.
+    /// Earlier fields of this key, if the schema makes a list of them.
     before: Vec<&'a Field>,
 }
 
@@ -118,7 +118,7 @@ pub(super) fn assemble(
     let mut kinds = kinds;
     for field in orphans(out, table, &mut read, &numbers) {
         kinds.insert(Kind::OrphanParam);
-        out.tell(Kind::OrphanParam, field.span, "", &field.key);
+        out.tool_issue(Kind::OrphanParam, field.span, "", &field.key);
     }
     let named_by_chain = chain.as_deref() == Some(name.as_str());
     let first = read.iter().any(|r| r.number.is_none() && r.folded == name);
@@ -150,8 +150,8 @@ pub(super) fn assemble(
     Ok(())
 }
 
-/// Ways to take a key apart into base and number, the longest number first. 0 is a number: some models count from it. A
-/// number with zeros before it is none. Where underscores in keys make no difference, one before the number is not part of the key.
+/// Ways to split a key into base and number, the longest number first. 0 is a number: some models count from it. Digits with
+/// leading zeros are not a number. If underscores in keys are ignored, one before the number is not part of the key.
 pub(crate) fn split<'a>(
     key: &'a str,
     spec: &'a spec::KeyQuote,
@@ -197,8 +197,8 @@ fn read<'a>(field: &'a Field, spec: &'a spec::KeyQuote, numbers: &BTreeSet<u32>)
     }
 }
 
-/// Fields of steps that the chain does not have: what they were meant for is missing. They keep their digits. What a tool of the
-/// block has as a parameter is the key that it is.
+/// Fields of steps that the chain does not have: what they were meant for is missing. They keep their digits. A key that is
+/// a parameter of a tool of the block means that parameter.
 fn orphans<'a>(
     out: &Out<'_>,
     table: &KeyQuote,
@@ -241,15 +241,16 @@ fn orphans<'a>(
 /// A key as a chain with these numbers reads it.
 pub(crate) struct Key<'a> {
     pub whole: &'a str,
-    /// What is left of it without the number, folded.
+    /// The key without the number, folded.
     pub base: &'a str,
     pub number: Option<u32>,
 }
 
-/// The keys, by index, whose digits may tell a step that the chain does not have: its own field was forgotten or misspelt, or its
-/// number has zeros before it. Digits tell a step if steps go on to it, the next one included, or if another step has a
-/// field of that name; and where the name is nearly the one that makes steps. `sha256` is the key that it is. Where only
-/// the last digits are a number of the chain (`path11`, `path01`), all of them may have been meant.
+/// The keys, by index, whose digits may mean a step that the chain does not have: its own field was forgotten or misspelt,
+/// or its number has leading zeros. Digits mean a step if the steps reach that far, counting the next one, or if another
+/// step has a field of that name, or if the name is close to the one that makes steps. Otherwise, as in `sha256`, they
+/// belong to the key. Where only the last digits are a number of the chain (`path11`, `path01`), all of them may have been
+/// meant.
 pub(crate) fn doubts(
     spec: &spec::KeyQuote,
     numbers: &BTreeSet<u32>,
@@ -259,7 +260,7 @@ pub(crate) fn doubts(
         return vec![];
     };
     let ends: Vec<_> = keys.iter().map(|key| numbered(key.whole)).collect();
-    // Digits that stand before the number.
+    // Whether there are digits before the number.
     let more = |key: &Key<'_>, base: &str, number: u32| {
         let width = number.checked_ilog10().unwrap_or(0) as usize + 1;
         key.whole.len() - base.len() > width
@@ -273,20 +274,20 @@ pub(crate) fn doubts(
     let doubt = |key: &Key<'_>, (base, whole): (&str, u32)| {
         let name = base.strip_suffix(spec.chain_infix.as_str()).unwrap_or(base);
         let folded = fold(name, &spec.fold);
-        let told = next.is_some_and(|next| whole <= next) || steps.contains(folded.as_str());
+        let is_step = next.is_some_and(|next| whole <= next) || steps.contains(folded.as_str());
         match key.number {
             None => {
                 let fact = spec.meta.iter().chain(&spec.ignore);
                 let mut facts = fact.map(|key| fold(key, &spec.fold));
                 let near = || closest(name, [chain].into_iter()).is_some();
-                told || near() && !facts.any(|fact| fact == folded)
+                is_step || near() && !facts.any(|fact| fact == folded)
             }
             Some(number) => {
                 let zeros = || {
                     let before = key.whole.len().checked_sub(number.to_string().len());
                     before.is_some_and(|at| key.whole[..at].ends_with('0'))
                 };
-                more(key, base, number) && (told || zeros())
+                more(key, base, number) && (is_step || zeros())
             }
         }
     };
@@ -296,7 +297,7 @@ pub(crate) fn doubts(
         .collect()
 }
 
-/// A key and the number that its last digits make, of whatever width and with zeros before it.
+/// A key and the number in its last digits, of any width and with any leading zeros.
 fn numbered(key: &str) -> Option<(&str, u32)> {
     let base = key.trim_end_matches(|c| digit(c).is_some());
     let digits = &key[base.len()..];
@@ -308,13 +309,13 @@ fn numbered(key: &str) -> Option<(&str, u32)> {
     fits.then(|| (base, digits.chars().fold(0, number)))
 }
 
-/// A digit, also one of full width.
+/// The value of a digit, full-width digits included.
 fn digit(c: char) -> Option<u32> {
     let wide = u32::from(c).checked_sub(u32::from('０'));
     c.to_digit(10).or(wide.filter(|digit| *digit < 10))
 }
 
-/// One call to be made of the fields.
+/// One call to be made from the fields.
 struct Plan<'a> {
     table: &'a KeyQuote,
     read: &'a [Read<'a>],
@@ -326,7 +327,7 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Delivers the call; false if it is none.
+    /// Delivers the call; returns false if it is not valid.
     fn call(&self, out: &mut Out<'_>, naming: &[&Read<'_>]) -> Result<bool, Kind> {
         let mut kinds = self.kinds;
         let retained = out.retains();
@@ -366,12 +367,12 @@ impl<'a> Plan<'a> {
             .iter()
             .find(|(result, _)| result.how == Coerced::Malformed)
         {
-            out.tell(Kind::MalformedValue, bad.field.span, name, &bad.key);
+            out.tool_issue(Kind::MalformedValue, bad.field.span, name, &bad.key);
             return Ok(false);
         }
         let call = out.call_open(name, &meta, last.field.span, Origin::Text)?;
         for (span, key) in twice {
-            // Which tool is meant is another question than which value.
+            // A repeated value may be resolved by position, a choice between tools may not.
             let last = self.table.spec.last_wins && naming.len() == 1;
             let kind = if last {
                 Kind::RepeatedParam
@@ -379,7 +380,7 @@ impl<'a> Plan<'a> {
                 Kind::DuplicateParam
             };
             kinds.insert(kind);
-            out.tell(kind, span, name, &key);
+            out.tool_issue(kind, span, name, &key);
         }
         if retained {
             out.arg(call, &json, self.span);
@@ -387,7 +388,7 @@ impl<'a> Plan<'a> {
         for (result, argument) in remarks {
             let mismatch = (result.how == Coerced::Mismatch).then_some(Kind::TypeMismatch);
             for kind in result.kinds.iter().chain(mismatch) {
-                out.tell(kind, argument.field.span, name, &argument.key);
+                out.tool_issue(kind, argument.field.span, name, &argument.key);
             }
             kinds.extend(result.kinds);
         }
@@ -407,11 +408,11 @@ impl<'a> Plan<'a> {
             Arguments::Params
         };
         out.call_close(call, kinds, form, self.span);
-        // Steps build on each other, also on one that is left out.
+        // Steps build on each other, so the chain also ends after one that is left out.
         Ok(!out.is_left_out(name))
     }
 
-    /// A step that broke lets the next ones run: the dialect has a field for that, and the block's says so.
+    /// Whether the next steps run after one that broke: the dialect has a field for that, and the block sets it.
     fn goes_on(&self, out: &Out<'_>) -> bool {
         let spec = &self.table.spec;
         let Some(go_on) = &spec.go_on else {
@@ -419,20 +420,20 @@ impl<'a> Plan<'a> {
         };
         let key = fold(&go_on.key, &spec.fold);
         let mine = |r: &&Read| r.folded == key && (r.number.is_none() || r.number == self.number);
-        // The step's own field comes before a shared one.
-        let said = self
+        // The step's own field takes precedence over a shared one.
+        let field = self
             .read
             .iter()
             .filter(mine)
             .max_by_key(|r| r.number.is_some());
-        said.is_some_and(|r| {
+        field.is_some_and(|r| {
             text(self.table, out, r.field)
                 .trim()
                 .eq_ignore_ascii_case(&go_on.value)
         })
     }
 
-    /// A step after one that broke.
+    /// Reports a step that does not run because an earlier one broke.
     fn not_run(&self, out: &mut Out<'_>, naming: &[&Read<'_>]) {
         let named = naming.last().map(|read| read.field);
         let tool = named.map_or(String::new(), |field| text(self.table, out, field));
@@ -440,10 +441,10 @@ impl<'a> Plan<'a> {
         let step = self
             .number
             .map_or(String::new(), |number| number.to_string());
-        out.tell(Kind::NotRun, span, tool.trim(), &step);
+        out.tool_issue(Kind::NotRun, span, tool.trim(), &step);
     }
 
-    /// The fields that are arguments of this call, each key once, and those that are facts of it.
+    /// The fields that are arguments of this call, each key once, and those that are facts about it.
     fn arguments(
         &self,
         out: &Out<'_>,
@@ -508,7 +509,7 @@ impl<'a> Plan<'a> {
             };
             match arguments.get_mut(place) {
                 None => arguments.push(argument),
-                // A key with the call's number beats a shared one without a word.
+                // A key with the call's number overrides a shared one without an issue.
                 Some(have) if have.own && !own => {}
                 Some(have) => {
                     if list && have.own == own {
@@ -525,7 +526,7 @@ impl<'a> Plan<'a> {
         (arguments, meta)
     }
 
-    /// Types that fields give to other parameters, by folded key.
+    /// Types that fields give for other parameters, by folded key.
     fn types(&self, out: &Out<'_>) -> HashMap<String, String> {
         let prefix = self.table.spec.type_prefix.as_str();
         if prefix.is_empty() {
@@ -562,7 +563,7 @@ impl<'a> Plan<'a> {
         let value = text(self.table, out, argument.field);
         let folded = fold(&argument.key, &self.table.spec.fold);
         if hints.get(&folded).is_some_and(|hint| hint == "json") {
-            return said_json(value.trim(), depth, json).unwrap_or(Coerced::Malformed.into());
+            return declared_json(value.trim(), depth, json).unwrap_or(Coerced::Malformed.into());
         }
         let param = tool.and_then(|t| t.param(&argument.key));
         let schema = out.known(param.map(|param| &param.schema));

@@ -1,10 +1,10 @@
 //! Calls between markers: the frame of most model formats.
 //!
-//! What may stand at each place is a tree of patterns ([`Paths`]): between calls, after a payload, between parameters. A
-//! walk through it takes one byte at a time; white space before it is left out, and once it has begun the carry begins
-//! with it. A payload is read by a parser of its own and ends by itself, a parameter's value by its closer.
+//! What may appear at each place is a tree of patterns ([`Paths`]): between calls, after a payload, between parameters. A
+//! walk through it consumes one byte at a time. It skips leading white space; after that the carry begins with the pattern.
+//! A payload is read by its own parser and ends by itself; a parameter's value ends at its closer.
 //!
-//! A call is final at its own end: what goes wrong after it in the same block takes nothing back.
+//! A call is final at its own end: an error after it in the same block retracts nothing.
 
 mod broken;
 mod ending;
@@ -33,7 +33,7 @@ use toolglot_scan::path::{Go, Hole, Paths, Walk};
 use toolglot_scan::quote_after;
 use toolglot_scan::xml;
 
-/// Name, meta and place of a call that a header outside its block names.
+/// Name, meta and span of a call that a header outside its block names.
 type Header = (String, Vec<(String, String)>, Span);
 
 /// The body of an open block.
@@ -42,35 +42,36 @@ pub(crate) struct Body {
     at: FramedAt,
     /// The form of the call.
     unit: u16,
-    /// The section's opener has come.
+    /// The section's opener has been read.
     section: bool,
-    /// Calls that are closed.
-    stood: u32,
+    /// How many calls are closed.
+    calls: u32,
     /// Where the last call, or the opener, ended.
     last: u64,
     /// The suffix of this block's markers.
     fix: Vec<u8>,
-    /// The argument that a section's attributes are.
+    /// The argument that a section's attributes form.
     shared: Option<(String, String)>,
-    /// The open call, if its parameters stand between tags.
+    /// The open call, if its parameters are between tags.
     args: Option<Args>,
-    /// Name, meta and place of a call that a header outside the block names.
+    /// The call that a header outside the block names.
     header: Option<Header>,
-    /// Where the last call that was closed in this block ended, with its closer.
+    /// Where the last closed call of this block ended, closer included.
     good: u64,
-    /// A call of the section broke, and was hidden to its end.
+    /// A call of the section broke and was hidden up to its end.
     broke: bool,
     /// The last parameter's value ended at its closer.
     shut: bool,
-    /// The opener of the last parameter, where it may stand twice.
+    /// The opener of the last parameter, if it may be repeated.
     opener: Vec<u8>,
-    /// It did.
+    /// It was repeated.
     doubled: bool,
-    /// What is hidden is a result that the model made up.
+    /// The hidden part is a result that the model invented.
     invented: bool,
-    /// At the beginning of the first value of a block that may be spoken of: so many bytes of what closes the quotation.
-    spoken: Option<u8>,
-    /// What is open where a call has just broken.
+    /// At the beginning of the first value of a block that may be a mention: how many bytes of the closing quotation mark
+    /// have come.
+    mention: Option<u8>,
+    /// What was open where a call has just broken.
     #[serde(skip)]
     torn: Option<Torn>,
 }
@@ -82,7 +83,7 @@ enum FramedAt {
     /// Between calls.
     Gap(Walk),
     Payload(Box<Payload>),
-    /// In text that is one argument, of no call if there is none.
+    /// In text that is one argument; if there is no call, of none.
     Plain(Box<Plain>),
     /// After a payload.
     Tail(Walk),
@@ -91,23 +92,22 @@ enum FramedAt {
     /// Between parameters.
     Inner(Walk),
     Value(Box<Value>),
-    /// After what broke a call: hidden up to where the block goes on.
+    /// After a call broke: hidden up to where the block continues.
     Lost(Box<Lost>),
-    /// After the closer of a value, which the carry begins with.
+    /// After the closer of a value; the carry begins with the closer.
     Confirm {
         value: Box<Value>,
-        /// Where the value ended, and its closer.
+        /// Where the value ended, and where its closer ended.
         end: u64,
         closed: u64,
-        /// Which of the closers it is.
+        /// The index of the closer.
         which: u16,
         walk: Walk,
     },
 }
 
 impl Body {
-    /// The body of a block whose literal opener has just come. `bare` if the opener is that of a call whose section is
-    /// missing.
+    /// The body of a block whose literal opener has just been read.
     pub fn open(out: &mut Out<'_>, table: &Framed, header: &Opened<'_>) -> Self {
         if out
             .dialect()
@@ -122,7 +122,7 @@ impl Body {
             at: FramedAt::Gap(table.gap.begin()),
             unit: 0,
             section: false,
-            stood: 0,
+            calls: 0,
             last: header.at,
             fix: vec![],
             shared: None,
@@ -134,7 +134,7 @@ impl Body {
             opener: vec![],
             doubled: false,
             invented: false,
-            spoken: None,
+            mention: None,
             torn: None,
         };
         let spelt = out.dialect().map_or(&[][..], |dialect| &dialect.spelt);
@@ -149,7 +149,7 @@ impl Body {
             out.repaired(Kind::RepairedOpener, header.span);
         }
         let go = table.enter.seek(&mut walk, &literal, header.at);
-        // The engine has told what stands in its tag.
+        // The engine has reported what its tag contains.
         walk.told();
         match go {
             Go::Found {
@@ -161,7 +161,7 @@ impl Body {
         body
     }
 
-    /// The body of a message that is a call, or holds calls that name their tools themselves.
+    /// The body of a message that is a call, or contains calls that name their tools themselves.
     pub fn message(header: &Opened<'_>) -> Self {
         let named = !header.name.is_empty();
         let walk = Walk::default();
@@ -173,7 +173,7 @@ impl Body {
             },
             unit: 0,
             section: false,
-            stood: 0,
+            calls: 0,
             last: header.at,
             fix: vec![],
             shared: None,
@@ -185,12 +185,12 @@ impl Body {
             opener: vec![],
             doubled: false,
             invented: false,
-            spoken: None,
+            mention: None,
             torn: None,
         }
     }
 
-    /// Whether what is open may be any text.
+    /// Whether the open part may be any text.
     pub fn takes_any(&self) -> bool {
         match &self.at {
             FramedAt::Value(_) | FramedAt::Confirm { .. } | FramedAt::Plain(_) => true,
@@ -204,28 +204,28 @@ impl Body {
         }
     }
 
-    /// Whether a call of this block stands whatever comes.
-    pub fn stands(&self) -> bool {
-        self.stood > 0 || matches!(&self.at, FramedAt::Payload(payload) if payload.stood() > 0)
+    /// Whether a call of this block is final, whatever follows.
+    pub fn is_final(&self) -> bool {
+        self.calls > 0 || matches!(&self.at, FramedAt::Payload(payload) if payload.calls() > 0)
     }
 
-    /// The open value, if its next bytes leave as they stand.
+    /// The open value, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &Framed, limits: &Limits) -> Option<Short> {
         match &self.at {
             FramedAt::Payload(payload) => payload.short(table, limits),
-            // The first byte may show a mention.
-            _ if self.spoken.is_some() => None,
+            // The first byte may reveal a mention.
+            _ if self.mention.is_some() => None,
             FramedAt::Value(value) => value.short(self.args.as_ref()?, limits),
             _ => None,
         }
     }
 
-    /// What ends the block, if that depends on what opened it.
+    /// The closer of the block, if it depends on the opener.
     pub fn own_closer(&self, table: &Framed) -> Option<String> {
         let section = table.spec.section.as_ref();
         let bare = !self.section && section.is_some_and(|section| section.optional);
         let unit = &table.spec.unit[usize::from(self.unit)];
-        // No suffix is one too, once the opener has been read.
+        // An empty suffix is a suffix, too, once the opener has been read.
         let fixed = !self.fix.is_empty() || !table.spec.fixed.is_empty();
         let fixed = fixed || !(unit.fix_name || matches!(self.at, FramedAt::Enter(_)));
         let known = bare || unit.close.is_empty() || fixed;
@@ -264,7 +264,7 @@ impl Body {
         }
     }
 
-    /// Takes the chunk from index `i` up to `end`.
+    /// Consumes the chunk from index `i` up to `end`.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -275,11 +275,11 @@ impl Body {
         while i < end {
             let pos = out.base + i as u64;
             let mut stop = end;
-            if self.spoken.is_some() {
+            if self.mention.is_some() {
                 if let Some(at) = self.mentions(out, out.seg[i], pos) {
-                    return (i + 1, Flow::Spoken { at });
+                    return (i + 1, Flow::Mention { at });
                 }
-                // A byte at a time while the quotation mark may follow that shows a mention.
+                // Byte by byte while a quotation mark that reveals a mention may follow.
                 stop = i + 1;
             }
             let flow = match &mut self.at {
@@ -295,7 +295,7 @@ impl Body {
                 }
                 FramedAt::Plain(plain) => {
                     let (next, came) =
-                        plain.feed(out, self.args.as_mut(), i, stop, self.spoken.unwrap_or(0));
+                        plain.feed(out, self.args.as_mut(), i, stop, self.mention.unwrap_or(0));
                     i = next;
                     self.plain(out, table, came, out.base + i as u64)
                 }
@@ -330,10 +330,10 @@ impl Body {
         (i, Flow::More)
     }
 
-    /// Takes a byte at the beginning of the first value, whose opener stands behind a quotation mark: where the value began, if
-    /// that is what closes the quotation. Then the openers are spoken of.
+    /// Consumes a byte at the beginning of the first value, whose opener follows a quotation mark. If the byte completes the
+    /// closing quotation mark, the openers are a mention; then returns where the value began.
     fn mentions(&mut self, out: &Out<'_>, byte: u8, pos: u64) -> Option<u64> {
-        let have = self.spoken?;
+        let have = self.mention?;
         let start = match &self.at {
             FramedAt::Value(value) => value.start,
             FramedAt::Plain(plain) => plain.start(),
@@ -343,13 +343,13 @@ impl Body {
         let close = quote.map_or(&[][..], quote_after);
         let place = pos.checked_sub(start) == Some(u64::from(have));
         let fits = place && close.get(usize::from(have)) == Some(&byte);
-        self.spoken = fits.then_some(have + 1);
+        self.mention = fits.then_some(have + 1);
         (fits && usize::from(have) + 1 == close.len()).then_some(start)
     }
 
-    /// Before a value: whether its quotation mark may follow.
-    fn may_be_spoken(&self, out: &Out<'_>) -> Option<u8> {
-        let block = out.io.block.as_ref().filter(|_| !self.stands());
+    /// Before a value: zero if the closing quotation mark may follow.
+    fn may_be_mention(&self, out: &Out<'_>) -> Option<u8> {
+        let block = out.io.block.as_ref().filter(|_| !self.is_final());
         let first = self.args.as_ref().is_none_or(|args| args.count() <= 1);
         block
             .and_then(|block| block.quoted)
@@ -357,7 +357,7 @@ impl Body {
             .map(|_| 0)
     }
 
-    /// Takes a byte of a place where one of some patterns must stand.
+    /// Consumes a byte of a place where one of some patterns must appear.
     fn walk(
         &mut self,
         out: &mut Out<'_>,
@@ -407,7 +407,7 @@ impl Body {
             Go::None => {
                 if ahead {
                     let end = self.last;
-                    let flow = if self.stands() {
+                    let flow = if self.is_final() {
                         Flow::Closed { end }
                     } else {
                         Flow::Hidden { at: end }
@@ -420,7 +420,7 @@ impl Body {
                     .as_ref()
                     .is_some_and(|section| section.prose);
                 if prose && self.section && matches!(self.at, FramedAt::Gap(_)) {
-                    // The byte may itself begin a pattern.
+                    // The byte itself may begin a pattern.
                     let again = !blank;
                     self.at = FramedAt::Gap(table.gap.begin());
                     out.skip(pos + u64::from(!again));
@@ -434,19 +434,19 @@ impl Body {
         }
     }
 
-    /// Whether nothing ends the block but that no further call follows.
+    /// Whether the block ends only because no further call follows.
     fn looks_ahead(&self, table: &Framed) -> bool {
         match self.at {
             FramedAt::More(_) => true,
             FramedAt::Gap(_) => {
-                let some = self.stood > 0 || self.broke;
+                let some = self.calls > 0 || self.broke;
                 some && self.section && !table.section_closes()
             }
             _ => false,
         }
     }
 
-    /// A pattern is complete before `end`.
+    /// Acts on a pattern that is complete before `end`.
     fn found(
         &mut self,
         out: &mut Out<'_>,
@@ -456,7 +456,7 @@ impl Body {
         end: u64,
     ) -> Option<Flow> {
         let start = walk.start().unwrap_or(end);
-        // The opener of the block has been told.
+        // The block's opener has been reported.
         let first = matches!(self.at, FramedAt::Enter(_));
         let span = Span::new(start, end);
         if let Action::Section | Action::Unit(_) | Action::Whole = action
@@ -510,7 +510,8 @@ impl Body {
                 None
             }
             Action::Stray => {
-                // Only blanks stand between it and what came before it; one that is named after its parameter may be another's.
+                // Only blanks separate it from what came before. A closer that is named after its parameter may be another
+                // parameter's.
                 let twice = self.shut && walk.span(Hole::Key).is_empty();
                 let kind = match (twice, self.doubled) {
                     // Two openers and two closers may be a value that quotes its parameter.
@@ -519,7 +520,7 @@ impl Body {
                     (false, _) => Kind::OrphanClose,
                 };
                 if let Some(args) = &mut self.args {
-                    args.told(out, kind, span, "");
+                    args.report(out, kind, span, "");
                 }
                 out.skip(end);
                 self.inner(table);
@@ -533,9 +534,9 @@ impl Body {
             Action::Whole => {
                 out.skip(end);
                 let mut args = self.args.as_mut().filter(|args| args.count() == 0);
-                // No marker says so.
+                // No marker announces it.
                 if let Some(args) = args.as_mut().filter(|_| span.is_empty()) {
-                    args.told(
+                    args.report(
                         out,
                         Kind::RepairedArguments,
                         Span::new(start, start + 1),
@@ -552,7 +553,7 @@ impl Body {
             }
             Action::Reopen | Action::Unit(_) if self.again(out, table, action, walk, end) => None,
             Action::Reopen => {
-                // After a payload only a closer was forgotten.
+                // After a payload, only a closer was forgotten.
                 let severity = match self.at {
                     FramedAt::Tail(_) => Severity::Warning,
                     _ => Severity::Error,
@@ -588,16 +589,16 @@ impl Body {
         }
     }
 
-    /// A token of a marker stands twice in it.
+    /// Reports a token that appears twice in a marker.
     fn twice(&mut self, out: &mut Out<'_>, action: Action, span: Span) {
         match (action, &mut self.args) {
             (Action::Unit(_) | Action::Section, _) => out.repaired(Kind::RepeatedMarker, span),
-            (_, Some(args)) => args.told(out, Kind::RepeatedMarker, span, ""),
+            (_, Some(args)) => args.report(out, Kind::RepeatedMarker, span, ""),
             (_, None) => out.issue(Kind::RepeatedMarker, span, ""),
         }
     }
 
-    /// A closer is misspelt or holds what it does not show, and what it closes is repaired.
+    /// Reports a closer that is misspelt or holds what it should not. What it closes is repaired.
     fn misspelt(&mut self, out: &mut Out<'_>, span: Span) {
         out.skip(span.start);
         out.issue(Kind::RepairedCloseTag, span, "");
@@ -615,7 +616,8 @@ impl Body {
         }
     }
 
-    /// Text that is one argument begins at `at`; `None` if its call is none. It is empty if its tag is `closed`.
+    /// Begins text that is one argument at `at`; `clean` is `None` if its call is not valid. The text is empty if its tag is
+    /// `closed`.
     fn content(
         &mut self,
         out: &mut Out<'_>,
@@ -636,7 +638,7 @@ impl Body {
                 return Some(self.limit(out, kind, at));
             }
         }
-        self.spoken = self.may_be_spoken(out);
+        self.mention = self.may_be_mention(out);
         self.at = FramedAt::Plain(Box::new(Plain::new(&unit.close, &unit.open, at)));
         let end = Came::Closed {
             end: at,
@@ -645,7 +647,7 @@ impl Body {
         closed.then(|| self.plain(out, table, end, at)).flatten()
     }
 
-    /// Text that is one argument came as far as `pos`.
+    /// Acts on text that is one argument and was read up to `pos`.
     fn plain(&mut self, out: &mut Out<'_>, table: &Framed, came: Came, pos: u64) -> Option<Flow> {
         match came {
             Came::More => None,
@@ -666,18 +668,18 @@ impl Body {
         }
     }
 
-    /// Parameters of the open call may follow.
+    /// Lets parameters of the open call follow.
     fn inner(&mut self, table: &Framed) {
         self.at = FramedAt::Inner(table.units[usize::from(self.unit)].inner.begin());
     }
 
-    /// The payload came as far as `pos`.
+    /// Acts on the payload, which was read up to `pos`.
     fn payload(&mut self, out: &mut Out<'_>, table: &Framed, step: Step, pos: u64) -> Option<Flow> {
         let ended = matches!(&self.at, FramedAt::Payload(payload) if payload.closed());
         match step {
             Step::More => None,
             Step::Malformed => {
-                // What nothing closes ends with its payload.
+                // A payload without a closer ends by itself.
                 let bare = table.spec.unit[usize::from(self.unit)].close.is_empty();
                 let mut ended = ended;
                 if let FramedAt::Payload(payload) = &self.at {
@@ -696,13 +698,13 @@ impl Body {
             Step::Done => {
                 self.count(out, pos);
                 self.last = pos;
-                if self.stood > 0 {
-                    // What ends the payload is no text, whatever becomes of the closer.
+                if self.calls > 0 {
+                    // The end of the payload is not text, whatever becomes of the closer.
                     self.good = pos;
                 }
                 out.skip(pos);
                 let unit = &table.spec.unit[usize::from(self.unit)];
-                // What reads up to the closer has taken it.
+                // A payload that reads up to the closer has consumed it.
                 if !unit.close.is_empty() && unit.payload != spec::Payload::Yaml {
                     self.at = FramedAt::Tail(table.units[usize::from(self.unit)].tail.begin());
                     return None;
@@ -712,16 +714,16 @@ impl Body {
         }
     }
 
-    /// Adds the calls of the open payload to those that stand.
+    /// Adds the closed calls of the open payload to the block's.
     fn count(&mut self, out: &mut Out<'_>, pos: u64) {
         if let FramedAt::Payload(payload) = &mut self.at {
             payload.abandon(out, pos);
-            self.stood += payload.stood();
+            self.calls += payload.calls();
             self.at = FramedAt::Gap(Walk::default());
         }
     }
 
-    /// A call is closed at `end`, and what encloses it goes on.
+    /// Continues after a call that is closed at `end`.
     fn after_call(&mut self, table: &Framed, end: u64) -> Option<Flow> {
         (self.last, self.good) = (end, end);
         let tables = &table.units[usize::from(self.unit)];
@@ -736,7 +738,7 @@ impl Body {
         }
     }
 
-    /// The call's closer ends at `end`.
+    /// Closes the call; its closer ends at `end`.
     fn call_closes(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Option<Flow> {
         out.skip(end);
         if let Some(flow) = self.close_args(out, end) {
@@ -752,12 +754,12 @@ impl Body {
         }
         match args.close(out, end) {
             Ok(()) => {
-                self.stood += 1;
+                self.calls += 1;
                 None
             }
             Err(Kind::MalformedValue) => {
                 self.drop_call(out, end);
-                // The block goes on after a call that was none.
+                // The block continues after a call that was not valid.
                 None
             }
             Err(kind) => {
@@ -767,7 +769,7 @@ impl Body {
         }
     }
 
-    /// The section's closer ends at `end`.
+    /// Closes the section; its closer ends at `end`.
     fn section_ends(
         &mut self,
         out: &mut Out<'_>,
@@ -797,7 +799,7 @@ impl Body {
             };
             out.issue(kind, Span::new(start, end), "");
         }
-        // In a message the closer may stand once more; elsewhere it is a token of the dialect.
+        // In a message the closer may be repeated; elsewhere it is a token of the dialect.
         let message = out
             .dialect()
             .is_some_and(|dialect| dialect.channels.is_some());
@@ -814,7 +816,7 @@ impl Body {
     }
 }
 
-/// Whether an opener begins as a misspelt one does.
+/// Whether an opener begins like a misspelt one.
 fn misspells(out: &Out<'_>, table: &Framed, opener: Span) -> bool {
     let misspelt = &table.spec.misspelt;
     !misspelt.is_empty() && {

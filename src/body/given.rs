@@ -1,4 +1,4 @@
-//! Arguments that stand as attributes of a tag that has parameters inside.
+//! Arguments given as attributes of a tag that has parameters inside.
 
 use std::collections::HashSet;
 
@@ -6,20 +6,20 @@ use super::lexer::forgiven;
 use crate::error::KindSet;
 use crate::hints::Tool;
 
-/// Attributes that say something of a call or a parameter and are not arguments.
+/// Attributes that are facts about a call or a parameter, not arguments.
 const FACTS: [&str; 5] = ["id", "type", "index", "string", "recipient"];
-/// An attribute that may hold all arguments, in any case of its letters.
+/// Attributes that may contain all arguments; matched without regard to case.
 const ARGUMENTS: [&str; 5] = ["arguments", "args", "parameters", "params", "input"];
 
-/// Whether an attribute is not an argument by its name.
+/// Whether an attribute's name says that it is not an argument.
 pub(super) fn is_fact(key: &str) -> bool {
     FACTS.contains(&key) || key.starts_with("xml")
 }
 
-/// What attributes mean.
+/// The meaning of attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Given<'a> {
-    /// One of them holds the arguments: the object, its keys, and what was forgiven.
+    /// One of them contains the arguments: the object, its keys, and what was repaired.
     Object(String, Vec<String>, KindSet),
     /// Each is an argument.
     Each(Vec<Attribute<'a>>),
@@ -30,12 +30,12 @@ pub(super) enum Given<'a> {
 pub(super) struct Attribute<'a> {
     pub key: &'a str,
     pub value: &'a str,
-    /// Another one of its name follows: the last one wins.
+    /// Another attribute of its name follows; the last one wins.
     pub again: bool,
 }
 
-/// The arguments among the attributes of a call's tag. Where the call has parameters inside (`inside`) and its tool is known,
-/// only those count that the tool has; [`unread`] names the others.
+/// The arguments among the attributes of a call's tag. If the call has parameters inside (`inside`) and its tool is known,
+/// only attributes that the tool declares count; [`unread`] returns the others.
 pub(super) fn given<'a>(
     attributes: &'a [(String, String)],
     tool: Option<&Tool>,

@@ -11,13 +11,13 @@ pub(crate) fn is_key(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// A head that is under way.
+/// A head in progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     pub start: u64,
     pub key: String,
     at: HeadAt,
-    /// What has come of the opener.
+    /// The part of the opener read so far.
     opener: String,
     /// Blanks between key, colon and opener.
     blanks: u32,
@@ -29,11 +29,11 @@ pub(super) struct Head {
 enum HeadAt {
     #[default]
     Key,
-    BehindKey,
-    BehindColon,
+    AfterKey,
+    AfterColon,
 }
 
-/// What one character did.
+/// The effect of one character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeadStep {
     More,
@@ -41,7 +41,7 @@ pub(super) enum HeadStep {
     Open {
         quote: u16,
     },
-    /// No head.
+    /// Not a head.
     No,
     TooLong,
 }
@@ -54,14 +54,14 @@ impl Head {
         head
     }
 
-    /// Begins anew, with the same buffers.
+    /// Begins again, keeping the buffers.
     pub fn begin(&mut self, c: char, start: u64) {
         self.clear();
         self.start = start;
         self.key.push(c);
     }
 
-    /// Forgets everything but its buffers.
+    /// Clears everything and keeps the buffers.
     pub fn clear(&mut self) {
         self.start = 0;
         self.key.clear();
@@ -71,7 +71,7 @@ impl Head {
         self.line = false;
     }
 
-    /// Takes the next character.
+    /// Consumes the next character.
     pub fn step(&mut self, c: char, table: &KeyQuote, max: u32) -> HeadStep {
         self.blanks += u32::from(c.is_whitespace());
         if self.blanks > LINE_BLANKS {
@@ -85,15 +85,15 @@ impl Head {
                     return HeadStep::TooLong;
                 }
             }
-            HeadAt::Key | HeadAt::BehindKey if colon() => self.at = HeadAt::BehindColon,
-            HeadAt::Key | HeadAt::BehindKey if c.is_whitespace() && c != '\n' => {
-                self.at = HeadAt::BehindKey
+            HeadAt::Key | HeadAt::AfterKey if colon() => self.at = HeadAt::AfterColon,
+            HeadAt::Key | HeadAt::AfterKey if c.is_whitespace() && c != '\n' => {
+                self.at = HeadAt::AfterKey
             }
-            HeadAt::Key | HeadAt::BehindKey => return HeadStep::No,
-            HeadAt::BehindColon if self.opener.is_empty() && c.is_whitespace() => {
+            HeadAt::Key | HeadAt::AfterKey => return HeadStep::No,
+            HeadAt::AfterColon if self.opener.is_empty() && c.is_whitespace() => {
                 self.line |= c == '\n';
             }
-            HeadAt::BehindColon => {
+            HeadAt::AfterColon => {
                 self.opener.push(c);
                 return self.opener(table);
             }
@@ -101,12 +101,12 @@ impl Head {
         HeadStep::More
     }
 
-    /// After the colon, with nothing but blanks so far.
+    /// Whether only blanks have come after the colon.
     pub fn waits(&self) -> bool {
-        self.at == HeadAt::BehindColon && self.opener.is_empty()
+        self.at == HeadAt::AfterColon && self.opener.is_empty()
     }
 
-    /// Whether the character that was not part of it begins a line.
+    /// Whether the character that ended the head begins a line.
     pub fn broke_at_line_start(&self) -> bool {
         self.line && self.opener.chars().nth(1).is_none()
     }
@@ -131,7 +131,7 @@ impl Head {
         result
     }
 
-    /// The quote that has opened.
+    /// The quote that opened the value.
     pub fn opened(&self, table: &KeyQuote) -> u16 {
         match self.opener(table) {
             HeadStep::Open { quote } => quote,
@@ -140,10 +140,10 @@ impl Head {
     }
 }
 
-/// So many bytes of a value, the opener in it included, tell whether a field begins there.
+/// How many bytes of a value, including an opener in it, decide whether a field begins there.
 pub(crate) const WINDOW: usize = 32;
 
-/// What stands before the key, if a key and a colon stand at the end of `before`, where a value's opener follows.
+/// The text before the key, if `before` ends with a key and a colon, as it must before a value's opener.
 pub(crate) fn before_key<'a>(spec: &spec::KeyQuote, before: &'a str) -> Option<&'a str> {
     let before = before.trim_end();
     let colon = spec
@@ -155,14 +155,14 @@ pub(crate) fn before_key<'a>(spec: &spec::KeyQuote, before: &'a str) -> Option<&
     (rest.len() < head.len()).then_some(rest)
 }
 
-/// Whether a field begins before a value's opener, as far as `before` shows: a key and a colon at the start of a line, of the
-/// value or after a separator, or nothing but white space. What begins before what is shown may.
+/// Whether a field begins before a value's opener, as far as `before` shows: a key and a colon at the start of a line, at
+/// the start of the value or after a separator, or nothing but white space. A field that begins before `before` counts.
 pub(crate) fn begins_inside(spec: &spec::KeyQuote, before: &[u8]) -> bool {
     let cut = before
         .iter()
         .take_while(|byte| (0x80..0xc0).contains(*byte));
     let before = String::from_utf8_lossy(&before[cut.count()..]);
-    // The opener of the value itself, once more.
+    // A repetition of the value's own opener.
     if before.trim_end().is_empty() {
         return true;
     }

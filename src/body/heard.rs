@@ -1,5 +1,5 @@
-//! What a stream remembers of the calls in its text because the host may give native calls beside them: what is compared
-//! with those, or where native calls are preferred, the calls themselves.
+//! What a stream remembers of the calls in its text because the host may add API tool calls: what is compared with those or,
+//! if API tool calls are preferred, the calls themselves.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,19 +7,20 @@ use crate::error::KindSet;
 use crate::event::{Arguments, Span};
 use crate::limits::Prefer;
 
-/// Calls in the text, as far as native calls make it necessary to remember them.
+/// Calls in the text, as far as API tool calls make it necessary to remember them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Heard {
-    /// Name and arguments; none of what need not be compared or was too long to remember. Where native calls come in the
-    /// place of those that nobody gets: these, and those that are good so far since the last block opened.
+    /// Name and arguments. The arguments are missing if they need no comparison or were too long to remember. Under
+    /// [`Prefer::Text`] these are the calls that nobody gets and, marked by arguments, the good ones since the last block
+    /// opened.
     pub calls: Vec<(String, Option<String>)>,
-    /// How many of them were there before that block.
+    /// How many of them preceded that block.
     settled: usize,
-    /// Bytes of arguments. No offset, so it is wider than one: they may be longer than what they were made of.
+    /// Bytes of arguments. Wider than an offset, because arguments may be longer than their source.
     bytes: u128,
-    /// Calls that are held until a native one comes or the stream ends.
+    /// Calls that are held back until an API tool call comes or the stream ends.
     pub held: Vec<Held>,
-    /// The open call, if it is held.
+    /// The open call, if it is held back.
     open: Option<Held>,
 }
 
@@ -30,7 +31,7 @@ pub(crate) struct Mark {
     held: usize,
 }
 
-/// A call that is held.
+/// A call that is held back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Held {
     /// Its number.
@@ -39,27 +40,27 @@ pub(crate) struct Held {
     pub meta: Vec<(String, String)>,
     /// The index of its dialect.
     pub dialect: Option<u16>,
-    /// What named it.
+    /// Where its name is.
     pub named: Span,
-    /// What its arguments came from, from the first byte to the last.
+    /// The source of its arguments, from the first byte to the last.
     pub source: Option<Span>,
     pub json: String,
-    /// Its arguments went by as parameters.
+    /// Its arguments were emitted as parameters.
     pub params: bool,
     pub kinds: KindSet,
     pub span: Span,
-    /// It is longer than what may be held.
+    /// It is too long to be held back.
     over: bool,
 }
 
 impl Held {
-    /// What it counts.
+    /// Its size, as counted against the limit.
     fn len(&self) -> u128 {
         let meta = self.meta.iter().map(|(key, value)| key.len() + value.len());
         (self.name.len() + self.json.len() + meta.sum::<usize>()) as u128
     }
 
-    /// Where its arguments are delivered.
+    /// How its arguments are delivered.
     pub fn arguments(&self) -> Arguments {
         match self.params {
             true => Arguments::Params,
@@ -69,7 +70,7 @@ impl Held {
 }
 
 impl Heard {
-    /// A call opens that is not held.
+    /// Opens a call that is not held back.
     pub fn open(&mut self, name: &str, prefer: Prefer) {
         match prefer {
             Prefer::Text => self.calls.push((name.to_owned(), None)),
@@ -78,7 +79,7 @@ impl Heard {
         }
     }
 
-    /// A call opens that is held.
+    /// Opens a call that is held back.
     pub fn hold(
         &mut self,
         call: u32,
@@ -102,13 +103,13 @@ impl Heard {
         });
     }
 
-    /// Whether the open call is held.
+    /// Whether the open call is held back.
     pub fn holds(&self) -> bool {
         self.open.is_some()
     }
 
-    /// The last call closed. Where native ones come in the place of those that nobody gets, it is one of these only if it is
-    /// withheld or its block will be abandoned; where both count, those are compared that are not withheld.
+    /// Closes the last call. Under [`Prefer::Text`] it is one that nobody gets only if it is withheld or its block is later
+    /// abandoned. Under [`Prefer::Both`] it is compared unless it is withheld.
     pub fn close(&mut self, withheld: bool, prefer: Prefer) {
         let arguments = self.calls.last_mut().map(|(_, arguments)| arguments);
         match (prefer, arguments) {
@@ -118,7 +119,7 @@ impl Heard {
         }
     }
 
-    /// The open call that is held closes. Gives it back if it is too long to be held.
+    /// Closes the open call that is held back. Returns it if it is too long for that.
     pub fn keep(
         &mut self,
         kinds: KindSet,
@@ -139,7 +140,7 @@ impl Heard {
         None
     }
 
-    /// The open call is none after all.
+    /// Retracts the open call.
     pub fn abandon(&mut self, prefer: Prefer) {
         match prefer {
             Prefer::Text => {}
@@ -148,8 +149,8 @@ impl Heard {
         }
     }
 
-    /// Takes a piece of the open call's arguments; true if the piece is held, else it goes on its way. Of a call that is too
-    /// long nothing is kept.
+    /// Takes a piece of the open call's arguments. Returns true if the piece is held back; otherwise the caller emits it.
+    /// Keeps nothing of a call that is too long.
     pub fn takes(&mut self, json: &str, span: Span, max: u64) -> bool {
         let Some(call) = &mut self.open else {
             self.push(json, max);
@@ -166,7 +167,7 @@ impl Heard {
         true
     }
 
-    /// Adds to the arguments of the last call. Past `max` bytes in all nothing is remembered.
+    /// Appends to the arguments of the last call. Beyond `max` bytes in total nothing is remembered.
     fn push(&mut self, json: &str, max: u64) {
         let Some((_, arguments)) = self.calls.last_mut() else {
             return;
@@ -178,13 +179,13 @@ impl Heard {
         }
     }
 
-    /// Gives all that was held.
+    /// Returns all calls that were held back.
     pub fn release(&mut self) -> Vec<Held> {
         self.bytes = 0;
         std::mem::take(&mut self.held)
     }
 
-    /// A block opens: what is remembered so far.
+    /// Opens a block and returns what is remembered so far.
     pub fn mark(&mut self, prefer: Prefer) -> Mark {
         if prefer == Prefer::Text {
             self.settle();
@@ -195,7 +196,7 @@ impl Heard {
         }
     }
 
-    /// Calls of the last block that are good need no other in their place.
+    /// Drops the good calls of the last block: they need no replacement.
     fn settle(&mut self) {
         let last = self.calls.split_off(self.settled.min(self.calls.len()));
         self.calls
@@ -203,14 +204,14 @@ impl Heard {
         self.settled = self.calls.len();
     }
 
-    /// The names of calls of the text that nobody gets.
+    /// The names of the calls in the text that nobody gets.
     pub fn lost(&mut self) -> Vec<String> {
         self.settle();
         let calls = std::mem::take(&mut self.calls);
         calls.into_iter().map(|(name, _)| name).collect()
     }
 
-    /// The block is abandoned: what came after the mark does not stand.
+    /// Abandons the block: everything after the mark is retracted.
     pub fn forget(&mut self, mark: Mark, prefer: Prefer) {
         self.open = None;
         match prefer {

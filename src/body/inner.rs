@@ -1,39 +1,40 @@
-//! Tags in the content of a value that open a parameter, as their own attribute shows: a closer may be missing before them.
+//! Finds tags in the content of a value that open a parameter, as their attribute shows: a closer may be missing before
+//! them.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml::{self, Header, HeaderStep};
 
-/// Longer names of tags and attributes are none of a parameter.
+/// Tags and attributes with longer names do not belong to a parameter.
 const MAX_NAME: usize = 128;
 
-/// Looks for such tags, if a dialect has them.
+/// Searches for such tags, if the dialect has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Inner {
-    /// The attribute that a parameter's value stands in; empty where tags in content say nothing.
+    /// The attribute that contains a parameter's value; empty if tags in content have no meaning.
     attribute: String,
-    /// A tag of that name needs none.
+    /// A tag of this name needs no attribute.
     plain: String,
     /// A tag is under way.
     looks: bool,
     open: Open,
-    /// The name of the last one that was found.
+    /// The name of the last tag that was found.
     found: Option<String>,
 }
 
-/// The tag that began last. Its memory stays for the next, so that markup in a value allocates nothing.
+/// The tag that began last. Its memory is reused for the next one, so that markup in a value allocates nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Open {
     name: Vec<u8>,
-    /// After the name.
+    /// The state after the name.
     header: Option<Header>,
-    /// The attribute that is written.
+    /// The current attribute.
     attribute: Vec<u8>,
 }
 
-/// What a byte did.
+/// The effect of a byte.
 enum Seen {
     More,
-    /// The attribute has a value.
+    /// The wanted attribute has a value.
     Value,
     None,
 }
@@ -46,7 +47,7 @@ impl Inner {
         }
     }
 
-    /// A tag of that name opens a parameter as it stands.
+    /// Lets a tag of that name open a parameter without an attribute.
     pub fn with_plain(self, plain: &str) -> Self {
         Self {
             plain: plain.to_owned(),
@@ -59,7 +60,7 @@ impl Inner {
         self.looks
     }
 
-    /// A `<` stands here.
+    /// Begins a tag after its `<`.
     pub fn begin(&mut self) {
         self.looks = !self.attribute.is_empty();
         self.open.name.clear();
@@ -67,17 +68,17 @@ impl Inner {
         self.open.attribute.clear();
     }
 
-    /// Whether one was found.
-    pub fn stands(&self) -> bool {
+    /// Whether a tag was found.
+    pub fn found_tag(&self) -> bool {
         self.found.is_some()
     }
 
-    /// The tag that was found last, once.
+    /// Takes the tag that was found last.
     pub fn take(&mut self) -> Option<String> {
         self.found.take()
     }
 
-    /// Takes a byte of the tag that is under way.
+    /// Consumes a byte of the tag that is under way.
     pub fn step(&mut self, byte: u8) {
         let open = &mut self.open;
         if !self.looks {

@@ -1,9 +1,9 @@
 //! JSON that is a call: `{"name": .., "arguments": {..}}`, a list of such, or the arguments alone.
 //!
-//! One lexer reads around the calls, another one inside the arguments, so that these leave while they come. Arguments in
-//! a string are decoded on the way. Arguments that stand before their name wait for it, and an object under another word
-//! for their key waits for the end of the call, because the right key may come yet; each up to `max_value` bytes. What no
-//! rule reads is reported. A call closes at its own last bracket.
+//! One lexer reads around the calls, another one inside the arguments, so that the arguments are emitted as they arrive.
+//! Arguments in a string are decoded on the way. Arguments that precede their name are buffered until it comes. An object
+//! under a synonym of their key is buffered until the call ends, because the right key may still come. Each buffer holds at
+//! most `max_value` bytes. Members that no rule reads are reported. A call closes at its own last bracket.
 
 mod arguments;
 mod chosen;
@@ -25,60 +25,60 @@ use crate::limits::Limits;
 use arguments::Arguments;
 use members::{Fact, Member, Spare, is_sort, push_sort};
 
-/// Values around a call are reported down to here: list, object, wrapper, member.
+/// The depth to which values around a call are reported: list, object, wrapper, member.
 const WATCH: u8 = 3;
 
 /// The state of a payload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
-    /// Around the calls; it rests while arguments are read.
+    /// Reads around the calls; it rests while arguments are read.
     lexer: Lexer,
-    /// Nothing but the arguments of a call that is open already.
+    /// Reads only the arguments of a call that is already open.
     bare: bool,
     item: Option<Item>,
     calls: u32,
-    /// What came of an object that may be the arguments of the tool that the host named.
+    /// The bytes so far of an object that may be the arguments of the tool that the host named.
     head: Option<Vec<u8>>,
-    /// Inside of the string that is the answer.
+    /// The inside of the string that is the answer.
     answer: Option<Span>,
 }
 
-/// An object that is a call, or holds calls.
+/// An object that is a call or contains calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Item {
     start: u64,
     /// How many brackets are open around it.
     depth: usize,
-    /// How many are open around the members that count.
+    /// How many brackets are open around the members that count.
     level: usize,
-    /// What the last key says of its value, and where it stands.
+    /// What the last key says about its value, and where the key is.
     member: Member,
     key: Span,
     reading: Reading,
-    /// A name has been there.
+    /// A name has come.
     named: bool,
-    /// The string that is being read.
+    /// The string under way.
     text: String,
     meta: Vec<(String, String)>,
-    /// Arguments that came before the name, and where.
+    /// Arguments that came before the name, and their offset.
     kept: Option<(u64, Vec<u8>)>,
-    /// What counts as the arguments if none come.
+    /// What is used as the arguments if none come.
     spare: Option<Spare>,
-    /// It does not: there were two.
+    /// The spare object is not used, because there were two.
     torn: bool,
     facts: Vec<Fact>,
-    /// Arguments have been there.
+    /// Arguments have come.
     argued: bool,
     args: Option<Arguments>,
-    /// What was forgiven before the call was open.
+    /// What was repaired before the call was open.
     kinds: KindSet,
     /// It names no tool: its arguments are the answer.
     answers: bool,
-    /// An object of a list that is the arguments alone.
+    /// It is an object in a list that consists of the arguments alone.
     alone: bool,
 }
 
-/// What becomes of the value under way.
+/// What happens to the value under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Reading {
     Nothing,
@@ -121,12 +121,12 @@ impl Body {
         }
     }
 
-    /// Inside of the string that is the answer, if one of the calls was none but the answer.
+    /// The inside of the string that is the answer, if one of the calls was the answer instead.
     pub fn answer(&self) -> Option<Span> {
         self.answer
     }
 
-    /// A list of calls whose opening bracket has been taken.
+    /// A list of calls whose opening bracket was already consumed.
     pub fn in_list(table: &JsonTable) -> Self {
         let mut body = Self::new();
         let rules = Rules {
@@ -136,7 +136,7 @@ impl Body {
         };
         let mut text = String::new();
         for i in [0, 0] {
-            // The first time the list is reported, the second time its bracket is taken.
+            // The first call reports the list, the second consumes its bracket.
             let (text, sort) = (&mut text, false);
             body.lexer
                 .next(&rules, b"[", 0, i, &mut Text { text, sort });
@@ -172,7 +172,7 @@ impl Body {
         }
     }
 
-    /// The open string, if its next bytes leave as they stand.
+    /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &JsonTable, limits: &Limits) -> Option<Short> {
         let item = self.item.as_ref()?;
         let args = item.args.as_ref()?;
@@ -181,7 +181,7 @@ impl Body {
             .flatten()
     }
 
-    /// What is open where it broke.
+    /// What was open where the payload broke.
     pub(super) fn torn(&self, table: &JsonTable) -> Torn {
         let mut torn = Torn {
             brackets: Some(vec![]),
@@ -198,17 +198,17 @@ impl Body {
         torn
     }
 
-    /// Whether it has come to its own end, also where that is not a call.
+    /// Whether the payload reached its own end, even if it is not a call.
     pub fn ended(&self) -> bool {
         self.item.is_none() && self.lexer.done()
     }
 
-    /// Calls that were closed.
+    /// How many calls were closed.
     pub fn calls(&self) -> u32 {
         self.calls
     }
 
-    /// The call whose arguments are to come has none: it ends at `end`.
+    /// Closes at `end` the call that awaits its arguments and has none.
     pub fn close_empty(&mut self, out: &mut Out<'_>, end: u64, doubts: KindSet) {
         if let Some(mut args) = self.item.take().and_then(|item| item.args) {
             args.live.recovered(doubts);
@@ -231,7 +231,7 @@ impl Body {
         args.is_some_and(|args| args.live.unquoted())
     }
 
-    /// The open call goes no further than `end`.
+    /// Abandons the open call, which ends at `end` at the latest.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         let item = self.item.take();
         if let Some(args) = item.as_ref().and_then(|item| item.args.as_ref()) {
@@ -239,7 +239,7 @@ impl Body {
         }
     }
 
-    /// Takes the chunk from index `i` up to `end`.
+    /// Consumes the chunk from index `i` up to `end`.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -311,7 +311,7 @@ impl Body {
         }
     }
 
-    /// The offset at which the value under way is too long, and what fires there.
+    /// The offset at which the value under way is too long, and the limit that fires there.
     fn max(&self, out: &Out<'_>) -> (u64, Kind) {
         let limits = out.limits();
         let quotes = 2;
@@ -335,7 +335,7 @@ impl Body {
         item.is_some_and(|item| item.reading == *what)
     }
 
-    /// Where the bytes of the value under way are kept.
+    /// The buffer for the bytes of the value under way.
     fn keeping(&mut self) -> Option<&mut Vec<u8>> {
         let item = self.item.as_mut()?;
         match item.reading {
@@ -357,7 +357,7 @@ impl Body {
     fn repaired(&mut self, out: &mut Out<'_>, kind: Kind, at: u64) {
         let span = Span::new(at, at + 1);
         match &mut self.item {
-            // It is read again when the name has come, or the end.
+            // It is read again when the name, or the end, has come.
             Some(item) if matches!(item.reading, Reading::Kept { .. } | Reading::Spare { .. }) => {}
             Some(Item {
                 args: Some(args), ..
@@ -371,7 +371,7 @@ impl Body {
         }
     }
 
-    /// The arguments end at `pos`. True if the payload does.
+    /// Ends the arguments at `pos`. Returns true if the payload ends, too.
     fn argued(&mut self, out: &mut Out<'_>, table: &JsonTable, pos: u64) -> bool {
         let Some(item) = &mut self.item else {
             return false;
@@ -395,7 +395,7 @@ impl Body {
         false
     }
 
-    /// A value begins at `pos`.
+    /// Begins a value at `pos`.
     fn open(
         &mut self,
         out: &mut Out<'_>,
@@ -479,7 +479,7 @@ impl Body {
         None
     }
 
-    /// A key ends at `pos`.
+    /// Ends a key at `pos`.
     fn key(
         &mut self,
         out: &mut Out<'_>,
@@ -508,7 +508,7 @@ impl Body {
         self.name(out, table, span)
     }
 
-    /// The name is known: it stands at `span`.
+    /// Opens the call, whose name is at `span`.
     fn name(&mut self, out: &mut Out<'_>, table: &JsonTable, span: Span) -> Option<Step> {
         let item = self.item.as_mut()?;
         let text = std::mem::take(&mut item.text);
@@ -534,7 +534,7 @@ impl Body {
         }
     }
 
-    /// A value ends at `pos`.
+    /// Ends a value at `pos`.
     fn close(
         &mut self,
         out: &mut Out<'_>,
@@ -551,7 +551,7 @@ impl Body {
             return self.end(out, rules, table, pos).or(done);
         }
         if depth < item.level {
-            // The wrapper.
+            // The wrapper closed.
             item.level = depth;
         }
         if depth > item.level {
@@ -596,7 +596,7 @@ impl Body {
         item.write(out, rules, base, &bytes)
     }
 
-    /// The object of a call ends at `pos`.
+    /// Ends the object of a call at `pos`.
     fn end(
         &mut self,
         out: &mut Out<'_>,
@@ -620,7 +620,7 @@ impl Body {
         if table.name_is_key {
             self.item = None;
             if self.calls > 0 {
-                // The bracket around a call that stands goes with it.
+                // The bracket around a valid call is removed with it.
                 out.io.closed = pos;
             }
             return None;
@@ -668,7 +668,7 @@ impl Item {
         }
     }
 
-    /// Inside of the string that stands as the arguments.
+    /// The inside of the string in place of the arguments.
     fn answer(&self) -> Option<Span> {
         let (start, bytes) = self.kept.as_ref()?;
         let blanks = bytes.iter().take_while(|byte| is_blank(**byte)).count();
@@ -679,7 +679,7 @@ impl Item {
         Some(Span::new(from + quotes, from + text.len() as u64 - quotes))
     }
 
-    /// The member whose key was read is a fact of the call; whether it has it.
+    /// Records the member whose key was read as a fact about the call; `kept` if `meta` has it.
     fn fact(&mut self, key: &str, kept: bool) {
         if self.facts.iter().all(|fact| fact.key != key) {
             let (key, span) = (key.to_owned(), self.key);
@@ -687,7 +687,7 @@ impl Item {
         }
     }
 
-    /// No rule reads what stands under the key at `span`.
+    /// Reports the value under the key at `span`, which no rule reads.
     fn extra(&mut self, out: &mut Out<'_>, key: &str, span: Span) {
         let kind = Kind::ExtraKey;
         match &mut self.args {
@@ -699,7 +699,7 @@ impl Item {
         }
     }
 
-    /// Writes arguments that stood at `base`.
+    /// Writes arguments that began at `base`.
     fn write(
         &mut self,
         out: &mut Out<'_>,
@@ -721,7 +721,7 @@ impl Item {
         }
     }
 
-    /// All members are known: what stands under another key is the arguments if nothing speaks against it.
+    /// Decides when all members are known: an object under a synonym is the arguments unless something contradicts that.
     fn settle(&mut self, out: &mut Out<'_>, rules: &Rules<'_>) -> Option<Step> {
         let takes = |out: &Out<'_>, item: &Self, key: &str| {
             let tool = item.args.as_ref().map_or("", |args| args.live.tool());

@@ -1,8 +1,8 @@
 //! `key:「始」value「末」` fields between two markers: reads the fields.
 //!
-//! Values stay in the block's retained bytes; calls are made of the fields when the block ends (`fields.rs`), since a
-//! later field may name the tool, repeat a key or start a chain. Outside values the block's own markers always count;
-//! what ends a value is told in `value.rs`.
+//! Values stay in the block's retained bytes. Fields become calls when the block ends (`fields.rs`), since a later field may
+//! name the tool, repeat a key or start a chain. Outside values the block's own markers always count; `value.rs` documents
+//! what ends a value.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Utf8;
@@ -23,15 +23,15 @@ use crate::event::{Event, Span};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
     at: KeyQuoteAt,
-    /// Where the scan for the block's own markers stands, outside values.
+    /// The scan for the block's own markers, outside values.
     marks: Node,
     chars: Utf8,
     line_start: bool,
-    /// Where bytes began that belong to nothing, if they were not reported yet.
+    /// Where bytes that belong to nothing began, if they were not reported yet.
     junk: Option<u64>,
-    /// Bytes of a wide opener that may still follow it.
+    /// How many bytes of a wide opener may still follow it.
     extra: u8,
-    /// Nothing but white space stands from the last value's closer up to here.
+    /// The end of the white space after the last value's closer.
     closed: u64,
     fields: Vec<Field>,
     kinds: KindSet,
@@ -45,12 +45,12 @@ enum KeyQuoteAt {
     Comment,
     Head(Head),
     Value(Value),
-    /// After the block's closer, of which so many bytes may still follow.
+    /// After the block's closer; this many more bytes may belong to it.
     Wide(u8),
 }
 
 impl Body {
-    /// The opener ended at `at`.
+    /// The body of a block; where its opener ended does not matter.
     pub fn new(_at: u64) -> Self {
         Self {
             at: KeyQuoteAt::Between,
@@ -85,13 +85,12 @@ impl Body {
         matches!(&self.at, KeyQuoteAt::Value(Value { ahead: Some(_), .. }))
     }
 
-    /// Whether what is open may be any text.
+    /// Whether the open part may be any text.
     pub fn takes_any(&self) -> bool {
         matches!(self.at, KeyQuoteAt::Value(_))
     }
 
-    /// The stream ended, by the model's own will if `stopped`. If the block's closer stood in the open value, the block ended
-    /// there.
+    /// Ends the stream; `stopped` if the model ended it. If the open value contains the block's closer, the block ended there.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &KeyQuote, stopped: bool) -> Finished {
         let end = out.base;
         match &self.at {
@@ -109,25 +108,25 @@ impl Body {
                 let name = self.fields.last().map_or("", |field| field.key.as_str());
                 let span = Span::new(value.start, end);
                 out.report(Kind::UnclosedValue, Severity::Error, span, "", name, "");
-                self.cut(out, table, stopped)
+                self.truncated(out, table, stopped)
             }
             KeyQuoteAt::Between
             | KeyQuoteAt::Slash(_)
             | KeyQuoteAt::Comment
-            | KeyQuoteAt::Head(_) => self.cut(out, table, stopped),
+            | KeyQuoteAt::Head(_) => self.truncated(out, table, stopped),
         }
     }
 
-    /// The stream ended and the block is not closed. Where the model stopped after text that belongs to nothing, it went on after
-    /// the call, whose closer is missing.
-    fn cut(&mut self, out: &mut Out<'_>, table: &KeyQuote, stopped: bool) -> Finished {
+    /// Ends a block that is not closed with the stream. If the model stopped after text that belongs to nothing, that text
+    /// follows the call, whose closer is missing.
+    fn truncated(&mut self, out: &mut Out<'_>, table: &KeyQuote, stopped: bool) -> Finished {
         let end = out.base;
         if stopped
             && self
                 .junk
                 .is_some_and(|junk| !begins_marker(out, table, junk, end))
         {
-            self.tell_junk(out, end);
+            self.report_junk(out, end);
         }
         match stopped && self.kinds.contains(Kind::JunkInBlock) {
             true => Finished::Broken(out.block_span(end).start),
@@ -135,7 +134,7 @@ impl Body {
         }
     }
 
-    /// Delivers the calls that the complete fields make.
+    /// Delivers the calls that the complete fields form.
     pub fn salvage(&mut self, out: &mut Out<'_>, table: &KeyQuote, end: u64) -> bool {
         if let KeyQuoteAt::Value(_) = self.at {
             self.fields.pop();
@@ -174,7 +173,7 @@ impl Body {
             i += 1;
             let pos = out.base + i as u64;
             self.marks = table.marks.next(self.marks, byte);
-            // The beginning of a block's opener stays in the carry: it may be the next block's.
+            // The beginning of a block's opener stays in the carry: it may open the next block.
             out.skip(pos.saturating_sub(table.marks.hold(self.marks) as u64));
             let hits = table.marks.hits(self.marks);
             if let Some(again) = self.again(table, hits, pos) {
@@ -219,7 +218,7 @@ impl Body {
         (i, Flow::More)
     }
 
-    /// Where the closer of the last value begins once more, if it does so before `pos` and right after the first.
+    /// Where a repetition of the last value's closer begins, if it ends at `pos` and directly follows the closer.
     fn again(&self, table: &KeyQuote, hits: &[u16], pos: u64) -> Option<u64> {
         let last = self.fields.last()?.quote;
         let mut closers = hits.iter().filter(|p| table.closes(**p) == Some(last));
@@ -229,7 +228,7 @@ impl Body {
         })
     }
 
-    /// What was under way outside values ends before `start`.
+    /// Ends what was under way outside values, before `start`.
     fn leave(&mut self, out: &mut Out<'_>, start: u64) {
         match &self.at {
             KeyQuoteAt::Head(head) => self.junk = Some(self.junk.unwrap_or(head.start)),
@@ -239,11 +238,11 @@ impl Body {
             | KeyQuoteAt::Value(_)
             | KeyQuoteAt::Wide(_) => {}
         }
-        self.tell_junk(out, start);
+        self.report_junk(out, start);
     }
 
-    /// Reports bytes that belong to nothing, up to `end`.
-    fn tell_junk(&mut self, out: &mut Out<'_>, end: u64) {
+    /// Reports bytes up to `end` that belong to nothing.
+    fn report_junk(&mut self, out: &mut Out<'_>, end: u64) {
         let Some(start) = self.junk.take().filter(|start| *start < end) else {
             return;
         };
@@ -253,10 +252,10 @@ impl Body {
             bytes.extend(block.slice(start, end).iter().take(80));
         }
         let text = String::from_utf8_lossy(&bytes);
-        out.tell(Kind::JunkInBlock, Span::new(start, end), "", text.trim());
+        out.tool_issue(Kind::JunkInBlock, Span::new(start, end), "", text.trim());
     }
 
-    /// Takes a byte outside values that ends at `pos`.
+    /// Consumes a byte outside values; `pos` is the offset after it.
     fn outside(
         &mut self,
         out: &mut Out<'_>,
@@ -275,7 +274,7 @@ impl Body {
         result
     }
 
-    /// Takes a character that stands from `start` to `end`.
+    /// Consumes the character at `start..end`.
     fn char(
         &mut self,
         out: &mut Out<'_>,
@@ -308,7 +307,7 @@ impl Body {
                     .and_then(|comment| comment.open.chars().nth(1));
                 if second == Some(c) {
                     let start = *at;
-                    self.tell_junk(out, start);
+                    self.report_junk(out, start);
                     self.at = KeyQuoteAt::Comment;
                 } else {
                     self.junk = Some(self.junk.unwrap_or(*at));
@@ -338,7 +337,7 @@ impl Body {
 
     fn between(&mut self, out: &mut Out<'_>, table: &KeyQuote, c: char, start: u64) {
         if c == '\n' {
-            self.tell_junk(out, start);
+            self.report_junk(out, start);
             self.line_start = true;
             self.white(c, start);
             return;
@@ -358,7 +357,7 @@ impl Body {
                 KeyQuoteAt::Comment
             };
             if self.at == KeyQuoteAt::Comment {
-                self.tell_junk(out, start);
+                self.report_junk(out, start);
             }
         } else if is_key(c) {
             self.at = KeyQuoteAt::Head(Head::new(c, start));
@@ -372,14 +371,14 @@ impl Body {
         }
     }
 
-    /// White space goes on after the last value's closer.
+    /// Notes that white space continues after the last value's closer.
     fn white(&mut self, c: char, start: u64) {
         if self.closed == start {
             self.closed = start + c.len_utf8() as u64;
         }
     }
 
-    /// A field's value opens at `start`.
+    /// Opens a field's value at `start`.
     fn open(
         &mut self,
         out: &mut Out<'_>,
@@ -388,7 +387,7 @@ impl Body {
         quote: u16,
         start: u64,
     ) -> Result<(), Kind> {
-        self.tell_junk(out, head.start);
+        self.report_junk(out, head.start);
         if self.fields.len() >= out.limits().max_params as usize {
             return Err(Kind::LimitParams);
         }
@@ -411,7 +410,7 @@ impl Body {
         Ok(())
     }
 
-    /// The open value ends at `value_end`.
+    /// Closes the open value, which ends at `value_end`.
     fn close(
         &mut self,
         out: &mut Out<'_>,
@@ -429,7 +428,7 @@ impl Body {
         field.value = (start, value_end);
         if matches!(&self.at, KeyQuoteAt::Value(value) if value.mixed) {
             self.kinds.insert(Kind::BareMarkup);
-            out.tell(Kind::BareMarkup, span, "", &field.key);
+            out.tool_issue(Kind::BareMarkup, span, "", &field.key);
         }
         if let Some(kind) = kind {
             if kind == Kind::UnclosedValue {
@@ -440,7 +439,8 @@ impl Body {
         self.named(out, table);
     }
 
-    /// The last field, which has closed, may name a call: another of that name may still win, and a chain makes several.
+    /// Announces the call that the last closed field may name. Another field of that name may still win, and a chain forms
+    /// several calls.
     fn named(&self, out: &mut Out<'_>, table: &KeyQuote) {
         let naming = |field: &&Field| fields::may_name(table, &field.key);
         let Some(field) = self.fields.last().filter(naming) else {
@@ -452,8 +452,8 @@ impl Body {
         }
     }
 
-    /// The block's closer ended the value and the block; everything before `pos` was looked at. Unless the next
-    /// block was `shown` to have begun, all that follows may be content of the value.
+    /// Ends the value and the block at the block's closer; everything before `pos` was read. Unless the next block was
+    /// `shown` to have begun, all that follows may be content of the value.
     fn ended(
         &mut self,
         out: &mut Out<'_>,
@@ -476,8 +476,8 @@ impl Body {
             Some(Kind::UnclosedValue),
         );
         let extra = table.spec.extra.as_bytes();
-        let behind = out.slice(ahead.end, pos.min(ahead.end + extra.len() as u64));
-        let wide = behind
+        let after = out.slice(ahead.end, pos.min(ahead.end + extra.len() as u64));
+        let wide = after
             .bytes()
             .take_while(|byte| extra.first() == Some(byte))
             .count();
@@ -487,7 +487,7 @@ impl Body {
         self.done(out, table, end)
     }
 
-    /// The block ends at `end`.
+    /// Ends the block at `end`.
     fn done(&mut self, out: &mut Out<'_>, table: &KeyQuote, end: u64) -> Flow {
         match fields::assemble(out, table, &self.fields, self.kinds, end) {
             Ok(()) => Flow::Closed { end },
@@ -495,7 +495,7 @@ impl Body {
         }
     }
 
-    /// Takes bytes of a value from index `i` on.
+    /// Consumes bytes of a value from index `i` on.
     fn value(
         &mut self,
         out: &mut Out<'_>,
@@ -567,7 +567,7 @@ impl Body {
                     );
                     out.skip(pos);
                     if loose {
-                        // The closer ended at a newline, which is looked at again.
+                        // The closer ended at a newline, which is read again.
                         i -= 1;
                         out.hold(pos - 1);
                     }
@@ -615,14 +615,14 @@ impl Body {
     }
 }
 
-/// A marker of the last field's value stands twice.
+/// Reports a marker of the last field's value that appears twice.
 fn repeated(out: &mut Out<'_>, fields: &[Field], kinds: &mut KindSet, span: Span) {
     kinds.insert(Kind::RepeatedMarker);
     let name = fields.last().map_or("", |field| field.key.as_str());
-    out.tell(Kind::RepeatedMarker, span, "", name);
+    out.tool_issue(Kind::RepeatedMarker, span, "", name);
 }
 
-/// Whether what stands from `from` to the end of the stream is the beginning of a marker of blocks.
+/// Whether the bytes from `from` to the end of the stream are a prefix of a block's marker.
 fn begins_marker(out: &Out<'_>, table: &KeyQuote, from: u64, end: u64) -> bool {
     let Some(block) = &out.io.block else {
         return false;
@@ -644,7 +644,7 @@ fn begins_marker(out: &Out<'_>, table: &KeyQuote, from: u64, end: u64) -> bool {
     markers.any(begun)
 }
 
-/// Delivers bytes of the open value up to `to`, and keeps them where the field asks for it.
+/// Delivers bytes of the open value up to `to`, and keeps them if the field needs them.
 fn deliver(out: &mut Out<'_>, fields: &mut [Field], to: u64) {
     if let Some(kept) = fields.last_mut().and_then(|field| field.kept.as_mut()) {
         let room = (out.limits().max_name as usize + 1).saturating_sub(kept.len());

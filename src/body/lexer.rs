@@ -1,16 +1,16 @@
 //! From the text of one value to JSON text: plain JSON, JSON with slips, Python literals, and values between delimiters.
 //!
-//! The lexer takes one byte at a time and remembers where it is: an explicit stack of brackets, and what the construct
-//! under way needs. Its state and what has left it are functions of the bytes so far. Plain JSON leaves as the source
-//! bytes themselves; only what is spelled otherwise is written anew. No byte is looked at twice.
+//! The lexer consumes one byte at a time and keeps its position: an explicit stack of brackets and the state of the
+//! construct under way. Its state and its output are functions of the bytes so far. Plain JSON is emitted as the source
+//! bytes themselves; only what is spelled differently is rewritten. No byte is read twice.
 //!
-//! What the consumer must know comes as [`Token`]s, for values down to the depth that it watches; JSON text leaves through
-//! [`Emit`] before the token after it is handed over. Cost: a few operations a byte outside strings, block scans inside
-//! them; memory is a byte for each open bracket, a key, and what is undecided.
+//! [`Token`]s report what the consumer must know, for values down to the depth that it watches. JSON text is emitted through
+//! [`Emit`] before the token after it is returned. Cost: a few operations per byte outside strings, block scans inside them.
+//! Memory: a byte for each open bracket, a key, and the undecided bytes.
 //!
-//! Slips that leave no doubt about a value are forgiven in every syntax, and reported: another syntax's quotes, literals,
-//! keys and commas, control characters in strings. So are three that leave one: a quote inside a quoted string, zeros
-//! before a number, half of a surrogate pair.
+//! Slips that leave no doubt about a value are repaired in every syntax and reported: quotes, literals, keys and commas of
+//! another syntax, control characters in strings. So are three that do leave doubt: a quote inside a quoted string, leading
+//! zeros of a number, half of a surrogate pair.
 
 mod keys;
 mod number;
@@ -32,7 +32,7 @@ use pen::{Decode, Feed, Meaning, Pen};
 use scalars::{Literal, Python};
 use strings::{Escape, Quoted, border};
 
-/// What holds for one stream.
+/// The rules of one stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules<'r> {
     pub syntax: &'r Syntax,
@@ -46,14 +46,14 @@ impl Rules<'_> {
         delim.map_or(&[], |delim| delim.as_bytes())
     }
 
-    /// How far a delimiter has come where `len` bytes of one have, and then `byte`.
+    /// How much of a delimiter has come after `len` bytes of one and then `byte`.
     fn delim_after(&self, which: u8, len: u8, byte: u8) -> Option<(u8, u8)> {
         let delim = self.delim(which);
         if delim.get(usize::from(len)) == Some(&byte) {
             return Some((which, len + 1));
         }
         match border(delim, usize::from(len).min(delim.len()), byte) {
-            // No two begin with the same byte.
+            // No two delimiters begin with the same byte.
             0 => self.delim_at(byte).map(|which| (which, 1)),
             len => Some((which, len as u8)),
         }
@@ -66,7 +66,7 @@ impl Rules<'_> {
     }
 }
 
-/// What a value is, as far as its first byte tells.
+/// The shape of a value, as far as its first byte shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Shape {
     Object,
@@ -79,10 +79,10 @@ pub(crate) enum Shape {
     Bare,
 }
 
-/// Why the lexer stopped. Values and keys are reported down to the depth that is watched.
+/// Why the lexer stopped. Values and keys are reported down to the watched depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// It took everything.
+    /// All bytes were consumed.
     More,
     /// A value begins with the byte at the index.
     Open(Shape),
@@ -90,7 +90,7 @@ pub(crate) enum Token {
     Key,
     /// The value ends before the index. At depth 0 nothing follows.
     Close,
-    /// A slip was forgiven; where it stands.
+    /// A slip was repaired; its offset.
     Repaired(Kind, u64),
     /// The byte at the index breaks the grammar.
     Malformed(Kind),
@@ -102,11 +102,11 @@ pub(crate) enum Token {
 enum Frame {
     Object,
     Array,
-    /// A tuple of Python without a comma so far.
+    /// A Python tuple without a comma so far.
     Tuple,
-    /// One with a comma.
+    /// A Python tuple with a comma.
     Tuples,
-    /// The arguments of a call in Python: `(key=value)`.
+    /// The arguments of a Python call: `(key=value)`.
     Call,
 }
 
@@ -120,7 +120,7 @@ impl Frame {
     }
 }
 
-/// Where the bytes are.
+/// The position in the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum LexerAt {
     /// A value must begin.
@@ -137,16 +137,16 @@ enum LexerAt {
     NextKey,
     Colon,
     /// After a value.
-    Behind,
-    /// After so many quotes that open a string of Python.
+    After,
+    /// After this many quotes that open a Python string.
     Quote(Quoted, u8),
     String(Quoted),
-    /// After so many quotes in a string with three.
+    /// After this many quotes in a triple-quoted string.
     Triple(Quoted, u8),
-    /// After a quote that closes the string if what follows can follow a string.
+    /// After a quote that closes the string if the next bytes can follow a string.
     Closing(Quoted),
     Escape(Quoted, Escape),
-    /// After the first half of a surrogate pair, on hold.
+    /// After the first half of a surrogate pair, which is on hold.
     High(Quoted, u16),
     /// In a delimiter that opens a string.
     DelimOpen {
@@ -154,16 +154,16 @@ enum LexerAt {
         len: u8,
         key: bool,
     },
-    /// In a string between delimiters, with so many bytes of the closing one.
+    /// In a string between delimiters; this many bytes match the closing one.
     Delim {
         which: u8,
         len: u8,
         key: bool,
     },
     BareKey,
-    /// A value without quotes that may be a literal yet.
+    /// In a value without quotes that may still be a literal.
     Literal(Literal),
-    /// A value without quotes that is a string, with so many bytes of a delimiter.
+    /// In a value without quotes that is a string; this many bytes match a delimiter.
     BareText {
         which: u8,
         len: u8,
@@ -184,7 +184,7 @@ enum LexerAt {
 pub(crate) struct Lexer {
     at: LexerAt,
     stack: Vec<Frame>,
-    /// Down to this depth values are reported.
+    /// Values are reported down to this depth.
     watch: u8,
     /// The value without quotes is a string in any case.
     force: bool,
@@ -194,7 +194,8 @@ pub(crate) struct Lexer {
     idle: Idle,
 }
 
-/// Tokens in a row that took no byte. It is no state: a reader that stops in between counts anew, so that all are equal.
+/// How many tokens in a row consumed no byte. Not part of the state: all values compare equal, since a reader that stops in
+/// between counts from zero.
 #[derive(Clone, Copy, Debug, Default)]
 struct Idle(u8);
 
@@ -206,13 +207,13 @@ impl PartialEq for Idle {
 
 impl Eq for Idle {}
 
-/// So many tokens in a row may take no byte. More come only of a state that was made up, whose reader would go on for ever.
+/// The most tokens in a row that may consume no byte. Only a fabricated state yields more, and its reader would never end.
 const MAX_IDLE: u8 = 32;
 
-/// The index to go on from, and what must be told.
+/// The index to continue from, and the token, if any.
 type Took = (usize, Option<Token>);
 
-/// One value that may have slips, as JSON; and what was forgiven. Linear; nothing recurses.
+/// Converts one value that may have slips to JSON; returns what was repaired. Linear and without recursion.
 pub(crate) fn forgiven(text: &str, max_depth: u32) -> Option<(String, KindSet)> {
     struct Pieces(String);
     impl Emit for Pieces {
@@ -229,7 +230,7 @@ pub(crate) fn forgiven(text: &str, max_depth: u32) -> Option<(String, KindSet)> 
     };
     let (mut lexer, mut pieces) = (Lexer::new(0), Pieces(String::new()));
     let mut kinds = KindSet::default();
-    // A number ends at the first byte that is none of it.
+    // A number ends only at a byte that is not part of it.
     let text = format!("{}\n", text.trim());
     let mut i = 0;
     loop {
@@ -253,7 +254,7 @@ fn is_name(byte: u8) -> bool {
 }
 
 impl Lexer {
-    /// One value, after blanks that are left out.
+    /// Reads one value; blanks before it are dropped.
     pub fn new(watch: u8) -> Self {
         Self {
             at: LexerAt::Value,
@@ -266,7 +267,7 @@ impl Lexer {
         }
     }
 
-    /// How many brackets are open around the value or key that was reported.
+    /// How many brackets are open around the reported value or key.
     pub fn depth(&self) -> usize {
         self.stack.len()
     }
@@ -276,32 +277,32 @@ impl Lexer {
         matches!(self.at, LexerAt::Done)
     }
 
-    /// The key that was reported.
+    /// The reported key.
     pub fn key(&self) -> &str {
         &self.pen.key
     }
 
-    /// Where it begins.
+    /// Offset of the reported key.
     pub fn key_at(&self) -> u64 {
         self.key_at
     }
 
-    /// The string that was reported is to be decoded.
+    /// Asks for the decoded text of the reported string.
     pub fn decode(&mut self) {
         self.pen.decode = Decode::Text;
     }
 
-    /// The value without quotes that was reported is a string, whatever it looks like.
+    /// Makes the reported value without quotes a string, whatever it looks like.
     pub fn force_text(&mut self) {
         self.force = true;
     }
 
-    /// The value that was reported has been read by someone else, to its end.
+    /// Notes that another reader has read the reported value to its end.
     pub fn taken(&mut self) {
-        self.at = self.behind_value();
+        self.at = self.after_value();
     }
 
-    /// In the text of a string that leaves as it stands: the byte that may end it, beside what JSON escapes.
+    /// The byte that may end the open string, in addition to what JSON escapes, if its text is emitted unchanged.
     pub fn inside(&self, syntax: &Syntax) -> Option<u8> {
         if !self.pen.idle() {
             return None;
@@ -320,7 +321,7 @@ impl Lexer {
         }
     }
 
-    /// What is open where the value broke, inside of what `torn` says of what is around it.
+    /// Adds to `torn` what was open where the value broke; `torn` has what is open around it.
     pub fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
         torn.string = match self.at {
             LexerAt::String(quoted) | LexerAt::Triple(quoted, _) | LexerAt::Escape(quoted, _) => {
@@ -330,7 +331,7 @@ impl Lexer {
             _ => None,
         };
         torn.key |= self.at == LexerAt::NextKey;
-        torn.closers |= matches!(self.at, LexerAt::Behind | LexerAt::NextKey);
+        torn.closers |= matches!(self.at, LexerAt::After | LexerAt::NextKey);
         if let LexerAt::DelimOpen { which, len, .. } = self.at
             && let Some(delim) = syntax.delims.get(usize::from(which))
         {
@@ -352,7 +353,7 @@ impl Lexer {
         }
     }
 
-    /// Takes the source from index `i` on, up to what must be told. `base` is the offset of its first byte.
+    /// Consumes the source from index `i` up to the next token. `base` is the offset of its first byte.
     pub fn next<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -407,7 +408,7 @@ impl Lexer {
             | LexerAt::Key
             | LexerAt::NextKey
             | LexerAt::Colon
-            | LexerAt::Behind
+            | LexerAt::After
                 if is_blank(byte) =>
             {
                 self.blank(f, i)
@@ -420,7 +421,7 @@ impl Lexer {
             LexerAt::Begin(shape) => self.begin(rules, f, i, byte, shape),
             LexerAt::Key | LexerAt::NextKey => self.open_key(rules, f, i, byte),
             LexerAt::Colon => self.colon(rules, f, i, byte),
-            LexerAt::Behind => self.behind(rules, f, i, byte),
+            LexerAt::After => self.after(rules, f, i, byte),
             LexerAt::Quote(quoted, len) => self.quote(f, i, byte, quoted, len),
             LexerAt::Closing(quoted) => self.closing(rules, f, i, byte, quoted),
             LexerAt::String(quoted) => self.string(rules, f, i, quoted),
@@ -446,15 +447,15 @@ impl Lexer {
         self.stack.len() <= usize::from(self.watch)
     }
 
-    fn behind_value(&self) -> LexerAt {
+    fn after_value(&self) -> LexerAt {
         if self.stack.is_empty() {
             LexerAt::Done
         } else {
-            LexerAt::Behind
+            LexerAt::After
         }
     }
 
-    /// The value is the arguments of a call in Python, of which the bracket `(` at `i` is the first byte.
+    /// Begins the arguments of a Python call, whose bracket `(` is at `i`.
     pub fn open_call<E: Emit>(
         &mut self,
         rules: &Rules<'_>,

@@ -1,9 +1,9 @@
 //! An action and its input, each after a header at the start of a line: `Action: f`, `Action Input: {..}`.
 //!
-//! The header and the name are read before the block opens. The input is a JSON object and ends by itself; the rest of
-//! its line belongs to it. Where a dialect has a parameter for it, the input may be a text, up to the next header; and
-//! JSON that names the tool may stand in place of name and input. What the model writes after it as if the tool had run is
-//! hidden: results up to the next thought or action, answers beside an action. Headers mean nothing inside the object.
+//! The header and the name are read before the block opens. The input is a JSON object and ends by itself; the rest of its
+//! line belongs to it. If a dialect has a parameter for it, the input may be text up to the next header. JSON that names the
+//! tool may replace name and input. What the model writes afterwards as if the tool had run is hidden: results up to the
+//! next thought or action, and answers beside an action. Headers have no meaning inside the object.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{Go, Walk};
@@ -21,12 +21,12 @@ use crate::limits::Limits;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
     at: LineAt,
-    /// The tool, and its action's line. Empty if there is none.
+    /// The tool, and the line of its action. Empty if there is no tool.
     name: String,
     span: Span,
-    /// Calls that are closed.
-    stood: u32,
-    /// Its JSON broke; what is hidden after it was not closed by anything.
+    /// How many calls are closed.
+    calls: u32,
+    /// Its JSON broke, and nothing has closed the hidden part after it.
     broke: bool,
     /// Where the last line that counts ended.
     last: u64,
@@ -34,11 +34,11 @@ pub(crate) struct Body {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum LineAt {
-    /// After the action: its input, or another header.
+    /// After the action: before its input or another header.
     Next(Walk),
     /// After the header of the input.
     Input(Walk),
-    /// In an input that is not an object, from `start` on; `line` is the walk at the beginning of a line.
+    /// In an input that is not an object and begins at `start`; `line` is the walk at the beginning of a line.
     Plain {
         start: u64,
         text: Vec<u8>,
@@ -52,12 +52,12 @@ enum LineAt {
     Tail { fenced: bool, walk: Walk },
     /// After all that belongs to the call.
     After(Walk),
-    /// In lines that are hidden; none in the middle of one.
+    /// In hidden lines; `None` in the middle of a line.
     Hidden(Option<Walk>),
 }
 
 impl Body {
-    /// The body after a header: an action's, or one whose lines are hidden if it names no tool.
+    /// The body after a header: that of an action or, if it names no tool, one whose lines are hidden.
     pub fn open(table: &Line, header: &Opened<'_>) -> Self {
         let walk = table.all.begin();
         Self {
@@ -68,14 +68,14 @@ impl Body {
             },
             name: header.name.to_owned(),
             span: header.span,
-            stood: 0,
+            calls: 0,
             broke: false,
             last: header.at,
         }
     }
 
-    /// Whether a call of this block stands whatever comes.
-    pub fn stands(&self) -> bool {
+    /// Whether a call of this block is final, whatever follows.
+    pub fn is_final(&self) -> bool {
         let inner = match &self.at {
             LineAt::Json { payload, .. } => payload.calls(),
             LineAt::Next(_)
@@ -85,16 +85,16 @@ impl Body {
             | LineAt::After(_)
             | LineAt::Hidden(_) => 0,
         };
-        self.stood + inner > 0
+        self.calls + inner > 0
     }
 
-    /// The block's header was followed by JSON that names the tool, in a fence or not.
+    /// Begins JSON that names the tool and follows the block's header, in a fence or not.
     pub fn begin_blob(&mut self, fenced: bool) {
         let payload = Box::new(json_calls::Body::new());
         self.at = LineAt::Json { payload, fenced };
     }
 
-    /// How the JSON that is read is written.
+    /// The notation of the JSON under way.
     fn json_table<'t>(&self, table: &'t Line) -> &'t JsonTable {
         if self.name.is_empty() {
             &table.blob
@@ -118,7 +118,7 @@ impl Body {
         }
     }
 
-    /// The open string, if its next bytes leave as they stand.
+    /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &Line, limits: &Limits) -> Option<Short> {
         match &self.at {
             LineAt::Json { payload, .. } => payload.short(self.json_table(table), limits),
@@ -126,7 +126,7 @@ impl Body {
         }
     }
 
-    /// Takes the chunk from index `i` up to `end`.
+    /// Consumes the chunk from index `i` up to `end`.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -227,7 +227,7 @@ impl Body {
         }
     }
 
-    /// What stands there is no header, nor what else could follow.
+    /// Acts where neither a header nor anything else that was searched for appears.
     fn nothing(
         &mut self,
         out: &mut Out<'_>,
@@ -237,7 +237,7 @@ impl Body {
     ) -> (bool, Option<Flow>) {
         match self.at {
             LineAt::Next(_) => {
-                // What stands there may be the input.
+                // The text here may be the input.
                 let limit = self.no_input(out, table, self.last, true);
                 let closed = Flow::Closed { end: self.last };
                 (false, Some(limit.unwrap_or(closed)))
@@ -247,7 +247,7 @@ impl Body {
                 self.at = if table.is_null(&self.name) {
                     LineAt::Hidden(None)
                 } else if table.spec.plain.is_empty() {
-                    out.tell(Kind::MalformedBody, Span::new(at, at + 1), &self.name, "");
+                    out.tool_issue(Kind::MalformedBody, Span::new(at, at + 1), &self.name, "");
                     self.broke = true;
                     LineAt::Hidden(None)
                 } else {
@@ -273,7 +273,7 @@ impl Body {
         }
     }
 
-    /// A header, or what else was looked for, is complete before `end`.
+    /// Acts on a header, or on what else was searched for, that is complete before `end`.
     fn found(
         &mut self,
         out: &mut Out<'_>,
@@ -313,9 +313,9 @@ impl Body {
         }
         let span = Span::new(start, end);
         match head {
-            Head::Observation => out.tell(Kind::HallucinatedResult, span, &self.name, ""),
-            Head::Answer if out.io.stood > 0 => {
-                out.tell(Kind::FinalAnswerWithAction, span, &self.name, "");
+            Head::Observation => out.tool_issue(Kind::HallucinatedResult, span, &self.name, ""),
+            Head::Answer if out.io.valid > 0 => {
+                out.tool_issue(Kind::FinalAnswerWithAction, span, &self.name, "");
             }
             Head::Input => {}
             _ => return Some(Flow::Closed { end: start }),
@@ -326,7 +326,7 @@ impl Body {
         None
     }
 
-    /// The input that is not an object ends before the header at `end`, or with the stream.
+    /// Ends an input that is not an object, before the header at `end` or with the stream.
     fn plain(&mut self, out: &mut Out<'_>, table: &Line, end: u64) -> Option<Flow> {
         let LineAt::Plain { start, text, .. } = &self.at else {
             return None;
@@ -339,7 +339,7 @@ impl Body {
         let text = String::from_utf8_lossy(&raw);
         let whole = text.trim_end();
         let inner = unfenced(whole).unwrap_or(whole);
-        // Of several lines, some may be no part of it.
+        // Of several lines, some may not be part of it.
         let lines = whole.contains('\n').then_some(Kind::UnclosedValue);
         let span = Span::new(start, start + raw.len() as u64);
         let live = LiveCall::open(out, &self.name, &[], self.span, self.span.start);
@@ -362,14 +362,14 @@ impl Body {
             Step::Malformed | Step::More => out.call_abandon(live.span(end)),
             Step::Done => {
                 live.close(out, span.end);
-                self.stood += 1;
+                self.calls += 1;
             }
         }
         self.last = end;
         None
     }
 
-    /// The arguments begin at `at`.
+    /// Begins the arguments at `at`.
     fn begin(&mut self, out: &mut Out<'_>, table: &Line, fenced: bool, at: u64) -> Option<Flow> {
         out.skip(at);
         if table.is_null(&self.name) {
@@ -386,7 +386,7 @@ impl Body {
         }
     }
 
-    /// The arguments came as far as `pos`.
+    /// Acts on the arguments, which were read up to `pos`.
     fn json(
         &mut self,
         out: &mut Out<'_>,
@@ -406,11 +406,11 @@ impl Body {
                 None
             }
             Step::Malformed => {
-                // The calls before it stand.
+                // The calls before it remain valid.
                 if let LineAt::Json { payload, .. } = &self.at
                     && payload.calls() > 0
                 {
-                    self.stood += payload.calls();
+                    self.calls += payload.calls();
                     self.last = out.io.closed;
                 }
                 // Where only brackets are missing, the next header may follow.
@@ -431,37 +431,37 @@ impl Body {
         }
     }
 
-    /// The JSON is complete.
+    /// Completes the JSON.
     fn done(&mut self, out: &mut Out<'_>) {
         let LineAt::Json { payload, .. } = &self.at else {
             return;
         };
-        self.stood += payload.calls();
+        self.calls += payload.calls();
         let Some(answer) = payload.answer() else {
             return;
         };
-        if out.io.stood > 0 {
-            out.tell(Kind::FinalAnswerWithAction, answer, &self.name, "");
+        if out.io.valid > 0 {
+            out.tool_issue(Kind::FinalAnswerWithAction, answer, &self.name, "");
         } else if let Some(block) = &mut out.io.block {
             block.answer = Some(answer);
         }
     }
 
-    /// The open call, if there is one, goes no further than `end`.
+    /// Abandons the open call, if any; it ends at `end` at the latest.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         if let LineAt::Json { payload, .. } = &mut self.at {
             payload.abandon(out, end);
         }
     }
 
-    /// The action has no input; known at `end`. `other` stands there that is not a header.
+    /// Closes a call whose action has no input, as is known at `end`. `other` if text follows that is not a header.
     fn no_input(&mut self, out: &mut Out<'_>, table: &Line, end: u64, other: bool) -> Option<Flow> {
         if table.is_null(&self.name) {
             return None;
         }
         let tool = out.tool(&self.name);
         if tool.is_some_and(|tool| tool.params.iter().any(|param| param.required)) {
-            out.tell(Kind::MissingInput, self.span, &self.name, "");
+            out.tool_issue(Kind::MissingInput, self.span, &self.name, "");
             return None;
         }
         let takes = tool.is_none_or(|tool| !tool.params.is_empty());
@@ -474,14 +474,15 @@ impl Body {
         match json_calls::Body::arguments(out, &self.name, &[], self.span) {
             Ok(mut payload) => {
                 payload.close_empty(out, end, doubts);
-                self.stood += 1;
+                self.calls += 1;
                 None
             }
             Err(kind) => Some(Flow::Limit { kind, ended: false }),
         }
     }
 
-    /// The stream ended at `end`. An action without input ends there, if the model `stopped`: else its input may be cut.
+    /// Ends the stream at `end`. An action without input ends there if the model `stopped`; otherwise its input may be
+    /// truncated.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64, stopped: bool) -> Finished {
         let header = match &self.at {
             LineAt::Next(walk) | LineAt::After(walk) | LineAt::Hidden(Some(walk)) => {
@@ -523,10 +524,10 @@ impl Body {
                 Some(_) => Finished::Open,
                 None => Finished::Closed(end),
             },
-            // A header, the beginning of the input, or an input that may go on, is cut.
+            // A truncated header, beginning of the input, or input that could continue.
             (LineAt::Next(_) | LineAt::Input(_) | LineAt::Plain { .. }, _) => Finished::Open,
             (LineAt::Tail { fenced, walk }, _) => {
-                // A fence that is missing, or cut.
+                // The fence is missing or truncated.
                 let inside = *fenced || !walk.blank();
                 Finished::Closed(if inside { end } else { self.last })
             }

@@ -1,8 +1,8 @@
-//! Writes the arguments of a call whose values carry their types: the source as JSON text, while it comes.
+//! Writes the arguments of a call whose values have their own types: emits the source as JSON text while it arrives.
 //!
-//! A [`Lexer`] reads one object. What leaves it is the arguments text; its keys at the top are the call's parameters. Only
-//! where a dialect says that quotes are delimiters and no types ([`LiveCall::typed`]) a value waits for its end, up to
-//! `max_value` bytes.
+//! A [`Lexer`] reads one object. Its output is the arguments text; its top-level keys are the call's parameters. A value is
+//! buffered until it ends, up to `max_value` bytes, only if a dialect says that quotes are delimiters and not types
+//! ([`LiveCall::typed`]).
 
 #[cfg(test)]
 pub(super) mod rig;
@@ -21,34 +21,34 @@ use crate::event::{Event, Span};
 use crate::hints::Types;
 use crate::limits::Limits;
 
-/// How a payload left off.
+/// How far a payload was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It took everything.
+    /// All bytes were consumed.
     More,
-    /// It is complete; the index is after its last byte.
+    /// The payload is complete; the index is after its last byte.
     Done,
-    /// It broke its grammar at the index, or the value before it did; it has been reported.
+    /// The payload is malformed at the index, or the value before it is; that was reported.
     Malformed,
-    /// A limit fired; it has not been reported.
+    /// A limit fired, which was not reported.
     Limit(Kind),
 }
 
-/// Where a payload's bytes come from.
+/// The source of a payload's bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'s> {
     pub bytes: &'s [u8],
-    /// Offset of the first of them.
+    /// Offset of the first byte.
     pub base: u64,
-    /// Offset of what follows. A character that replaces an ill-formed byte is longer than that byte, so this may be less
-    /// than the bytes would reach.
+    /// Offset after the last byte. A character that replaces an ill-formed byte is longer than that byte, so this may be
+    /// less than `base` plus the length.
     pub until: u64,
-    /// They are bytes of the stream, and leave as parameter deltas.
+    /// The bytes come from the stream and are emitted as parameter deltas.
     pub raw: bool,
 }
 
 impl<'s> Source<'s> {
-    /// The chunk at hand, up to `end`.
+    /// The current chunk, up to `end`.
     pub fn chunk(out: &Out<'s>, end: usize) -> Self {
         Self {
             bytes: &out.seg[..end],
@@ -69,7 +69,7 @@ impl<'s> Source<'s> {
     }
 }
 
-/// The rules of a stream for values that are spelled as `syntax` says.
+/// The rules of a stream for values in this syntax.
 pub(crate) fn rules<'r>(out: &Out<'_>, syntax: &'r Syntax) -> Rules<'r> {
     Rules {
         syntax,
@@ -82,22 +82,22 @@ pub(crate) fn rules<'r>(out: &Out<'_>, syntax: &'r Syntax) -> Rules<'r> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LiveCall {
     call: CallWriter,
-    /// Strings at the top have the types of the schema.
+    /// Top-level strings are typed by the schema.
     typed: bool,
     /// The object has begun.
     begun: bool,
     param: Option<Param>,
     lexer: Lexer,
-    /// The parameter that takes a text in place of the object where no schema says which one; empty if none may stand.
+    /// The parameter that takes a text in place of the object if no schema says which one; empty if none may appear.
     plain: String,
 }
 
 /// The open parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Param {
-    /// Offset of its value; none before it begins.
+    /// Offset of its value, once that begins.
     start: Option<u64>,
-    /// The text that waits for its type.
+    /// The text that is buffered for its type.
     wait: Option<String>,
 }
 
@@ -124,7 +124,7 @@ impl Emit for Writer<'_, '_> {
 }
 
 impl LiveCall {
-    /// Opens a call that `span` names. Its own bytes begin at `start`.
+    /// Opens a call that `span` names. The call's own bytes begin at `start`.
     pub fn open(
         out: &mut Out<'_>,
         name: &str,
@@ -135,7 +135,7 @@ impl LiveCall {
         Ok(Self::of(CallWriter::open(out, name, meta, span, start)?))
     }
 
-    /// A call that is open.
+    /// Continues a call that is open.
     pub fn of(call: CallWriter) -> Self {
         Self {
             call,
@@ -147,28 +147,28 @@ impl LiveCall {
         }
     }
 
-    /// Strings at the top have the types of the schema: their quotes are delimiters.
+    /// Lets the schema type top-level strings: their quotes are delimiters.
     pub fn typed(mut self, typed: bool) -> Self {
         self.typed = typed;
         self
     }
 
-    /// Something was recovered before the call was open; it has been reported.
+    /// Adds to the call's grade issues that were reported before it was open.
     pub fn recovered(&mut self, kinds: KindSet) {
         self.call.insert(kinds.iter());
     }
 
-    /// A slip at `at` was forgiven. Each kind is reported once a call.
+    /// Reports a repaired slip at `at`, each kind once per call.
     pub fn repaired(&mut self, out: &mut Out<'_>, kind: Kind, at: u64) {
-        self.call.tell_once(out, kind, Span::new(at, at + 1), "");
+        self.call.report_once(out, kind, Span::new(at, at + 1), "");
     }
 
-    /// What stands at `span` was repaired, or could not be read. Told each time.
+    /// Reports, each time, that the bytes at `span` were repaired or could not be read.
     pub fn recovered_at(&mut self, out: &mut Out<'_>, kind: Kind, span: Span, subject: &str) {
-        self.call.tell(out, kind, span, subject);
+        self.call.report(out, kind, span, subject);
     }
 
-    /// Whether a string of it holds a quote that may have ended it.
+    /// Whether one of its strings contains a quote that may have ended it.
     pub fn unquoted(&self) -> bool {
         self.call.doubts(Kind::BareQuote)
     }
@@ -188,18 +188,18 @@ impl LiveCall {
         self.begun
     }
 
-    /// The call broke its grammar at `at`.
+    /// Reports that the call is malformed at `at`.
     pub fn broken(&self, out: &mut Out<'_>, kind: Kind, at: u64) -> Step {
         let key = if self.param.is_some() {
             self.lexer.key()
         } else {
             ""
         };
-        out.tell(kind, Span::new(at, at + 1), self.tool(), key);
+        out.tool_issue(kind, Span::new(at, at + 1), self.tool(), key);
         Step::Malformed
     }
 
-    /// Begins the arguments of a call in Python with the bracket `(` at index `i`.
+    /// Begins the arguments of a Python call with the bracket `(` at index `i`.
     pub fn begin_call(
         &mut self,
         out: &mut Out<'_>,
@@ -223,7 +223,7 @@ impl LiveCall {
         }
     }
 
-    /// Takes the source from index `i` on: one object, after blanks.
+    /// Consumes the source from index `i` on: one object, after blanks.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -271,12 +271,12 @@ impl LiveCall {
         }
     }
 
-    /// What is open where the call broke.
+    /// What was open where the call broke.
     pub(super) fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
         self.lexer.torn(syntax, torn);
     }
 
-    /// The open string, if its next bytes leave as they stand.
+    /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
         let stop = self.lexer.inside(syntax)?;
         let start = self.param.as_ref()?.start?;
@@ -294,7 +294,7 @@ impl LiveCall {
         })
     }
 
-    /// A key ends at `pos`.
+    /// Ends a key at `pos`.
     fn key(&mut self, out: &mut Out<'_>, raw: bool, pos: u64) -> Option<Step> {
         let name = self.lexer.key();
         let span = Span::new(self.lexer.key_at(), pos);
@@ -317,7 +317,7 @@ impl LiveCall {
         None
     }
 
-    /// A value begins at `pos`.
+    /// Begins a value at `pos`.
     fn value(&mut self, out: &mut Out<'_>, shape: Shape, pos: u64) -> Option<Step> {
         if self.lexer.depth() == 0 {
             self.begun = shape == Shape::Object;
@@ -343,7 +343,7 @@ impl LiveCall {
         None
     }
 
-    /// The value of a parameter ends at `pos`.
+    /// Ends the value of a parameter at `pos`.
     fn end(&mut self, out: &mut Out<'_>, raw: bool, pos: u64) -> Option<Step> {
         let param = self.param.take()?;
         let span = Span::new(param.start.unwrap_or(pos), pos);
@@ -362,19 +362,19 @@ impl LiveCall {
         None
     }
 
-    /// There are no arguments; known at `at`.
+    /// Writes empty arguments, as is known at `at`.
     pub fn empty(&mut self, out: &mut Out<'_>, at: u64) {
         self.call.arg(out, "{}", Span::new(at, at));
     }
 
-    /// The call ends at `end`.
+    /// Closes the call, which ends at `end`.
     pub fn close(&self, out: &mut Out<'_>, end: u64) {
         self.call.missing(out, end);
         self.call.close(out, end);
     }
 }
 
-/// Whether a schema asks for text where a literal stands.
+/// Whether a schema demands text in place of a literal.
 fn text_only(types: Types) -> bool {
     let literals = [Types::INTEGER, Types::NUMBER, Types::BOOLEAN, Types::NULL];
     types.has(Types::STRING) && !literals.iter().any(|literal| types.has(*literal))

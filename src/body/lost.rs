@@ -1,9 +1,9 @@
-//! What is left of a call that broke its grammar: bytes that are hidden up to where the block goes on or ends.
+//! The rest of a malformed call: bytes that are hidden up to where the block continues or ends.
 //!
-//! A broken call takes nothing with it but itself. It is hidden up to the first of: its own closer, its section's closer, a
-//! header or turn token of its dialect, an opener with its evidence at the start of a line; and, where a payload ends by
-//! itself, the bracket that ends it or its item of a list. Strings go on to be told from what stands around them: whoever
-//! quotes a closer in a string that broke gets no complete call out of what follows.
+//! A broken call affects only itself. It is hidden up to the first of these: its own closer, its section's closer, a header
+//! or turn token of its dialect, an opener with its evidence at the start of a line; and, if a payload ends by itself, the
+//! bracket that ends the payload or its item of a list. Strings are still recognized in the hidden bytes: a closer that is
+//! quoted in a broken string does not turn the following text into a complete call.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
@@ -11,27 +11,27 @@ use toolglot_scan::path::{Go, Walk};
 
 use crate::dialect::{Action, Framed, spec};
 
-/// More open brackets than this are not kept track of.
+/// More open brackets than this are not tracked.
 const MAX_BRACKETS: usize = 1024;
 
-/// So many blanks may stand before an opener on its line.
+/// The most blanks before an opener on its line.
 const MAX_INDENT: u8 = 3;
 
 /// What was open where a payload broke.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Torn {
     pub string: Option<Quote>,
-    /// The closers of brackets that are open, the outermost first; none if that cannot be told.
+    /// The closers of open brackets, the outermost first; `None` if they are unknown.
     pub brackets: Option<Vec<u8>>,
-    /// The beginning of a delimiter that was taken and is none.
+    /// The beginning of a delimiter that was consumed and is not one.
     pub prefix: Vec<u8>,
-    /// It broke between calls: openers of calls count wherever they stand.
+    /// It broke between calls: openers of calls count anywhere.
     pub between: bool,
-    /// Calls follow one another without a list around them.
+    /// Calls follow one another without an enclosing list.
     pub rows: bool,
-    /// A key was to come.
+    /// A key was expected.
     pub key: bool,
-    /// A value was complete, or a key was to come: an opener there begins the next call, and closers are missing.
+    /// A value was complete, or a key was expected: an opener there begins the next call, and closers are missing.
     pub closers: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Torn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Quote {
     Byte(u8),
-    /// One of the syntax's delimiters, by its number.
+    /// One of the syntax's delimiters, by index.
     Delim(u8),
     /// The closer of a parameter.
     Param,
@@ -63,14 +63,14 @@ pub(super) enum Hit {
     Section,
     /// Before the byte at that offset.
     Passed(u64),
-    /// Before a header or turn token of so many bytes, which has just ended.
+    /// Before a header or turn token of that length, which has just ended.
     Turn(u64),
-    /// After the bracket that ends the payload, which needs no closer, and the end of its line; or before the byte at hand.
+    /// After the bracket that ends a payload without a closer, and the end of its line; or before the current byte.
     Payload { taken: bool },
-    /// After a comma of the list that the call stood in, before the next object of it, or after a call of those that follow one
+    /// After a comma of the call's list, before the next object of the list, or after one of several calls that follow one
     /// another.
     Item { taken: bool },
-    /// An opener is complete.
+    /// After a complete opener.
     Opener {
         action: Action,
         walk: Walk,
@@ -78,13 +78,13 @@ pub(super) enum Hit {
     },
 }
 
-/// The state of bytes that are hidden.
+/// The state of hidden bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Lost {
     ends: Vec<(Needle, End)>,
-    /// The string that is open.
+    /// The open string.
     string: Option<Quote>,
-    /// After a backslash in it.
+    /// After a backslash in the string.
     escaped: bool,
     /// Bytes that open strings.
     quotes: Vec<u8>,
@@ -95,25 +95,25 @@ pub(super) struct Lost {
     /// The payload ends by itself.
     bare: bool,
     rows: bool,
-    /// Items of its list are objects.
+    /// The items of its list are objects.
     objects: bool,
-    /// A key was to come where it broke, and nothing has come yet.
+    /// A key was expected where it broke, and nothing has come yet.
     key: bool,
-    /// Its line has ended: the list goes on if the next one begins with an object.
+    /// Its line has ended: the list continues if the next line begins with an object.
     ended: bool,
-    /// Blanks so far on this line, if there is nothing else.
+    /// Blanks so far on this line, if there has been nothing else.
     indent: Option<u8>,
     /// Openers of calls count anywhere.
     between: bool,
     walk: Option<Walk>,
-    /// What is hidden ends there, unless it belongs to the opener that is under way: after a line, or before a turn token.
+    /// Where the hidden bytes end unless the opener being read includes that place: after a line, or before a turn token.
     provisional: Option<u64>,
-    /// The payload's own bracket has come: the end of the line belongs to it.
+    /// The payload's own bracket has come; the end of the line belongs to it.
     done: bool,
 }
 
 impl Lost {
-    /// `unit` is the form of the broken call, `fix` the suffix of the block's markers, `turns` what ends a turn.
+    /// `unit` is the form of the broken call, `fix` the suffix of the block's markers, `turns` the tokens that end a turn.
     pub fn new<'t>(
         table: &Framed,
         unit: u16,
@@ -133,7 +133,7 @@ impl Lost {
             }
         };
         if torn.between {
-            // Which form it should have been is open.
+            // The intended form is unknown.
             let units = table.spec.unit.iter();
             units.for_each(|unit| add(&unit.close, End::Call));
         } else {
@@ -197,7 +197,7 @@ impl Lost {
         needles.all(Needle::fits) && self.walk.as_ref().is_none_or(|walk| table.again.fits(walk))
     }
 
-    /// Whether calls follow one another without a list around them.
+    /// Whether calls follow one another without an enclosing list.
     pub fn rows(&self) -> bool {
         self.rows
     }
@@ -207,12 +207,12 @@ impl Lost {
         self.string.is_some()
     }
 
-    /// Whether the payload has ended all the same, so that a closer is missing nowhere.
+    /// Whether the payload has ended all the same, so that no closer is missing.
     pub fn done(&self) -> bool {
         self.done
     }
 
-    /// The first byte that may be read again, at `pos` at the latest.
+    /// The offset, at most `pos`, of the first byte that may be read again.
     pub fn keeps(&self, pos: u64) -> u64 {
         let turns = self.ends.iter().filter(|(_, end)| *end == End::Turn);
         let have = turns.map(|(needle, _)| needle.have()).max().unwrap_or(0);
@@ -220,7 +220,7 @@ impl Lost {
         walk.unwrap_or(pos).min(pos.saturating_sub(have))
     }
 
-    /// Takes bytes that were looked at before the call broke: only a closer may begin in them.
+    /// Consumes bytes that were read before the call broke: only a closer may begin in them.
     pub fn prime(&mut self, bytes: &[u8]) {
         for byte in bytes {
             for (needle, _) in &mut self.ends {
@@ -230,7 +230,7 @@ impl Lost {
         }
     }
 
-    /// Takes the byte at `pos`.
+    /// Consumes the byte at `pos`.
     pub fn step(
         &mut self,
         table: &Framed,
@@ -278,7 +278,7 @@ impl Lost {
             return Some(Hit::Passed(at));
         }
         if std::mem::take(&mut self.key) && byte == b'{' && self.objects {
-            // No key begins so: brackets are missing, and the next item of the list begins.
+            // A key cannot begin like this: brackets are missing, and the next item of the list begins.
             self.brackets = self.brackets.take().map(|mut open| {
                 open.truncate(1);
                 open
@@ -327,7 +327,7 @@ impl Lost {
         None
     }
 
-    /// Follows where lines begin.
+    /// Tracks the indentation of the line.
     fn indents(&mut self, byte: u8) {
         self.indent = match (byte, self.indent) {
             (b'\n', _) => Some(0),
@@ -336,7 +336,7 @@ impl Lost {
         };
     }
 
-    /// Takes a byte for the string that is open, or may open.
+    /// Consumes a byte in a string, or one that may open a string.
     fn string(&mut self, byte: u8) {
         if std::mem::take(&mut self.escaped) {
             return;
@@ -353,7 +353,7 @@ impl Lost {
             }
             Some(Quote::Param) => {
                 let closers = self.param.iter_mut().flat_map(|(_, closers)| closers);
-                // All of them take the byte.
+                // Every closer must consume the byte.
                 if closers.fold(false, |hit, closer| closer.step(byte) | hit) {
                     self.string = None;
                 }
@@ -374,12 +374,12 @@ impl Lost {
         self.quotes.contains(&byte).then_some(Quote::Byte(byte))
     }
 
-    /// Takes a byte outside strings.
+    /// Consumes a byte outside strings.
     fn bracket(&mut self, byte: u8) -> Option<Hit> {
         let open = self.brackets.as_mut()?;
         match byte {
-            // Between the items of a list the next one begins with its own bracket, whatever stands before it; a closing
-            // one has nothing to close.
+            // Between the items of a list, the next item begins with its own bracket, whatever precedes it, and a closing
+            // bracket has nothing to close.
             b'{' if self.objects && open.as_slice() == b"]" => {
                 return Some(Hit::Item { taken: false });
             }
@@ -394,7 +394,7 @@ impl Lost {
                 }
                 self.done = open.is_empty() && self.bare;
             }
-            // They do not nest: nothing tells any more where the call ends.
+            // The brackets do not nest: the end of the call is unknown from here on.
             b'}' | b']' | b')' => self.brackets = None,
             b',' if open.as_slice() == b"]" => return Some(Hit::Item { taken: true }),
             _ => {}

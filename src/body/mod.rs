@@ -1,8 +1,8 @@
 //! One resumable parser per body family.
 //!
-//! A body takes the bytes of a block from after its opener up to its own closer and reports parameters and calls to
-//! [`Out`], the only door by which events leave. What is undecided stays with the [`cursor`], what must be kept in the block;
-//! a body keeps only what it cannot write yet, such as a value that waits for its type.
+//! A body consumes the bytes of a block from its opener to its own closer. It reports parameters and calls to [`Out`], the
+//! only way by which events leave. Undecided bytes stay with the [`cursor`], retained bytes in the block. A body keeps only
+//! what it cannot write yet, such as a value whose type decides its form.
 
 mod again;
 mod args;
@@ -66,25 +66,25 @@ pub(crate) enum Body {
     Line(Box<line::Body>),
 }
 
-/// How a body left off.
+/// How far a body was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// It took everything.
+    /// All bytes were consumed.
     More,
-    /// The block ended at `end`; bytes after it that were looked at ahead are to be read again as text.
+    /// The block ended at `end`; lookahead bytes after it must be read again as text.
     Closed { end: u64 },
-    /// The next block of the same dialect opened at `start`, with a marker up to `end`; what was looked at after it is read
-    /// again. `done` if this one counts all the same.
+    /// The next block of the same dialect opened at `start`, with a marker up to `end`; bytes after the marker are read
+    /// again. `done` if the open block is valid all the same.
     Reopened { start: u64, end: u64, done: bool },
-    /// The block ended at `at` without its closer; what follows is read again as text.
+    /// The block ended at `at` without its closer; the bytes after it are read again as text.
     Broken { at: u64, severity: Severity },
-    /// The opener is only spoken of: the block is text up to `at`; what follows is read again.
-    Spoken { at: u64 },
-    /// The block, a call of which broke, ends at `at`; what follows is read again.
+    /// The opener is a mention: the block is text up to `at`, and the bytes after it are read again.
+    Mention { at: u64 },
+    /// The block contains a broken call and ends at `at`; the bytes after it are read again.
     Hidden { at: u64 },
-    /// The body broke its grammar; it has been reported. `ended` if the block has ended here all the same.
+    /// The body is malformed, which was reported. `ended` if the block ended here all the same.
     Malformed { ended: bool },
-    /// A limit fired. `ended` if the block has ended here all the same.
+    /// A limit fired. `ended` if the block ended here all the same.
     Limit { kind: Kind, ended: bool },
 }
 
@@ -93,13 +93,13 @@ pub(crate) enum Flow {
 pub(crate) enum Finished {
     /// The block counts as closed at that offset.
     Closed(u64),
-    /// Nothing is missing but closers.
+    /// Only closers are missing.
     Forgotten,
-    /// It is not closed.
+    /// The block is not closed.
     Open,
     /// It broke, and ended at that offset all the same.
     Hidden(u64),
-    /// It broke, and nothing has ended it; its calls, if some stand, go up to that offset.
+    /// It broke, and nothing ended it. If some of its calls are valid, they extend to that offset.
     Broken(u64),
 }
 
@@ -110,7 +110,7 @@ impl From<Option<u64>> for Finished {
 }
 
 impl Body {
-    /// The body of a block that has just opened. The header is that of a tag, already accepted.
+    /// The body of a block that has just opened. `header` is its accepted header.
     pub fn open(out: &mut Out<'_>, family: &Family, header: &Opened<'_>) -> Result<Self, Kind> {
         Ok(match family {
             Family::KeyQuote(_) => Self::KeyQuote(key_quote::Body::new(header.at)),
@@ -132,7 +132,7 @@ impl Body {
         })
     }
 
-    /// Takes the chunk from index `at` up to `end`. Gives the index after the last byte taken.
+    /// Consumes the chunk from index `at` up to `end`. Returns the index after the last byte consumed.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -149,13 +149,13 @@ impl Body {
             }
             (Self::Framed(body), Family::Framed(table)) => body.feed(out, table, at, end),
             (Self::Line(body), Family::Line(table)) => body.feed(out, table, at, end),
-            // A snapshot that was tampered with; never taken otherwise.
+            // Only a tampered snapshot leads here.
             _ => (at, Flow::Malformed { ended: false }),
         }
     }
 
-    /// What stands from `pos` on is none of the model's to write: it is hidden, and never comes back as text. False where
-    /// the body cannot do that.
+    /// Hides everything from `pos` on: the model must not write it, so it never becomes text. Returns false if the body
+    /// cannot do that.
     pub fn hide(&mut self, out: &mut Out<'_>, family: &Family, pos: u64) -> bool {
         match (self, family) {
             (Self::Framed(body), Family::Framed(table)) => {
@@ -166,7 +166,7 @@ impl Body {
         }
     }
 
-    /// JSON that names a tool stands after the header of its lines, in a fence or not.
+    /// Begins JSON that names a tool and follows the header of its lines, in a fence or not.
     pub fn begin_blob(&mut self, fenced: bool) {
         match self {
             Self::Line(body) => body.begin_blob(fenced),
@@ -178,7 +178,7 @@ impl Body {
         }
     }
 
-    /// The open value, if its next bytes leave as they stand.
+    /// The open value, if its next bytes can be delivered unchanged.
     pub fn short(&self, family: &Family, limits: &Limits) -> Option<Short> {
         match (self, family) {
             (Self::NamedParams(body), Family::NamedParams(table)) => body.short(table, limits),
@@ -191,7 +191,7 @@ impl Body {
         }
     }
 
-    /// The opening tag closed itself: a call without parameters, which ends at `end`.
+    /// Closes a call without parameters whose opening tag closes itself; it ends at `end`.
     pub fn close_empty(&mut self, out: &mut Out<'_>, end: u64) -> Result<(), Kind> {
         match self {
             Self::NamedParams(body) => body.close_empty(out, end),
@@ -200,7 +200,7 @@ impl Body {
         }
     }
 
-    /// The stream ended at `end`; `stopped` if the model ended it, so that nothing is cut.
+    /// Ends the stream at `end`; `stopped` if the model ended it, so that nothing is truncated.
     pub fn finish(
         &mut self,
         out: &mut Out<'_>,
@@ -219,12 +219,12 @@ impl Body {
         }
     }
 
-    /// Whether what is open may be any text, so that nothing in it shows that a call was meant.
+    /// Whether the open part may be any text, so that nothing in it shows that a call was meant.
     pub fn takes_any(&self) -> bool {
         match self {
             Self::KeyQuote(body) => body.takes_any(),
             Self::Framed(body) => body.takes_any(),
-            // What is open of these comes back in any case, or is JSON.
+            // The open part of these becomes text in any case, or is JSON.
             Self::ElementTree(_)
             | Self::NamedParams(_)
             | Self::AttributeParams(_)
@@ -232,19 +232,19 @@ impl Body {
         }
     }
 
-    /// Whether a call of the block stands whatever comes.
-    pub fn stands(&self) -> bool {
+    /// Whether a call of the block is final, whatever follows.
+    pub fn is_final(&self) -> bool {
         match self {
-            Self::Framed(body) => body.stands(),
-            Self::Line(body) => body.stands(),
-            Self::NamedParams(body) => body.stands(),
-            Self::AttributeParams(body) => body.stands(),
+            Self::Framed(body) => body.is_final(),
+            Self::Line(body) => body.is_final(),
+            Self::NamedParams(body) => body.is_final(),
+            Self::AttributeParams(body) => body.is_final(),
             Self::KeyQuote(_) | Self::ElementTree(_) => false,
         }
     }
 
-    /// The stream ended at `end` and the block is not closed: delivers what was complete. False if nothing was, or if it
-    /// cannot be told apart from what was not.
+    /// Delivers what was complete when the stream ended at `end` with the block open. Returns false if nothing was, or if it
+    /// cannot be told from what was not.
     pub fn salvage(&mut self, out: &mut Out<'_>, family: &Family, end: u64) -> bool {
         match (self, family) {
             (Self::KeyQuote(body), Family::KeyQuote(table)) => body.salvage(out, table, end),
@@ -257,7 +257,7 @@ impl Body {
         }
     }
 
-    /// The block goes no further than `end`, and calls of it stand: one that is still open does not.
+    /// Ends a block some of whose calls are valid, at `end`: a call that is still open is retracted.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         match self {
             Self::Framed(body) => body.drop_call(out, end),
@@ -269,7 +269,7 @@ impl Body {
         }
     }
 
-    /// What ends the block, if that depends on what opened it.
+    /// The closer of the block, if it depends on the opener.
     pub fn own_closer(&self, family: &Family) -> Option<String> {
         match (self, family) {
             (Self::Framed(body), Family::Framed(table)) => body.own_closer(table),
@@ -277,7 +277,7 @@ impl Body {
         }
     }
 
-    /// Whether a block limit must wait: the block may have ended already.
+    /// Whether a block limit must wait, because the block may have ended already.
     pub fn undecided(&self) -> bool {
         match self {
             Self::KeyQuote(body) => body.undecided(),
@@ -289,7 +289,7 @@ impl Body {
         }
     }
 
-    /// Whether the state fits its tables; only a snapshot that was tampered with does not.
+    /// Whether the state fits its tables; only that of a tampered snapshot does not.
     pub fn fits(&self, family: &Family) -> bool {
         match (self, family) {
             (Self::KeyQuote(body), Family::KeyQuote(table)) => body.fits(table),
@@ -303,10 +303,10 @@ impl Body {
     }
 }
 
-/// An opener that has been accepted.
+/// An accepted opener.
 #[derive(Debug)]
 pub(crate) struct Opened<'a> {
-    /// Name of the tool, where the header has it.
+    /// Name of the tool, if the header has it.
     pub name: &'a str,
     /// Its other attributes.
     pub meta: &'a [(String, String)],

@@ -1,15 +1,16 @@
 //! `<tool_call name="n"><param name="k">v</param></tool_call>`.
 //!
-//! A value's closing tag is provisional: only if the next parameter, the end of the call, the next call or a comment
-//! follows it (blanks between) did the value end there; else it was content. That is decided within `confirm` blanks and
-//! one tag name, and the bytes in between wait in the carry. The same closing tag may stand between, twice at most.
+//! A value's closing tag is provisional. The value ended there only if the next parameter, the end of the call, the next
+//! call or a comment follows, with blanks between; otherwise the tag was content. At most `confirm` blanks and one tag name
+//! decide that, and the bytes in between are held in the carry. The same closing tag may be repeated in between, at most
+//! twice.
 
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml::{self, Header, HeaderStep};
 
 use super::again::{self, Again};
-use super::content::{Content, Lt, Step, tell_spaced};
+use super::content::{Content, Lt, Step, report_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
 use super::object::Object;
@@ -27,13 +28,13 @@ use crate::limits::Limits;
 pub(crate) struct Body {
     args: Args,
     at: NamedAt,
-    /// Tags in the open value that open a parameter.
+    /// Finds tags in the open value that open a parameter.
     inner: Inner,
-    /// All arguments, in place of parameters.
+    /// All arguments as one object, in place of parameters.
     object: Option<Box<Object>>,
-    /// The opening tag of the open parameter, where it may stand twice.
+    /// The opening tag of the open parameter, if it may be repeated.
     opener: Vec<u8>,
-    /// It did.
+    /// It was repeated.
     twice: bool,
 }
 
@@ -41,19 +42,19 @@ pub(crate) struct Body {
 enum NamedAt {
     /// Where parameters may begin.
     Between,
-    /// A tag began.
+    /// In a tag, up to the end of its name.
     Tag {
         start: u64,
         tag: Match,
     },
     /// In the opening tag of a parameter; the carry begins with it.
     Header(Header),
-    /// In the call's own opening tag for a second time.
+    /// In a repetition of the call's own opening tag.
     Again(Again),
-    /// At the beginning of a value, so many bytes into the opening tag of its parameter for a second time; the carry begins with it.
+    /// At the beginning of a value, this many bytes into a repetition of its parameter's opening tag; the carry begins with it.
     Twin(u32),
     Value(Content),
-    /// After a closing tag of a value, which the carry begins with.
+    /// After a closing tag of a value; the carry begins with that tag.
     Confirm {
         value: Content,
         blanks: u32,
@@ -66,17 +67,17 @@ enum NamedAt {
     Comment(CommentEnd),
 }
 
-/// Closing tags of the value behind its first one.
+/// Repetitions of the value's closing tag after the first one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Twins {
     count: u8,
-    /// The last of them is not complete.
+    /// The last of them is incomplete.
     open: bool,
-    /// After it.
+    /// Offset after the last of them.
     end: u64,
 }
 
-/// The attribute that holds the value of a parameter whose tag closes itself.
+/// The attribute that contains the value of a parameter whose tag closes itself.
 const VALUE: &str = "value";
 const PARAM: usize = 0;
 const CLOSE: usize = 1;
@@ -114,7 +115,7 @@ impl Body {
         self.args.close(out, end)
     }
 
-    /// The open value, if its next bytes leave as they stand.
+    /// The open value, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &NamedParams, limits: &Limits) -> Option<Short> {
         if let Some(object) = &self.object {
             return object.short(&table.json, limits);
@@ -125,12 +126,12 @@ impl Body {
         }
     }
 
-    /// Whether the call stands whatever comes.
-    pub fn stands(&self) -> bool {
-        self.object.as_ref().is_some_and(|object| object.stands())
+    /// Whether the call is final, whatever follows.
+    pub fn is_final(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| object.is_final())
     }
 
-    /// The stream ended at `end`: the call is not closed.
+    /// Ends the stream at `end`: the call is not closed.
     pub fn finish(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
         if let Some(object) = &mut self.object {
             return object.finish(out, end);
@@ -150,7 +151,7 @@ impl Body {
         Finished::Open
     }
 
-    /// Delivers the call if all its parameters are closed: of an open one a part has left already.
+    /// Delivers the call if all its parameters are closed. A part of an open one would have been delivered already.
     pub fn salvage(&mut self, out: &mut Out<'_>, end: u64) -> bool {
         if self.at != NamedAt::Between || self.object.is_some() {
             return false;
@@ -179,7 +180,7 @@ impl Body {
                         out.hold(pos);
                         self.at = NamedAt::Tag {
                             start: pos,
-                            tag: Match::behind_lt(TWIN),
+                            tag: Match::after_lt(TWIN),
                         };
                     } else if xml::is_space(byte) {
                         out.skip(pos + 1);
@@ -246,7 +247,7 @@ impl Body {
                     if *have as usize == self.opener.len() {
                         let span = Span::new(out.from(), pos + 1);
                         let key = self.args.key().to_owned();
-                        self.args.told(out, Kind::RepeatedMarker, span, &key);
+                        self.args.report(out, Kind::RepeatedMarker, span, &key);
                         out.skip(pos + 1);
                         self.twice = true;
                         self.at = NamedAt::Value(Content::new());
@@ -256,7 +257,7 @@ impl Body {
                     let parts = (table.param_close.as_bytes(), &mut self.inner);
                     let (next, step) = value.feed(out, &mut self.args, parts, i, end);
                     i = next;
-                    // The value is verbatim, and still a closer may be missing before the next parameter.
+                    // The value is verbatim, but a closer may still be missing before the next parameter.
                     if self.inner.take().is_some_and(|tag| tag == table.spec.param) {
                         self.args.recovered(Kind::BareMarkup);
                     }
@@ -307,10 +308,10 @@ impl Body {
         (i, Flow::More)
     }
 
-    /// A tag that may stand between parameters began at `start` and its name is complete.
+    /// Acts on a tag that may appear between parameters; it begins at `start`, and its name is complete.
     fn tag(&mut self, out: &mut Out<'_>, index: usize, start: u64, tag: Match) -> Option<Flow> {
         if tag.spaced() {
-            tell_spaced(out, &mut self.args, Span::new(start, start + tag.len()));
+            report_spaced(out, &mut self.args, Span::new(start, start + tag.len()));
         }
         match index {
             PARAM => {
@@ -332,7 +333,7 @@ impl Body {
         None
     }
 
-    /// The next call begins at the carry while this one is open; all its parameters are closed. Whether this one counts.
+    /// Ends this call, whose parameters are all closed, where the next one begins at the carry. Returns whether this call is valid.
     fn leaves(&mut self, out: &mut Out<'_>) -> bool {
         let start = out.from();
         if out
@@ -353,7 +354,7 @@ impl Body {
         self.args.close(out, start).is_ok()
     }
 
-    /// The opening tag of a parameter ends at `end`; the carry begins with it.
+    /// Opens a parameter; its tag ends at `end`, and the carry begins with it.
     fn param(
         &mut self,
         out: &mut Out<'_>,
@@ -376,7 +377,7 @@ impl Body {
         };
         let unread = attributes.iter().find(unread).map(|(key, _)| key.clone());
         if let Some(key) = unread.or_else(|| xml::doubtful(&header)) {
-            self.args.told(out, Kind::ExtraKey, span, &key);
+            self.args.report(out, Kind::ExtraKey, span, &key);
         }
         if let Some((_, value)) = value.filter(|_| closed && !name.is_empty()) {
             self.at = NamedAt::Between;
@@ -389,7 +390,7 @@ impl Body {
         }
         self.inner = Inner::new(&table.spec.name);
         self.twice = false;
-        // One with an entity in its name may be the beginning of any text.
+        // A tag with an entity in its name may be the beginning of any text.
         let fits = memchr2(b'&', b'<', &header).is_none();
         let len = end - start;
         if !fits || len > out.limits().max_value {
@@ -403,7 +404,7 @@ impl Body {
         Ok(())
     }
 
-    /// Takes a byte after the closing tag of a value: does what follows confirm that the value ended?
+    /// Consumes a byte after the closing tag of a value, which may confirm that the value ended.
     fn confirm(
         &mut self,
         out: &mut Out<'_>,
@@ -433,7 +434,7 @@ impl Body {
                 return (true, None);
             }
             None if byte == b'<' && !twins.open => {
-                *next = Some((Match::behind_lt(COUNT), Some(Lt::new())));
+                *next = Some((Match::after_lt(COUNT), Some(Lt::new())));
                 return (true, None);
             }
             None => None,
@@ -450,12 +451,12 @@ impl Body {
                         *next = None;
                         return (false, None);
                     }
-                    // It may be the one that ends the value.
+                    // This may be the tag that ends the value.
                     MatchStep::Found { index: TWIN, .. } => *lt,
                     MatchStep::Found { index, taken } => {
                         let (tag, end, twins) = (*tag, *end, *twins);
-                        value.tell_spaced(out, &mut self.args, end);
-                        self.tell_twins(out, end, twins);
+                        value.report_spaced(out, &mut self.args, end);
+                        self.report_twins(out, end, twins);
                         let flow = self.ended(out, index, start, tag);
                         return (taken, flow);
                     }
@@ -463,32 +464,32 @@ impl Body {
                 }
             }
         };
-        // Nothing confirms it: the closing tag was content. The byte is looked at again as part of the value.
+        // Nothing confirms it: the closing tag was content. The byte is read again as part of the value.
         let mut value = *value;
         let span = Span::new(out.from(), *end);
         let key = self.args.key().to_owned();
         self.args.recovered(Kind::AmbiguousClose);
-        out.tell(Kind::AmbiguousClose, span, self.args.tool(), &key);
+        out.tool_issue(Kind::AmbiguousClose, span, self.args.tool(), &key);
         value.resume(out, &mut self.args, (lt, closer), pos);
         self.at = NamedAt::Value(value);
         (false, None)
     }
 
-    /// Closers stand behind the one of the open value, which ends at `end`.
-    fn tell_twins(&mut self, out: &mut Out<'_>, end: u64, twins: Twins) {
+    /// Reports repeated closers after that of the open value, which ends at `end`.
+    fn report_twins(&mut self, out: &mut Out<'_>, end: u64, twins: Twins) {
         if twins.count == 0 {
             return;
         }
         let key = self.args.key().to_owned();
         let span = Span::new(end, twins.end);
-        self.args.told(out, Kind::RepeatedMarker, span, &key);
+        self.args.report(out, Kind::RepeatedMarker, span, &key);
         if self.twice {
-            // Its opener stands twice as well: it may quote its parameter.
-            self.args.told(out, Kind::BareMarkup, span, &key);
+            // Its opener is repeated as well: the value may quote its parameter.
+            self.args.report(out, Kind::BareMarkup, span, &key);
         }
     }
 
-    /// The value ended where the carry begins, and a tag that began at `start` follows.
+    /// Ends the value where the carry begins; a tag that begins at `start` follows.
     fn ended(&mut self, out: &mut Out<'_>, index: usize, start: u64, tag: Match) -> Option<Flow> {
         let end = out.from();
         out.skip(start);
@@ -499,14 +500,14 @@ impl Body {
     }
 }
 
-/// The block breaks its grammar at `pos`; that byte is not part of it.
+/// Reports that the block is malformed at `pos`; that byte is not part of it.
 pub(super) fn malformed(out: &mut Out<'_>, kind: Kind, pos: u64, i: usize) -> (usize, Flow) {
     out.skip(pos);
     out.issue(kind, Span::new(pos, pos + 1), "");
     (i, Flow::Malformed { ended: false })
 }
 
-/// What a refusal of the arguments means for the block.
+/// How the block ends if its arguments are refused.
 pub(super) fn fail(kind: Kind, ended: bool) -> Flow {
     if kind == Kind::MalformedValue {
         Flow::Malformed { ended }
@@ -515,7 +516,7 @@ pub(super) fn fail(kind: Kind, ended: bool) -> Flow {
     }
 }
 
-/// A limit that fires inside the block.
+/// How the block ends at a limit.
 pub(super) fn limit(kind: Kind) -> Flow {
     Flow::Limit { kind, ended: false }
 }

@@ -12,7 +12,7 @@ use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
 
-/// The object, and after it the closing tag of its call.
+/// The object, followed by the closing tag of its call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Object {
     body: json_calls::Body,
@@ -22,7 +22,7 @@ pub(crate) struct Object {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum ObjectAt {
     Object,
-    /// After it.
+    /// After the object.
     After,
     /// In what may be the closing tag; the carry begins with it.
     Tag(Match),
@@ -31,39 +31,40 @@ enum ObjectAt {
 }
 
 impl Object {
-    /// The object that begins with `byte` at `pos`. None if it begins none, or the call has parameters already.
+    /// Begins the object with `byte` at `pos`. Returns `None` if the byte does not open an object, or if the call has
+    /// parameters already.
     pub fn begin(out: &mut Out<'_>, args: &mut Args, byte: u8, pos: u64) -> Option<Box<Self>> {
         if byte != b'{' || args.count() > 0 {
             return None;
         }
         out.skip(pos);
-        args.told(out, Kind::RepairedArguments, Span::new(pos, pos + 1), "");
+        args.report(out, Kind::RepairedArguments, Span::new(pos, pos + 1), "");
         Some(Box::new(Self {
             body: json_calls::Body::of(args.live(out)),
             at: ObjectAt::Object,
         }))
     }
 
-    /// Whether the call stands.
-    pub fn stands(&self) -> bool {
+    /// Whether the call is final.
+    pub fn is_final(&self) -> bool {
         self.at != ObjectAt::Object
     }
 
-    /// The open string, if its next bytes leave as they stand.
+    /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &JsonTable, limits: &Limits) -> Option<Short> {
         (self.at == ObjectAt::Object).then(|| self.body.short(table, limits))?
     }
 
-    /// The stream ended at `end`.
+    /// Ends the stream at `end`.
     pub fn finish(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
-        if self.stands() {
+        if self.is_final() {
             return Finished::Forgotten;
         }
         self.body.abandon(out, end);
         Finished::Open
     }
 
-    /// Takes the chunk from index `i` up to `end`; `close` is the closing tag of the call up to its name.
+    /// Consumes the chunk from index `i` up to `end`; `close` is the closing tag of the call up to its name.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -95,7 +96,7 @@ impl Object {
                 }
                 ObjectAt::After if byte == b'<' => {
                     out.hold(pos);
-                    self.at = ObjectAt::Tag(Match::behind_lt(1));
+                    self.at = ObjectAt::Tag(Match::after_lt(1));
                     i += 1;
                 }
                 ObjectAt::After | ObjectAt::Close if xml::is_space(byte) => {
@@ -124,7 +125,7 @@ impl Object {
     }
 }
 
-/// The closing tag is missing before `at`, and what follows is not part of the call.
+/// Ends the block before `at`: the closing tag is missing, and what follows is not part of the call.
 fn broken(at: u64) -> Flow {
     let severity = Severity::Warning;
     Flow::Broken { at, severity }

@@ -1,7 +1,7 @@
-//! The only door by which events leave.
+//! The only way by which events leave.
 //!
-//! [`Io`] is the part of a stream's state that every mode shares; [`Out`] lends it to a mode together with the bytes at
-//! hand. Whoever delivers bytes moves the [`Cursor`].
+//! [`Io`] is the part of a stream's state that all modes share. [`Out`] lends it to a mode together with the current bytes.
+//! The code that delivers bytes advances the [`Cursor`].
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Gate;
@@ -16,45 +16,45 @@ use crate::hints::{Schema, Tool, Tools, Types};
 use crate::issue::Issue;
 use crate::limits::{Limits, Options, Retain, TextMode, UnknownTool, Untyped};
 
-/// What a stream carries beside its mode.
+/// The state of a stream beside its mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Io {
     pub cursor: Cursor,
-    /// Characters of text that are not complete.
+    /// An incomplete character of text.
     pub gate: Gate,
     /// Calls opened so far.
     pub calls: u32,
     /// The open call.
     pub open: Option<u32>,
-    /// The tool of the open call, if the call is not delivered because nobody offers that tool.
-    pub stranger: Option<String>,
-    /// Whether the name of the open call holds a rest of markup.
+    /// The tool of the open call, if the call is not delivered because that tool is not declared.
+    pub undeclared: Option<String>,
+    /// Whether the name of the open call contains a remainder of markup.
     pub torn: bool,
-    /// Where the last call in the text that was closed ended.
+    /// Where the last closed call in the text ended.
     pub closed: u64,
-    /// Where a block ended whose rest was hidden, in a string that was open: blocks that follow at once are recovered.
+    /// Where a block ended whose hidden part ended inside a string: blocks that follow directly are recovered.
     pub quoted: Option<u64>,
-    /// Calls in the text that stand so far.
-    pub stood: u32,
+    /// Valid calls in the text so far.
+    pub valid: u32,
     /// How many of them are not withheld.
     pub good: u32,
     /// Issues so far.
     pub issues: u32,
-    /// Blocks that open before this offset stand after a provisional closer, and may be content of what it closed.
+    /// Blocks that open before this offset follow a provisional closer, and may be content of what it closed.
     ///
-    /// Wider than an offset, because it may lie after every one.
+    /// Wider than an offset, because it may lie beyond every offset.
     pub doubted: u128,
     /// The open block.
     pub block: Option<Block>,
-    /// Blocks so far.
+    /// How many blocks have opened.
     pub opened: u32,
-    /// Blocks so far, by dialect.
+    /// How many blocks have opened, by dialect.
     pub blocks: Vec<u32>,
-    /// Offsets from here on were vouched for by the host.
+    /// The host vouches for markers from this offset on.
     pub trusted_from: Option<u64>,
-    /// What has to be remembered of calls in the text for native ones.
+    /// What must be remembered of calls in the text because of API tool calls.
     pub heard: Heard,
-    /// The buffer of the last block, for the next one.
+    /// The buffer of the last block, reused for the next one.
     #[serde(skip)]
     pub spare: Vec<u8>,
 }
@@ -66,19 +66,20 @@ pub(crate) struct Block {
     pub start: u64,
     /// Its bytes from `start` on, if they are retained.
     pub raw: Vec<u8>,
-    /// Calls that stood, how many of them are not withheld, and what was remembered for native calls, before it.
+    /// The state before the block: valid calls, how many of them are not withheld, and what was remembered for API tool
+    /// calls.
     pub before: (u32, u32, Mark),
-    /// Calls of it stand, whatever comes.
+    /// Some of its calls are final, whatever follows.
     pub kept: bool,
-    /// Calls of it were left out because nobody offers their tools.
-    pub strangers: bool,
-    /// No marker opened it: if it breaks, it was text.
+    /// Calls of it were left out because their tools are not declared.
+    pub undeclared: bool,
+    /// No marker opened it: if it breaks, it is text.
     pub unmarked: bool,
-    /// The quotation mark that its opener stands right after, if the host does not vouch for it: it may be spoken of.
+    /// The quotation mark right before its opener, if the host does not vouch for the opener: it may be a mention.
     pub quoted: Option<u8>,
-    /// What was repaired about the block itself: kinds of all its calls.
+    /// What was repaired about the block itself; applies to all its calls.
     pub kinds: KindSet,
-    /// The part of it that is not a call but the answer.
+    /// The part of it that is the answer and not a call.
     pub answer: Option<Span>,
     /// Number of the block in the stream.
     pub number: u32,
@@ -100,7 +101,7 @@ impl Block {
 }
 
 impl Io {
-    /// Whether the host vouches for a marker that starts at `start`.
+    /// Whether the host vouches for a marker that begins at `start`.
     pub fn vouches(&self, start: u64) -> bool {
         self.trusted_from.is_some_and(|from| from <= start)
     }
@@ -111,11 +112,11 @@ impl Io {
             gate: Gate::default(),
             calls: 0,
             open: None,
-            stranger: None,
+            undeclared: None,
             torn: false,
             closed: 0,
             quoted: None,
-            stood: 0,
+            valid: 0,
             good: 0,
             issues: 0,
             doubted: 0,
@@ -129,10 +130,10 @@ impl Io {
     }
 }
 
-/// So many issues of a stream may come with a suggestion.
+/// How many issues of a stream may come with a suggestion.
 const SUGGESTIONS: u32 = 64;
 
-/// What bytes outside blocks are delivered as.
+/// The kinds of events for bytes outside blocks.
 #[derive(Clone, Copy)]
 pub(crate) enum Stuff<'k> {
     Text,
@@ -161,7 +162,7 @@ impl<'k> Stuff<'k> {
     }
 }
 
-/// Lends the shared state and the bytes at hand to a mode.
+/// Lends the shared state and the current bytes to a mode.
 pub(crate) struct Out<'p> {
     pub io: &'p mut Io,
     pub set: &'p SetInner,
@@ -191,7 +192,7 @@ impl<'p> Out<'p> {
         self.set.dialect(index)
     }
 
-    /// What to take for the schema of a value of whose type nothing is known.
+    /// The schema to use for a value whose type is unknown.
     pub fn unknown(&self) -> &'static Schema {
         static UNKNOWN: Schema = Schema::UNKNOWN;
         static ANY: Schema = Schema::ANY;
@@ -202,23 +203,23 @@ impl<'p> Out<'p> {
         }
     }
 
-    /// The same, where `schema` says nothing.
+    /// The same, unless `schema` gives a type.
     pub fn known<'s>(&self, schema: Option<&'s Schema>) -> &'s Schema {
-        let said = schema.filter(|schema| schema.types != Types::none());
-        said.unwrap_or_else(|| self.unknown())
+        let typed = schema.filter(|schema| schema.types != Types::none());
+        typed.unwrap_or_else(|| self.unknown())
     }
 
     pub fn retains(&self) -> bool {
         self.opts.retain == Retain::Block
     }
 
-    /// Whether a marker that starts at `start` counts, as far as the host must vouch for it.
+    /// Whether a marker that begins at `start` counts, as far as the host must vouch for it.
     pub fn trusts(&self, dialect: &Dialect, start: u64) -> bool {
         let needed = self.opts.trusted_only || dialect.spec.trusted_only;
         !needed || self.io.vouches(start)
     }
 
-    /// Where markers of the open block's dialect begin to count.
+    /// The offset from which markers of the open block's dialect count.
     pub fn trusted(&self) -> u64 {
         let own = self
             .dialect()
@@ -239,7 +240,7 @@ impl<'p> Out<'p> {
                 | Event::ParamClose { .. }
                 | Event::ArgDelta { .. }
         );
-        if part && self.io.stranger.is_some() {
+        if part && self.io.undeclared.is_some() {
             return;
         }
         if self.opts.text == TextMode::Chars {
@@ -248,7 +249,8 @@ impl<'p> Out<'p> {
         self.sink.event(event);
     }
 
-    /// Framing holds whatever the model wrote into it; where whole characters are asked for, these leave.
+    /// Reasoning and framing contain the bytes that the model wrote. If whole characters are asked for, U+FFFD replaces
+    /// invalid UTF-8 in them.
     fn whole_characters(&mut self, event: Event<'_>) {
         match event {
             Event::Reasoning {
@@ -273,10 +275,10 @@ impl<'p> Out<'p> {
         }
     }
 
-    /// What becomes of calls of tools that nobody offers.
-    pub fn strangers(&self) -> UnknownTool {
+    /// What becomes of calls of tools that are not declared.
+    pub fn unknown_tool_policy(&self) -> UnknownTool {
         match (self.opts.unknown_tool, self.set.any) {
-            (Some(said), _) => said,
+            (Some(policy), _) => policy,
             (None, true) => UnknownTool::Text,
             (None, false) => UnknownTool::Deliver,
         }
@@ -285,7 +287,7 @@ impl<'p> Out<'p> {
     /// Whether a call of that name is left out.
     pub fn is_left_out(&self, name: &str) -> bool {
         let unknown = self.tools().is_some_and(|tools| tools.get(name).is_none());
-        unknown && self.strangers() != UnknownTool::Deliver
+        unknown && self.unknown_tool_policy() != UnknownTool::Deliver
     }
 
     #[inline]
@@ -296,7 +298,7 @@ impl<'p> Out<'p> {
         }
     }
 
-    /// The first byte that is in no event yet.
+    /// The first byte that no event covers yet.
     #[inline]
     pub fn from(&self) -> u64 {
         self.io.cursor.from()
@@ -323,13 +325,13 @@ impl<'p> Out<'p> {
         self.io.cursor.peek(self.chunk(), pos)
     }
 
-    /// Leaves out bytes up to `to`: they are structure.
+    /// Drops bytes up to `to`: they are structure.
     #[inline]
     pub fn skip(&mut self, to: u64) {
         self.io.cursor.skip(to);
     }
 
-    /// What stands from `from` on waits.
+    /// Holds back the bytes from `from` on.
     #[inline]
     pub fn hold(&mut self, from: u64) {
         self.io.cursor.hold(from);
@@ -339,7 +341,7 @@ impl<'p> Out<'p> {
     pub fn param(&mut self, to: u64) {
         let (chunk, from) = (self.chunk(), self.from());
         for (data, at) in self.io.cursor.pieces(chunk, from, to) {
-            if !data.is_empty() && self.io.stranger.is_none() {
+            if !data.is_empty() && self.io.undeclared.is_none() {
                 self.sink.event(Event::ParamDelta {
                     data,
                     span: Span::new(at, at + data.len() as u64),
@@ -349,8 +351,8 @@ impl<'p> Out<'p> {
         self.skip(to);
     }
 
-    /// Delivers bytes up to `to` as text-like data, in whole characters if asked for. `held` stands for the bytes before
-    /// the chunk.
+    /// Delivers bytes up to `to` as text-like data, in whole characters if asked for. `held` replaces the bytes before the
+    /// chunk.
     pub fn flow(&mut self, held: &[u8], to: u64, stuff: Stuff<'_>) {
         let from = self.from();
         if to <= from {
@@ -378,7 +380,7 @@ impl<'p> Out<'p> {
         self.hold(to);
     }
 
-    /// Text between two blocks: the second does not follow at once.
+    /// Notes text between two blocks: the second does not follow directly.
     fn unquote(&mut self, data: &[u8], stuff: Stuff<'_>) {
         let counts = match stuff {
             Stuff::Text | Stuff::Reasoning => true,
@@ -389,7 +391,7 @@ impl<'p> Out<'p> {
         }
     }
 
-    /// The text-like run ends here: an unfinished character will not be finished.
+    /// Ends the text-like run: an incomplete character will not be completed.
     pub fn flow_end(&mut self, stuff: Stuff<'_>) {
         let sink = &mut *self.sink;
         let from = self.io.cursor.from();
@@ -403,7 +405,7 @@ impl<'p> Out<'p> {
         self.report(kind, kind.severity(), span, "", subject, "");
     }
 
-    /// What was probably meant. Only the first issues of a stream get suggestions, so that a flood costs little.
+    /// The name that was probably meant. Only the first issues of a stream get suggestions, so that a flood costs little.
     pub fn suggest<'a>(&self, name: &str, names: impl Iterator<Item = &'a str>) -> &'a str {
         let early = self.io.issues < SUGGESTIONS;
         early
@@ -412,8 +414,8 @@ impl<'p> Out<'p> {
             .unwrap_or_default()
     }
 
-    /// Reports an issue of a tool with its usual severity.
-    pub fn tell(&mut self, kind: Kind, span: Span, tool: &str, subject: &str) {
+    /// Reports an issue about a tool with its usual severity.
+    pub fn tool_issue(&mut self, kind: Kind, span: Span, tool: &str, subject: &str) {
         self.report(kind, kind.severity(), span, tool, subject, "");
     }
 
@@ -468,12 +470,12 @@ impl<'p> Out<'p> {
         }));
     }
 
-    /// The open block, up to `end`.
+    /// The span of the open block, up to `end`.
     pub fn block_span(&self, end: u64) -> Span {
         Span::new(self.io.block.as_ref().map_or(end, |block| block.start), end)
     }
 
-    /// Reports a block that ends at `end` and names nothing.
+    /// Reports a block that names nothing and ends at `end`.
     pub fn empty_block(&mut self, kinds: KindSet, end: u64) {
         let junk = kinds.contains(Kind::JunkInBlock);
         let kind = if junk {
@@ -484,8 +486,8 @@ impl<'p> Out<'p> {
         self.issue(kind, self.block_span(end), "");
     }
 
-    /// Where a scan of a value from index `i` on must stop: at `end`, or where the value would be `max` bytes long, so
-    /// that the limit fires at one offset for every cut. Never before `i`.
+    /// Where a scan of a value from index `i` on must stop: at `end`, or where the value would be `max` bytes long, so that
+    /// the limit fires at one offset for all chunkings. Never before `i`.
     pub fn clip(&self, max: u64, i: usize, end: usize) -> usize {
         usize::try_from(max.saturating_sub(self.base)).map_or(end, |n| n.clamp(i, end))
     }

@@ -1,4 +1,4 @@
-//! What stands inside a framed call and ends by itself.
+//! The content of a framed call that ends by itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +10,7 @@ use crate::error::Kind;
 use crate::limits::Limits;
 
 /// The state of an open payload.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "whoever holds one holds it in a box"
-)]
+#[expect(clippy::large_enum_variant, reason = "always held in a box")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Payload {
     Json(json_calls::Body),
@@ -39,7 +36,7 @@ impl Payload {
                 let close = close.replace("$x", opened.name);
                 Self::Yaml(yaml_call::Body::open(out, opened, close)?)
             }
-            // Parameters and text are read by the frame itself.
+            // The frame itself reads parameters and text.
             spec::Payload::Json
             | spec::Payload::Params
             | spec::Payload::Tree
@@ -47,12 +44,12 @@ impl Payload {
         })
     }
 
-    /// All arguments of a call that is open.
+    /// All arguments of a call that is open, as one object.
     pub(super) fn of(out: &mut Out<'_>, args: &mut Args) -> Self {
         Self::Json(json_calls::Body::of(args.live(out)))
     }
 
-    /// Takes the chunk from index `i` up to `end`.
+    /// Consumes the chunk from index `i` up to `end`.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -68,7 +65,7 @@ impl Payload {
         }
     }
 
-    /// The open string, if its next bytes leave as they stand.
+    /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &Framed, limits: &Limits) -> Option<Short> {
         match self {
             Self::Json(body) => body.short(&table.json, limits),
@@ -78,7 +75,7 @@ impl Payload {
         }
     }
 
-    /// What is open where it broke.
+    /// What was open where the payload broke.
     pub fn torn(&self, table: &Framed) -> Torn {
         match self {
             Self::Json(body) => body.torn(&table.json),
@@ -88,8 +85,8 @@ impl Payload {
         }
     }
 
-    /// Further calls after one that broke: after a comma of their list, or in `rows`. None where the form of the call
-    /// knows no further ones.
+    /// Reads further calls after a broken one: after a comma of their list, or in `rows`. Returns `None` if the form of the
+    /// call allows no further ones.
     pub fn resume(table: &Framed, unit: &spec::Unit, rows: bool) -> Option<Self> {
         match unit.payload {
             spec::Payload::Json => Some(Self::Json(json_calls::Body::in_list(&table.json))),
@@ -103,7 +100,7 @@ impl Payload {
         }
     }
 
-    /// Whether it may be any text.
+    /// Whether the payload may be any text.
     pub fn takes_any(&self) -> bool {
         match self {
             Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
@@ -111,8 +108,8 @@ impl Payload {
         }
     }
 
-    /// Calls that were closed.
-    pub fn stood(&self) -> u32 {
+    /// How many calls were closed.
+    pub fn calls(&self) -> u32 {
         match self {
             Self::Json(body) => body.calls(),
             Self::Python(body) => body.calls(),
@@ -121,7 +118,7 @@ impl Payload {
         }
     }
 
-    /// Whether it has taken the closer of its call.
+    /// Whether it has consumed the closer of its call.
     pub fn closed(&self) -> bool {
         match self {
             Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
@@ -129,7 +126,7 @@ impl Payload {
         }
     }
 
-    /// Whether it has come to its own end, also where that is no call.
+    /// Whether it reached its own end, even if it is not a call.
     pub fn ended(&self) -> bool {
         match self {
             Self::Json(body) => body.ended(),
@@ -155,7 +152,7 @@ impl Payload {
         }
     }
 
-    /// Whether nothing but a name that may open a further call of its rows is open.
+    /// Whether only a name is open, which may begin a further call of its rows.
     pub fn only_name(&self) -> bool {
         match self {
             Self::Python(body) => body.only_name(),
@@ -173,7 +170,7 @@ impl Payload {
         }
     }
 
-    /// The stream ended: a call that waits for what follows it ends.
+    /// Ends the stream: a call that waited for what follows it ends.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
         match self {
             Self::Python(body) => body.finish(out, stopped),
@@ -181,7 +178,7 @@ impl Payload {
         }
     }
 
-    /// The call has no arguments and ends, at `end`, with its own tag; false if it goes on.
+    /// Ends the call without arguments at `end`, with its own tag; returns false if the call continues.
     pub fn empty(&mut self, out: &mut Out<'_>, end: u64) -> bool {
         match self {
             Self::Yaml(body) => body.empty(out, end),
@@ -189,7 +186,7 @@ impl Payload {
         }
     }
 
-    /// The open call goes no further than `end`.
+    /// Abandons the open call, which ends at `end` at the latest.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         match self {
             Self::Json(body) => body.abandon(out, end),

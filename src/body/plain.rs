@@ -1,7 +1,7 @@
 //! Text that is one argument of a framed call: everything up to the call's own closer.
 //!
-//! Its bytes leave as parameter deltas while they come; only the beginning of a closer waits. What the argument is (cut,
-//! without a fence around it) is known at its end ([`Clean`]). Nothing but the closer means anything inside.
+//! Its bytes are emitted as parameter deltas as they arrive; only the beginning of a closer is held back. The final argument
+//! (trimmed, without an enclosing fence) is known when it ends ([`Clean`]). Inside, only the closer has a meaning.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
@@ -14,23 +14,23 @@ use crate::event::Span;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plain {
     closers: Vec<Needle>,
-    /// Openers of a call, up to where their attributes begin: a closer may be missing before one.
+    /// Openers of a call, up to their attributes: a closer may be missing before one.
     openers: Vec<Needle>,
-    /// One of them stands right before the present place.
+    /// One of them ends right before the current position.
     opened: bool,
     start: u64,
 }
 
-/// How far a text came.
+/// How far a text was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Came {
     More,
-    /// It ended at `end`, and its closer at the index; blanks stand in the closer if it is `spaced`.
+    /// The text ended at `end`, its closer at the index; `spaced` if the closer contains extra white space.
     Closed {
         end: u64,
         spaced: bool,
     },
-    /// It is too long at the index.
+    /// The text is too long at the index.
     Limit,
 }
 
@@ -61,7 +61,7 @@ impl Plain {
         !self.closers.is_empty() && all.all(Needle::fits)
     }
 
-    /// Nothing of a closer or opener stands right before the present place.
+    /// Whether no closer or opener is under way.
     fn idle(&self) -> bool {
         let mut all = self.closers.iter().chain(&self.openers);
         !self.opened && all.all(|needle| needle.have() == 0)
@@ -71,8 +71,8 @@ impl Plain {
         self.closers.iter().map(Needle::have).max().unwrap_or(0)
     }
 
-    /// Takes the chunk from index `i` up to `end`. Without a call its bytes are left out. The last `waits` bytes may be none of
-    /// the text.
+    /// Consumes the chunk from index `i` up to `end`. Without a call its bytes are dropped. The last `waits` bytes may not
+    /// be part of the text.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -117,7 +117,7 @@ impl Plain {
                 let args = args.as_mut().filter(|args| !args.doubts(Kind::BareMarkup));
                 if let Some(args) = args {
                     let key = args.key().to_owned();
-                    args.told(out, Kind::BareMarkup, Span::new(at, at), &key);
+                    args.report(out, Kind::BareMarkup, Span::new(at, at), &key);
                 }
             }
             self.opened = false;
@@ -147,19 +147,19 @@ impl Plain {
     }
 }
 
-/// What becomes of a text when it ends.
+/// How a text is cleaned when it ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Clean {
-    /// White space at both ends goes.
+    /// Removes white space at both ends.
     pub trim: bool,
-    /// A code fence around the whole goes.
+    /// Removes a code fence around the whole text.
     pub unfence: bool,
-    /// It ends with one newline.
+    /// Ends the text with one newline.
     pub newline: bool,
 }
 
 impl Clean {
-    /// The text as it is meant.
+    /// Returns the cleaned text.
     pub fn apply(self, text: &str) -> String {
         let mut text = if self.trim { text.trim() } else { text };
         if self.unfence {
@@ -172,7 +172,7 @@ impl Clean {
     }
 }
 
-/// What stands in a code fence that is around the whole text.
+/// The content of a code fence around the whole text.
 pub(super) fn unfenced(text: &str) -> Option<&str> {
     let text = text.trim();
     let ticks = text.bytes().take_while(|b| *b == b'`').count();
@@ -189,7 +189,7 @@ pub(super) fn unfenced(text: &str) -> Option<&str> {
         return None;
     }
     let inner = inner.trim_end_matches([' ', '\t']);
-    // Nothing at all may stand in it.
+    // The fence may be empty.
     let inner = if inner.is_empty() {
         inner
     } else {
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fence_around_the_whole_goes() {
+    fn a_fence_around_the_whole_text_is_removed() {
         for (text, inner) in [
             ("```python\nprint(1)\n```", Some("print(1)")),
             ("````\n```\nx\n```\n````", Some("```\nx\n```")),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cleaned_as_they_are_told() {
+    fn texts_are_cleaned_as_configured() {
         let all = Clean {
             trim: true,
             unfence: true,

@@ -1,9 +1,9 @@
-//! Calls as Python writes them: `[f(a=1, b='x'), g()]`, or one call a line.
+//! Calls in Python's syntax: `[f(a=1, b='x'), g()]`, or one call per line.
 //!
-//! Names are read here, arguments by [`LiveCall`]: keyword arguments become an object while they come. What is no
-//! literal is refused. A single call closes at its own bracket. One of several on lines waits for the next byte, which may make
-//! another expression of it (`f(x=1).g()`); in a list for the comma or bracket that follows it, and where nothing but the list
-//! itself marks it, for the next call or the list's end: `[f(x=1) and more` is text.
+//! This file reads the names, [`LiveCall`] the arguments: keyword arguments become an object as they arrive. Values that are
+//! not literals are refused. A single call closes at its own bracket. One of several on lines waits for the next byte, which
+//! may make it a different expression (`f(x=1).g()`). One in a list waits for the comma or bracket after it; if only the
+//! list itself marks it, it waits for the next call or the end of the list: `[f(x=1) and more` is text.
 
 #[cfg(test)]
 mod tests;
@@ -24,12 +24,12 @@ use crate::limits::Limits;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
     at: PythonAt,
-    /// In the brackets of a list.
+    /// Inside the brackets of a list.
     list: bool,
     name: Vec<u8>,
     name_at: u64,
     call: Option<LiveCall>,
-    /// Where the call ended that waits for what follows it.
+    /// Where a call ended that waits for what follows it.
     ended: Option<u64>,
     json: Option<json_calls::Body>,
     calls: u32,
@@ -38,14 +38,14 @@ pub(crate) struct Body {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum PythonAt {
     Open,
-    /// A call may begin, or the list may end.
+    /// Where a call may begin or the list may end.
     Item,
     Name,
     /// After a name.
     Bracket,
     Args,
     /// After a call.
-    Behind,
+    After,
     Json,
 }
 
@@ -71,7 +71,7 @@ impl Body {
         }
     }
 
-    /// The open string, if its next bytes leave as they stand.
+    /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &PythonTable, limits: &Limits) -> Option<Short> {
         if self.at == PythonAt::Json {
             return self.json.as_ref()?.short(table.json.as_ref()?, limits);
@@ -80,11 +80,11 @@ impl Body {
         call.short(&table.syntax, limits)
     }
 
-    /// After a comma of a list, or after a call of `rows` of them.
+    /// Resumes after a comma of a list, or after a call in `rows`.
     pub fn resume(rows: bool) -> Self {
         Self {
             at: if rows {
-                PythonAt::Behind
+                PythonAt::After
             } else {
                 PythonAt::Item
             },
@@ -93,7 +93,7 @@ impl Body {
         }
     }
 
-    /// What is open where it broke.
+    /// What was open where the payload broke.
     pub(super) fn torn(&self, table: &PythonTable) -> Torn {
         if let (Some(body), Some(json)) = (&self.json, &table.json) {
             return body.torn(json);
@@ -101,7 +101,7 @@ impl Body {
         let mut torn = Torn {
             brackets: Some(if self.list { vec![b']'] } else { vec![] }),
             rows: !self.list && table.brackets != Brackets::One,
-            closers: self.at == PythonAt::Behind,
+            closers: self.at == PythonAt::After,
             ..Torn::default()
         };
         if let Some(call) = self.call.as_ref().filter(|_| self.at == PythonAt::Args) {
@@ -110,7 +110,7 @@ impl Body {
         torn
     }
 
-    /// Calls that were closed.
+    /// How many calls were closed.
     pub fn calls(&self) -> u32 {
         self.calls + self.json.as_ref().map_or(0, json_calls::Body::calls)
     }
@@ -122,12 +122,12 @@ impl Body {
             || matches!(self.at, PythonAt::Name | PythonAt::Bracket | PythonAt::Args)
     }
 
-    /// Whether a name that may open a further call stands where one call a line does.
+    /// Whether a name is open that may begin a further call, where there is one call per line.
     pub fn only_name(&self) -> bool {
         !self.list && matches!(self.at, PythonAt::Name | PythonAt::Bracket)
     }
 
-    /// The call that waits for what follows it ends as it is.
+    /// Closes the waiting call as it is.
     fn settle(&mut self, out: &mut Out<'_>) {
         if let Some((call, end)) = self.call.as_ref().zip(self.ended.take()) {
             call.close(out, end);
@@ -136,7 +136,7 @@ impl Body {
         }
     }
 
-    /// The call that waits ends, and what follows it is not what should.
+    /// Closes the waiting call with an issue: what follows it is not what should follow.
     fn doubt(&mut self, out: &mut Out<'_>, kind: Kind) {
         if let Some(call) = self.call.as_mut().filter(|_| self.ended.is_some()) {
             let mut kinds = KindSet::default();
@@ -146,7 +146,7 @@ impl Body {
         self.settle(out);
     }
 
-    /// The stream ended. Where it was cut, the expression of the call may go on.
+    /// Ends the stream. If it was truncated, the expression of the call may have continued.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
         match stopped {
             true => self.settle(out),
@@ -160,7 +160,7 @@ impl Body {
         json || self.call.as_ref().is_some_and(LiveCall::unquoted)
     }
 
-    /// The open call goes no further than `end`.
+    /// Abandons the open call, which ends at `end` at the latest.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         if let Some(json) = &mut self.json {
             json.abandon(out, end);
@@ -171,7 +171,8 @@ impl Body {
         }
     }
 
-    /// Takes the chunk from index `i` up to `end`. Without brackets it is done at the first byte that begins no call.
+    /// Consumes the chunk from index `i` up to `end`. Without brackets, the payload ends at the first byte that cannot begin
+    /// a call.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -206,7 +207,7 @@ impl Body {
             self.settle(out);
         }
         match self.at {
-            PythonAt::Open | PythonAt::Item | PythonAt::Bracket | PythonAt::Behind
+            PythonAt::Open | PythonAt::Item | PythonAt::Bracket | PythonAt::After
                 if is_blank(byte) =>
             {
                 return (i + 1, Step::More);
@@ -233,22 +234,22 @@ impl Body {
                 self.json = Some(json_calls::Body::in_list(json));
                 self.at = PythonAt::Json;
             }
-            PythonAt::Item | PythonAt::Behind if self.list && byte == b']' => {
+            PythonAt::Item | PythonAt::After if self.list && byte == b']' => {
                 self.settle(out);
                 return (i + 1, Step::Done);
             }
-            PythonAt::Behind if byte == b',' => {
+            PythonAt::After if byte == b',' => {
                 if !unmarked(out) {
                     self.settle(out);
                 }
                 self.at = PythonAt::Item;
                 return (i + 1, Step::More);
             }
-            PythonAt::Behind if !self.list => self.at = PythonAt::Item,
+            PythonAt::After if !self.list => self.at = PythonAt::Item,
             PythonAt::Item if !self.list && table.brackets != Brackets::One => {
                 return (i, Step::Done);
             }
-            PythonAt::Item | PythonAt::Behind => {
+            PythonAt::Item | PythonAt::After => {
                 if !unmarked(out) {
                     self.doubt(out, Kind::MalformedBody);
                 }
@@ -288,7 +289,7 @@ impl Body {
         (i + n, Step::More)
     }
 
-    /// A call opens with the bracket at index `i`.
+    /// Opens a call with the bracket at index `i`.
     fn open(
         &mut self,
         out: &mut Out<'_>,
@@ -336,7 +337,7 @@ impl Body {
             return (i, step);
         }
         self.ended = Some(source.pos(i));
-        self.at = PythonAt::Behind;
+        self.at = PythonAt::After;
         if table.brackets == Brackets::One {
             self.settle(out);
             return (i, Step::Done);
@@ -345,7 +346,7 @@ impl Body {
     }
 }
 
-/// Whether nothing but the list itself marks the calls of the open block.
+/// Whether only the list itself marks the calls of the open block.
 fn unmarked(out: &Out<'_>) -> bool {
     let block = out.io.block.as_ref();
     block.is_some_and(|block| block.unmarked)

@@ -1,8 +1,8 @@
-//! The short way inside a value.
+//! The fast path inside a value.
 //!
-//! Most chunks of an argument are a few bytes of one string that leave as they stand and change nothing but how far the
-//! stream is. Where a body is in such a string it says so with a [`Short`]: what the bytes are for, and which bytes may
-//! mean something to it. Chunks without those need not go through the body at all.
+//! Most chunks of an argument are a few bytes of one string that are delivered unchanged and only advance the stream. A body
+//! inside such a string offers a [`Short`]: what the bytes are for, and which bytes may have a meaning. Chunks without such
+//! bytes bypass the body.
 
 use toolglot_scan::json;
 
@@ -10,7 +10,7 @@ use crate::event::{Event, Sink, Span};
 
 /// Bytes that JSON escapes.
 const ESCAPED: u8 = 1;
-/// Others that may mean something: each kind by a bit.
+/// Other bytes that may have a meaning, one bit for each kind.
 const SINGLE: u8 = 2;
 const LESS: u8 = 4;
 const AMPERSAND: u8 = 8;
@@ -36,30 +36,30 @@ const KINDS: [u8; 256] = {
     kinds
 };
 
-/// What the bytes of the open value are.
+/// The form of the open value's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// The inside of a string, as JSON spells it.
+    /// The inside of a JSON string.
     Json,
     /// Text.
     Text,
 }
 
-/// An open value whose next bytes leave as they stand, up to one that stops it.
+/// An open value whose next bytes are delivered unchanged, up to one that stops it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Short {
     call: u32,
     form: Form,
-    /// Kinds of bytes that may mean something.
+    /// The kinds of bytes that may have a meaning.
     stops: u8,
-    /// How far the value may reach.
+    /// The offset at which the value must end.
     until: u64,
-    /// The block's bytes are retained.
+    /// Whether the block's bytes are retained.
     pub retained: bool,
 }
 
 impl Short {
-    /// The inside of a JSON string of a call, which may reach up to `until`.
+    /// The inside of a JSON string of a call, which may extend to `until`.
     pub fn json(call: u32, until: u64) -> Self {
         Self {
             call,
@@ -70,7 +70,7 @@ impl Short {
         }
     }
 
-    /// Text of a call, which may reach up to `until`.
+    /// Text of a call, which may extend to `until`.
     pub fn text(call: u32, until: u64) -> Self {
         Self {
             form: Form::Text,
@@ -79,7 +79,7 @@ impl Short {
         }
     }
 
-    /// The byte may mean something; none if there is no kind for it.
+    /// Lets the byte stop the value; returns `None` if there is no kind for it.
     pub fn stops_at(mut self, byte: u8) -> Option<Self> {
         let kind = match byte {
             b'\n' | b'\r' => LINE,
@@ -89,13 +89,13 @@ impl Short {
         (kind != 0).then_some(self)
     }
 
-    /// The value may reach no further than `end` either.
+    /// Limits the value to `end` as well.
     pub fn until(mut self, end: u64) -> Self {
         self.until = self.until.min(end);
         self
     }
 
-    /// The chunk as text, if nothing in it may mean anything and it ends, at `end`, where the value may still be.
+    /// The chunk as text, if no byte in it may have a meaning and its end, at `end`, is within the limit.
     pub fn takes<'c>(&self, chunk: &'c [u8], end: u64) -> Option<&'c str> {
         let kinds = chunk.iter().map(|byte| KINDS[usize::from(*byte)]);
         let all = kinds.fold(0, |all, kind| all | kind);
@@ -105,7 +105,7 @@ impl Short {
         std::str::from_utf8(chunk).ok()
     }
 
-    /// Delivers a chunk that it takes, in the order in which the body would.
+    /// Delivers an accepted chunk, in the order in which the body would.
     pub fn deliver(&self, text: &str, span: Span, sink: &mut dyn Sink) {
         let call = self.call;
         let data = text.as_bytes();
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_bytes_that_mean_nothing_are_taken() {
+    fn only_bytes_without_a_meaning_are_accepted() {
         let json = Short::json(0, 10);
         assert_eq!(json.takes(b"a'<&", 10), Some("a'<&"));
         assert_eq!(json.takes("中".as_bytes(), 3), Some("中"));
@@ -143,11 +143,9 @@ mod tests {
             assert_eq!(json.takes(chunk, 4), None, "{chunk:?}");
         }
         assert_eq!(json.takes(b"a", 11), None);
-        let single = json.stops_at(b'\'').expect("there is a kind for it");
+        let single = json.stops_at(b'\'').expect("a kind exists");
         assert_eq!(single.takes(b"it's", 4), None);
-        let text = Short::text(0, 10)
-            .stops_at(b'<')
-            .expect("there is a kind for it");
+        let text = Short::text(0, 10).stops_at(b'<').expect("a kind exists");
         assert_eq!(text.takes(b"\"\n&", 4), Some("\"\n&"));
         assert_eq!(text.takes(b"a<", 4), None);
         assert_eq!(text.stops_at(b'x'), None);

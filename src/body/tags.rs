@@ -1,13 +1,13 @@
-//! Small matchers for the inside of a block: which tag begins here, where a comment ends.
+//! Small matchers for the inside of a block: which tag begins here, and where a comment ends.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
 
-/// Blanks that may stand after `</`.
+/// The most blanks allowed after `</`.
 pub(super) const MAX_BLANKS: u8 = 16;
 
-/// Matches bytes against up to eight literals at once. A literal that is the name of a tag counts only when the byte
-/// after it ends the name. After the `</` of a closing tag blanks may stand.
+/// Matches bytes against up to eight literals at once. A literal that is the name of a tag counts only if the next byte ends
+/// the name. Blanks may follow the `</` of a closing tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Match {
     len: u16,
@@ -19,7 +19,7 @@ pub(crate) struct Match {
 /// What must follow a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edge {
-    /// Nothing: it is complete by itself.
+    /// Nothing: the literal is complete by itself.
     None,
     /// A blank, `>` or `/`.
     Open,
@@ -37,11 +37,11 @@ impl Edge {
     }
 }
 
-/// What one byte did.
+/// The effect of one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MatchStep {
     More,
-    /// The literal of that index is complete; `taken` if the byte belongs to it.
+    /// The literal of that index is complete; `taken` if the byte is part of it.
     Found {
         index: usize,
         taken: bool,
@@ -50,7 +50,7 @@ pub(crate) enum MatchStep {
 }
 
 impl Match {
-    /// Nothing matched yet of any of `count` literals.
+    /// A match of `count` literals at its start.
     pub fn new(count: usize) -> Self {
         Self {
             len: 0,
@@ -59,31 +59,31 @@ impl Match {
         }
     }
 
-    /// The same, with the first byte (`<` of all literals) already seen.
-    pub fn behind_lt(count: usize) -> Self {
+    /// The same, after the first byte (`<` in all literals).
+    pub fn after_lt(count: usize) -> Self {
         Self {
             len: 1,
             ..Self::new(count)
         }
     }
 
-    /// How many bytes have matched, with blanks after `</`.
+    /// How many bytes have matched, including blanks after `</`.
     pub fn len(self) -> u64 {
         u64::from(self.len) + u64::from(self.blanks)
     }
 
-    /// Whether blanks stand after `</`.
+    /// Whether there are blanks after `</`.
     pub fn spaced(self) -> bool {
         self.blanks > 0
     }
 
-    /// Takes the next byte.
+    /// Consumes the next byte.
     pub fn step(&mut self, byte: u8, literals: &[(&[u8], Edge)]) -> MatchStep {
         let at = usize::from(self.len);
         if at == 2 && xml::is_space(byte) && self.blanks < MAX_BLANKS {
             let alive = |index: usize| self.alive & (1 << index) != 0;
             let mut all = literals.iter().enumerate();
-            // What has matched so far is the same in all that are left.
+            // All remaining literals share the bytes matched so far.
             if all.any(|(index, (literal, _))| alive(index) && literal.starts_with(b"</")) {
                 self.blanks += 1;
                 return MatchStep::More;
@@ -116,12 +116,12 @@ impl Match {
     }
 }
 
-/// Looks for the end of a comment: how many bytes of `-->` have been seen.
+/// Searches for the end of a comment: how many bytes of `-->` have come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CommentEnd(u8);
 
 impl CommentEnd {
-    /// Takes the next byte; true if the comment ends with it.
+    /// Consumes the next byte; returns true if it ends the comment.
     pub fn step(&mut self, byte: u8) -> bool {
         self.0 = match (self.0, byte) {
             (2, b'>') => return true,

@@ -1,7 +1,7 @@
-//! Elements into calls: runs once, when a block ends, over the block's retained bytes.
+//! Turns elements into calls. Runs once, when a block ends, over the block's retained bytes.
 //!
-//! Children of one name become a list, children of several names an object, and an element without children its text:
-//! trimmed, with CDATA as it stands, entities decoded and comments left out. Nothing recurses; the work is linear in the
+//! Children with one name become a list, children with several names an object, and an element without children its text:
+//! trimmed, with CDATA verbatim, entities decoded and comments dropped. There is no recursion; the work is linear in the
 //! bytes of the block.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
 use crate::hints::{Coerced, Schema, Tool, Types};
 
-/// One element; offsets are those of the stream.
+/// One element; offsets are stream offsets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Element {
     pub name: String,
@@ -28,7 +28,7 @@ pub(super) struct Element {
     /// What it encloses.
     pub inner: (u64, u64),
     pub end: u64,
-    /// It has text of its own that is not blank.
+    /// It has its own text that is not blank.
     pub text: bool,
 }
 
@@ -68,35 +68,35 @@ pub(super) fn assemble(
     Ok(())
 }
 
-/// Elements as they stand in bytes.
+/// The elements found in some bytes.
 pub(super) struct Tree<'a> {
-    /// The element that holds one item of a list.
+    /// The name of elements that are items of a list.
     pub item: &'a str,
     pub elements: &'a [Element],
     pub children: &'a [Vec<u32>],
     pub form: Form,
 }
 
-/// What text in elements means.
+/// The meaning of text in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// XML: blanks at both ends are none of it, CDATA and comments have their meaning.
+    /// XML: white space at both ends is dropped; CDATA and comments have their meaning.
     Xml,
-    /// It is what it is, or with entities in it.
+    /// Verbatim, or with entities.
     Verbatim { entities: bool },
 }
 
-/// What came up while values were written.
+/// An issue found while values were written.
 pub(super) enum Remark {
     Of(Kind, u32),
-    /// About an attribute of this element.
+    /// About an attribute of an element.
     Attribute(Kind, String, u32),
     Entity(String, Span),
-    /// An ampersand that begins no entity.
+    /// An ampersand that does not begin an entity.
     Bare(Span),
 }
 
-/// Kinds that grade the call whose values they are about.
+/// The kinds that count for the grade of the call whose values they concern.
 pub(super) fn slips(remarks: &[Remark]) -> KindSet {
     let mut kinds = KindSet::default();
     for remark in remarks {
@@ -146,7 +146,7 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
             .map_err(|kind| Flow::Limit { kind, ended: true })?;
         if element.text && !tree.children[index as usize].is_empty() {
             kinds.insert(Kind::JunkInBlock);
-            out.tell(Kind::JunkInBlock, span, name, "");
+            out.tool_issue(Kind::JunkInBlock, span, name, "");
         }
         let form = if retained {
             Arguments::Deltas
@@ -157,17 +157,17 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
             out.arg(call, &text, span);
         }
         params(out, tree, index, name, span);
-        tell(out, tree, &remarks, name);
+        report(out, tree, &remarks, name);
         kinds.extend(slips(&remarks));
         out.call_close(call, kinds, form, span);
     } else {
-        tell(out, tree, &remarks, name);
+        report(out, tree, &remarks, name);
     }
     Ok(())
 }
 
-/// Reports what came up while values were written.
-fn tell(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
+/// Reports the issues found while values were written.
+fn report(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
     for remark in remarks {
         match remark {
             Remark::Of(kind, index) => {
@@ -177,28 +177,28 @@ fn tell(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
             }
             Remark::Attribute(kind, name, index) => {
                 let element = &tree.elements[*index as usize];
-                out.tell(*kind, Span::new(element.start, element.end), tool, name);
+                out.tool_issue(*kind, Span::new(element.start, element.end), tool, name);
             }
-            Remark::Bare(span) => out.tell(Kind::BareMarkup, *span, tool, ""),
+            Remark::Bare(span) => out.tool_issue(Kind::BareMarkup, *span, tool, ""),
             Remark::Entity(entity, span) => {
-                out.tell(Kind::UnknownEntity, *span, tool, entity);
+                out.tool_issue(Kind::UnknownEntity, *span, tool, entity);
             }
         }
     }
 }
 
-/// Warns of parameters that the tool does not have, and of those that are missing.
+/// Warns of parameters that the tool does not have, and of missing ones.
 fn params(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, tool: &str, span: Span) {
     let Some(known) = out.tool(tool) else { return };
     let children = &tree.children[index as usize];
-    let mut told: Vec<&str> = vec![];
+    let mut reported: Vec<&str> = vec![];
     for child in children {
         let element = &tree.elements[*child as usize];
         if known.param(&element.name).is_none()
-            && !told.contains(&element.name.as_str())
-            && told.len() < 64
+            && !reported.contains(&element.name.as_str())
+            && reported.len() < 64
         {
-            told.push(&element.name);
+            reported.push(&element.name);
             out.unknown_param(tool, &element.name, Span::new(element.start, element.end));
         }
     }
@@ -211,19 +211,19 @@ fn params(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, tool: &str, span: Span
 
 pub(super) struct Writer<'a> {
     pub tree: &'a Tree<'a>,
-    /// What the elements stand in, and the offset of its first byte.
+    /// The bytes that contain the elements, and the offset of the first byte.
     pub bytes: &'a [u8],
     pub base: u64,
     pub out: &'a mut String,
     pub remarks: &'a mut Vec<Remark>,
-    /// An ampersand that begins no entity was remarked.
+    /// An ampersand that does not begin an entity was remarked.
     pub bare: bool,
-    /// What text is of which no schema says anything.
+    /// The schema of text for which no schema gives a type.
     pub unknown: &'a Schema,
     pub max_depth: u32,
 }
 
-/// What is left to write.
+/// What remains to be written.
 enum Task<'s> {
     Text(&'static str),
     Key(u32),
@@ -231,7 +231,7 @@ enum Task<'s> {
 }
 
 impl<'a> Writer<'a> {
-    /// The arguments object of a tool.
+    /// Writes the arguments object of a tool.
     fn arguments(&mut self, index: u32, tool: Option<&Tool>) {
         let element = &self.tree.elements[index as usize];
         let any = self.attributes(index, tool);
@@ -259,7 +259,8 @@ impl<'a> Writer<'a> {
         self.run(tasks);
     }
 
-    /// The beginning of the arguments that a tool's tag gives as attributes, without the last bracket. False without any.
+    /// Writes the beginning of the arguments given as attributes of a tool's tag, without the last bracket. Returns false if
+    /// there are none.
     fn attributes(&mut self, index: u32, tool: Option<&Tool>) -> bool {
         let element = &self.tree.elements[index as usize];
         let all = self.header(element);
@@ -271,7 +272,8 @@ impl<'a> Writer<'a> {
             names.any(|name| name == key)
         };
         let from = self.out.len();
-        // Here no attribute is a fact that is told elsewhere, so all that are none of its name count beside parameters.
+        // With `inside` false, attributes that the tool does not have count even beside parameters: nothing else reports
+        // them.
         match given(&all, tool, false, self.max_depth) {
             Given::Object(json, _, kinds) if children.is_empty() && !element.text => {
                 let inner = json
@@ -288,10 +290,10 @@ impl<'a> Writer<'a> {
             Given::Object(..) => self.remarks.push(Remark::Of(Kind::ExtraKey, index)),
             Given::Each(each) => {
                 for Attribute { key, value, again } in each {
-                    let told = |kind| Remark::Attribute(kind, key.to_owned(), index);
-                    // Elements come after the tag.
+                    let about = |kind| Remark::Attribute(kind, key.to_owned(), index);
+                    // Elements take precedence over the tag's attributes.
                     if again || inside(key) {
-                        self.remarks.push(told(Kind::DuplicateParam));
+                        self.remarks.push(about(Kind::DuplicateParam));
                         continue;
                     }
                     self.out
@@ -302,7 +304,7 @@ impl<'a> Writer<'a> {
                         .and_then(|t| t.param(key))
                         .map_or(&UNTYPED, |p| &p.schema);
                     self.text(value, index, schema);
-                    self.remarks.push(told(Kind::AttributeArguments));
+                    self.remarks.push(about(Kind::AttributeArguments));
                 }
             }
         }
@@ -320,7 +322,7 @@ impl<'a> Writer<'a> {
         if self.tree.form != Form::Xml || !tag.contains(&b'=') {
             return vec![];
         }
-        // A tool's tag may be one that no rule of XML takes.
+        // A tool's tag need not be valid XML.
         match xml::attributes(tag) {
             none if none.is_empty() && element.parent.is_none() => {
                 xml::loose_attributes(tag.strip_suffix(b">").unwrap_or(tag))
@@ -329,7 +331,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Reports attributes of a parameter that nothing reads.
+    /// Remarks attributes of a parameter that nothing reads.
     fn unread(&mut self, index: u32) {
         let attributes = self.header(&self.tree.elements[index as usize]);
         let first = attributes.into_iter().find(|(key, _)| !is_fact(key));
@@ -339,7 +341,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The value that an element is.
+    /// Writes the value of an element.
     pub fn element(&mut self, index: u32, schema: &Schema) {
         self.run(vec![Task::Value(index, schema)]);
     }
@@ -383,7 +385,7 @@ impl<'a> Writer<'a> {
             forward.push(Task::Key(group[0]));
             match group.as_slice() {
                 [one] => forward.push(Task::Value(*one, schema)),
-                // Where no list is asked for, each of them is a value that is.
+                // If no list is wanted, each of them is a value by itself.
                 many => {
                     let one = match schema.types.has(Types::ARRAY) {
                         true => &UNTYPED,
@@ -458,7 +460,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes text as the type that its schema asks for.
+    /// Writes text in the type that its schema demands.
     fn text(&mut self, text: &str, index: u32, schema: &Schema) {
         let schema = match schema.types == Types::none() {
             true => self.unknown,
@@ -484,7 +486,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What an element encloses.
+    /// The bytes inside an element.
     fn slice(&self, element: &Element) -> &'a [u8] {
         let index = |at: u64| usize::try_from(at.checked_sub(self.base)?).ok();
         match (index(element.inner.0), index(element.inner.1)) {
@@ -508,7 +510,7 @@ fn list<'s>(items: &[u32], schema: &'s Schema, tasks: &mut Vec<Task<'s>>) {
 /// The text of an element without children.
 fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>, bare: &mut bool) -> String {
     let mut out: Vec<u8> = vec![];
-    // What stands before this index came from CDATA and is not trimmed.
+    // Text before this index came from CDATA and is not trimmed.
     let mut kept = 0;
     let mut started = false;
     let mut rest = bytes;
@@ -566,8 +568,7 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>, bare: &mut bool) -> St
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Length of what is no content at the start of `rest`: a comment, an instruction, a declaration, a closing tag that
-/// closes nothing.
+/// Length of a comment, or of a closing tag that closes nothing, at the start of `rest`.
 fn left_out(rest: &[u8]) -> Option<usize> {
     if rest.starts_with(b"<!--") {
         return Some(

@@ -1,9 +1,9 @@
-//! Parameters that are elements: `<KEY>value</KEY>`, where a value may be made of elements in turn.
+//! Parameters that are elements: `<KEY>value</KEY>`, where a value may in turn consist of elements.
 //!
-//! The frame reads parameters as it does others (`framed.rs`). What is here: text with entities while it comes, and the
-//! value of a parameter that the schema does not call text, once it has ended. Elements inside such a value become
-//! lists, objects and scalars (`tree.rs`). What does not nest is text. Nothing recurses; a value is read once, in time
-//! linear in its bytes, and has been held to `max_value` before.
+//! The frame reads parameters as it does others (`framed.rs`). This file handles text with entities as it arrives, and the
+//! value of a parameter that the schema does not type as a string, once it has ended. Elements inside such a value become
+//! lists, objects and scalars (`tree.rs`). Tags that do not nest are text. There is no recursion; a value is read once, in
+//! time linear in its bytes, and was limited to `max_value` before.
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
@@ -20,16 +20,16 @@ use crate::event::Span;
 use crate::hints::{Coerced, Schema, Types};
 use crate::limits::Limits;
 
-/// How elements are spelled.
+/// The spelling of elements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Elements {
-    /// What stands before the name in an opening tag.
+    /// The text before the name in an opening tag.
     pub open: String,
     /// The same in a closing tag.
     pub close: String,
-    /// The element that holds one item of a list.
+    /// The name of elements that are items of a list.
     pub item: String,
-    /// Entities stand for characters.
+    /// Whether entities are decoded.
     pub entities: bool,
 }
 
@@ -47,16 +47,16 @@ enum Tag<'t> {
     },
 }
 
-/// What stands in a value.
+/// The elements of a value.
 struct Read {
     elements: Vec<Element>,
-    /// Its tags nest.
+    /// Whether its tags nest.
     nests: bool,
     kinds: KindSet,
 }
 
 impl Elements {
-    /// As the tags of a parameter are spelled; `fix` is the suffix of the block's markers.
+    /// Takes the spelling of a parameter's tags; `fix` is the suffix of the block's markers.
     pub fn new(param: &Param, fix: &str) -> Self {
         let mark = |patterns: &[String]| {
             let first = patterns.first().map_or("", String::as_str);
@@ -71,7 +71,7 @@ impl Elements {
         }
     }
 
-    /// Writes a value as JSON of the type that `schema` asks for, or says which limit forbids it.
+    /// Writes a value as JSON of the type that `schema` demands, or returns the limit that forbids it.
     pub fn value(
         &self,
         text: &str,
@@ -131,7 +131,7 @@ impl Elements {
         Ok(Typed { how, kinds })
     }
 
-    /// Whether markup may be a part of a value as it stands: text, and marks that are not the dialect's own.
+    /// Whether verbatim markup may be part of a value: the value is text, and the marks are not the dialect's own.
     fn may_hold(&self, schema: &Schema) -> bool {
         let parts = schema.types.has(Types::OBJECT) || schema.types.has(Types::ARRAY);
         self.open.len() == 1 && schema.types.has(Types::STRING) && !parts
@@ -212,10 +212,10 @@ impl Elements {
         })
     }
 
-    /// The tags in a text, with their places.
+    /// The tags in a text, with their positions.
     fn tags<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (usize, usize, Tag<'t>)> {
         let mut from = 0;
-        // What both kinds of tags begin with.
+        // The common beginning of both kinds of tags.
         let same = |(a, b): &(char, char)| a == b;
         let both = self.open.chars().zip(self.close.chars());
         let both: String = both.take_while(same).map(|(c, _)| c).collect();
@@ -241,7 +241,7 @@ impl Elements {
                     _ => (name, false),
                 };
                 let inside = name;
-                // Blanks may stand in a closing tag.
+                // A closing tag may contain blanks.
                 let name = if close { name.trim_ascii() } else { name };
                 let Some(name) = tag_name(name) else { continue };
                 from = end;
@@ -262,7 +262,7 @@ impl Elements {
     }
 }
 
-/// The name in what stands between the marks of a tag; attributes are left out.
+/// The name in the text between the marks of a tag, without attributes.
 pub(crate) fn tag_name(inside: &str) -> Option<&str> {
     let name = inside.split([' ', '\t', '\n', '\r']).next()?;
     let first = |c: char| c.is_alphabetic() || c == '_';
@@ -270,21 +270,21 @@ pub(crate) fn tag_name(inside: &str) -> Option<&str> {
     (name.starts_with(first) && name.chars().all(other)).then_some(name)
 }
 
-/// Text with entities, while it comes: each of them is decoded once.
+/// Decodes the entities of text as it arrives, each of them once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
     gate: Gate,
-    /// What may be an entity, from its ampersand on.
+    /// The bytes of what may be an entity, from its ampersand on.
     waits: Vec<u8>,
 }
 
 impl Decoder {
-    /// Whether nothing waits.
+    /// Whether nothing is held back.
     pub fn idle(&self) -> bool {
         self.waits.is_empty() && self.gate.len() == 0
     }
 
-    /// Takes bytes that stand at `at` and hands over text with its place.
+    /// Takes the bytes at offset `at` and hands over text with its spans.
     pub fn push(&mut self, bytes: &[u8], at: u64, mut piece: impl FnMut(&str, Span)) {
         let mut i = 0;
         while i < bytes.len() {
@@ -321,7 +321,7 @@ impl Decoder {
         }
     }
 
-    /// What waits before `pos` is not an entity. It is of one byte a character.
+    /// Hands over the held bytes before `pos`, which are not an entity. All of them are ASCII.
     fn give_up(&mut self, pos: u64, piece: &mut impl FnMut(&str, Span)) {
         let text = String::from_utf8_lossy(&self.waits);
         if !text.is_empty() {
@@ -333,7 +333,7 @@ impl Decoder {
         self.waits.clear();
     }
 
-    /// The text ends at `end`.
+    /// Ends the text at `end`.
     pub fn end(&mut self, end: u64, mut piece: impl FnMut(&str, Span)) {
         self.give_up(end, &mut piece);
         self.gate.end(end, piece);
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_become_what_the_schema_says() {
+    fn elements_become_what_the_schema_demands() {
         let plain = elements(PLAIN, true);
         for (schema, text, want) in [
             ("{}", "a &lt; b", "\"a < b\""),
@@ -408,7 +408,7 @@ mod tests {
         let marked = elements(("]#[<", "]#[</"), false);
         let text = "]#[<k><b>&amp;</b>]#[</k>";
         assert_eq!(value(&marked, "{}", text).0, "{\"k\":\"<b>&amp;</b>\"}");
-        // The mark of a closing tag need not begin with that of an opening one.
+        // The mark of a closing tag need not begin like that of an opening one.
         for (open, close) in [("<p:", "</p:"), ("[+", "{-"), ("é", "è/")] {
             let text = format!("{open}k>a <{close}k>{open}l>\u{4e2d}{close}l>");
             let got = value(&elements((open, close), false), "{}", &text).0;
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn entities_are_decoded_once_for_every_cut() {
+    fn entities_are_decoded_once_for_every_split() {
         let text = "a &lt;b&gt; &amp;amp; &nope; &x & &#x4e2d;é&";
         let want = "a <b> &amp; &nope; &x & 中é&";
         for cut in 0..=text.len() {

@@ -1,17 +1,18 @@
-//! Text where a schema asks for a type: as JSON, or as Python prints it (`['a', 'b']`, `None`).
+//! Text where a schema demands a type: as JSON, or as Python prints it (`['a', 'b']`, `None`).
 //!
-//! What the schema takes as it stands is never looked at twice. Only where it does not, a list, an object or a literal
-//! with slips is read as one, and the slips are reported. Nothing is made of text that the schema calls a string.
+//! Text that the schema accepts is parsed again only if it may contain a lone surrogate. In text that the schema rejects, a
+//! list, an object or a literal may have slips, which are repaired and reported. Text that the schema types as a string is
+//! never converted.
 
 use super::lexer::forgiven;
 use crate::error::{Kind, KindSet};
 use crate::hints::{Coerced, Schema, coerce, is_json};
 
-/// How a value went.
+/// The outcome of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Typed {
     pub how: Coerced,
-    /// What was forgiven.
+    /// What was repaired.
     pub kinds: KindSet,
 }
 
@@ -22,7 +23,7 @@ impl From<Coerced> for Typed {
     }
 }
 
-/// Writes `text` as JSON of the type that `schema` asks for. Linear.
+/// Writes `text` as JSON of the type that `schema` demands. Linear.
 pub(super) fn typed(text: &str, schema: &Schema, max_depth: u32, out: &mut String) -> Typed {
     let from = out.len();
     let how = coerce(text, schema, out);
@@ -50,8 +51,8 @@ pub(super) fn typed(text: &str, schema: &Schema, max_depth: u32, out: &mut Strin
     }
 }
 
-/// Writes a text of which is said that it is JSON. `None` if it is not.
-pub(super) fn said_json(text: &str, max_depth: u32, out: &mut String) -> Option<Typed> {
+/// Writes a text that is declared to be JSON. Returns `None` if it is not.
+pub(super) fn declared_json(text: &str, max_depth: u32, out: &mut String) -> Option<Typed> {
     if !is_json(text) {
         return None;
     }
@@ -68,7 +69,7 @@ pub(super) fn said_json(text: &str, max_depth: u32, out: &mut String) -> Option<
     Some(Typed { how, kinds })
 }
 
-/// Whether escapes of surrogates may be in a text; they are checked in pairs.
+/// Whether a text may contain escapes of surrogates, which must be checked in pairs.
 fn has_surrogate(text: &str) -> bool {
     let digits = |at: usize| text.as_bytes().get(at + 2..at + 4);
     text.match_indices("\\u")
@@ -76,7 +77,7 @@ fn has_surrogate(text: &str) -> bool {
         .any(|two| matches!(two, [b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F']))
 }
 
-/// A list from the occurrences of a repeated parameter.
+/// Writes a list from the occurrences of a repeated parameter.
 pub(super) fn repeated(
     items: &[String],
     schema: &Schema,
@@ -89,7 +90,7 @@ pub(super) fn repeated(
     .unwrap_or(Coerced::Malformed.into())
 }
 
-/// A list of values that `write` writes; the worst of them decides.
+/// Writes a list with `write`; the worst item decides the outcome.
 pub(super) fn each(
     items: &[String],
     out: &mut String,
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_python_prints_is_read_where_the_schema_asks_for_it() {
+    fn python_output_is_read_where_the_schema_demands_a_type() {
         use Kind::{LoneSurrogate, RepairedComma, RepairedLiteral, RepairedQuotes};
         let cases: [(&str, &str, &str, &[Kind]); 9] = [
             (
@@ -145,7 +146,7 @@ mod tests {
                 r#"{"k": null}"#,
                 &[RepairedComma, RepairedQuotes, RepairedLiteral],
             ),
-            // The schema's own reading of null.
+            // The schema's own interpretation of null.
             (r#"["integer", "null"]"#, "None", "null", &[]),
             (
                 r#""array""#,

@@ -1,6 +1,6 @@
-//! An open value of a key-quote field: where does it end?
+//! An open value of a key-quote field, and where it ends.
 //!
-//! Its own closer ends it. Two other things may, and what follows decides: the block's closer ([`Ahead`]), and, where the
+//! Its own closer ends it. Two other things may, depending on what follows: the block's closer ([`Ahead`]) and, if the
 //! dialect says so, a line that begins like a field ([`Line`]). Another quote's closer counts at the end of a line.
 
 use serde::{Deserialize, Serialize};
@@ -17,17 +17,17 @@ pub(super) struct Value {
     pub quote: u16,
     pub start: u64,
     pub node: Node,
-    /// The line under way may begin like a field.
+    /// The current line, which may begin like a field.
     pub line: Line,
-    /// Another quote's closer began here and may count at the end of the line.
+    /// Another quote's closer, which may count at the end of the line.
     loose: Option<Loose>,
     pub ahead: Option<Ahead>,
-    /// A field begins in it: its closer may be missing before that.
+    /// A field begins inside: its closer may be missing before that.
     pub mixed: bool,
     tail: Tail,
 }
 
-/// The last bytes that were looked at before this chunk.
+/// The last bytes that were read before this chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Tail {
     bytes: [u8; WINDOW],
@@ -35,7 +35,7 @@ struct Tail {
 }
 
 impl Tail {
-    /// Nothing was looked at before the value, wherever its chunk begins.
+    /// Nothing was read before the value, wherever its chunk begins.
     fn at(start: u64) -> Self {
         Self {
             bytes: [0; WINDOW],
@@ -44,24 +44,24 @@ impl Tail {
     }
 }
 
-/// A line in a value that may begin like a field. Its buffers serve one line after the other.
+/// A line in a value that may begin like a field. Its buffers are reused for the next line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Line {
-    /// One is under way.
+    /// A line is under way.
     on: bool,
-    /// Where the newline before it began; what comes from here on waits.
+    /// Where the newline before it began; the bytes from here on are held back.
     start: u64,
     /// A key has begun.
     begun: bool,
     pub head: Head,
     chars: Utf8,
-    /// A newline between a colon and what may be the value's opener; a line begins there too.
+    /// A newline between a colon and what may be the value's opener; a line begins there, too.
     next: Option<u64>,
     /// The last character was a carriage return.
     cr: bool,
     /// Blanks before the key.
     blanks: u32,
-    /// A field may begin anywhere, not only at the beginning.
+    /// A field may begin anywhere, not only at the beginning of the line.
     anywhere: bool,
 }
 
@@ -72,16 +72,16 @@ struct Loose {
     blanks: u32,
 }
 
-/// After the block's closer in an open value. Everything from the closer on waits until one of these comes: the value's
-/// own closer (then the block's closer was content); a line that begins like a field, the end of the stream or the end
-/// of the lookahead (then the value, and the block, ended at the closer).
+/// The state after the block's closer in an open value. Everything from the closer on is held back until one of these comes:
+/// the value's own closer (then the block's closer was content); a line that begins like a field, the end of the stream or
+/// the end of the lookahead (then the value and the block ended at the closer).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ahead {
     /// Where the value would end.
     pub value_end: u64,
-    /// After the closer.
+    /// Offset after the closer.
     pub end: u64,
-    /// A block opener was seen: from here on a field need not begin a line.
+    /// A block opener was seen: from here on, a field need not begin a line.
     opened: bool,
 }
 
@@ -104,13 +104,14 @@ impl Line {
         self.anywhere = false;
     }
 
-    /// Begins where a field need not begin a line.
+    /// Begins a line in which a field may begin anywhere.
     fn begin_anywhere(&mut self, start: u64) {
         self.begin(start);
         self.anywhere = true;
     }
 
-    /// Takes a byte at `pos`; the index of the quote if a field's value opens with it, or whether it still may.
+    /// Consumes the byte at `pos`. Returns the index of the quote if a field's value opens with it, or whether one still
+    /// may.
     fn step(&mut self, byte: u8, pos: u64, table: &KeyQuote, max: u32) -> LineStep {
         let mut result = LineStep::More;
         let mut chars = std::mem::take(&mut self.chars);
@@ -128,7 +129,7 @@ impl Line {
         if step != LineStep::No || !self.anywhere {
             return step;
         }
-        // This was not a field, and the next one may begin with this very character.
+        // This was not a field, and the next one may begin with this character.
         self.begin_anywhere(self.start);
         self.try_char(c, at, table, max);
         LineStep::More
@@ -166,7 +167,7 @@ impl Line {
         }
     }
 
-    /// Whether a newline may stand here without a new line of fields.
+    /// Whether a newline may appear here without beginning a new line of fields.
     fn waits(&self) -> bool {
         self.on && self.begun && self.head.waits()
     }
@@ -179,33 +180,33 @@ enum LineStep {
     No,
 }
 
-/// How far a value may look.
+/// How far a value may read.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds {
-    /// Bytes of a key.
+    /// The most bytes of a key.
     pub name: u32,
-    /// Bytes after the block's closer.
+    /// The most bytes after the block's closer.
     pub lookahead: u64,
-    /// A block's closer that begins before this offset is content: nobody vouches for it.
+    /// A block's closer before this offset is content, because the host does not vouch for it.
     pub trusted: u64,
 }
 
-/// What one byte of a value led to.
+/// The effect of one byte of a value.
 pub(super) enum ValueStep {
     More,
-    /// A value's opener of so many bytes, of the same quote if it is its own.
+    /// A value's opener of that length; `own` if it belongs to the same quote.
     Opener {
         len: u64,
         own: bool,
     },
-    /// The value ended at `end` by its own or another quote's closer.
+    /// The value ended at `end`, by its own or another quote's closer.
     Closed {
         end: u64,
         loose: bool,
     },
-    /// A line that begins like a field ended it.
+    /// A line that begins like a field ended the value.
     Field(u64),
-    /// The block's closer ended it, and the block; `shown` by a field of the next block.
+    /// The block's closer ended the value and the block; `shown` by a field of the next block.
     Ended {
         ahead: Ahead,
         shown: bool,
@@ -213,7 +214,7 @@ pub(super) enum ValueStep {
 }
 
 impl Value {
-    /// Opens at `start`, enclosed by the quote of that index.
+    /// Opens a value at `start`, enclosed by the quote of that index.
     pub fn new(quote: u16, start: u64) -> Self {
         Self {
             quote,
@@ -227,13 +228,13 @@ impl Value {
         }
     }
 
-    /// It begins at `start` after all: its opener stood twice.
+    /// Begins the value again at `start`, after a repeated opener.
     pub fn begin(&mut self, start: u64) {
         self.start = start;
         self.tail = Tail::at(start);
     }
 
-    /// The last bytes before `pos`, and how many of them are the value's; the chunk's begin at `base`.
+    /// The last bytes before `pos`, and how many of them belong to the value. `seg` begins at `base`.
     fn window(&self, seg: &[u8], base: u64, pos: u64) -> ([u8; WINDOW], usize) {
         let from = pos.saturating_sub(WINDOW as u64).max(self.start);
         let known = pos.saturating_sub(from) as usize;
@@ -249,7 +250,7 @@ impl Value {
         (window, known)
     }
 
-    /// The chunk's bytes up to `pos` were looked at.
+    /// Notes that the chunk's bytes up to `pos` were read.
     pub fn looked(&mut self, seg: &[u8], base: u64, pos: u64) {
         let since = self.tail.end.checked_sub(base).zip(pos.checked_sub(base));
         match since.and_then(|(from, to)| seg.get(from as usize..to as usize)) {
@@ -262,7 +263,7 @@ impl Value {
         self.tail.end = pos;
     }
 
-    /// A value's opener of so many bytes stands before `pos`: whether a field begins with it.
+    /// Whether a field begins with the value's opener of that length before `pos`.
     pub fn swallows(&self, table: &KeyQuote, seg: &[u8], base: u64, pos: u64, len: u64) -> bool {
         let (window, known) = self.window(seg, base, pos);
         let before = &window[WINDOW - known..];
@@ -275,7 +276,7 @@ impl Value {
         self.node == ROOT && !self.line.on && self.loose.is_none() && self.ahead.is_none()
     }
 
-    /// Up to where everything is known to be content, having looked at everything before `pos`.
+    /// The end of what is known to be content after reading everything before `pos`.
     pub fn settled(&self, pos: u64, hold: usize) -> u64 {
         let mut to = pos.saturating_sub(hold as u64);
         if self.line.on {
@@ -290,7 +291,7 @@ impl Value {
         to
     }
 
-    /// Takes a byte that ends at `pos`.
+    /// Consumes a byte; `pos` is the offset after it.
     #[inline]
     pub fn step(&mut self, byte: u8, pos: u64, table: &KeyQuote, bounds: Bounds) -> ValueStep {
         let quote = &table.quotes[usize::from(self.quote)];

@@ -1,6 +1,6 @@
-//! A call whose arguments are YAML: keeps the text up to the call's closer, then reads it.
+//! A call whose arguments are YAML: buffers the text up to the call's closer, then reads it.
 //!
-//! One leniency: a plain value may hold `: ` (`title: Hut: repairs`).
+//! One leniency: a plain value may contain `: ` (`title: Hut: repairs`).
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
@@ -19,7 +19,7 @@ use crate::yaml::{self, Fault, Yaml};
 pub(crate) struct Body {
     call: u32,
     tool: String,
-    /// The call's opener, and where its text begins.
+    /// Offset of the call's opener, and of its text.
     start: u64,
     from: u64,
     kinds: KindSet,
@@ -27,11 +27,11 @@ pub(crate) struct Body {
     text: Vec<u8>,
     /// The closer has come.
     closed: bool,
-    stood: bool,
+    written: bool,
 }
 
 impl Body {
-    /// Opens the call that `opened` names; `closer` ends it.
+    /// Opens the call that `opened` names and `closer` ends.
     pub fn open(out: &mut Out<'_>, opened: &Opened<'_>, closer: String) -> Result<Self, Kind> {
         let call = out.call_open(opened.name, opened.meta, opened.span, Origin::Text)?;
         Ok(Self {
@@ -43,7 +43,7 @@ impl Body {
             closer: Needle::tag(closer.as_bytes()),
             text: vec![],
             closed: false,
-            stood: false,
+            written: false,
         })
     }
 
@@ -75,7 +75,7 @@ impl Body {
                     let kind = Kind::RepairedCloseTag;
                     self.kinds.insert(kind);
                     let span = Span::new(pos.saturating_sub(self.closer.len() as u64), pos);
-                    out.tell(kind, span, &self.tool, "");
+                    out.tool_issue(kind, span, &self.tool, "");
                 }
                 out.skip(pos);
                 self.closed = true;
@@ -89,13 +89,13 @@ impl Body {
         (i, Step::More)
     }
 
-    /// The call's tag closed itself, before `end`.
+    /// Reads empty arguments: the call's tag closed itself before `end`.
     pub fn empty(&mut self, out: &mut Out<'_>, end: u64) -> bool {
         self.closed = true;
         self.write(out, "", end, end) == Step::Done
     }
 
-    /// The call ends at `end`.
+    /// Reads the arguments of the call, which ends at `end`.
     fn read(&mut self, out: &mut Out<'_>, end: u64) -> Step {
         let text = std::mem::take(&mut self.text);
         let closer = self.closer.len();
@@ -103,7 +103,7 @@ impl Body {
         self.write(out, &text, end.saturating_sub(closer as u64), end)
     }
 
-    /// Writes what a mapping says that ends before `last`, and the call at `end`.
+    /// Writes the mapping, which ends before `last`, and closes the call at `end`.
     fn write(&mut self, out: &mut Out<'_>, text: &str, last: u64, end: u64) -> Step {
         let tool = out.tool(&self.tool);
         let (map, read) = match mapping(text, out.limits(), tool) {
@@ -111,7 +111,7 @@ impl Body {
             Err(Fault::Limit(kind)) => return Step::Limit(kind),
             Err(Fault::Malformed { at, why }) => {
                 let at = text.char_indices().nth(at).map_or(text.len(), |(at, _)| at);
-                // Where bytes that are no UTF-8 were replaced, the place is further on; it stays inside the text.
+                // Replaced invalid UTF-8 moves the position forward; keep it inside the text.
                 let at = (self.from + at as u64).min(last);
                 let span = Span::new(at, at + 1);
                 let kind = Kind::MalformedBody;
@@ -127,28 +127,28 @@ impl Body {
         }
         for (key, _) in &read.repeated {
             self.kinds.insert(Kind::DuplicateParam);
-            out.tell(Kind::DuplicateParam, span, &self.tool, key);
+            out.tool_issue(Kind::DuplicateParam, span, &self.tool, key);
         }
         for key in &read.misfits {
-            out.tell(Kind::TypeMismatch, span, &self.tool, key);
+            out.tool_issue(Kind::TypeMismatch, span, &self.tool, key);
         }
         out.missing(&self.tool, span, |name| map.contains_key(name));
         let json = Value::Object(map).to_string();
         out.arg(self.call, &json, span);
         out.call_close(self.call, self.kinds, Arguments::Deltas, span);
-        self.stood = true;
+        self.written = true;
         Step::Done
     }
 
-    /// The call goes no further than `end`.
+    /// Abandons the call unless it is closed; it ends at `end` at the latest.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
-        if !self.stood {
+        if !self.written {
             out.call_abandon(Span::new(self.start, end.max(self.start)));
         }
     }
 
     pub fn calls(&self) -> u32 {
-        u32::from(self.stood)
+        u32::from(self.written)
     }
 
     pub fn closed(&self) -> bool {
@@ -181,11 +181,11 @@ fn mapping(text: &str, limits: &Limits, tool: Option<&Tool>) -> Result<(Map, Yam
     }
 }
 
-/// The text with plain values between quotes where they hold `: `. Nothing if there is none, or where a quoted or
-/// bracketed value goes on in the next line, for what stands there is not known.
+/// Quotes the plain values that contain `: `. Returns `None` if there are none, or if a quoted or bracketed value continues
+/// on the next line, because its content is unknown.
 fn with_quotes(text: &str) -> Option<String> {
     let mut out = String::new();
-    // The column of what a literal or folded scalar belongs to.
+    // The column of the entry that a literal or folded scalar belongs to.
     let mut block = None;
     let mut mended = false;
     for line in text.split_inclusive('\n') {

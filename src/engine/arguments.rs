@@ -1,4 +1,4 @@
-//! The arguments of native calls: what they are good for, and what they mean.
+//! The arguments of API tool calls: whether they are usable, and what they mean.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use crate::error::Kind;
 use crate::json::{Map, Members, Value};
 use crate::limits::Options;
 
-/// A native call that was looked at: the one check of all of them, whatever server or host gave them.
+/// A checked API tool call. All of them pass this one check, whatever server or host they came from.
 pub(super) struct Checked<'a> {
     pub name: &'a str,
-    /// The name holds a rest of markup.
+    /// The name contains a remainder of markup.
     torn: bool,
     /// JSON text of an object, each of its own keys once.
     pub arguments: String,
     /// The keys in it.
     pub members: Map,
-    /// Keys that stood more than once, and each time that they did so again.
+    /// Keys that appeared more than once, one entry for each repetition.
     pub repeated: Vec<String>,
 }
 
 impl<'a> Checked<'a> {
-    /// Looks at a call. The kind says why it is none.
+    /// Checks a call. The kind says why it is not valid.
     pub fn of(native: &'a Native, opts: &Options) -> Result<Self, Kind> {
         if let Some(kind) = native.refused {
             return Err(kind);
@@ -35,7 +35,7 @@ impl<'a> Checked<'a> {
             "" => "{}",
             text => text,
         };
-        // Strict: half a surrogate pair is not text, and what nests too deep is not an object either.
+        // Strict: half a surrogate pair is not text, and nesting beyond the limit is not an object.
         let members: Map = serde_json::from_str(text).map_err(|_| Kind::MalformedJson)?;
         let spelt = Members::read(text).ok_or(Kind::MalformedJson)?;
         let repeated = spelt.repeated();
@@ -51,15 +51,15 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// Whether it is a call that hosts get without asking.
+    /// Whether hosts get the call without asking for it.
     pub fn is_good(&self) -> bool {
         self.repeated.is_empty() && !self.torn
     }
 }
 
-/// What arguments mean, however they are written: equal texts for equal meanings. The order of keys is none, nor is the
-/// spelling of numbers; and a string that holds a number, a literal, a list or an object counts as that, since untyped
-/// text cannot say which it is. None if the arguments are not JSON.
+/// The meaning of arguments in any spelling: equal texts for equal meanings. The order of keys and the spelling of numbers
+/// make no difference. A string that contains a number, a literal, a list or an object counts as that value, since untyped
+/// text cannot tell them apart. `None` if the arguments are not JSON.
 pub(super) fn meaning(arguments: &str) -> Option<String> {
     let text = if arguments.trim().is_empty() {
         "{}"
@@ -72,7 +72,7 @@ pub(super) fn meaning(arguments: &str) -> Option<String> {
     Some(out)
 }
 
-/// As deep as the reader of JSON lets values nest; `inside` if strings are looked into.
+/// Recurses as deep as the JSON reader lets values nest; `inside` if the content of strings is read.
 fn write_meaning(value: &Value, inside: bool, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
@@ -112,7 +112,7 @@ fn write_meaning(value: &Value, inside: bool, out: &mut String) {
     }
 }
 
-/// A number without what does not change it: `1.0` and `1e0` are `1`. Integers that no float holds stay as they are.
+/// A number in its shortest spelling: `1.0` and `1e0` are `1`. Integers that no float can represent stay unchanged.
 fn number_meaning(text: &str) -> String {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let integer = text
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_means_the_same_is_the_same() {
+    fn equal_meanings_give_equal_texts() {
         for (a, b) in [
             ("", "{}"),
             ("{\"a\":1,\"b\":2}", " {\"b\":2, \"a\":1.0}"),

@@ -1,27 +1,28 @@
-//! JSON without a marker: do its first bytes show a call?
+//! JSON without a marker: whether its first bytes show a call.
 //!
-//! It is one if the object, or the first object of the list, has a name and then arguments among its own members, or holds
-//! nothing but a name. Everything else is text from the first byte on that cannot lead there: another first byte, a name that is not a string, arguments
-//! before the name, the end of the object. One byte at a time; the state is a few words, and what nests is only counted.
+//! They do if the object, or the first object of the list, has a name followed by arguments among its own members, or
+//! contains only a name. Everything else is text as soon as it cannot become that: a different first byte, a name that is
+//! not a string, arguments before the name, the end of the object. Works byte by byte; the state is a few words, and nested
+//! values are only counted.
 //!
-//! Whether the name is declared, and how many bytes may be looked at, is asked by whoever owns the scan.
+//! The owner of the scan checks whether the name is declared and limits how many bytes are read.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml::is_space;
 
 use crate::event::Span;
 
-/// Where a scan stands.
+/// The state of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Bare {
     at: BareAt,
-    /// Inside of an object that holds name and arguments.
+    /// Inside an object that contains name and arguments.
     wrapped: bool,
-    /// The first byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// What stands between the quotes of the name; none before it has come.
+    /// The bytes between the quotes of the name, once it has come.
     name: Option<Span>,
-    /// Members other than the name have been there.
+    /// Members other than the name have come.
     others: bool,
 }
 
@@ -38,7 +39,7 @@ enum BareAt {
         string: Quoted,
         from: u64,
     },
-    /// A key is complete, and its meaning not told yet.
+    /// A key is complete, and the caller must give its meaning.
     Asked,
     Colon(Member),
     Value(Member),
@@ -48,13 +49,13 @@ enum BareAt {
         name: Option<u64>,
     },
     Scalar,
-    /// In brackets, so many deep.
+    /// In brackets, nested to this depth.
     Nested {
         depth: u16,
         string: Option<Quoted>,
     },
     /// After a value.
-    Behind,
+    After,
 }
 
 /// In a string.
@@ -64,33 +65,33 @@ struct Quoted {
     escaped: bool,
 }
 
-/// What a key says of its value.
+/// The meaning of a key for its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Member {
     Name,
     Arguments,
-    /// Another word for them: an object.
+    /// A synonym of it: an object.
     Synonym,
-    /// The object that holds both.
+    /// The object that contains both.
     Wrapper,
     Other,
 }
 
-/// What a byte did.
+/// The effect of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     More,
-    /// A key stands there: [`Bare::member`] must say what it means.
+    /// A key is complete: [`Bare::member`] must be told what it means.
     Key(Span),
-    /// It is a call of the tool whose name stands there.
+    /// It is a call of the tool with that name.
     Call(Span),
-    /// It is nothing but the name of a tool.
+    /// It is only the name of a tool.
     Name(Span),
-    /// It is none.
+    /// It is not a call.
     None,
 }
 
-/// What a byte of a string did.
+/// The effect of a byte of a string.
 enum Inside {
     More,
     End,
@@ -121,7 +122,7 @@ impl Quoted {
 }
 
 impl Bare {
-    /// A scan of what begins at `start`.
+    /// A scan that begins at `start`.
     pub fn new(start: u64) -> Self {
         Self {
             at: BareAt::Start,
@@ -132,14 +133,14 @@ impl Bare {
         }
     }
 
-    /// Takes the byte at `pos`; where Python is written, `tuples` may stand in it.
+    /// Consumes the byte at `pos`. `tuples` may appear in Python.
     pub fn step(&mut self, byte: u8, pos: u64, tuples: bool) -> Shown {
         let blank = is_space(byte);
         self.at = match self.at {
             BareAt::Start if byte == b'{' => BareAt::First,
             BareAt::Start if byte == b'[' => BareAt::Item,
             BareAt::Item if byte == b'{' => BareAt::First,
-            BareAt::Item | BareAt::First | BareAt::Key | BareAt::Behind if blank => self.at,
+            BareAt::Item | BareAt::First | BareAt::Key | BareAt::After if blank => self.at,
             BareAt::Colon(_) | BareAt::Value(_) if blank => self.at,
             BareAt::First | BareAt::Key => match Quoted::open(byte) {
                 Some(string) => BareAt::InKey {
@@ -162,16 +163,16 @@ impl Bare {
                 Inside::More => BareAt::String { string, name },
                 Inside::End => {
                     self.name = name.map(|from| Span::new(from, pos)).or(self.name);
-                    BareAt::Behind
+                    BareAt::After
                 }
                 Inside::Bad => return Shown::None,
             },
             BareAt::Scalar if byte.is_ascii_alphanumeric() || b"+-._".contains(&byte) => {
                 BareAt::Scalar
             }
-            BareAt::Scalar if blank => BareAt::Behind,
-            BareAt::Scalar | BareAt::Behind if byte == b',' => BareAt::Key,
-            BareAt::Behind if byte == b'}' && !(self.others || self.wrapped) => {
+            BareAt::Scalar if blank => BareAt::After,
+            BareAt::Scalar | BareAt::After if byte == b',' => BareAt::Key,
+            BareAt::After if byte == b'}' && !(self.others || self.wrapped) => {
                 return self.name.map_or(Shown::None, Shown::Name);
             }
             BareAt::Nested { depth, string } => match self.nested(depth, string, byte, tuples) {
@@ -183,14 +184,14 @@ impl Bare {
             | BareAt::Asked
             | BareAt::Colon(_)
             | BareAt::Scalar
-            | BareAt::Behind => {
+            | BareAt::After => {
                 return Shown::None;
             }
         };
         Shown::More
     }
 
-    /// The key that stands there means that. False if no call can come of it.
+    /// Gives the meaning of the key. Returns false if no call can follow.
     pub fn member(&mut self, member: Member) -> bool {
         self.at = BareAt::Colon(member);
         self.others |= member != Member::Name;
@@ -201,16 +202,16 @@ impl Bare {
         }
     }
 
-    /// The name, where the object holds nothing that could be arguments.
+    /// The name, if the object contains nothing that could be arguments.
     pub fn only_name(&self) -> Option<Span> {
         self.name
     }
 
-    /// The first byte of a value.
+    /// Consumes the first byte of a value.
     fn value(&mut self, member: Member, byte: u8, pos: u64, tuples: bool) -> Shown {
         let string = Quoted::open(byte);
         self.at = match (member, string, byte) {
-            // An object, a string that holds one, or null.
+            // An object, a string that contains one, or null.
             (Member::Arguments, string, _) => {
                 let fits = string.is_some() || matches!(byte, b'{' | b'n' | b'N');
                 return match self.name.filter(|_| fits) {
@@ -247,7 +248,7 @@ impl Bare {
         Shown::More
     }
 
-    /// Takes a byte in brackets; none if it cannot stand there.
+    /// Consumes a byte in brackets; returns `None` if it cannot appear there.
     fn nested(&self, depth: u16, string: Option<Quoted>, byte: u8, tuples: bool) -> Option<BareAt> {
         if let Some(mut string) = string {
             return match string.step(byte) {
@@ -274,7 +275,7 @@ impl Bare {
             _ => return None,
         };
         if depth == 0 {
-            return Some(BareAt::Behind);
+            return Some(BareAt::After);
         }
         Some(BareAt::Nested { depth, string })
     }
@@ -284,7 +285,7 @@ impl Bare {
 mod tests {
     use super::*;
 
-    /// The name, and how many bytes were looked at.
+    /// The name, and how many bytes were read.
     fn scan(text: &str) -> (Option<&str>, usize) {
         scan_with(text, false)
     }
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn where_python_is_written_tuples_may_stand() {
+    fn tuples_may_appear_in_python() {
         for (text, len) in [
             ("{'size': (1, 2), 'name': 'f', 'arguments': {", 10),
             ("[{'name': 'f', 'of': [(), ('a)', 2)], 'arguments': {", 23),

@@ -1,5 +1,5 @@
-//! Whether all offsets of a state lie in the stream: one rule for every number that is as wide as an offset, wherever it
-//! stands. It looks at the state as it would be written, so that no field can be forgotten.
+//! Checks that all offsets of a state lie in the stream: one rule for every number as wide as an offset, wherever it
+//! appears. It examines the serialized state, so that no field can be forgotten.
 
 use std::fmt::{self, Display};
 
@@ -8,16 +8,16 @@ use serde::ser::{
     SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 
-/// Whether no number in it that is as wide as an offset is greater than `most`. Linear in what it holds.
+/// Whether every number as wide as an offset is at most `most`. Linear in the size of the state.
 pub(super) fn within<T: Serialize>(state: &T, most: u64) -> bool {
     state.serialize(Bounds(most)).is_ok()
 }
 
-/// What no number may be greater than.
+/// The largest number allowed.
 #[derive(Clone, Copy)]
 struct Bounds(u64);
 
-/// One is greater.
+/// A number exceeds it.
 #[derive(Debug)]
 struct Beyond;
 
@@ -37,7 +37,7 @@ impl Error for Beyond {
 
 type Done = Result<(), Beyond>;
 
-/// Values that hold no offset.
+/// Values without offsets.
 macro_rules! fine {
     ($($name:ident: $type:ty),*) => {
         $(fn $name(self, _: $type) -> Done {
@@ -139,7 +139,7 @@ impl Serializer for Bounds {
     }
 }
 
-/// What holds others: each is looked at.
+/// Values that contain others, each of which is checked.
 macro_rules! holds {
     ($($name:ident :: $method:ident),*) => {
         $(impl $name for Bounds {
@@ -162,7 +162,7 @@ holds! {
     SerializeTupleStruct::serialize_field, SerializeTupleVariant::serialize_field
 }
 
-/// The same with names.
+/// The same, with field names.
 macro_rules! names {
     ($($name:ident),*) => {
         $(impl $name for Bounds {
@@ -205,7 +205,7 @@ mod tests {
     use crate::event::Span;
 
     #[test]
-    fn offsets_are_found_wherever_they_stand() {
+    fn offsets_are_found_wherever_they_appear() {
         let spans = vec![("a", Some(Span::new(3, 9)))];
         assert!(within(&spans, 9));
         assert!(!within(&spans, 8));

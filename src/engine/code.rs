@@ -1,8 +1,8 @@
-//! Where the text stands in lines and in Markdown code. Only preceding bytes decide.
+//! The position of the text in lines and in Markdown code. Only preceding bytes decide.
 //!
-//! A fence is a run of three or more backticks with at most three blanks before it on its line; a run at least as long,
-//! placed alike, closes it. A run of the same length on the same line makes both inline code. Any other run opens inline
-//! code, which a run of its own length or the end of the line closes.
+//! A fence is a run of three or more backticks after at most three blanks on its line. A run at least as long, in the same
+//! position, closes it. A run of the same length on the same line makes both inline code. Any other run opens inline code,
+//! which ends at a run of the same length or at the end of the line.
 
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ enum State {
 }
 
 impl Code {
-    /// Takes more text, before which the line stands at `line`. Linear; a vector scan while no backtick is near.
+    /// Consumes more text; `line` is the line state before it. Linear; a vector scan while no backtick is near.
     pub fn after(&mut self, text: &[u8], line: Line) {
         let mut at = 0;
         while at < text.len() {
@@ -62,7 +62,7 @@ impl Code {
         }
     }
 
-    /// What follows is not a backtick: the run under way is decided.
+    /// Decides the run under way: no further backtick follows.
     pub fn settle(&mut self) {
         let run = std::mem::take(&mut self.run);
         let fence = std::mem::take(&mut self.fence);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_what_markdown_says() {
+    fn code_is_what_markdown_defines() {
         for text in [
             "```\n",
             "a\n```rust\nx",

@@ -1,4 +1,4 @@
-//! What shows that a marker opens a block, for families whose bodies need no tables of patterns: the first field after a
+//! The evidence that a marker opens a block, for families whose bodies need no pattern tables: the first field after a
 //! key-quote marker, the first tag after an element tree's.
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub(super) enum Shown {
     No,
 }
 
-/// Markers that are compared side by side, a byte at a time: how much has come, and which of the first 32 still fit.
+/// Markers compared in parallel, byte by byte: how many bytes have come, and which of the first 32 markers still fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Several {
     have: u16,
@@ -58,18 +58,18 @@ impl Several {
     }
 }
 
-/// A name and what follows it may be looked at whatever the limits say.
+/// A name and what follows it may be read whatever the limits are.
 const NEXT: u32 = 128;
 
-/// After the marker of a key-quote block: blanks, separators and comments up to a key with its colon and its value's
-/// opener, or up to the block's closer.
+/// The state after the marker of a key-quote block: blanks, separators and comments up to a key with its colon and its
+/// value's opener, or up to the block's closer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Field {
     at: FieldAt,
     char: Utf8,
-    /// Nothing but blanks has come on this line.
+    /// Only blanks have come on this line.
     line: bool,
-    /// The marker is alone on its line: then lines that are not fields may stand before the first one.
+    /// The marker is alone on its line: lines that are not fields may precede the first field.
     alone: bool,
     /// Such a line has come.
     junk: bool,
@@ -77,7 +77,7 @@ pub(super) struct Field {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum FieldAt {
-    /// Right after the marker, which may go on for so many bytes.
+    /// Right after the marker, this many bytes into its optional extension.
     Marker(u8),
     Between,
     /// After the first of two characters that begin a comment.
@@ -86,8 +86,8 @@ enum FieldAt {
     /// In a line that is not a field.
     Junk,
     Key,
-    BehindKey(u32),
-    BehindColon(u32),
+    AfterKey(u32),
+    AfterColon(u32),
     Quote(Several),
     Close(Several),
 }
@@ -117,7 +117,7 @@ impl Field {
         }
     }
 
-    /// Takes the next byte, before which so many have come.
+    /// Consumes the next byte; `came` bytes precede it.
     pub fn step(&mut self, byte: u8, table: &KeyQuote, came: u64, max: u32) -> Shown {
         if came >= u64::from(max.min(table.spec.lookahead).max(NEXT)) {
             return Shown::No;
@@ -144,12 +144,12 @@ impl Field {
             | FieldAt::Comment
             | FieldAt::Junk
             | FieldAt::Key
-            | FieldAt::BehindKey(_)
-            | FieldAt::BehindColon(_) => {}
+            | FieldAt::AfterKey(_)
+            | FieldAt::AfterColon(_) => {}
         }
-        // A marker's bytes are compared as bytes: it begins where a character does.
+        // Markers are compared as bytes: one begins where a character begins.
         let begins = byte & 0xc0 != 0x80;
-        // After junk a closer shows nothing: it is spoken of like the opener.
+        // After junk a closer shows nothing: it is a mention, like the opener.
         if begins && self.at == FieldAt::Between && !self.junk {
             let mut close = Several::new();
             let shown = close.step(byte, closers(table));
@@ -158,7 +158,7 @@ impl Field {
                 return shown;
             }
         }
-        if begins && let FieldAt::BehindColon(_) = self.at {
+        if begins && let FieldAt::AfterColon(_) = self.at {
             let mut quote = Several::new();
             let shown = quote.step(byte, quotes(table));
             if shown != Shown::No {
@@ -212,24 +212,24 @@ impl Field {
                 FieldAt::Comment
             }
             FieldAt::Key if is_key(c) => FieldAt::Key,
-            FieldAt::Key | FieldAt::BehindKey(_) if colon => FieldAt::BehindColon(0),
-            FieldAt::Key if blank && c != '\n' => FieldAt::BehindKey(1),
-            FieldAt::BehindKey(n) if blank && c != '\n' && n < LINE_BLANKS => {
-                FieldAt::BehindKey(n + 1)
+            FieldAt::Key | FieldAt::AfterKey(_) if colon => FieldAt::AfterColon(0),
+            FieldAt::Key if blank && c != '\n' => FieldAt::AfterKey(1),
+            FieldAt::AfterKey(n) if blank && c != '\n' && n < LINE_BLANKS => {
+                FieldAt::AfterKey(n + 1)
             }
-            FieldAt::BehindColon(n) if blank && n < LINE_BLANKS => FieldAt::BehindColon(n + 1),
+            FieldAt::AfterColon(n) if blank && n < LINE_BLANKS => FieldAt::AfterColon(n + 1),
             FieldAt::Marker(_)
             | FieldAt::Slash
             | FieldAt::Key
-            | FieldAt::BehindKey(_)
-            | FieldAt::BehindColon(_)
+            | FieldAt::AfterKey(_)
+            | FieldAt::AfterColon(_)
             | FieldAt::Quote(_)
             | FieldAt::Close(_) => return self.or_junk_char(c),
         };
         Shown::More
     }
 
-    /// What is not a field is junk to the end of its line, where junk may stand.
+    /// Makes junk of what is not a field, up to the end of its line, if junk is allowed.
     fn or_junk(&mut self, byte: u8, shown: Shown) -> Shown {
         match shown {
             Shown::No => self.or_junk_char(char::from(byte)),
@@ -251,18 +251,19 @@ impl Field {
     }
 }
 
-/// After the opening tag of an element tree: blanks up to a whole opening tag, a comment, or the block's closing tag.
+/// The state after the opening tag of an element tree: blanks up to a complete opening tag, a comment, or the block's
+/// closing tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Tag {
     Blanks(u32),
     Begins,
-    /// In its name. So many bytes of the block's own opener have come, if it may be that: what stands twice shows nothing.
+    /// In the tag's name. How many bytes of the block's own opener have come, if it may be that: a repetition shows nothing.
     Name(Option<u16>),
     /// In its attributes.
     Rest(Header),
-    /// In what begins a comment, CDATA or a document type.
+    /// In the beginning of a comment, CDATA or a document type declaration.
     Bang(Several),
-    /// In the closing tag, so many bytes of it.
+    /// This many bytes into the closing tag.
     Close(u16),
 }
 
@@ -277,9 +278,9 @@ impl Tag {
         Self::Blanks(0)
     }
 
-    /// Takes the next byte.
+    /// Consumes the next byte.
     pub fn step(&mut self, byte: u8, table: &ElementTree) -> Shown {
-        // What a tag's name may hold is more than what it may begin with.
+        // More bytes may appear in a tag's name than may begin it.
         let name = |byte: u8| byte > b' ' && byte != 0x7f && !b"<>=\"'`&".contains(&byte);
         let own = |at: u16| {
             let want = table.spec.open.as_bytes().get(usize::from(at));

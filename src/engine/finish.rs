@@ -27,13 +27,13 @@ pub enum Finish {
     /// The model stopped by itself.
     #[default]
     Stop,
-    /// Its length limit cut it.
+    /// A length limit truncated the output.
     Length,
-    /// It stopped to have tools called.
+    /// The model stopped to have tools called.
     ToolCalls,
     /// The connection or the server failed.
     Error,
-    /// The host cancelled it.
+    /// The host cancelled the output.
     Cancelled,
 }
 
@@ -47,7 +47,7 @@ impl Finish {
         Self::Cancelled,
     ];
 
-    /// Its name, as in `finish_reason`.
+    /// The reason's name, as in `finish_reason`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Finish {
         }
     }
 
-    /// The reason of that name.
+    /// The reason with that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
@@ -68,7 +68,7 @@ impl Finish {
             .find(|reason| reason.name() == name)
     }
 
-    /// Whether the model ended the stream itself: what stands at its end is whole.
+    /// Whether the model ended the stream itself, so that nothing at its end is truncated.
     #[must_use]
     pub const fn stopped(self) -> bool {
         match self {
@@ -77,27 +77,27 @@ impl Finish {
         }
     }
 
-    /// How an issue tells it.
+    /// How an issue words the reason.
     const fn why(self) -> &'static str {
         match self {
             Self::Stop | Self::ToolCalls => "",
-            Self::Length => "the output was cut by its length limit",
+            Self::Length => "the output was truncated by its length limit",
             Self::Error => "the output broke off",
             Self::Cancelled => "the output was cancelled",
         }
     }
 }
 
-/// Bytes of a role in a header.
+/// The longest role in a header.
 const MAX_ROLE: usize = 16;
 
-/// Whether a special token of a marker that has begun is complete.
+/// Whether a marker that has begun contains a complete special token.
 fn shows_special(begun: &[u8]) -> bool {
     begun.windows(2).any(|pair| pair == b"|>")
 }
 
 impl Machine<'_> {
-    /// Brings out what waits and reports what is open.
+    /// Releases what is held back and reports what is open.
     pub fn finish(&mut self, reason: Finish) {
         self.stand_in();
         while !self.flows() {
@@ -107,7 +107,7 @@ impl Machine<'_> {
         let chunk = self.nothing();
         self.meet_end(chunk);
         if self.set.chosen && self.st.region == Region::Text && self.st.from() < self.st.pos() {
-            // The beginning of a marker that the end has cut is text, unless a special token of it is complete.
+            // A truncated marker is text, unless a special token in it is complete.
             let held = self.bytes(chunk, self.st.from(), self.st.pos());
             if shows_special(&held) && self.may_frame() {
                 self.flow_end(chunk);
@@ -118,12 +118,12 @@ impl Machine<'_> {
         self.flow_end(chunk);
         match self.st.region {
             Region::Text => {}
-            // A thought has no closer.
+            // Such a thought has no closer.
             Region::Reasoning { id, .. }
                 if !self.set.reasoning[usize::from(id)].headers.is_empty() => {}
             Region::Reasoning { start, .. } => {
                 let span = Span::new(start, self.st.pos());
-                self.tell_all(
+                self.plain_issue(
                     chunk,
                     Kind::UnclosedReasoning,
                     Severity::Error,
@@ -133,7 +133,7 @@ impl Machine<'_> {
             }
             Region::Span { id, start } => {
                 let dialect = self.set.spans[usize::from(id)].dialect;
-                self.tell(
+                self.dialect_issue(
                     chunk,
                     dialect,
                     Kind::UnclosedSpan,
@@ -144,7 +144,7 @@ impl Machine<'_> {
         self.st.code.settle();
         let fence = skips_code(self.opts, self.set) && self.st.code.in_fence();
         if fence && self.st.region == Region::Text {
-            self.tell_all(
+            self.plain_issue(
                 chunk,
                 Kind::UnclosedFence,
                 Severity::Warning,
@@ -153,9 +153,9 @@ impl Machine<'_> {
             );
         }
         self.natives_last();
-        let told = self.opts.limits.max_issues;
-        if self.st.io.issues > told {
-            // Told past the limit, or nobody would know of it.
+        let most = self.opts.limits.max_issues;
+        if self.st.io.issues > most {
+            // Reported beyond the limit, or nobody would know of it.
             self.sink.event(Event::Issue(Issue {
                 kind: Kind::LimitIssues,
                 severity: Severity::Warning,
@@ -163,13 +163,13 @@ impl Machine<'_> {
                 dialect: None,
                 call: None,
                 tool: "",
-                subject: &format!("{} more", self.st.io.issues - told),
+                subject: &format!("{} more", self.st.io.issues - most),
                 suggestion: "",
             }));
         }
     }
 
-    /// Whether a token may be framing at this place: outside code and, where markers count at line starts alone, there.
+    /// Whether a token may be framing here: outside code and, if some dialect's markers count only at line starts, at one.
     fn may_frame(&mut self) -> bool {
         self.st.code.settle();
         let mut dialects = self.set.dialects.iter();
@@ -177,7 +177,7 @@ impl Machine<'_> {
         placed && !self.st.code.hides()
     }
 
-    /// In a thought that a call would end: a marker that the end has cut is part of it.
+    /// Whether a thought is open that a call would end: a truncated marker is then part of the thought.
     pub(super) fn thinks(&self) -> bool {
         match self.st.region {
             Region::Reasoning { id, .. } => {
@@ -188,20 +188,20 @@ impl Machine<'_> {
         }
     }
 
-    /// No bytes, at the end.
+    /// An empty chunk, for the end.
     pub fn nothing<'c>(&self) -> Chunk<'c> {
         self.st.io.cursor.chunk(&[])
     }
 
-    /// Whether what the end cuts is the beginning of a header right after a message, a thought or a token of its dialect, of
-    /// which no more than a role has come.
+    /// Whether the truncated bytes are the beginning of a header right after a message, a thought or a token of its dialect,
+    /// with no more than a role in it.
     fn header_begins(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
         if self.st.region != Region::Text {
             return false;
         }
         let begun = self.bytes(chunk, opening.start, end);
         let role = |rest: &[u8]| rest.len() <= MAX_ROLE && rest.iter().all(u8::is_ascii_lowercase);
-        // Dialects share beginnings of headers, not what ends their messages.
+        // Dialects share beginnings of headers, but not what ends their messages.
         let dialects = self.set.dialects.iter().zip(0_u16..);
         let mut headed = dialects.filter_map(|(one, index)| Some((one.channels.as_ref()?, index)));
         headed.any(|(channels, index)| {
@@ -212,7 +212,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Whether what the end cuts is the beginning of a token of the chosen dialect, of which a special token is complete.
+    /// Whether the truncated bytes are the beginning of a token of the chosen dialect and contain a complete special token.
     fn token_begins(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
         if !self.set.chosen || self.st.region != Region::Text || !self.looks_at_token() {
             return false;
@@ -224,12 +224,12 @@ impl Machine<'_> {
         shows_special(&plain) && tokens.any(|(token, _)| token.bytes.starts_with(&plain))
     }
 
-    /// Whether what the end cuts is the beginning of a header or a token.
+    /// Whether the truncated bytes are the beginning of a header or a token.
     fn begins_framing(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
         self.header_begins(chunk, opening, end) || self.token_begins(chunk, opening, end)
     }
 
-    /// The marker that is undecided is text; another one that began in what was looked at has its turn.
+    /// Makes text of the undecided marker. Another one that began in the bytes read is examined next.
     fn text_at_end(&mut self, chunk: Chunk<'_>, opening: &Opening) {
         match self.read_again(chunk, opening, self.st.pos()) {
             Some(again) => self.again(again),
@@ -237,7 +237,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Ends a marker that is not decided.
+    /// Ends an undecided marker.
     fn end_opening(&mut self, reason: Finish, opening: &Opening) {
         let chunk = self.nothing();
         let end = self.st.pos();
@@ -254,7 +254,7 @@ impl Machine<'_> {
             self.st.candidates.clear();
             self.accept(chunk, *opening, complete, end, false);
         } else if self.st.candidates.is_empty() {
-            // The end cuts a longer marker than the one that opens nothing.
+            // A longer marker than the one that opens nothing is truncated.
             self.st.mode = Mode::Opening(*opening);
             if let Some(again) = self.give_up(chunk, end) {
                 self.again(again);
@@ -266,20 +266,20 @@ impl Machine<'_> {
             self.st.candidates.clear();
             self.again(again);
         } else if reason != Finish::Length {
-            // What follows never came. Only a length limit cuts what was about to come.
+            // What had to follow never came. Only a length limit truncates what was about to come.
             self.st.candidates.clear();
             if !opening.bare {
                 self.was_text(opening.first, opening.start);
             }
             let span = Span::new(opening.start, end);
-            self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+            self.dialect_issue(chunk, opening.first, Kind::LookalikeMarker, span);
             self.text_at_end(chunk, opening);
         } else {
-            self.cut_opening(chunk, reason, opening);
+            self.end_truncated(chunk, reason, opening);
         }
     }
 
-    /// Whether a header that the end cuts shows more than a role: a part of it, or the beginning of one.
+    /// Whether a truncated header shows more than a role: another part of it, or the beginning of one.
     fn header_goes_on(&self, chunk: Chunk<'_>, opening: &Opening) -> bool {
         let begun = self.bytes(chunk, opening.start, self.st.pos());
         let channels = self.dialect(opening.first).channels.as_ref();
@@ -300,7 +300,8 @@ impl Machine<'_> {
         })
     }
 
-    /// The opener that is undecided where the model stopped is a token, if it is one too: what is behind it is read again.
+    /// Decides the opener that is undecided where the model stopped as a token, if it is one, too. Returns the bytes after
+    /// it, which are read again.
     fn second_at_end(
         &mut self,
         chunk: Chunk<'_>,
@@ -316,8 +317,8 @@ impl Machine<'_> {
         }
     }
 
-    /// A length limit has cut the marker, or what must follow it.
-    fn cut_opening(&mut self, chunk: Chunk<'_>, reason: Finish, opening: &Opening) {
+    /// Ends a marker that a length limit truncated, in it or in what had to follow.
+    fn end_truncated(&mut self, chunk: Chunk<'_>, reason: Finish, opening: &Opening) {
         let end = self.st.pos();
         let compiled = self.dialect(self.under_way().unwrap_or(opening.first));
         self.st.candidates.clear();
@@ -351,7 +352,7 @@ impl Machine<'_> {
         self.flow_again(end);
     }
 
-    /// Ends whatever is not plain flow.
+    /// Ends any mode other than plain flow.
     fn end_mode(&mut self, reason: Finish) {
         let chunk = self.nothing();
         let end = self.st.pos();
@@ -364,7 +365,7 @@ impl Machine<'_> {
                 self.guess_ends(chunk, guess, end);
             }
             Mode::Skip(skip) => {
-                self.tell(
+                self.dialect_issue(
                     chunk,
                     skip.dialect,
                     Kind::UnclosedBlock,
@@ -388,12 +389,12 @@ impl Machine<'_> {
                 let family = &compiled.family;
                 let mentioned = stopped && block.quoted.is_some() && body.takes_any();
                 let mut finished = body.finish(&mut self.out(chunk), family, end, stopped);
-                if mentioned && finished == Finished::Open && !body.stands() {
-                    // It is spoken of: nothing that followed shows a call.
+                if mentioned && finished == Finished::Open && !body.is_final() {
+                    // It is a mention: nothing that followed shows a call.
                     finished = Finished::Broken(start);
                 }
                 if let Some(block) = &mut self.st.io.block {
-                    block.kept |= body.stands() && self.st.io.stood > block.before.0;
+                    block.kept |= body.is_final() && self.st.io.valid > block.before.0;
                 }
                 match finished {
                     Finished::Forgotten => {

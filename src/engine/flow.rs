@@ -1,4 +1,4 @@
-//! Text, reasoning and protected regions: looks for markers and delivers everything that cannot begin one.
+//! Text, reasoning and protected regions: searches for markers and delivers everything that cannot begin one.
 
 use toolglot_scan::{Line, ROOT, Skip};
 
@@ -19,7 +19,7 @@ use crate::limits::{Fence, Prefer, ToolChoice};
 pub(super) const FRAMING: &str = "framing";
 
 impl Machine<'_> {
-    /// Takes bytes from index `at` on, up to the end of the chunk or a change of mode.
+    /// Consumes bytes from index `at` on, up to the end of the chunk or a change of mode.
     pub fn flow(&mut self, chunk: Chunk<'_>, mut at: usize) -> Taken {
         let taken = |to| Taken { to, again: None };
         if let Some(bracket) = self.guided_from(chunk, at) {
@@ -72,13 +72,13 @@ impl Machine<'_> {
         taken(at)
     }
 
-    /// A marker stands inside a longer one that is under way. It has its turn if that breaks before `end`: then it counts as it
-    /// would without what came before it. Gives the bytes after it, which are read again, if it does.
+    /// Examines a marker inside a longer one that is under way, if the longer one fails before `end`: then the inner one
+    /// counts as it would without what precedes it. Returns the bytes after it, which are read again, if it counts.
     fn revisit(&mut self, chunk: Chunk<'_>, inside: Span, end: u64) -> Option<Vec<u8>> {
         let dfa = &self.scanner().dfa;
         let node = self.st.node;
         let safe = end.saturating_sub(dfa.hold(node) as u64);
-        // The longer one is complete, or has counted already.
+        // The longer one is complete, or has already counted.
         let begins = |pattern: &u16| end.saturating_sub(dfa.len_of(*pattern) as u64);
         let mut hits = dfa.hits(node).iter();
         let whole = dfa.is_hit(node) && hits.any(|pattern| begins(pattern) < inside.start);
@@ -109,7 +109,7 @@ impl Machine<'_> {
         self.st.inside.get_or_insert(marker);
     }
 
-    /// Takes a byte where the label of a reasoning opener may stand; false if it does not: then the byte is not taken.
+    /// Consumes a byte where a reasoning opener's label may appear. Returns false, without consuming the byte, if it does not.
     fn label(&mut self, chunk: Chunk<'_>, byte: u8, at: usize) -> bool {
         let Region::Reasoning {
             id,
@@ -129,7 +129,7 @@ impl Machine<'_> {
             label,
         };
         if label.get(usize::from(have)) != Some(&byte) {
-            // A thought without a word may leave the label's newline out too.
+            // A thought without a label's word may lack the label's newline, too.
             let closes = spec
                 .close
                 .iter()
@@ -139,7 +139,7 @@ impl Machine<'_> {
                 self.framed_label(chunk, &label[..usize::from(have)], chunk.base + at as u64);
                 return false;
             }
-            // What came of it is reasoning, in which a marker may begin.
+            // The part of it that came is reasoning, in which a marker may begin.
             let dfa = &self.scanner().dfa;
             let came = &label[..usize::from(have)];
             self.st.node = came.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
@@ -157,7 +157,7 @@ impl Machine<'_> {
         true
     }
 
-    /// The label that has come, up to `end`, is framing.
+    /// Emits the label that has come, up to `end`, as framing.
     fn framed_label(&mut self, chunk: Chunk<'_>, label: &[u8], end: u64) {
         let span = Span::new(self.st.from(), end);
         self.out(chunk).event(Event::Reasoning {
@@ -168,14 +168,14 @@ impl Machine<'_> {
         self.st.io.cursor.hold(end);
     }
 
-    /// Markers end at `end`; true if one of them changed the mode or the region.
+    /// Acts on markers that end at `end`; returns true if one of them changed the mode or the region.
     pub fn markers(&mut self, chunk: Chunk<'_>, end: u64) -> bool {
         let dfa = &self.scanner().dfa;
         let safe = end.saturating_sub(dfa.hold(self.st.node) as u64);
         for pattern in dfa.hits(self.st.node) {
             let start = end.saturating_sub(dfa.len_of(*pattern) as u64);
             if start < self.st.from() && dfa.patterns()[usize::from(*pattern)].hold {
-                // It began in a marker that counted.
+                // It began inside a marker that counted.
                 continue;
             }
             let done = match self.st.region {
@@ -207,7 +207,7 @@ impl Machine<'_> {
     ) -> bool {
         let span = Span::new(start, end);
         self.meet_marker(chunk, span, safe);
-        // The token that waits came first.
+        // The waiting token came first.
         if self.st.waiting.is_some_and(|waiting| start < waiting.end) {
             return match role {
                 Role::Token { id } => {
@@ -226,7 +226,7 @@ impl Machine<'_> {
                 self.deliver(chunk, start.min(safe));
                 // A token that the host vouches for is not a mention.
                 let vouched = self.st.io.vouches(start);
-                let here = vouched || (self.stands(reasoning.spec.at) && !self.st.tail.quoted());
+                let here = vouched || (self.counts_at(reasoning.spec.at) && !self.st.tail.quoted());
                 let reads = self.opts.reasoning.reads();
                 let over = reasoning.spec.first && self.st.reasoned;
                 if !reads
@@ -263,7 +263,7 @@ impl Machine<'_> {
             Role::Span { id } => {
                 let marks = &self.set.spans[usize::from(id)];
                 self.deliver(chunk, start.min(safe));
-                if !self.stands(marks.spec.at)
+                if !self.counts_at(marks.spec.at)
                     || (self.st.tail.quoted() && !self.st.io.vouches(start))
                     || self.hidden(chunk, marks.dialect, span, safe, false)
                 {
@@ -272,7 +272,7 @@ impl Machine<'_> {
                 self.settle_token(chunk, start, false);
                 self.flow_end(chunk);
                 if let Some(kind) = marks.spec.issue.as_deref().and_then(Kind::from_name) {
-                    self.tell(chunk, marks.dialect, kind, span);
+                    self.dialect_issue(chunk, marks.dialect, kind, span);
                 }
                 self.adopt(start);
                 self.enter(Region::Span { id, start }, start);
@@ -282,16 +282,16 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a thought may open, or close, where nothing but its opener stands before what comes next.
+    /// Whether a thought may open or close here.
     fn may_think(&self, id: u16) -> bool {
         let spec = &self.set.reasoning[usize::from(id)].spec;
         let open = matches!(self.st.region, Region::Reasoning { .. });
         let over = spec.first && self.st.reasoned;
-        open || (self.opts.reasoning.reads() && !over && self.stands(spec.at))
+        open || (self.opts.reasoning.reads() && !over && self.counts_at(spec.at))
     }
 
-    /// Whether what comes next stands where a marker counts.
-    fn stands(&self, at: ReasoningAt) -> bool {
+    /// Whether the next marker is at a place where it counts.
+    fn counts_at(&self, at: ReasoningAt) -> bool {
         match at {
             ReasoningAt::Anywhere => true,
             ReasoningAt::Start => self.st.blank,
@@ -299,7 +299,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether what comes next begins a line. A token that waits is taken for framing.
+    /// Whether the next byte begins a line. A waiting token is assumed to be framing.
     pub fn begins(&self) -> bool {
         let waits = self.st.waiting.is_some_and(|waiting| waiting.begins_line());
         waits || self.st.line.begins()
@@ -355,7 +355,7 @@ impl Machine<'_> {
                 self.leave(chunk, end);
                 true
             }
-            // The prompt gave the opener, and the model writes it again.
+            // The prompt contained the opener, and the model repeats it.
             Some(Inside::Open) if reasoning.spec.repeats || self.echoes(chunk, start, safe) => {
                 self.deliver(chunk, start);
                 self.thought_again(chunk, id, Span::new(start, end));
@@ -375,7 +375,7 @@ impl Machine<'_> {
                 let Some(refs) = reasoning.headers.get(usize::from(pattern) - before) else {
                     return false;
                 };
-                // Others may share the marker; their calls do not count in a thought.
+                // Other dialects may share the marker; their calls do not count in a thought.
                 let refs = &self.set.opens[usize::from(*refs)];
                 let own = refs.iter().filter(|open| open.dialect == reasoning.dialect);
                 let own: Vec<_> = own.copied().collect();
@@ -398,7 +398,8 @@ impl Machine<'_> {
         }
     }
 
-    /// A marker that may end the open thought: what is not as it is spelled in it, what opens a call, or what is not part of it.
+    /// Acts on a marker that may end the open thought: a loose marker, an opener of calls, or a marker that is not part of a
+    /// thought.
     fn ended_by(
         &mut self,
         chunk: Chunk<'_>,
@@ -419,16 +420,16 @@ impl Machine<'_> {
         if let Some(own) = self.enders(pattern) {
             self.deliver(chunk, start.min(safe));
             self.st.code.settle();
-            let spoken = self.st.code.hides() || self.st.tail.quoted();
-            // If it opens a block, the thought is over, and with it what it mentions.
-            if spoken || !self.st.line.begins() {
+            let mentioned = self.st.code.hides() || self.st.tail.quoted();
+            // If it opens a block, the thought is over, and its mentions no longer matter.
+            if mentioned || !self.st.line.begins() {
                 self.mentions(&own);
             }
-            return !spoken && self.candidates(chunk, &own, start, end, safe);
+            return !mentioned && self.candidates(chunk, &own, start, end, safe);
         }
         let set = self.set;
         let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
-        // The marker is read as text.
+        // The marker is read again, as text.
         let dfa = &set.text.dfa;
         let node = marker.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
         self.deliver(chunk, start);
@@ -444,13 +445,13 @@ impl Machine<'_> {
         true
     }
 
-    /// Whether an opener at `start` is the one that the prompt gave, written once more: nothing but blanks before it.
+    /// Whether an opener at `start` repeats the one in the prompt: only blanks precede it.
     pub(super) fn echoes(&mut self, chunk: Chunk<'_>, start: u64, safe: u64) -> bool {
         self.deliver(chunk, start.min(safe));
         self.st.blank && safe >= start
     }
 
-    /// Who may own what is not as it is spelled in a thought: its own markers, what ends it, and calls where they end it.
+    /// The candidates for a loose marker in a thought: the thought's own markers, what ends it, and calls if they end it.
     fn owners_inside(&mut self, refs: u16) -> Vec<OpenRef> {
         self.st.code.settle();
         let enders = self.own_enders(refs);
@@ -468,16 +469,16 @@ impl Machine<'_> {
         refs.filter(counts).copied().collect()
     }
 
-    /// Of those who open calls with a marker, the ones whose calls end a thought.
+    /// The candidates for an opener of calls whose calls end a thought.
     pub fn own_enders(&self, refs: u16) -> Vec<OpenRef> {
         let refs = &self.set.opens[usize::from(refs)];
         let lacks = |open: &&OpenRef| {
             let family = &self.dialect(open.dialect).family;
             family.lacks_section(open.begins)
         };
-        // Whose call it would be nobody can tell: it belongs to the mention.
+        // The owner of that call is unknown: it belongs to the mention.
         let mut calls = refs.iter().filter(lacks);
-        let spoken = calls.any(|open| self.st.mentioned.contains(&open.dialect));
+        let mentioned = calls.any(|open| self.st.mentioned.contains(&open.dialect));
         refs.iter()
             .filter(|open| {
                 !matches!(
@@ -486,13 +487,13 @@ impl Machine<'_> {
                 )
             })
             .filter(|open| self.dialect(open.dialect).spec.ends_thought)
-            .filter(|open| !(spoken && lacks(open)))
+            .filter(|open| !(mentioned && lacks(open)))
             .copied()
             .collect()
     }
 
-    /// The openers of sections among these are mentioned in the open thought: what a call would be without its section's
-    /// opener belongs to the mention.
+    /// Notes that the open thought mentions those of `openers` that open sections. What would be a call without its
+    /// section's opener then belongs to the mention.
     fn mentions(&mut self, openers: &[OpenRef]) {
         for open in openers {
             let lacks = self.dialect(open.dialect).family.lacks_section(open.begins);
@@ -502,7 +503,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Who opens calls with what ends the open thought: then it ends only if a call follows.
+    /// The dialects that open calls with a marker that ends the open thought: it then ends only if a call follows.
     fn enders(&self, pattern: u16) -> Option<Vec<OpenRef>> {
         let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
         let (_, role) = self.set.calls.iter().find(|(p, _)| p.bytes == *marker)?;
@@ -513,7 +514,7 @@ impl Machine<'_> {
         (!own.is_empty() && !self.opts.calls_in_reasoning).then_some(own)
     }
 
-    /// Whether a pattern of the open thought's ends it, whatever else is being looked at.
+    /// Whether a pattern of the open thought ends it, whatever else is undecided.
     pub fn ends_here(&self, pattern: u16) -> bool {
         let Region::Reasoning { id, .. } = self.st.region else {
             return false;
@@ -526,7 +527,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A block opens: a thought that it stands in is over, where calls in thoughts are not asked for.
+    /// Ends the thought in which a block opens, unless calls in thoughts are wanted.
     pub fn end_thought(&mut self) {
         let Region::Reasoning { id, .. } = self.st.region else {
             return;
@@ -542,7 +543,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A marker `start..end` begins with the token that waits: it may be a longer token that holds what it does not show.
+    /// Acts on a marker `start..end` that begins with the waiting token: it may be a longer, loose token.
     fn call_over_token(
         &mut self,
         chunk: Chunk<'_>,
@@ -561,33 +562,33 @@ impl Machine<'_> {
         !refs.is_empty() && self.candidates(chunk, &refs, start, end, safe)
     }
 
-    /// A call marker `start..end`; true if it counts so far.
+    /// Acts on a call marker `start..end`; returns true if it counts so far.
     fn call(&mut self, chunk: Chunk<'_>, refs: u16, start: u64, end: u64, safe: u64) -> bool {
         let refs = &self.set.opens[usize::from(refs)];
         self.candidates(chunk, refs, start, end, safe)
     }
 
-    /// Whether a call marker counts for a dialect; `told` if it was reported already that it does not.
+    /// Whether a call marker counts for a dialect; `reported` if it was already reported that it does not.
     pub fn counts(
         &mut self,
         chunk: Chunk<'_>,
         (dialect, thought): (u16, Option<u16>),
         span: Span,
         safe: u64,
-        told: bool,
+        reported: bool,
     ) -> bool {
         self.deliver(chunk, span.start.min(safe));
         if thought.is_some_and(|id| !self.may_think(id)) {
             return false;
         }
         if thought.is_some() {
-            return !self.hidden(chunk, dialect, span, safe, told);
+            return !self.hidden(chunk, dialect, span, safe, reported);
         }
         let denied = self.opts.tool_choice == ToolChoice::None;
         if denied || (self.opts.prefer == Prefer::Native && self.st.native) {
             return false;
         }
-        if self.hidden(chunk, dialect, span, safe, told) {
+        if self.hidden(chunk, dialect, span, safe, reported) {
             return false;
         }
         let compiled = self.dialect(dialect);
@@ -598,15 +599,15 @@ impl Machine<'_> {
             }
         }
         if !self.out(chunk).trusts(compiled, span.start) {
-            if !told {
-                self.tell(chunk, dialect, Kind::LookalikeMarker, span);
+            if !reported {
+                self.dialect_issue(chunk, dialect, Kind::LookalikeMarker, span);
             }
             return false;
         }
         true
     }
 
-    /// Bytes from where nothing was delivered up to `end` are framing: part of no text.
+    /// Emits undelivered bytes up to `end` as framing, which is not part of the text.
     pub fn framing(&mut self, chunk: Chunk<'_>, end: u64) {
         let start = self.st.from();
         let data = self.bytes(chunk, start, end);
@@ -621,22 +622,22 @@ impl Machine<'_> {
         self.st.tail = Tail::default();
     }
 
-    /// Whether a marker is in code that its dialect does not look into. Delivers everything before the marker.
+    /// Whether a marker is in code that its dialect ignores. Delivers everything before the marker.
     fn hidden(
         &mut self,
         chunk: Chunk<'_>,
         dialect: u16,
         span: Span,
         safe: u64,
-        told: bool,
+        reported: bool,
     ) -> bool {
         self.deliver(chunk, span.start.min(safe));
         if self.looks_into_code(dialect) {
             return false;
         }
         self.st.code.settle();
-        if self.st.code.hides() && !told {
-            self.tell(chunk, dialect, Kind::HiddenByCode, span);
+        if self.st.code.hides() && !reported {
+            self.dialect_issue(chunk, dialect, Kind::HiddenByCode, span);
         }
         self.st.code.hides()
     }
@@ -648,14 +649,14 @@ impl Machine<'_> {
     }
 
     /// Reports an issue of a dialect whose block is not open.
-    pub fn tell(&mut self, chunk: Chunk<'_>, dialect: u16, kind: Kind, span: Span) {
+    pub fn dialect_issue(&mut self, chunk: Chunk<'_>, dialect: u16, kind: Kind, span: Span) {
         let compiled: &Dialect = self.dialect(dialect);
         self.out(chunk)
             .report_for(Some(compiled), kind, kind.severity(), span, "", "", "");
     }
 
-    /// As [`tell`](Self::tell), of no dialect.
-    pub fn tell_all(
+    /// As [`dialect_issue`](Self::dialect_issue), but without a dialect.
+    pub fn plain_issue(
         &mut self,
         chunk: Chunk<'_>,
         kind: Kind,
@@ -671,7 +672,7 @@ impl Machine<'_> {
     pub fn enter(&mut self, region: Region, from: u64) {
         let thought = |region| matches!(region, Region::Reasoning { .. });
         if thought(region) || thought(self.st.region) {
-            // Code that begins in a thought ends with it, and so does what an opener in it may pair with.
+            // Code that begins in a thought ends with it, and so do the pairs of its openers.
             self.st.code = Code::default();
             self.st.paired = None;
         }
@@ -696,7 +697,7 @@ impl Machine<'_> {
         self.st.io.cursor.hold(from);
     }
 
-    /// The region ends at `end`; text follows.
+    /// Ends the region at `end`; text follows.
     pub fn leave(&mut self, chunk: Chunk<'_>, end: u64) {
         self.flow_end(chunk);
         let before = self.st.region;
@@ -706,17 +707,17 @@ impl Machine<'_> {
         }
     }
 
-    /// Delivers bytes up to `to` as what the region makes of them.
+    /// Delivers bytes up to `to` as the kind of data that the region determines.
     pub fn deliver(&mut self, chunk: Chunk<'_>, to: u64) {
         if to <= self.st.from() || !self.may_deliver(chunk, to) {
             return;
         }
-        // A token that waited may have come out.
+        // A waiting token may have been released.
         let from = self.st.from();
         if to <= from {
             return;
         }
-        // The held bytes are the carry's or the marker table's; the carry is lent out for the time being.
+        // The held bytes are those of the carry or of the marker table. The carry is lent out meanwhile.
         let carry = self.st.io.cursor.lend();
         let held = if carry.is_empty() { self.held } else { &carry };
         let code = looks_at_code(self.opts, self.set, self.st.region);
@@ -725,7 +726,7 @@ impl Machine<'_> {
                 self.st.code.after(piece, self.st.line);
             }
             self.st.line = self.st.line.after(piece);
-            // What begins with other text is not guided.
+            // Output that begins with other text is not guided.
             let blank = piece.trim_ascii().is_empty();
             self.st.guided = self.st.guided && (blank || self.st.region != Region::Text);
             self.st.text(piece);
@@ -744,7 +745,7 @@ impl Machine<'_> {
         self.st.io.cursor.restore(carry);
     }
 
-    /// The region's bytes end here: an unfinished character will not be finished.
+    /// Ends the region's bytes: an incomplete character will not be completed.
     pub fn flow_end(&mut self, chunk: Chunk<'_>) {
         let region = self.st.region;
         let set = self.set;

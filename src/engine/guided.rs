@@ -1,8 +1,8 @@
-//! Guided output: the host has told the server to have a tool called, and the reply is its arguments, or calls, as bare JSON.
+//! Guided output: the host told the server to have a tool called, and the reply is its arguments, or calls, as bare JSON.
 //!
-//! It stands where the text of the reply begins: at its first byte, after a thought, in a message. There a `{` or `[` is
-//! looked at until it is clear what it is: calls show a name and then arguments; anything else is the arguments of the tool
-//! that was named, or text where none was. Everything else in the reply is read as always, the model's own markup too.
+//! It begins where the text of the reply begins: at its first byte, after a thought, or in a message. There a `{` or `[` is
+//! examined until its meaning is clear. Calls show a name and then arguments. Anything else is the arguments of the named
+//! tool or, if none was named, text. The rest of the reply is read as usual, the model's own markup included.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
@@ -15,16 +15,16 @@ use crate::dialect::{Family, Framed, guided, spec};
 use crate::event::Span;
 use crate::limits::{Options, ToolChoice};
 
-/// So many bytes are looked at before a bracket counts as what it is without a name.
+/// How many bytes are examined before a bracket is decided without a name.
 const WITHIN: u64 = 256;
 
-/// JSON at the beginning of the text that is not decided yet.
+/// Undecided JSON at the beginning of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Guess {
     bare: Bare,
 }
 
-/// What it turns out to be.
+/// What the JSON is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Is {
     Arguments,
@@ -32,7 +32,7 @@ enum Is {
     Text,
 }
 
-/// Whether guided output may begin somewhere.
+/// Whether guided output is possible.
 pub(super) fn looks(opts: &Options) -> bool {
     match opts.tool_choice {
         ToolChoice::Required | ToolChoice::Named(_) => true,
@@ -41,7 +41,7 @@ pub(super) fn looks(opts: &Options) -> bool {
 }
 
 impl Guess {
-    /// Whether the state fits what waits from `from` on.
+    /// Whether the state fits the bytes held back from `from` on.
     pub fn fits(&self, from: u64) -> bool {
         self.bare.start == from
     }
@@ -55,7 +55,7 @@ impl State {
 }
 
 impl Machine<'_> {
-    /// Where no text has been yet: the index of the bracket that guided output begins with, if the next bytes lead to one.
+    /// Before any text: the index of the bracket that begins guided output, if the next bytes lead to one.
     pub fn guided_from(&mut self, chunk: Chunk<'_>, at: usize) -> Option<usize> {
         if !self.st.may_be_guided() {
             return None;
@@ -63,14 +63,14 @@ impl Machine<'_> {
         let rest = chunk.seg.get(at..)?;
         let blanks = rest.iter().take_while(|byte| xml::is_space(**byte)).count();
         let first = rest.get(blanks)?;
-        // What is held back for a marker is blank too, or it is not the beginning of the text.
+        // Bytes held back for a marker must be blank as well, or this is not the beginning of the text.
         let before = chunk.base + at as u64;
         let held = self.bytes(chunk, self.st.from(), before);
         let fits = matches!(first, b'{' | b'[') && held.trim_ascii().is_empty();
         fits.then_some(at + blanks)
     }
 
-    /// A bracket stands at index `at`, with which guided output may begin.
+    /// Begins guided output, possibly, at a bracket at index `at`.
     pub fn guess(&mut self, chunk: Chunk<'_>, at: usize) {
         let start = chunk.base + at as u64;
         self.deliver(chunk, start);
@@ -82,7 +82,7 @@ impl Machine<'_> {
         });
     }
 
-    /// Takes bytes from index `at` on until it is clear what they are.
+    /// Consumes bytes from index `at` on until their meaning is clear.
     pub fn guessing(&mut self, chunk: Chunk<'_>, mut at: usize) -> Taken {
         while let Some(byte) = chunk.seg.get(at).copied() {
             let Mode::Guess(mut guess) = self.st.mode else {
@@ -110,7 +110,7 @@ impl Machine<'_> {
             Shown::Key(key) => {
                 let member = self.means(&self.bytes(chunk, key.start, key.end));
                 if member == Member::Other && self.chosen().is_some() && self.is_own(chunk, key) {
-                    // Of a list, each object is the arguments of a call.
+                    // In a list, each object is the arguments of a call.
                     return Some(match self.is_list(chunk, start) {
                         true => Is::Calls,
                         false => Is::Arguments,
@@ -118,7 +118,7 @@ impl Machine<'_> {
                 }
                 let arguments = matches!(member, Member::Arguments | Member::Synonym);
                 if arguments && guess.bare.only_name().is_none() && self.knows_chosen() {
-                    // The host has said the name.
+                    // The host gave the name.
                     return Some(Is::Calls);
                 }
                 match guess.bare.member(member) {
@@ -133,7 +133,7 @@ impl Machine<'_> {
             Shown::More | Shown::Key(_) => None,
             Shown::Call(name) => Some(self.calls(chunk, name)),
             Shown::Name(_) | Shown::None => {
-                // A list that begins with an object of no arguments.
+                // A list that begins with an object without arguments.
                 let mut looked = self.bytes(chunk, start, end);
                 looked.retain(|byte| !xml::is_space(*byte));
                 if looked == b"[{}" && self.chosen().is_some() {
@@ -157,7 +157,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the parameters of the tool that the host named are known.
+    /// Whether the parameters of the named tool are known.
     fn knows_chosen(&self) -> bool {
         let tools = self.opts.tools.as_deref();
         let tool = self.chosen().and_then(|name| tools?.get(name));
@@ -174,7 +174,7 @@ impl Machine<'_> {
         self.bytes(chunk, start, start + 1) == b"["
     }
 
-    /// Whether a key can only be a parameter: it is not a fact of a call.
+    /// Whether a key can only be a parameter, because it is not a fact about a call.
     fn is_own(&self, chunk: Chunk<'_>, key: Span) -> bool {
         let key = self.bytes(chunk, key.start, key.end);
         !["type", "id", "index"]
@@ -182,7 +182,7 @@ impl Machine<'_> {
             .any(|fact| fact.as_bytes() == key)
     }
 
-    /// What a key says in a call, unless it is a parameter of the tool that was named.
+    /// The meaning of a key in a call, unless it is a parameter of the named tool.
     fn means(&self, key: &[u8]) -> Member {
         let tools = self.opts.tools.as_deref();
         let tool = self.chosen().and_then(|name| tools?.get(name));
@@ -196,14 +196,14 @@ impl Machine<'_> {
         }
     }
 
-    /// It has the form of a call of that name.
+    /// Decides JSON in the form of a call with that name.
     fn calls(&self, chunk: Chunk<'_>, name: Span) -> Is {
         let start = match self.st.mode {
             Mode::Guess(guess) => guess.bare.start,
             _ => name.start,
         };
         let fits = match self.chosen() {
-            // Arguments may have a name and arguments too, where nobody knows the parameters.
+            // If the parameters are unknown, arguments may contain a name and arguments, too.
             Some(named) => {
                 self.knows_chosen() || self.bytes(chunk, name.start, name.end) == named.as_bytes()
             }
@@ -216,7 +216,7 @@ impl Machine<'_> {
         }
     }
 
-    /// It does not have the form of a call.
+    /// Decides JSON that does not have the form of a call.
     fn otherwise(&self, start: u64, chunk: Chunk<'_>) -> Is {
         match self.chosen() {
             Some(_) if !self.is_list(chunk, start) => Is::Arguments,
@@ -224,7 +224,7 @@ impl Machine<'_> {
         }
     }
 
-    /// It is clear before `end` what it is; gives the bytes that are to be read again.
+    /// Acts on the decision, made before `end`; returns the bytes to read again.
     fn decide(&mut self, chunk: Chunk<'_>, guess: Guess, is: Is, end: u64) -> Option<Vec<u8>> {
         let start = guess.bare.start;
         self.st.mode = Mode::Flow;
@@ -254,12 +254,12 @@ impl Machine<'_> {
         Some(self.rewind(chunk, start, end))
     }
 
-    /// Whether what a guided model may write begins right after a marker of JSON calls, and nothing else would: a list
-    /// of calls, or no arguments.
-    pub fn guided_behind(
+    /// Whether right after a marker of JSON calls there begins what only a guided model would write: a list of calls, or no
+    /// arguments.
+    pub fn guided_after(
         &self,
         chunk: Chunk<'_>,
-        (literal, behind): (&str, u64),
+        (literal, after): (&str, u64),
         table: &Framed,
         byte: u8,
         end: u64,
@@ -269,7 +269,7 @@ impl Machine<'_> {
         if !looks(self.opts) || !marker || !table.spec.unit.iter().all(reads) {
             return false;
         }
-        let looked = self.bytes(chunk, behind.min(end - 1), end - 1);
+        let looked = self.bytes(chunk, after.min(end - 1), end - 1);
         let looked = looked.trim_ascii();
         match looked.strip_prefix(literal.as_bytes()).unwrap_or(looked) {
             [] => byte == b'[',
@@ -279,7 +279,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The stream ends before it is clear what it is.
+    /// Decides at the end of the stream.
     pub fn guess_ends(&mut self, chunk: Chunk<'_>, guess: Guess, end: u64) {
         let is = self.otherwise(guess.bare.start, chunk);
         if let Some(again) = self.decide(chunk, guess, is, end) {

@@ -14,39 +14,40 @@ use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
 use crate::limits::{Broken, Options, Retain, TextMode, Unclosed, UnknownTool};
 
-/// Bytes of a block that are taken at once, at first.
+/// How many bytes of a block are read at once, at first.
 const WINDOW: usize = 256;
 
-/// A stream at work.
+/// A stream in progress.
 pub(super) struct Machine<'p> {
     pub set: &'p SetInner,
     pub opts: &'p Options,
     pub st: &'p mut State,
     pub sink: &'p mut dyn Sink,
-    /// Withheld bytes before the chunk that the marker table stands for.
+    /// Held-back bytes before the chunk that the marker table determines.
     pub held: &'p [u8],
 }
 
-/// How far a mode came in a chunk, and bytes that must be read again as text first.
+/// How far a mode read a chunk, and bytes that must first be read again as text.
 pub(super) struct Taken {
     pub to: usize,
     pub again: Option<Vec<u8>>,
 }
 
 impl<'p> Machine<'p> {
-    /// Takes a chunk, whatever the sink says.
+    /// Consumes a chunk, whatever the sink says.
     pub fn run(&mut self, chunk: &[u8]) {
         self.run_until::<false>(chunk);
     }
 
-    /// Takes a chunk; if the sink is asked, up to where it has enough: how many bytes, at least one of those there are.
+    /// Consumes a chunk, or, if the sink is asked, the part before it has enough. Returns how many bytes, at least one of a
+    /// chunk that is not empty.
     pub fn run_until<const ASKS: bool>(&mut self, chunk: &[u8]) -> usize {
         let mut at = 0;
         while at < chunk.len() {
             let taken = self.once::<ASKS>(&chunk[at..]);
             at += taken.to;
             if let Some(again) = taken.again {
-                // Of these some came with earlier chunks: all of them are read.
+                // Some of these came with earlier chunks: all of them are read.
                 self.again(again);
             }
             if ASKS && at > 0 && at < chunk.len() && self.enough(self.st.pos()) {
@@ -56,8 +57,7 @@ impl<'p> Machine<'p> {
         at
     }
 
-    /// Reads bytes again that were looked at ahead. What they lead to may look ahead in turn; the stack is as deep as
-    /// dialects are nested, never as the input asks.
+    /// Reads lookahead bytes again. They may lead to lookahead in turn. The stack is as deep as dialects nest, whatever the input.
     pub fn again(&mut self, bytes: Vec<u8>) {
         let mut stack = vec![(bytes, 0)];
         while let Some((bytes, at)) = stack.pop() {
@@ -71,7 +71,8 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Takes bytes until they end, some must be read again or the sink, if it is asked, has enough: what was read is a chunk then.
+    /// Consumes bytes until they end, some must be read again or the sink, if asked, has enough. The part consumed then
+    /// counts as a chunk.
     fn once<const ASKS: bool>(&mut self, seg: &[u8]) -> Taken {
         let chunk = self.st.io.cursor.chunk(seg);
         self.stand_in();
@@ -105,17 +106,17 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Whether the sink has enough, asked where nothing waits of what was read up to `pos`.
+    /// Whether the sink has enough, if nothing read before `pos` is held back.
     fn enough(&self, pos: u64) -> bool {
         self.st.from() == pos && self.sink.stopped()
     }
 
-    /// Whether the automaton's node tells the withheld bytes.
+    /// Whether the automaton's node determines the held-back bytes.
     fn exact(&self) -> bool {
         self.scanner().dfa.exact() && !self.st.region.labelled() && self.st.waiting.is_none()
     }
 
-    /// What stands for withheld bytes that no chunk had: the marker table, if nothing is carried.
+    /// Sets the held-back bytes that are in no chunk: the marker table's, if nothing is carried.
     pub fn stand_in(&mut self) {
         self.held = &[];
         if matches!(self.st.mode, Mode::Flow) && self.st.io.cursor.carried() == 0 {
@@ -123,7 +124,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// The automaton of the region, with what its patterns mean.
+    /// The region's automaton, with the meaning of its patterns.
     pub fn scanner(&self) -> &'p Scanner {
         scanner(self.set, self.opts, self.st.region).unwrap_or(&self.set.text)
     }
@@ -155,7 +156,7 @@ impl<'p> Machine<'p> {
     }
 
     pub fn dialect(&self, index: u16) -> &'p Dialect {
-        // Indices are the engine's own, or those of a snapshot that was looked at.
+        // Indices are the engine's own, or were checked when a snapshot was restored.
         self.set.dialect(index).unwrap_or(&self.set.dialects[0])
     }
 
@@ -167,25 +168,24 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Goes back to `to`: the bytes from there up to `end`, which are read again. What was not delivered before them still
-    /// waits.
+    /// Goes back to `to` and returns the bytes from there up to `end`, which are read again. Undelivered bytes before them
+    /// are still held back.
     pub fn rewind(&mut self, chunk: Chunk<'_>, to: u64, end: u64) -> Vec<u8> {
         let looked = self.bytes(chunk, to, end);
         self.st.io.cursor.rewind(chunk, to);
         looked
     }
 
-    /// Sees to it that bytes from `start` on, before the chunk, are in the carry: the marker table no longer stands for
-    /// them.
+    /// Moves bytes from `start` on, before the chunk, into the carry: the marker table no longer determines them.
     pub fn adopt(&mut self, start: u64) {
         match self.st.waiting {
-            // What waits is in the carry already, or in the chunk.
+            // The held-back bytes are already in the carry, or in the chunk.
             Some(waiting) => self.st.io.cursor.hold(waiting.first),
             None => self.st.io.cursor.adopt(start, self.held),
         }
     }
 
-    /// A block opens after `header`.
+    /// Opens a block after `header`.
     pub fn open(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
         let twin = self.meet_block(chunk, dialect, header.span.start);
         self.st.paired = None;
@@ -212,9 +212,9 @@ impl<'p> Machine<'p> {
             dialect,
             start: header.span.start,
             raw,
-            before: (io.stood, io.good, io.heard.mark(self.opts.prefer)),
+            before: (io.valid, io.good, io.heard.mark(self.opts.prefer)),
             kept: false,
-            strangers: false,
+            undeclared: false,
             unmarked: false,
             quoted,
             kinds: KindSet::default(),
@@ -249,7 +249,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// A message begins after `header` that is none of the model's to write: it is hidden.
+    /// Hides a message after `header` that the model must not write.
     pub fn invented(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
         let (at, span) = (header.at, header.span);
         let family = &self.dialect(dialect).family;
@@ -266,7 +266,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Takes bytes of a block from index `at` on.
+    /// Consumes bytes of a block from index `at` on.
     fn body(&mut self, chunk: Chunk<'_>, at: usize) -> Taken {
         let pos = chunk.base + at as u64;
         let Mode::Body(body) = &mut self.st.mode else {
@@ -297,11 +297,11 @@ impl<'p> Machine<'p> {
         let mut room = usize::try_from(room).unwrap_or(usize::MAX);
         let retained = self.opts.retain == Retain::Block;
         if retained {
-            // The bytes are copied before they are read, so no more of them than the block has had already: many small
-            // blocks in one chunk must not copy the whole chunk each.
+            // The bytes are copied before they are read. The copy is at most as long as the block so far, so that many small
+            // blocks in one chunk do not copy the whole chunk each.
             room = room.min(block.raw.len().max(WINDOW));
         }
-        // While it is not known whether the block has ended, a byte at a time, so that the limit fires at one offset.
+        // While it is unknown whether the block has ended, read byte by byte, so that the limit fires at one offset.
         let end = if room == 0 && body.undecided() {
             at + 1
         } else {
@@ -326,11 +326,11 @@ impl<'p> Machine<'p> {
             base: chunk.base,
         };
         let (to, flow) = body.feed(&mut out, family, at, end);
-        let stands = body.stands();
+        let is_final = body.is_final();
         let pos = chunk.base + to as u64;
         if let Some(block) = &mut self.st.io.block {
-            // Calls that were left out keep nothing.
-            block.kept |= stands && self.st.io.stood > block.before.0;
+            // Calls that were left out do not keep the block.
+            block.kept |= is_final && self.st.io.valid > block.before.0;
             if retained {
                 block
                     .raw
@@ -355,7 +355,7 @@ impl<'p> Machine<'p> {
                 self.abandon(chunk, at);
                 again = Some(self.rewind(chunk, at, pos));
             }
-            Flow::Spoken { at } => {
+            Flow::Mention { at } => {
                 self.drop_block(chunk, at, true);
                 self.flow_again(at);
                 self.st.line = Line::Other;
@@ -377,13 +377,13 @@ impl<'p> Machine<'p> {
         Taken { to, again }
     }
 
-    /// The block ends at `end`.
+    /// Closes the block, which ends at `end`.
     pub fn close(&mut self, chunk: Chunk<'_>, end: u64) {
-        let stood = self.st.io.stood;
-        let strange = |block: &Block| block.strangers && stood == block.before.0;
-        if self.st.io.block.as_ref().is_some_and(strange) {
+        let valid = self.st.io.valid;
+        let left_out = |block: &Block| block.undeclared && valid == block.before.0;
+        if self.st.io.block.as_ref().is_some_and(left_out) {
             // All its calls were left out.
-            let text = self.out(chunk).strangers() == UnknownTool::Text;
+            let text = self.out(chunk).unknown_tool_policy() == UnknownTool::Text;
             self.drop_block(chunk, end, text);
             return self.flow_again(end);
         }
@@ -412,7 +412,7 @@ impl<'p> Machine<'p> {
         self.near_block(block.dialect, end);
     }
 
-    /// A block that ends at `end` was not a call but the answer: what stands around it is framing.
+    /// Delivers the answer of a block, which ends at `end`, that is not a call. What surrounds the answer is framing.
     fn answer(&mut self, chunk: Chunk<'_>, block: &Block, answer: Span, end: u64) {
         let to = answer.end.clamp(answer.start, end);
         let span = Span::new(answer.start, to);
@@ -426,7 +426,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Text begins at `from`, right after a block.
+    /// Continues with text at `from`, right after a block.
     pub fn flow_again(&mut self, from: u64) {
         self.st.mode = Mode::Flow;
         self.st.node = ROOT;
@@ -436,7 +436,7 @@ impl<'p> Machine<'p> {
         self.natives_now(from);
     }
 
-    /// The next block opened inside this one: its marker is `start..end`.
+    /// Opens the next block, whose marker `start..end` is inside this one.
     fn reopen(&mut self, chunk: Chunk<'_>, start: u64, end: u64, done: bool) {
         let Some(block) = &self.st.io.block else {
             return;
@@ -459,17 +459,17 @@ impl<'p> Machine<'p> {
             begins: Begins::Block(0),
         };
         if !self.candidates(chunk, &[opener], start, end, start) {
-            // The marker ends the block and opens none: it is text.
+            // The marker ends the block but opens none: it is text.
             self.deliver(chunk, end - self.scanner().dfa.hold(node) as u64);
         }
     }
 
-    /// What becomes of blocks that are not finished.
+    /// How unfinished blocks are treated.
     pub fn unclosed(&self, dialect: &Dialect) -> Unclosed {
         self.opts.unclosed.unwrap_or(dialect.spec.unclosed)
     }
 
-    /// The open block turns out to be none, up to `end`. The stream goes on as text.
+    /// Retracts the open block, up to `end`. The stream continues as text.
     pub fn abandon(&mut self, chunk: Chunk<'_>, end: u64) {
         let Some(block) = &self.st.io.block else {
             return;
@@ -493,7 +493,7 @@ impl<'p> Machine<'p> {
             .truncate((end.saturating_sub(block.start)) as usize);
         let span = Span::new(block.start, end);
         if block.kept {
-            // Its calls stand, whatever came after them.
+            // Its calls are final, whatever follows them.
             let mut out = self.out(chunk);
             out.event(Event::BlockClose {
                 span,
@@ -505,8 +505,8 @@ impl<'p> Machine<'p> {
             return;
         }
         self.st.io.open = None;
-        self.st.io.stranger = None;
-        (self.st.io.stood, self.st.io.good, _) = block.before;
+        self.st.io.undeclared = None;
+        (self.st.io.valid, self.st.io.good, _) = block.before;
         self.st.io.heard.forget(block.before.2, self.opts.prefer);
         let becomes = if text && retained {
             Abandoned::Text
@@ -528,12 +528,12 @@ impl<'p> Machine<'p> {
         self.st.io.spare = block.raw;
     }
 
-    /// The bytes of a block, or of its end, come back as text.
+    /// Emits the bytes of a block, or of its end, as text.
     fn recovered(&mut self, chunk: Chunk<'_>, raw: &[u8], span: Span) {
         self.text(chunk, raw, span, true);
     }
 
-    /// Bytes of a block are text.
+    /// Emits bytes of a block as text.
     fn text(&mut self, chunk: Chunk<'_>, raw: &[u8], span: Span, recovered: bool) {
         if raw.is_empty() {
             return;
@@ -557,8 +557,7 @@ impl<'p> Machine<'p> {
         });
     }
 
-    /// The stream ends at `end` in a block that broke: what was hidden after its last call, which ends at `from`, comes
-    /// back as text.
+    /// Ends a broken block with the stream, at `end`. What was hidden after its last call, which ends at `from`, becomes text.
     pub fn give_back(&mut self, chunk: Chunk<'_>, from: u64, end: u64) {
         let Some(block) = &self.st.io.block else {
             return;
@@ -578,7 +577,7 @@ impl<'p> Machine<'p> {
         self.flow_again(end);
     }
 
-    /// The body broke its grammar before `pos`.
+    /// Acts on a body that is malformed before `pos`.
     fn malformed(&mut self, chunk: Chunk<'_>, pos: u64, ended: bool) {
         let Some(block) = &self.st.io.block else {
             return;
@@ -607,7 +606,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// A limit fired at `pos`: the block is dropped and its rest leaves as raw bytes.
+    /// Acts on a limit that fired at `pos`: drops the block; its rest is emitted as raw bytes.
     fn limit(&mut self, chunk: Chunk<'_>, kind: Kind, pos: u64) {
         let Some(block) = &self.st.io.block else {
             return;
@@ -622,7 +621,7 @@ impl<'p> Machine<'p> {
         self.st.io.cursor.hold(pos);
     }
 
-    /// A block whose calls stand ends at `pos`: a call that is still open is none.
+    /// Retracts the open call of a block with final calls, which ends at `pos`.
     fn abandon_call(&mut self, chunk: Chunk<'_>, pos: u64) {
         if !self.st.io.block.as_ref().is_some_and(|block| block.kept) {
             return;
@@ -634,7 +633,7 @@ impl<'p> Machine<'p> {
         self.st.mode = mode;
     }
 
-    /// What ends the open block, if that depends on what opened it.
+    /// The closer of the open block, if it depends on the opener.
     fn own_closer(&self, dialect: u16) -> Option<String> {
         match &self.st.mode {
             Mode::Body(body) => body.own_closer(&self.dialect(dialect).family),
@@ -642,13 +641,13 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// The block's closer, for a block that is skipped.
+    /// The closer of a block that is skipped.
     pub fn closer(&self, dialect: u16) -> &'p Dfa {
         &self.dialect(dialect).closer
     }
 }
 
-/// The automaton of a region; none only for a snapshot that was made up.
+/// The automaton of a region; `None` only for a fabricated snapshot.
 pub(super) fn scanner<'p>(
     set: &'p SetInner,
     opts: &Options,

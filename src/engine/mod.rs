@@ -1,10 +1,10 @@
 //! The stream parser.
 //!
-//! A stream is in one of five modes: [`Mode::Flow`] (text, reasoning or a protected region: what the seeds call normal),
-//! [`Mode::Opening`] (a marker is complete, its header or the first bytes of its body decide whether it counts),
-//! [`Mode::Body`] (inside a block; its family's parser reads it, closers included) [`Mode::Skip`] (a block that broke
-//! a limit, up to its closer) and [`Mode::Guess`] (JSON at the beginning of a reply that the server has guided). Each byte is stepped by the mode it falls into; what is undecided waits in one carry.
-//! State is a function of the bytes so far and never of how they were cut.
+//! A stream is in one of five modes: [`Mode::Flow`] (text, reasoning or a protected region), [`Mode::Opening`] (a marker is
+//! complete; its header or the first bytes of its body decide whether it counts), [`Mode::Body`] (inside a block; its
+//! family's parser reads it, closers included), [`Mode::Skip`] (a block that exceeded a limit or is malformed, up to its
+//! closer) and [`Mode::Guess`] (JSON at the beginning of a guided reply). The current mode steps over each byte; undecided
+//! bytes are held in one carry. State is a function of the bytes so far and never of the chunks.
 
 mod arguments;
 mod bare;
@@ -51,13 +51,12 @@ pub use questions::Stage;
 /// One stream: the output of one model turn.
 ///
 /// Feed bytes in any chunks, then [`finish`](Self::finish). Events go to the sink of each call and borrow until it returns.
-/// `Send`, not shared: one stream belongs to one thread at a time. Cloning copies the state, for a stream that may have
-/// to be rolled back.
+/// A stream is `Send` but not shared: it belongs to one thread at a time. Cloning copies the state, for a stream that may
+/// have to be rolled back.
 ///
-/// Cost: linear in the bytes fed, whatever they are: a byte is looked at by a prefilter, stepped, and where a lookahead goes
-/// on in text again, stepped once more.
-/// Text needs no memory. An open block is retained up to [`Limits::max_block`](crate::Limits::max_block), or not at all
-/// with [`Retain::None`](crate::Retain::None).
+/// Cost: linear in the bytes fed, whatever they are. A prefilter reads a byte, the automaton steps over it, and bytes of a
+/// lookahead that become text are stepped over once more. Text needs no memory. An open block is retained up to
+/// [`Limits::max_block`](crate::Limits::max_block), or not at all with [`Retain::None`](crate::Retain::None).
 ///
 /// ```
 /// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
@@ -75,7 +74,7 @@ pub struct Parser {
     set: DialectSet,
     opts: Arc<Options>,
     state: State,
-    /// Follows from the state; `Careful` is never wrong.
+    /// Follows from the state; `Careful` is always correct.
     pace: Pace,
 }
 
@@ -84,64 +83,64 @@ pub struct Parser {
 struct State {
     /// The reply's first byte.
     origin: u64,
-    /// The prompt's tail was read, or there is none that counts.
+    /// The prompt's tail was read, or none counts.
     begun: bool,
-    /// The first bytes, while they may tell what the prompt has opened.
+    /// The first bytes, while they may show what the prompt has opened.
     lead: Option<Lead>,
     mode: Mode,
-    /// Dialects that may own the marker that is being decided.
+    /// Dialects that may own the undecided marker.
     candidates: Vec<Candidate>,
     region: Region,
-    /// Where the scan for markers of the region stands, in `Flow` and `Opening`.
+    /// The scan for the region's markers, in `Flow` and `Opening`.
     node: Node,
-    /// At the first byte of text that was not delivered.
+    /// At the first undelivered byte of text.
     line: Line,
     code: Code,
-    /// Nothing but blanks so far.
+    /// Only blanks so far.
     blank: bool,
     /// Guided output may begin with the first text.
     guided: bool,
     /// The last bytes of text.
     tail: Tail,
-    /// A marker inside a longer one that is under way: it has its turn if that is none.
+    /// A marker inside a longer one that is under way; it is examined if the longer one fails.
     inside: Option<Span>,
     /// A token that may be framing.
     waiting: Option<Waiting>,
-    /// Tokens before it that wait with it.
+    /// Tokens before it that are held back with it.
     together: Vec<(u16, Span)>,
-    /// What ended last, with nothing but blanks since.
+    /// What ended last, with only blanks since.
     near: Option<Near>,
-    /// An opener that was text, and whose closer is text too.
+    /// An opener that was text, and whose closer is therefore text, too.
     paired: Option<Paired>,
-    /// Openers of thoughts that were text, and whose closers have not come.
+    /// How many openers of thoughts were text and have no closer yet.
     thoughts: u16,
     /// Inside a message of text that this token opened.
     within: Option<u16>,
     /// Inside a message that a header opened.
     message: bool,
-    /// What is wrong with the header of the last message has been told.
+    /// An error in the last message's header was reported.
     odd_header: bool,
-    /// Reasoning has ended once.
+    /// Reasoning has ended at least once.
     reasoned: bool,
-    /// Whether nothing but white space came before the thought that is open, or the last one.
+    /// Whether only white space preceded the open thought or, if none is open, the last one.
     fresh: bool,
     /// The thought that a call ended, whose closer may still come.
     owed: Option<u16>,
-    /// Dialects whose section's opener the open thought only mentions: a call without that opener is part of it too.
+    /// Dialects whose section opener the open thought only mentions: a call without that opener is part of the mention.
     mentioned: Vec<u16>,
     /// The suffix of the open thought's markers.
     suffix: Vec<u8>,
-    /// The opener of an element tree that began a line and showed no tag: its dialect, and where it stands. Its closer makes
-    /// it malformed XML.
+    /// The opener of an element tree that began a line and showed no tag: its dialect and offset. Its closer makes it
+    /// malformed XML.
     untagged: Option<(u16, u64)>,
     io: Io,
-    /// Native calls that wait.
+    /// API tool calls that are held back.
     natives: Vec<native::Native>,
-    /// Bytes of them.
+    /// The size of these calls, in bytes.
     native_bytes: u64,
-    /// Native calls that came out.
+    /// How many API tool calls were emitted.
     given: u32,
-    /// One of them counts: calls of the text give way.
+    /// One of them counts: it replaces calls of the text.
     native: bool,
     finished: bool,
 }
@@ -155,11 +154,11 @@ enum Mode {
     Guess(guided::Guess),
 }
 
-/// What bytes outside blocks are.
+/// The kind of bytes outside blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Region {
     Text,
-    /// `label` is how much of the opener's label has come, while it may still come.
+    /// `label`: how much of the opener's label has come, while it may still come.
     Reasoning {
         id: u16,
         depth: u32,
@@ -204,12 +203,12 @@ impl State {
         }
     }
 
-    /// Bytes read, those of the prompt that the reply goes on after included.
+    /// Bytes read, including those of the prompt that the reply continues.
     fn pos(&self) -> u64 {
         self.io.cursor.pos()
     }
 
-    /// The first byte that is in no event yet.
+    /// The first byte that no event covers yet.
     fn from(&self) -> u64 {
         self.io.cursor.from()
     }
@@ -223,7 +222,7 @@ impl State {
         }
     }
 
-    /// Whether it is in text, has seen no thought and waits for no header.
+    /// Whether the stream is in plain text: no thought or block so far, not in a message, and no marker under way.
     fn plain(&self) -> bool {
         self.region == Region::Text
             && matches!(self.mode, Mode::Flow)
@@ -280,7 +279,7 @@ impl State {
     }
 }
 
-/// Tells reasoning as text.
+/// Emits reasoning as text.
 struct AsText<'s>(&'s mut dyn Sink);
 
 impl Sink for AsText<'_> {
@@ -313,8 +312,8 @@ impl Parser {
         }
     }
 
-    /// Takes the next bytes. An empty chunk changes nothing; bytes after [`finish`](Self::finish) are ignored. A sink that wants to
-    /// stop is not asked: see [`feed_until`](Self::feed_until).
+    /// Consumes the next bytes. An empty chunk changes nothing; bytes after [`finish`](Self::finish) are ignored. Does not
+    /// ask the sink whether it wants to stop: see [`feed_until`](Self::feed_until).
     #[inline]
     pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
@@ -330,15 +329,15 @@ impl Parser {
         self.feed_on(chunk, sink);
     }
 
-    /// Takes the next bytes up to where the sink has enough ([`Sink::stopped`]), and gives how many it has taken: all of them, or
-    /// fewer where it stopped. At least one byte of a chunk is always taken. What was taken is read just as if the chunk had ended
-    /// there: feed the rest to go on, or [finish](Self::finish) as [`Finish::Cancelled`]. It goes without the
-    /// short ways that [`feed`](Self::feed) has for short chunks.
+    /// Consumes the next bytes up to where the sink has enough ([`Sink::stopped`]), and returns how many it consumed: all of
+    /// them, or fewer if the sink stopped. Consumes at least one byte of a chunk. The result is the same as if the chunk had
+    /// ended there: feed the rest to continue, or [finish](Self::finish) as [`Finish::Cancelled`]. Does not use the fast
+    /// paths that [`feed`](Self::feed) has for short chunks.
     pub fn feed_until(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> usize {
         if chunk.is_empty() || self.state.finished {
             return chunk.len();
         }
-        // Without the short ways of `feed`, which no sink could stop.
+        // Without the fast paths of `feed`, which no sink could stop.
         let taken = self.lead::<true>(chunk, sink);
         taken.unwrap_or_else(|| {
             let taken = self.drive(sink, |machine| machine.run_until::<true>(chunk));
@@ -347,9 +346,9 @@ impl Parser {
         })
     }
 
-    /// Takes a short chunk that is text to its last byte and would leave as one event, of which this is the range. None if
-    /// that cannot be told from its bytes one by one: then nothing has changed. For bindings, which make something else
-    /// than an [`Event`] of it.
+    /// Consumes a short chunk that is text to its last byte and would be emitted as one event, and returns the span of that
+    /// event. `None`, with nothing changed, if the bytes one by one do not show that. For bindings, which build something
+    /// other than an [`Event`].
     #[doc(hidden)]
     #[inline]
     pub fn feed_text(&mut self, chunk: &[u8]) -> Option<Span> {
@@ -357,7 +356,7 @@ impl Parser {
         (short && self.set.inner.text.bland(chunk)).then(|| self.state.pass_text(chunk))
     }
 
-    /// Takes a chunk that the shortest way is not for.
+    /// Consumes a chunk for which the fastest path is not suitable.
     #[inline(never)]
     fn feed_on(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         if chunk.is_empty() || self.state.finished {
@@ -377,8 +376,8 @@ impl Parser {
         }
     }
 
-    /// Takes the bytes of one special token that the host knows by its id. A marker that lies wholly in them counts also
-    /// where a dialect, or [`Options::trusted_only`], requires the host to vouch for it.
+    /// Consumes the bytes of one special token that the host knows by its id. A marker that lies entirely in them counts
+    /// even where a dialect, or [`Options::trusted_only`], requires the host to vouch for it.
     ///
     /// ```
     /// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
@@ -401,10 +400,10 @@ impl Parser {
         self.state.io.trusted_from = None;
     }
 
-    /// Takes what the prompt has already put at the beginning of the reply (a forced call's opener, for example). It is
-    /// read like any bytes and counts in offsets, but text and reasoning in it are not delivered.
+    /// Consumes what the prompt already contains at the beginning of the reply (a forced call's opener, for example). The
+    /// bytes are read like any others and count in offsets, but text and reasoning in them are not delivered.
     pub fn prefill(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
-        // It says more than the prompt's tail does.
+        // This is more explicit than the prompt's tail.
         self.settle(sink);
         self.state.begun = true;
         let mut filter = |event: Event<'_>| match event {
@@ -417,7 +416,7 @@ impl Parser {
         self.feed(bytes, &mut filter);
     }
 
-    /// Takes a call that the host got beside the text. See [`Prefer`](crate::Prefer) for when it comes out.
+    /// Takes an API tool call. See [`Prefer`](crate::Prefer) for when it is emitted.
     ///
     /// ```
     /// use toolglot::{Collect, DialectSet, Finish, NativeCall, Options, Parser};
@@ -438,8 +437,8 @@ impl Parser {
         }
     }
 
-    /// Takes a native call that is none: what reads a response knows that it is cut, for example. It is reported where it would
-    /// have come out, and listed as dropped.
+    /// Takes an invalid API tool call, for example one that the reader of a response knows to be truncated. It is reported
+    /// where it would have been emitted, and listed as dropped.
     pub(crate) fn native_refused(&mut self, name: &str, kind: Kind, sink: &mut dyn Sink) {
         if !self.state.finished {
             self.settle(sink);
@@ -451,7 +450,7 @@ impl Parser {
         }
     }
 
-    /// Ends the stream: what is withheld comes out, what is open is reported. A second call does nothing.
+    /// Ends the stream: emits what is held back and reports what is open. A second call does nothing.
     pub fn finish(&mut self, reason: Finish, sink: &mut dyn Sink) {
         if !self.state.finished {
             self.settle(sink);
@@ -460,7 +459,7 @@ impl Parser {
         }
     }
 
-    /// Starts over with the same options. Keeps allocations and no data.
+    /// Starts over with the same options. Keeps allocations but no data.
     ///
     /// ```
     /// use toolglot::{DialectSet, Events, Options, Parser};
@@ -479,7 +478,7 @@ impl Parser {
         self.pace = Pace::Careful;
     }
 
-    /// Bytes that were fed and are in no event yet.
+    /// Bytes that were fed and that no event covers yet.
     ///
     /// ```
     /// use toolglot::{DialectSet, Events, Options, Parser};
@@ -502,19 +501,19 @@ impl Parser {
         self.state.pos() - self.state.origin + lead as u64
     }
 
-    /// Whether it was [finished](Self::finish): what is fed then is ignored.
+    /// Whether the stream was [finished](Self::finish); it ignores further bytes.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.state.finished
     }
 
-    /// The dialects it looks for.
+    /// The active dialects.
     #[must_use]
     pub fn dialects(&self) -> &DialectSet {
         &self.set
     }
 
-    /// Lets the engine do what no short way is for.
+    /// Runs the engine where no fast path is suitable.
     fn drive<T>(&mut self, sink: &mut dyn Sink, run: impl FnOnce(&mut Machine<'_>) -> T) -> T {
         self.pace = Pace::Careful;
         if !self.state.begun {

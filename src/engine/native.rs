@@ -1,4 +1,4 @@
-//! Calls that the host got beside the text, in the same event stream.
+//! API tool calls, in the same event stream.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -31,14 +31,14 @@ pub struct NativeCall {
 }
 
 impl NativeCall {
-    /// Reads the JSON text of an OpenAI `tool_calls` array. Arguments that are an object keep their own text, so that a key that
-    /// stands twice in them is told, as it is of arguments in a string.
+    /// Reads the JSON text of an OpenAI `tool_calls` array. Arguments that are an object keep their own text, so that a
+    /// repeated key in them is reported, as it is for arguments in a string.
     ///
     /// # Errors
-    /// It is not JSON, or no such array; the message says where.
+    /// The text is not JSON or not such an array; the message says where.
     pub fn from_json(text: &str) -> Result<Vec<Self>, NativeCallError> {
         let value: Value = serde_json::from_str(text)
-            .map_err(|error| NativeCallError(format!("native_tool_calls: no JSON: {error}")))?;
+            .map_err(|error| NativeCallError(format!("native_tool_calls: not JSON: {error}")))?;
         let mut calls = Self::from_openai(&value)?;
         let items: Vec<HashMap<String, &RawValue>> = serde_json::from_str(text).unwrap_or_default();
         for (call, item) in calls.iter_mut().zip(items) {
@@ -53,10 +53,11 @@ impl NativeCall {
         Ok(calls)
     }
 
-    /// Reads an OpenAI `tool_calls` array. A value has each key once: of text [`from_json`](Self::from_json) sees more.
+    /// Reads an OpenAI `tool_calls` array. A value has each key only once; [`from_json`](Self::from_json) also sees repeated
+    /// keys.
     ///
     /// # Errors
-    /// It is not such a array; the message says where.
+    /// The value is not such an array; the message says where.
     pub fn from_openai(value: &Value) -> Result<Vec<Self>, NativeCallError> {
         let wrong =
             |place: &str, why: &str| NativeCallError(format!("native_tool_calls{place}: {why}"));
@@ -90,7 +91,7 @@ impl NativeCall {
     }
 }
 
-/// Native calls that cannot be read; the message says what is needed, and where.
+/// API tool calls that cannot be read; the message says what is needed, and where.
 ///
 /// ```
 /// let error = toolglot::NativeCall::from_json("{}").expect_err("it is an object");
@@ -100,16 +101,16 @@ impl NativeCall {
 #[error("{0}")]
 pub struct NativeCallError(String);
 
-/// A native call that waits.
+/// An API tool call that is held back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Native {
     pub call: NativeCall,
-    /// Why it is none, if that is known before it is looked at: the response broke off in it, for example.
+    /// Why it is not valid, if that is known before it is checked: the response was truncated in it, for example.
     pub refused: Option<Kind>,
 }
 
-/// The native calls that stand for calls of the text that nobody gets: one for each, by name. Those that are `good` come
-/// first, so that none of them is lost to one that nobody gets either.
+/// The API tool calls that replace calls of the text that nobody gets: one for each, by name. Those that are `good` come
+/// first, so that none of them loses its place to one that nobody gets either.
 fn instead(lost: &[String], natives: &[Native], good: &[bool]) -> Vec<bool> {
     let mut left: HashMap<&str, usize> = HashMap::new();
     for name in lost {
@@ -128,19 +129,19 @@ fn instead(lost: &[String], natives: &[Native], good: &[bool]) -> Vec<bool> {
     counts
 }
 
-/// A call of the text as it is compared, if it is.
+/// The name and meaning of a call of the text, if it is compared.
 fn meant((name, arguments): &(String, Option<String>)) -> Option<(String, String)> {
     Some((name.clone(), meaning(arguments.as_ref()?)?))
 }
 
-/// Whether a native call repeats one of the text.
-fn repeats(said: &BTreeSet<(String, String)>, call: &NativeCall) -> bool {
+/// Whether an API tool call repeats one of the text.
+fn repeats(known: &BTreeSet<(String, String)>, call: &NativeCall) -> bool {
     let meant = meaning(&call.arguments).map(|meant| (call.name.clone(), meant));
-    meant.is_some_and(|meant| said.contains(&meant))
+    meant.is_some_and(|meant| known.contains(&meant))
 }
 
 impl Machine<'_> {
-    /// Takes a native call, or one that is none for a reason that its reader knows.
+    /// Takes an API tool call, or one that its reader knows to be invalid.
     pub fn native(&mut self, call: &NativeCall, refused: Option<Kind>) {
         let waiting = self.st.native_bytes.saturating_add(call.len().max(1));
         if waiting > self.opts.limits.max_native {
@@ -157,7 +158,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Reports a native call that is none. No dialect speaks and the span is empty: so sinks know it from what is wrong with
+    /// Reports an invalid API tool call. The issue has no dialect and an empty span, by which sinks tell it from issues of
     /// the text.
     fn refuse(&mut self, kind: Kind, name: &str, span: Span) {
         let chunk = self.nothing();
@@ -165,15 +166,15 @@ impl Machine<'_> {
             .report_for(None, kind, Severity::Error, span, "", name, "");
     }
 
-    /// Where native calls are preferred: brings out those that wait, and lets the calls of the text give way to them. No
-    /// block is open, and text goes on at `at`.
+    /// If API tool calls are preferred: emits those held back, and replaces the calls of the text with them. No block is
+    /// open, and text continues at `at`.
     pub fn natives_now(&mut self, at: u64) {
         if self.opts.prefer != Prefer::Native {
             return;
         }
         self.st.native_bytes = 0;
         for native in std::mem::take(&mut self.st.natives) {
-            // Calls of the text give way, so they take no place.
+            // Calls of the text are replaced, so they do not count against the limit.
             self.bring(&native, at, 0);
         }
         if self.st.native {
@@ -181,7 +182,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Calls of the text that were held give way to a native call.
+    /// Replaces the calls of the text that were held back, because an API tool call came.
     fn replace(&mut self) {
         let chunk = self.nothing();
         for held in self.st.io.heard.release() {
@@ -189,7 +190,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The text is finished: brings out the calls that count and were not yet told. Linear in the calls of both kinds.
+    /// Ends the text: emits the calls that count and were not emitted yet. Linear in the calls of both kinds.
     pub fn natives_last(&mut self) {
         let natives = &self.st.natives;
         let heard = &mut self.st.io.heard;
@@ -206,12 +207,12 @@ impl Machine<'_> {
                 instead(&heard.lost(), natives, &good)
             }
             Prefer::Both => {
-                let said: BTreeSet<_> = heard.calls.iter().filter_map(meant).collect();
-                let new = natives.iter().map(|native| !repeats(&said, &native.call));
+                let known: BTreeSet<_> = heard.calls.iter().filter_map(meant).collect();
+                let new = natives.iter().map(|native| !repeats(&known, &native.call));
                 new.collect()
             }
         };
-        // Calls of the text that nobody gets take no place.
+        // Calls of the text that nobody gets do not count against the limit.
         let before = self.st.io.good;
         let natives = std::mem::take(&mut self.st.natives);
         for (native, _) in natives.iter().zip(counts).filter(|(_, counts)| *counts) {
@@ -219,7 +220,7 @@ impl Machine<'_> {
         }
     }
 
-    /// No native call came: those of the text count.
+    /// Emits the calls of the text that were held back: no API tool call came.
     fn held_last(&mut self) {
         let chunk = self.nothing();
         for held in self.st.io.heard.release() {
@@ -227,7 +228,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Delivers a native call at an offset, beside so many calls of the text.
+    /// Delivers an API tool call at an offset; `beside` calls of the text count against the limit.
     fn bring(&mut self, native: &Native, at: u64, beside: u32) {
         let chunk = self.nothing();
         let span = Span::new(at, at);
@@ -242,7 +243,7 @@ impl Machine<'_> {
         if !self.out(chunk).is_left_out(call.name) {
             self.st.given += 1;
             if call.is_good() {
-                // It counts, so others give way before it.
+                // It counts, so others are replaced before it.
                 self.st.native = true;
                 self.replace();
             }
@@ -258,7 +259,7 @@ impl Machine<'_> {
 }
 
 impl Out<'_> {
-    /// A native call that was looked at.
+    /// Emits a checked API tool call.
     fn native(&mut self, native: &Checked<'_>, meta: &[(String, String)], span: Span) {
         let name = native.name;
         let call = self.call_begin(name, meta, span, Origin::Native);
@@ -266,7 +267,7 @@ impl Out<'_> {
         let mut kinds = KindSet::default();
         for key in &native.repeated {
             kinds.insert(Kind::DuplicateParam);
-            self.tell(Kind::DuplicateParam, span, name, key);
+            self.tool_issue(Kind::DuplicateParam, span, name, key);
         }
         let tool = self.tool(name);
         let known = |key: &str| tool.is_none_or(|tool| tool.param(key).is_some());

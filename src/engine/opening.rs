@@ -1,10 +1,10 @@
-//! A marker is complete: whose is it, and is it one?
+//! A complete marker: which dialect owns it, and whether it is used.
 //!
-//! Several dialects may share a marker, or the beginning of one; each is a candidate with a probe of its own. A tag must
-//! have attributes that fit and a name; `<ACTION>` must be followed by a tag; a framed marker by one of the patterns that
-//! its dialect declares; see `evidence`. All candidates look at the same bytes, which wait in the carry. The first that is
-//! satisfied opens its block; when none is left the marker is text, however it is spelled. The scan for markers runs on
-//! beside, so that text after all is scanned already.
+//! Several dialects may share a marker, or its beginning; each is a candidate with its own probe. A tag must have attributes
+//! that fit and a name; `<ACTION>` must be followed by a tag; a framed marker by one of the patterns that its dialect
+//! declares; see `evidence`. All candidates examine the same bytes, which are held in the carry. The first candidate to be
+//! satisfied opens its block. If none is left, the marker is text, however it is spelled. The scan for markers continues
+//! meanwhile, so that bytes which become text are already scanned.
 
 mod accept;
 mod candidate;
@@ -28,27 +28,27 @@ use crate::dialect::{Begins, Family, Framed, Opener};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 
-/// A marker that is not decided yet.
+/// An undecided marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Opening {
     pub start: u64,
     /// Where the longest marker that begins there ends.
     end: u64,
-    /// It is a whole opener, and no more than that: it may stand twice.
+    /// It is a whole opener, and nothing more, so it may be repeated.
     whole: bool,
-    /// How many dialects looked at it so far.
+    /// How many dialects have examined it.
     count: u16,
-    /// The first one, or the one that found something wrong.
+    /// The first dialect, or the one that found an error.
     pub first: u16,
-    /// Where another marker began that was part of what is looked at.
+    /// Where another marker began in the bytes read.
     inner: Option<u64>,
-    /// What the last one that gave up said.
+    /// The issue from the last candidate that gave up.
     kind: Option<Kind>,
-    /// The last one that gave up had a quote that is not closed.
+    /// The last candidate that gave up had an unclosed quote.
     unquoted: bool,
-    /// Only JSON that must show a call, or a single byte, was looked at: nothing is said of what shows none.
+    /// Only a single byte, or JSON that must show a call, was examined: nothing is reported if it shows none.
     pub bare: bool,
-    /// A call of a tool that is not declared: its name.
+    /// The name in a call of a tool that is not declared.
     unknown: Option<Span>,
 }
 
@@ -59,75 +59,76 @@ pub(super) struct Candidate {
     begins: Begins,
     /// Offset after the marker.
     end: u64,
-    /// Blanks or attributes stand in the marker, which is a tag.
+    /// The marker is a tag that contains extra white space or attributes.
     loose: bool,
     at: CandidateAt,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum CandidateAt {
-    /// In a marker that holds what it does not show, after the first blank in it.
+    /// In a loose marker, after the first blank in it.
     Own(Walk),
-    /// In the tag; `complete` once an attribute is.
+    /// In the tag; `complete` once it has a complete attribute.
     Header { header: Header, complete: bool },
-    /// After a tag without a name: what the body begins with tells an error from a mention.
+    /// After a tag without a name: the beginning of the body distinguishes an error from a mention.
     Nameless {
         blanks: u32,
         matched: u16,
         alive: u32,
     },
-    /// After a marker that a tag must follow.
+    /// After a marker that must be followed by a tag.
     Tag(Tag),
-    /// After a marker that a field must follow.
+    /// After a marker that must be followed by a field.
     Field(Field),
-    /// After a marker that one of some patterns must follow.
+    /// After a marker that must be followed by one of several patterns.
     Probe(Walk),
     /// In JSON that must show a call.
     Json(Bare),
     /// In a header at the start of a line.
     Head(Walk),
-    /// In the header of a message, after its first marker, which ends at `from`; in a `gap` a line has ended, and only a
-    /// marker may follow. Up to a marker at `shaped` it looks like a header; none if it does not.
+    /// In the header of a message, after its first marker, which ends at `from`. In a `gap` a line has ended, and only a
+    /// marker may follow. Up to a marker at `shaped` it looks like a header; `None` if it does not.
     Message {
         from: u64,
         gap: bool,
         shaped: Option<u64>,
     },
-    /// After a message's header that was one marker alone.
+    /// After a message's header that is a single marker.
     Payload(Walk),
-    /// At the beginning of the stream, with so many bytes of what begins a header there.
+    /// At the beginning of the stream, this many bytes into the beginning of a header.
     First { have: u8 },
     /// In the suffix of a thought's marker.
     Suffix,
-    /// In a thought, in the recipient of a header whose beginning is missing, or in the marker after it, from there on.
+    /// In a thought, in the recipient of a header that lacks its beginning, or in the marker after it, which begins at
+    /// `marker`.
     Rest { marker: Option<u64> },
 }
 
 /// The longest suffix of a thought's marker.
 const MAX_SUFFIX: u64 = 64;
 
-/// What a byte decided for one candidate.
+/// The decision of one byte for one candidate.
 enum Verdict {
     More,
-    /// It opens a block; the byte is part of the header if `taken`.
+    /// It opens a block; `taken` if the byte is part of the header.
     Open {
         taken: bool,
         closed: bool,
     },
-    /// It is none.
+    /// It is text.
     Text(Option<Kind>),
-    /// It is none, as a quote that is not closed shows.
+    /// It is text, as an unclosed quote shows.
     Unquoted,
-    /// It is none: the tool that is named there is not declared.
+    /// It is text: the tool that it names is not declared.
     Unknown(Span),
-    /// It is none: a call without a name, which has parameters if so.
+    /// It is text: a call without a name; `params` if it has parameters.
     Nameless {
         params: bool,
     },
 }
 
 impl Opening {
-    /// Whether what is looked at is more than the marker.
+    /// Whether the bytes read extend beyond the marker.
     pub fn names(&self, opener: Span) -> bool {
         opener.end > self.end
     }
@@ -148,7 +149,7 @@ impl Opening {
     }
 }
 
-/// What a key says in a dialect's JSON.
+/// The meaning of a key in a dialect's JSON.
 pub(super) fn member(table: &Framed, key: &[u8]) -> Member {
     let has = |keys: &[String]| keys.iter().any(|have| have.as_bytes() == key);
     let json = &table.spec.json;
@@ -166,7 +167,7 @@ pub(super) fn member(table: &Framed, key: &[u8]) -> Member {
 }
 
 impl Machine<'_> {
-    /// Takes bytes from index `at` on until it is decided.
+    /// Consumes bytes from index `at` on until the marker is decided.
     pub fn opening(&mut self, chunk: Chunk<'_>, mut at: usize) -> Taken {
         let scanner = self.scanner();
         while at < chunk.seg.len() {
@@ -183,7 +184,7 @@ impl Machine<'_> {
                     return false;
                 }
                 let verdict = self.verdict(chunk, &opening, candidate, byte, end);
-                // A tag with attributes is a marker once it has ended.
+                // A tag with attributes is a marker only when it has ended.
                 opening.bare &= !candidate.loose || matches!(candidate.at, CandidateAt::Own(_));
                 match verdict {
                     Verdict::More => true,
@@ -192,7 +193,7 @@ impl Machine<'_> {
                         false
                     }
                     Verdict::Text(kind) => {
-                        // What one dialect finds wrong says more than that it is no marker of another.
+                        // An error found by one dialect says more than that the marker does not belong to another.
                         let says = |kind| !matches!(kind, None | Some(Kind::LookalikeMarker));
                         if says(kind) || !says(opening.kind) {
                             opening.kind = kind;
@@ -213,7 +214,7 @@ impl Machine<'_> {
                         false
                     }
                     Verdict::Nameless { params } => {
-                        // Of a marker that others have too, only parameters show that a call was meant.
+                        // If other dialects share the marker, only parameters show that a call was meant.
                         if params || opening.count == 1 {
                             opening.kind = Some(Kind::MissingName);
                         }
@@ -231,7 +232,7 @@ impl Machine<'_> {
             }
             self.st.candidates = candidates;
             self.st.mode = Mode::Opening(opening);
-            // A reply that begins with no header may be guided, also where a dialect reads JSON without a marker.
+            // A reply that does not begin with a header may be guided, even if a dialect reads JSON without a marker.
             let guided = opening.count == 0 && self.st.guided && self.st.candidates.is_empty();
             if scanner.dfa.is_hit(node) && !(guided && matches!(byte, b'{' | b'[')) {
                 self.st.node = node;
@@ -252,7 +253,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Remembers the opener of an element tree that shows no tag, where it cannot be a mention in a line of prose or in code.
+    /// Remembers the opener of an element tree that shows no tag, unless it may be a mention in a line of prose or in code.
     fn untagged(&mut self, opening: &Opening) {
         let Family::ElementTree(_) = self.dialect(opening.first).family else {
             return;
@@ -263,7 +264,8 @@ impl Machine<'_> {
         self.st.untagged = begins.then_some((opening.first, opening.start));
     }
 
-    /// No candidate is left before `end`: it is text, or a hidden block whose bytes are to be read again.
+    /// Gives up before `end`, because no candidate is left: the marker is text, a token, or the beginning of guided output.
+    /// Returns the bytes to read again, if any.
     pub fn give_up(&mut self, chunk: Chunk<'_>, end: u64) -> Option<Vec<u8>> {
         let Mode::Opening(opening) = self.st.mode else {
             return None;
@@ -276,18 +278,18 @@ impl Machine<'_> {
         let span = Span::new(opening.start, end);
         let several = opening.count > 1;
         let twin = self.has_twin(chunk, &opening, end);
-        let told = twin.is_none() && !opening.bare && (opening.kind.is_some() || several);
+        let reported = twin.is_none() && !opening.bare && (opening.kind.is_some() || several);
         if let Some(marker) = twin {
             self.wait_twin(chunk, &opening, marker);
-        } else if told || opening.unknown.is_some() {
+        } else if reported || opening.unknown.is_some() {
             self.settle_twin(chunk, opening.start);
         }
-        self.tell_unknown(chunk, &opening, end);
-        if told {
+        self.report_unknown(chunk, &opening, end);
+        if reported {
             self.was_text(opening.first, opening.start);
         }
         match opening.kind {
-            _ if !told => {}
+            _ if !reported => {}
             Some(Kind::MalformedXml) if opening.unquoted => {
                 let compiled = self.dialect(opening.first);
                 let (kind, severity) = (Kind::MalformedXml, Severity::Warning);
@@ -295,20 +297,20 @@ impl Machine<'_> {
                     .report_for(Some(compiled), kind, severity, span, "", "", "");
             }
             Some(Kind::MalformedHeader) => {
-                self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+                self.dialect_issue(chunk, opening.first, Kind::LookalikeMarker, span);
             }
-            Some(kind) => self.tell(chunk, opening.first, kind, span),
-            None => self.tell(chunk, opening.first, Kind::LookalikeMarker, span),
+            Some(kind) => self.dialect_issue(chunk, opening.first, kind, span),
+            None => self.dialect_issue(chunk, opening.first, Kind::LookalikeMarker, span),
         }
         if opening.count == 0 && self.st.guided {
-            // What began as no header may be guided output.
+            // What did not begin a header may be guided output.
             self.st.node = ROOT;
             self.st.io.cursor.hold(opening.start);
             return Some(self.rewind(chunk, opening.start, end));
         }
         let more = end < chunk.base + chunk.seg.len() as u64;
         if opening.count == 0 && more && self.st.natives.is_empty() {
-            // The stream began with no header; its text comes out in one piece.
+            // The stream did not begin with a header; its text is emitted in one piece.
             return None;
         }
         let opening = match twin {
@@ -317,7 +319,7 @@ impl Machine<'_> {
         };
         let again = self.read_again(chunk, &opening, end);
         if again.is_none() {
-            // What it could not hold may be a token; a header that says nothing is text as a whole.
+            // Its last bytes may be a token; a header without a meaning is text as a whole.
             let header = self.dialect(opening.first).channels.is_some();
             if !header && self.scanner().dfa.is_hit(self.st.node) {
                 self.markers(chunk, end);
@@ -327,8 +329,7 @@ impl Machine<'_> {
         again
     }
 
-    /// If another marker began in what was looked at: delivers what stands before it, and gives the rest, which is to be
-    /// read again from there.
+    /// If another marker began in the bytes read: delivers everything before it and returns the rest, which is read again.
     pub fn read_again(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> Option<Vec<u8>> {
         let inner = opening.inner?;
         self.deliver(chunk, inner);
@@ -336,8 +337,8 @@ impl Machine<'_> {
         Some(self.rewind(chunk, inner, end))
     }
 
-    /// Says which tool a call that was none would have called.
-    fn tell_unknown(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) {
+    /// Reports the tool that a call would have named if it were valid.
+    fn report_unknown(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) {
         if let Some(name) = opening.unknown {
             let name = self.bytes(chunk, name.start, name.end);
             let tool = String::from_utf8_lossy(&name);
@@ -347,7 +348,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Delivers what the marker that was none withheld, up to `end`.
+    /// Delivers what was held back for a marker that is text, up to `end`.
     pub fn release(&mut self, chunk: Chunk<'_>, end: u64) {
         if self.flows() {
             let hold = self.scanner().dfa.hold(self.st.node) as u64;
@@ -357,7 +358,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether an opener whose probe fits opens a block: what it takes for a tool must be one, or look like one.
+/// Whether an opener whose probe fits opens a block: its tool name must be declared, or look like a name.
 pub(crate) fn opens(opener: &Opener, name: &str, known: bool) -> bool {
     let typed = opener.typed && !name.is_empty();
     known || (!opener.offered && (!typed || like_a_name(name)))

@@ -1,10 +1,10 @@
-//! The short ways for chunks that hold nothing but text, or nothing but bytes of an open value.
+//! The fast paths for chunks that are only text, or only bytes of an open value.
 //!
-//! Most chunks of most streams hold a few bytes of prose. [`Parser::feed`] passes them on at once where nothing is under
-//! way and no byte of theirs means anything to markers, lines or code. Where that does not hold but no marker ends in the
-//! chunk, [`Parser::passes`] does what the engine would, without its modes. Inside a string of a call [`Parser::writes`]
-//! passes on what neither ends it nor is spelled otherwise in JSON. All change the state just as the engine does, so how a
-//! chunk was read leaves no trace.
+//! Most chunks of most streams are a few bytes of prose. [`Parser::feed`] passes them on at once if nothing is under way and
+//! no byte of theirs has a meaning for markers, lines or code. If that is not so but no marker ends in the chunk,
+//! [`Parser::passes`] does what the engine would, without its modes. Inside a string of a call [`Parser::writes`] passes on
+//! bytes that neither end the string nor need escaping in JSON. All of them change the state exactly as the engine does, so
+//! the path that a chunk took leaves no trace.
 
 use toolglot_scan::Line;
 use toolglot_scan::{ROOT, Skip};
@@ -17,15 +17,15 @@ use crate::dialect::SetInner;
 use crate::event::{Sink, Span};
 use crate::limits::{Fence, Options, ReasoningMode, Retain, TextMode};
 
-/// Chunks up to this length are looked at by the shortest way.
+/// The fastest path takes chunks up to this length.
 pub(super) const SHORT: usize = 32;
-/// And by the second way: a longer chunk is not worth a second look at what the first one saw.
+/// The second path takes chunks up to this length; longer ones are not worth reading twice.
 const MIDDLE: usize = 4096;
 
-/// Which of the short ways the next chunk may take. It follows from the state.
+/// The fast paths that the next chunk may take. Follows from the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// Neither: a block is open, or something waits in the carry.
+    /// None: the engine must read the chunk.
     #[default]
     Careful,
     /// Text or reasoning, in which a marker may be under way.
@@ -46,13 +46,13 @@ impl Pace {
         if !matches!(state.mode, Mode::Flow) {
             return Self::Careful;
         }
-        let told = match state.region {
+        let suitable = match state.region {
             Region::Text => true,
             Region::Reasoning { .. } => opts.reasoning == ReasoningMode::Split,
             Region::Span { .. } => false,
         };
         let flows = !state.finished
-            && told
+            && suitable
             && !state.region.labelled()
             && state.io.cursor.carried() == 0
             && state.from() >= state.origin
@@ -75,11 +75,11 @@ impl Pace {
         }
     }
 
-    /// The open value, if its next bytes leave as they stand.
+    /// The open value, if its next bytes can be delivered unchanged.
     fn value(state: &State, body: &Body, set: &SetInner, opts: &Options) -> Option<Short> {
         let io = &state.io;
         let waits = state.from() != state.pos() || io.cursor.carried() > 0;
-        if waits || state.finished || opts.prefer.remembers() || io.stranger.is_some() {
+        if waits || state.finished || opts.prefer.remembers() || io.undeclared.is_some() {
             return None;
         }
         let block = io.block.as_ref()?;
@@ -91,7 +91,7 @@ impl Pace {
 }
 
 impl State {
-    /// Bytes of which all leave at once: where they stand.
+    /// Advances over bytes that are all delivered at once, and returns their span.
     #[inline]
     pub fn pass(&mut self, len: usize) -> Span {
         let start = self.pos();
@@ -107,7 +107,7 @@ impl State {
         self.pass(chunk.len())
     }
 
-    /// Remembers what more text is, beside lines and code.
+    /// Updates the state for more text, except for lines and code.
     pub fn text(&mut self, piece: &[u8]) {
         self.tail = self.tail.after(piece);
         if (self.blank || self.near.is_some()) && !piece.trim_ascii().is_empty() {
@@ -118,7 +118,8 @@ impl State {
 }
 
 impl Parser {
-    /// Takes a chunk of an open value; false if it may mean something, or is too long: then nothing has changed.
+    /// Consumes a chunk of an open value. Returns false, with nothing changed, if the chunk may have a meaning or is too
+    /// long.
     pub(super) fn writes(&mut self, short: Short, chunk: &[u8], sink: &mut dyn Sink) -> bool {
         if chunk.len() > SHORT {
             return false;
@@ -137,7 +138,7 @@ impl Parser {
         true
     }
 
-    /// Takes a chunk in which no marker ends; false if one does, or if it is too long: then nothing has changed.
+    /// Consumes a chunk in which no marker ends. Returns false, with nothing changed, if one does or the chunk is too long.
     pub(super) fn passes(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
         let set = &*self.set.inner;
         let state = &mut self.state;
@@ -194,17 +195,17 @@ impl Parser {
     }
 }
 
-/// Whether lines and code matter in a region: in code nothing is framing, and markers of some dialects are none.
+/// Whether lines and code matter in a region: in code nothing is framing, and the markers of some dialects do not count.
 pub(super) fn looks_at_code(opts: &Options, set: &SetInner, region: Region) -> bool {
     match region {
         Region::Text => !set.tokens.is_empty() || skips_code(opts, set),
-        // A call that is shown in code ends no thought.
+        // A call shown in code does not end a thought.
         Region::Reasoning { .. } => set.thinks,
         Region::Span { .. } => false,
     }
 }
 
-/// Whether markers in code are none for some dialect.
+/// Whether the markers of some dialect do not count in code.
 pub(super) fn skips_code(opts: &Options, set: &SetInner) -> bool {
     opts.fence.map_or(set.skips, |fence| fence == Fence::Skip)
 }

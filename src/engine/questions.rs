@@ -3,24 +3,24 @@
 use super::{Mode, Parser, Region, State};
 use crate::event::Event;
 
-/// Where a stream stands between two chunks; see [`Parser::stage`].
+/// The position of a stream between two chunks; see [`Parser::stage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stage {
-    /// In text, a thought or a protected region. Nothing waits that may be a marker.
+    /// In text, a thought or a protected region. No bytes that may be a marker are held back.
     Normal,
-    /// Bytes wait that may be a marker: the beginning of one, or a whole one, while what follows it has to show what it is. A
-    /// closer of a thought or of a protected region counts too.
+    /// Bytes that may be a marker are held back: the beginning of one, or a whole one until the bytes after it show what it
+    /// is. The closer of a thought or of a protected region counts, too.
     TagOpening,
-    /// In a block, from its opener's last byte on, while a call of it is written or its first is still to come. Formats whose
-    /// calls are made when their block ends stay here until then.
+    /// In a block, from its opener's last byte on, while a call of it is being written or its first call is still to come.
+    /// Formats whose calls are formed when their block ends stay here until then.
     TagContent,
-    /// In a block, after a call of it: what comes is the block's closer, or a separator and the next call.
+    /// In a block, after a call of it: the block's closer follows, or a separator and the next call.
     TagClosing,
 }
 
 impl Stage {
-    /// All of them, in order.
+    /// All stages, in order.
     pub const ALL: &'static [Self] = &[
         Self::Normal,
         Self::TagOpening,
@@ -28,7 +28,7 @@ impl Stage {
         Self::TagClosing,
     ];
 
-    /// Its word: `normal`, `tag_opening`, `tag_content`, `tag_closing`.
+    /// The stage's word: `normal`, `tag_opening`, `tag_content`, `tag_closing`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Stage {
         }
     }
 
-    /// The one of that word. `FromStr` says what was expected, too.
+    /// The stage with that word. The error of `FromStr` also says what was expected.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|stage| stage.name() == name)
@@ -47,9 +47,9 @@ impl Stage {
 }
 
 impl Parser {
-    /// Whether a thought is open: what comes next is reasoning until its closer, or a call that ends it. A call inside a
-    /// thought (with [`Options::calls_in_reasoning`](crate::Options::calls_in_reasoning)) doesn't close it. Before the first
-    /// byte it says what the dialects, [`Options::start`](crate::Options::start) and the prompt's tail have opened.
+    /// Whether a thought is open: the next bytes are reasoning until its closer, or until a call that ends it. A call inside
+    /// a thought (with [`Options::calls_in_reasoning`](crate::Options::calls_in_reasoning)) doesn't close it. Before the
+    /// first byte the answer depends on the dialects, [`Options::start`](crate::Options::start) and the prompt's tail.
     ///
     /// ```
     /// use toolglot::{DialectSet, Events, Options, Parser};
@@ -66,9 +66,9 @@ impl Parser {
         self.ask(|state| matches!(state.region, Region::Reasoning { .. }))
     }
 
-    /// Whether a marker, a block or a protected region is under way: bytes wait that may be the beginning of a marker, or a call
-    /// is being written. False says that whatever was fed has come out as text or reasoning, but for half a character, and that
-    /// nothing else is open: a host may cut here.
+    /// Whether a marker, a block or a protected region is under way: bytes that may begin a marker are held back, or a call
+    /// is being written. If false, everything fed was emitted as text or reasoning, except for an incomplete character, and
+    /// nothing else is open: a host may split the output here.
     #[must_use]
     pub fn may_hold_marker(&self) -> bool {
         self.ask(|state| {
@@ -76,9 +76,9 @@ impl Parser {
         })
     }
 
-    /// Where the stream stands: outside, at a marker, in a call or after one. [`in_reasoning`](Self::in_reasoning) says beside it whether
-    /// a thought is open. After the end it is [`Stage::Normal`]. Cost: none, but before the first byte, where it reads the
-    /// prompt's tail.
+    /// The position of the stream: outside, at a marker, in a call or after one. [`in_reasoning`](Self::in_reasoning) says
+    /// independently whether a thought is open. [`Stage::Normal`] after the end. Costs nothing, except before the first
+    /// byte, where it reads the prompt's tail.
     ///
     /// ```
     /// use toolglot::{Collect, DialectSet, Options, Parser, Stage};
@@ -93,16 +93,15 @@ impl Parser {
     /// ```
     #[must_use]
     pub fn stage(&self) -> Stage {
-        let mut told = Stage::Normal;
+        let mut found = Stage::Normal;
         self.ask(|state| {
-            told = stage(state);
+            found = stage(state);
             true
         });
-        told
+        found
     }
 
-    /// Asks the state; if the prompt's tail was not read yet, that of a copy which has read it. Nothing is open after the
-    /// end.
+    /// Asks the state or, if the prompt's tail was not read yet, a copy that has read it. Nothing is open after the end.
     fn ask(&self, question: impl FnOnce(&State) -> bool) -> bool {
         if self.state.finished {
             return false;
@@ -116,14 +115,14 @@ impl Parser {
     }
 }
 
-/// Where a stream stands.
+/// The position of a stream.
 fn stage(state: &State) -> Stage {
-    // Of the prompt, too.
+    // Includes the prompt's bytes.
     let lead = state.lead.as_ref();
     let waits = lead.is_some_and(|lead| !lead.bytes.is_empty()) || state.from() < state.pos();
     let io = &state.io;
     let between = io.open.is_none()
-        && (io.block.as_ref()).is_some_and(|block| block.strangers || io.stood > block.before.0);
+        && (io.block.as_ref()).is_some_and(|block| block.undeclared || io.valid > block.before.0);
     match state.mode {
         Mode::Body(_) if between => Stage::TagClosing,
         Mode::Body(_) | Mode::Skip(_) => Stage::TagContent,

@@ -1,5 +1,5 @@
-//! A block that broke a limit, or its grammar: bytes up to its own closer. After a limit they leave as raw bytes; of a
-//! block that broke its grammar they are hidden, and come back as text if no closer does.
+//! A block that exceeded a limit or is malformed: bytes up to its own closer. After a limit they are emitted as raw bytes;
+//! those of a malformed block are hidden, and become text if no closer follows.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{Needle, xml};
@@ -11,18 +11,18 @@ use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::limits::Retain;
 
-/// Where the search for the closer stands.
+/// The search for the closer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Skipping {
     pub dialect: u16,
     pub node: Node,
     /// After the name of a closing tag.
     tail: bool,
-    /// After a closer, of which so many bytes may still follow.
+    /// After a closer; this many more bytes may belong to it.
     wide: Option<u8>,
-    /// They are hidden: the block is still open.
+    /// The bytes are hidden: the block is still open.
     pub hidden: bool,
-    /// The closer of this block alone, where its dialect's closers depend on the opener.
+    /// The closer of this block, if its dialect's closers depend on the opener.
     own: Option<Needle>,
 }
 
@@ -38,7 +38,7 @@ impl Skipping {
         }
     }
 
-    /// After what broke the grammar of a block, which is still open.
+    /// After an error in a block that is still open.
     pub fn hidden(dialect: u16, own: Option<String>) -> Self {
         Self {
             hidden: true,
@@ -46,14 +46,14 @@ impl Skipping {
         }
     }
 
-    /// Whether the state fits its tables, as far as they are its own.
+    /// Whether its own state is consistent.
     pub fn fits(&self) -> bool {
         self.own.as_ref().is_none_or(Needle::fits)
     }
 }
 
 impl Machine<'_> {
-    /// A hidden block is longer than it may be at `pos`: what comes leaves as raw bytes.
+    /// Ends a hidden block that exceeds its limit at `pos`: the following bytes are emitted raw.
     fn too_long(&mut self, chunk: Chunk<'_>, pos: u64) {
         let mut out = self.out(chunk);
         let span = out.block_span(pos);
@@ -62,7 +62,7 @@ impl Machine<'_> {
         self.st.io.cursor.hold(pos);
     }
 
-    /// Takes bytes from index `at` on.
+    /// Consumes bytes from index `at` on.
     pub fn skipping(&mut self, chunk: Chunk<'_>, mut at: usize) -> usize {
         let Mode::Skip(skip) = &self.st.mode else {
             return at;
@@ -133,7 +133,7 @@ impl Machine<'_> {
         }
         self.st.io.cursor.hold(span.end);
         if found {
-            // A message that the closer ends is over.
+            // The closer ends a message, too.
             let own = self.dialect(skip.dialect).blocks_close;
             let mut hits = dfa.hits(skip.node).iter();
             self.st.message &= !hits.any(|pattern| usize::from(*pattern) >= own);

@@ -1,7 +1,7 @@
 //! A stream's state as bytes: to roll it back, or to move it to another machine.
 //!
-//! A snapshot holds what the stream remembers and nothing of what it delivered; its size does not grow with the stream
-//! but for the bytes of an open block. It fits only the set and the options that it was made with.
+//! A snapshot contains what the stream remembers and nothing that it delivered. Its size does not grow with the stream,
+//! except for the bytes of an open block. It fits only the set and the options that it was made with.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ const VERSION: u16 = 2;
 const HEAD: usize = 4 + 2 + 8 + 8;
 
 impl Parser {
-    /// The state as bytes. Linear in the bytes of the open block.
+    /// Returns the state as bytes. Linear in the bytes of the open block.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        // Only a sequence of unknown length or a failing allocation could stop it; the state has neither.
+        // Serialization fails only for sequences of unknown length or if an allocation fails; the state has neither.
         let body = postcard::to_allocvec(&self.state).unwrap_or_default();
         let mut out = Vec::with_capacity(HEAD + body.len());
         out.extend_from_slice(MAGIC);
@@ -34,10 +34,10 @@ impl Parser {
         out
     }
 
-    /// The stream that a snapshot was made of.
+    /// Restores the stream that a snapshot was made of.
     ///
     /// # Errors
-    /// It is damaged, of another version, or was made with other dialects or options.
+    /// The snapshot is damaged, of another version, or was made with other dialects or options.
     pub fn restore(
         set: &DialectSet,
         options: Options,
@@ -79,11 +79,11 @@ impl Parser {
     }
 }
 
-/// No stream is longer.
+/// No stream is longer than this.
 const MAX_POS: u64 = 1 << 62;
 
 impl State {
-    /// What holds offsets. (Bytes of native calls are counted by themselves.)
+    /// The parts that contain offsets. (The sizes of API tool calls are counted separately.)
     fn offsets(&self) -> impl serde::Serialize {
         let Self {
             origin,
@@ -124,9 +124,9 @@ impl State {
         (origin, lead, mode, candidates, region, untagged, tokens, io)
     }
 
-    /// Whether every index points at something; false only for a snapshot that was made up.
+    /// Whether every index points at something; false only for a fabricated snapshot.
     fn fits(&self, set: &SetInner, options: &Options) -> bool {
-        // Offsets lie in the stream, and no stream is longer than what can be counted.
+        // Offsets lie in the stream, and no stream is longer than `MAX_POS`.
         if self.pos() > MAX_POS || !within(&self.offsets(), self.pos()) {
             return false;
         }
@@ -142,7 +142,7 @@ impl State {
             return false;
         }
         if self.finished {
-            // Nothing of it is looked at any more.
+            // Nothing else is read any more.
             return self.from() <= self.pos();
         }
         if let Region::Reasoning {
@@ -190,8 +190,8 @@ impl State {
         };
         let node = scanner.is_some_and(|s| s.dfa.knows(self.node));
         let waits = self.waiting.is_none_or(|waiting| {
-            let stands = waiting.stands(self.from(), &self.together);
-            stands && waiting.end <= self.pos() && self.region == Region::Text
+            let ordered = waiting.in_order(self.from(), &self.together);
+            ordered && waiting.end <= self.pos() && self.region == Region::Text
         });
         let carried = self.pos().checked_sub(self.from());
         let exact = matches!(self.mode, Mode::Flow)

@@ -1,11 +1,11 @@
-//! Where a reply begins: what the prompt's own last bytes have opened.
+//! Where a reply begins: what the last bytes of the prompt have opened.
 //!
-//! The prompt ends with the opening of the model's turn: a turn token, as a rule, then perhaps the opener of a thought, the
-//! beginning of a message's header or of a call. The reply goes on there. What stands after the last turn token is read
-//! as if it were the reply's beginning, so that a dialect's own markers say what is open; nothing of it is delivered but the
-//! block and the call that it leaves open. Offsets count from the reply's first byte all the same ([`Shift`]).
+//! The prompt ends with the opening of the model's turn: usually a turn token, then perhaps the opener of a thought, the
+//! beginning of a message's header or of a call. The reply continues there. Everything after the last turn token is read as
+//! if it were the beginning of the reply, so that a dialect's own markers decide what is open. Only the block and the call
+//! that it leaves open are delivered. Offsets still count from the reply's first byte ([`Shift`]).
 //!
-//! Without a turn token only an exact suffix counts: a marker with which the prompt ends, white space after it left out.
+//! Without a turn token only an exact suffix counts: a marker at the end of the prompt, except for white space after it.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{Go, Hole, Walk};
@@ -16,18 +16,18 @@ use crate::dialect::{Begins, MAX_LEAD, OpenRef, Role, SetInner, Written, suffixe
 use crate::event::{Event, Sink, Span};
 use crate::limits::{Options, Start};
 
-/// What a prompt's tail says.
+/// What a prompt's tail shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Says<'t> {
     /// Nothing: the dialects decide.
     Nothing,
-    /// No thought is open: the last thing in it closes one.
+    /// No thought is open: its last marker closes one.
     Closed,
-    /// The reply goes on after this.
+    /// The reply continues after this.
     Opened(&'t str),
 }
 
-/// Whether the options have a tail that counts: an explicit start wins.
+/// Whether the options have a tail that counts: an explicit start takes precedence.
 pub(super) fn counts(opts: &Options) -> bool {
     opts.start == Start::Dialect
         && opts
@@ -55,7 +55,7 @@ impl Parser {
         self.state.guided = super::guided::looks(&opts) && !inside;
     }
 
-    /// Reads what the prompt has opened: the reply goes on after it.
+    /// Reads what the prompt has opened, so that the reply continues it.
     fn goes_on(&mut self, set: &SetInner, opts: &Options, tail: &str, sink: &mut dyn Sink) {
         let mut whole = State::outside(set);
         read(set, opts, &mut whole, tail, &mut |_: Event<'_>| ());
@@ -68,14 +68,14 @@ impl Parser {
         state.origin = (tail.len() - from) as u64;
         let inside = matches!(state.region, Region::Reasoning { .. });
         if inside && suffix(set, tail) != Says::Nothing {
-            // Nothing but the opener: the model may write it again.
+            // There is only the opener: the model may repeat it.
             state.blank = true;
         }
         self.state = state;
     }
 
-    /// Takes bytes while they may tell what the prompt has opened, and what follows them: how many. None if nothing is looked
-    /// for.
+    /// Consumes bytes while they may show what the prompt has opened, and the bytes after them; returns how many. `None` if
+    /// nothing is expected.
     pub(super) fn lead<const ASKS: bool>(
         &mut self,
         chunk: &[u8],
@@ -92,7 +92,7 @@ impl Parser {
             at += 1;
             match lead.step(&set.begins, &opts, *byte) {
                 Leads::More => {}
-                Leads::Behind(index) => break set.begins.get(index),
+                Leads::After(index) => break set.begins.get(index),
                 Leads::Nowhere => break None,
             }
         };
@@ -106,7 +106,7 @@ impl Parser {
         Some(at)
     }
 
-    /// What was looked at is read as it stands: nothing more is to come that could tell.
+    /// Reads the lead as ordinary bytes: no more will come that could decide.
     pub(super) fn settle(&mut self, sink: &mut dyn Sink) {
         if let Some(lead) = self.state.lead.take() {
             self.drive(sink, |machine| machine.run(&lead.bytes));
@@ -114,7 +114,7 @@ impl Parser {
     }
 }
 
-/// The reply's first bytes, while they may be what follows something that the prompt has written.
+/// The reply's first bytes, while they may continue something in the prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Lead {
     pub bytes: Vec<u8>,
@@ -122,15 +122,15 @@ pub(super) struct Lead {
     walks: Vec<Option<Walk>>,
 }
 
-/// What a byte says.
+/// What a byte shows.
 enum Leads {
     More,
-    Behind(usize),
+    After(usize),
     Nowhere,
 }
 
 impl Lead {
-    /// None where the set has nothing to look for, or where the host has said where the reply begins.
+    /// Returns `None` if the set expects nothing, or if the host specified where the reply begins.
     pub fn new(set: &SetInner, opts: &Options) -> Option<Self> {
         let looks = opts.start == Start::Dialect && opts.prompt_tail.is_none();
         (looks && !set.begins.is_empty()).then(|| Self {
@@ -162,7 +162,7 @@ impl Lead {
             let whole = !(more && begins.paths.in_hole(walk));
             let named = name.is_empty() || offered(opts, bytes, name, whole);
             match go {
-                Go::Found { .. } if named => return Leads::Behind(index),
+                Go::Found { .. } if named => return Leads::After(index),
                 Go::More if named => open = true,
                 Go::Found { .. } | Go::More | Go::None => *slot = None,
             }
@@ -174,7 +174,7 @@ impl Lead {
     }
 }
 
-/// Whether a declared tool has this name or, where it is not whole, one that begins so.
+/// Whether a declared tool has this name or, if the name is incomplete, one that begins with it.
 fn offered(opts: &Options, bytes: &[u8], name: Span, whole: bool) -> bool {
     let range = name.start as usize..name.end as usize;
     let name = bytes.get(range).unwrap_or_default();
@@ -185,7 +185,7 @@ fn offered(opts: &Options, bytes: &[u8], name: Span, whole: bool) -> bool {
     })
 }
 
-/// Lets a state take the prompt's bytes.
+/// Lets a state read the prompt's bytes.
 fn read(set: &SetInner, opts: &Options, state: &mut State, tail: &str, sink: &mut dyn Sink) {
     Machine {
         set,
@@ -197,7 +197,7 @@ fn read(set: &SetInner, opts: &Options, state: &mut State, tail: &str, sink: &mu
     .run(tail.as_bytes());
 }
 
-/// Where what is open began, and a state to read from there on.
+/// Where the open part began, and a state to read from there on.
 fn open_from(set: &SetInner, whole: State) -> (usize, State) {
     let mut state = State::outside(set);
     let open = match (&whole.mode, &whole.io.block, whole.region) {
@@ -208,7 +208,7 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
         }
     };
     let from = open.unwrap_or_else(|| {
-        // In text, or before a marker that is not decided: what came before it is remembered.
+        // In text, or before an undecided marker: what came before is remembered.
         state.line = whole.line;
         state.code = whole.code;
         state.blank = whole.blank;
@@ -221,7 +221,7 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
     (usize::try_from(from).unwrap_or(0), state)
 }
 
-/// What a prompt's tail says in a set.
+/// What a prompt's tail shows in a set.
 fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
     let mut from = tail.len().saturating_sub(crate::limits::MAX_TAIL);
     while !tail.is_char_boundary(from) {
@@ -247,7 +247,7 @@ fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
     let Some((end, turn, from)) = last else {
         return suffix(set, tail);
     };
-    // After the model's turn another one has begun: nothing is open.
+    // Another turn has begun after the model's: nothing is open.
     let token = turn.find("|>").map_or(turn, |at| &turn[..at + 2]);
     let token = turn.split_once(' ').map_or(token, |(token, _)| token);
     let rest = &tail[from..];
@@ -261,7 +261,7 @@ fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
     }
 }
 
-/// Whether a text ends with what closes a thought.
+/// Whether a text ends with the closer of a thought.
 fn ends_thought(set: &SetInner, text: &str) -> bool {
     let text = text.trim_end();
     let closers = set.reasoning.iter().flat_map(|r| &r.spec.close);
@@ -273,7 +273,7 @@ fn ends_thought(set: &SetInner, text: &str) -> bool {
         || suffixes.any(|close| with_suffix(text, close).is_some())
 }
 
-/// Where a text's last marker begins, if that is this one with a suffix.
+/// Where a text's last marker begins, if it is `marker` with a suffix.
 fn with_suffix(text: &str, marker: &str) -> Option<usize> {
     let at = text.rfind(&suffixed(marker))?;
     let suffix = text[at + marker.len()..].strip_suffix('>')?;
@@ -285,7 +285,7 @@ fn is_token(open: &OpenRef) -> bool {
     matches!(open.begins, Begins::Token(_))
 }
 
-/// A tail without a turn token: the marker that it ends with.
+/// What a tail without a turn token shows: the marker at its end.
 fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
     if ends_thought(set, tail) {
         return Says::Closed;
@@ -305,7 +305,7 @@ fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
                 return None;
             }
         };
-        // A bracket alone says nothing.
+        // A bracket alone shows nothing.
         (marker.len() > 2).then_some((marker, label.trim_end()))
     });
     let found = openers.filter_map(|(marker, label)| {
@@ -322,7 +322,7 @@ fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
     }
 }
 
-/// What the prompt has opened is told, nothing else of it.
+/// Forwards what the prompt has opened, and nothing else of it.
 struct Opened<'s>(&'s mut dyn Sink);
 
 impl Sink for Opened<'_> {
@@ -352,7 +352,7 @@ impl Sink for Opened<'_> {
     }
 }
 
-/// Counts offsets from the reply's first byte, where what the prompt has opened was read before it.
+/// Counts offsets from the reply's first byte, if part of the prompt was read before it.
 pub(super) struct Shift<'s> {
     origin: u64,
     pub sink: &'s mut dyn Sink,
@@ -370,7 +370,7 @@ impl<'s> Shift<'s> {
         )
     }
 
-    /// The bytes of a span that are the reply's.
+    /// The bytes of a span that belong to the reply.
     fn own<'d>(&self, data: &'d [u8], span: Span) -> &'d [u8] {
         let before = self.origin.saturating_sub(span.start);
         let before = usize::try_from(before).unwrap_or(usize::MAX);
@@ -384,7 +384,7 @@ impl Sink for Shift<'_> {
         let (range, flows) = parts(&mut event);
         let whole = *range;
         if flows && whole.end <= self.origin && !whole.is_empty() {
-            // It was the prompt's.
+            // It belonged to the prompt.
             return;
         }
         let span = self.span(whole);
@@ -430,7 +430,7 @@ impl Sink for Shift<'_> {
     }
 }
 
-/// An event's range, and whether it is a leaf that is not a block.
+/// An event's span, and whether the event is a run of bytes outside blocks.
 fn parts<'e>(event: &'e mut Event<'_>) -> (&'e mut Span, bool) {
     match event {
         Event::Text { span, .. }
@@ -475,7 +475,7 @@ close = "</think>"
 at = "line-start"
 "#;
 
-    fn said(tail: &str) -> Option<String> {
+    fn opened(tail: &str) -> Option<String> {
         let set = DialectSet::builder().toml("tags", TAGS).build();
         let set = set.expect("it is well formed");
         match says(&set.inner, tail) {
@@ -502,13 +502,13 @@ at = "line-start"
             ("any words <tool_call>", Some("<tool_call>")),
             ("any words <think></think>", Some("closed")),
         ] {
-            assert_eq!(said(tail).as_deref(), says, "{tail:?}");
+            assert_eq!(opened(tail).as_deref(), says, "{tail:?}");
         }
     }
 
     #[test]
-    fn a_tail_is_cut_at_a_character() {
+    fn a_tail_is_split_at_a_character() {
         let far = format!("<think>{}", "思".repeat(1400));
-        assert_eq!(said(&far), None);
+        assert_eq!(opened(&far), None);
     }
 }

@@ -1,9 +1,10 @@
-//! Tokens that are part of no text where they are framing: of turns and messages, and closers that close nothing.
+//! Tokens that, as framing, are not part of the text: those of turns and messages, and closers that close nothing.
 //!
-//! In a set with one dialect of calls they are framing wherever they stand. In a set of many they are framing beside a
-//! call, a message or a thought of their dialect, with white space between at most, and text elsewhere. What is ordinary
-//! markup too must stand at an end of the reply or beside another such token or a call. Between two quotation marks of one
-//! kind, or backticks, a token is spoken of and stays text, and in code nothing is framing. What cannot be told yet waits.
+//! In a set with one dialect of calls they are framing anywhere. In a set of many they are framing beside a call, a message
+//! or a thought of their dialect, with at most white space between, and text elsewhere. Tokens that are also ordinary markup
+//! must be at an end of the reply, or beside another such token or a call. Between two quotation marks of one kind, or
+//! backticks, a token is a mention and stays text. In code nothing is framing. A token that cannot be decided yet is held
+//! back.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{Line, ROOT, quote_after, quote_before};
@@ -15,22 +16,22 @@ use crate::dialect::{BESIDE, TOGETHER, Token};
 use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 
-/// A token that is not decided yet. Everything from it on is withheld.
+/// An undecided token. Everything from it on is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Waiting {
     token: u16,
-    /// Where the first of those that wait together begins.
+    /// Where the first of the tokens that are held back together begins.
     pub first: u64,
     start: u64,
     pub end: u64,
-    /// The quotation mark after it that makes it a mention, by its number.
+    /// The index of the quotation mark after it that would make it a mention.
     quote: Option<u8>,
-    /// It is framing if it is no mention.
+    /// It is framing unless it is a mention.
     sure: bool,
-    /// It is no token but an opener after which it stands once more, and `token` its dialect. From `first` on nothing stands
-    /// but the same opener and white space.
+    /// It is not a token but an opener that is repeated after it, and `token` is its dialect. From `first` on there is only
+    /// the same opener and white space.
     pub twin: bool,
-    /// With the name behind it: another opener may be the one that comes.
+    /// The opener includes the name after it: a different opener may follow.
     named: bool,
 }
 
@@ -39,11 +40,11 @@ pub(super) struct Waiting {
 pub(super) struct Paired {
     pub dialect: u16,
     pub start: u64,
-    /// Openers of the dialect that were text since, this one too, whose closers have not come.
+    /// Openers of the dialect, this one included, that were text since and have no closer yet.
     pub count: u16,
 }
 
-/// What ended last, with nothing but white space since.
+/// What ended last, with only white space since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Near {
     what: What,
@@ -59,12 +60,12 @@ enum What {
     Token(u16),
 }
 
-/// The last bytes of text, for the quotation mark before a token.
+/// The last bytes of text, to find the quotation mark before a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tail(u32);
 
 impl Tail {
-    /// After more text.
+    /// The tail after more text.
     #[inline]
     pub fn after(self, text: &[u8]) -> Self {
         match text.last_chunk::<4>() {
@@ -75,7 +76,7 @@ impl Tail {
         }
     }
 
-    /// Whether they end with a quotation mark.
+    /// Whether the text ends with a quotation mark.
     pub fn quoted(self) -> bool {
         self.quote().is_some()
     }
@@ -92,7 +93,7 @@ enum Decided {
 }
 
 impl Waiting {
-    /// Whether a line begins behind it, if it is framing.
+    /// Whether a line begins after it, if it is framing.
     pub fn begins_line(&self) -> bool {
         !self.named
     }
@@ -102,8 +103,8 @@ impl Waiting {
         self.start
     }
 
-    /// Whether it and those before it that wait with it stand in order from `from` on.
-    pub fn stands(&self, from: u64, together: &[(u16, Span)]) -> bool {
+    /// Whether it and those held back with it are in order from `from` on.
+    pub fn in_order(&self, from: u64, together: &[(u16, Span)]) -> bool {
         let mut at = self.first;
         let spans = together.iter().map(|(_, span)| *span);
         let mut spans = spans.chain([Span::new(self.start, self.end)]);
@@ -115,21 +116,21 @@ impl Waiting {
         ordered && self.first == from && together.len() < TOGETHER
     }
 
-    /// What the bytes after it decide.
-    fn decide(&mut self, behind: &[u8]) -> Decided {
+    /// Decides by the bytes after it.
+    fn decide(&mut self, after: &[u8]) -> Decided {
         if let Some(close) = self.quote.map(quote_after) {
-            if behind.starts_with(close) {
+            if after.starts_with(close) {
                 return Decided::Text;
             }
-            if close.starts_with(behind) {
+            if close.starts_with(after) {
                 return Decided::Wait;
             }
         }
-        if !behind.is_empty() {
+        if !after.is_empty() {
             self.quote = None;
         }
-        let blank = behind.iter().all(u8::is_ascii_whitespace);
-        match (self.sure, blank && behind.len() as u64 <= BESIDE) {
+        let blank = after.iter().all(u8::is_ascii_whitespace);
+        match (self.sure, blank && after.len() as u64 <= BESIDE) {
             (true, _) if self.quote.is_none() => Decided::Framing,
             (_, true) => Decided::Wait,
             (_, false) => Decided::Text,
@@ -138,7 +139,7 @@ impl Waiting {
 }
 
 impl Machine<'_> {
-    /// A token `start..end` in text; true if it is framing.
+    /// Acts on a token `start..end` in text; returns true if it is framing.
     pub fn token(&mut self, chunk: Chunk<'_>, id: u16, start: u64, end: u64, safe: u64) -> bool {
         let Some(token) = self.set.tokens.get(usize::from(id)) else {
             return false;
@@ -148,18 +149,18 @@ impl Machine<'_> {
             self.displace(span);
             return false;
         }
-        // What is text in any case was not held back.
+        // A token that is text in any case was not held back.
         let to = if token.stray { safe } else { start.min(safe) };
         self.deliver(chunk, to);
         self.st.code.settle();
-        let paired = self.closes_no_xml(chunk, token, span)
+        let paired = self.closes_malformed_xml(chunk, token, span)
             || self.closes_text(chunk, token, span)
             || (token.thought && (!self.opts.reasoning.reads() || self.closes_mention()));
         if paired || self.st.code.hides() {
             return false;
         }
         if token.stray {
-            self.tell(chunk, token.dialects[0], Kind::OrphanClose, span);
+            self.dialect_issue(chunk, token.dialects[0], Kind::OrphanClose, span);
             return false;
         }
         if start < self.st.from() {
@@ -182,7 +183,7 @@ impl Machine<'_> {
         }
         let message = self.in_message(id, token);
         if token.closes && !near && !message {
-            self.tell(chunk, token.dialects[0], Kind::OrphanClose, span);
+            self.dialect_issue(chunk, token.dialects[0], Kind::OrphanClose, span);
         }
         let vouched = self.st.io.vouches(start);
         let waiting = Waiting {
@@ -210,7 +211,7 @@ impl Machine<'_> {
             None => {}
         }
         self.adopt(start);
-        // A longer one may begin with it.
+        // A longer token may begin with it.
         if waiting.quote.is_some() || !waiting.sure || safe == start {
             self.st.waiting = Some(waiting);
             return false;
@@ -221,8 +222,8 @@ impl Machine<'_> {
         true
     }
 
-    /// An opener of the chosen dialect that opens nothing and is a token too, as its bytes up to `to` show, is decided as one.
-    /// Gives what is behind it up to `end`, which is to be read again; none if it is text.
+    /// Decides an opener of the chosen dialect that opens nothing as a token, if its bytes up to `to` show that it is one,
+    /// too. Returns the bytes after it up to `end`, which are read again; `None` if it is text.
     pub fn second_token(
         &mut self,
         chunk: Chunk<'_>,
@@ -234,10 +235,10 @@ impl Machine<'_> {
             return None;
         }
         let looked = self.bytes(chunk, start, to);
-        let stands = |(marker, _): &&(String, u16)| looked.starts_with(marker.as_bytes());
-        let found = self.set.seconds.iter().filter(stands);
+        let begins = |(marker, _): &&(String, u16)| looked.starts_with(marker.as_bytes());
+        let found = self.set.seconds.iter().filter(begins);
         let (marker, id) = found.max_by_key(|(marker, _)| marker.len())?;
-        // What closes messages for another reader begins them for it, too.
+        // Such a token closes messages for another reader, and so it also opens them.
         if self
             .set
             .tokens
@@ -246,8 +247,8 @@ impl Machine<'_> {
         {
             return None;
         }
-        let behind = start + marker.len() as u64;
-        let framing = self.token(chunk, *id, start, behind, behind);
+        let after = start + marker.len() as u64;
+        let framing = self.token(chunk, *id, start, after, after);
         let waits = self
             .st
             .waiting
@@ -257,16 +258,16 @@ impl Machine<'_> {
         }
         self.st.mode = Mode::Flow;
         self.st.node = ROOT;
-        Some(self.rewind(chunk, behind, end))
+        Some(self.rewind(chunk, after, end))
     }
 
-    /// Whether a thought that a call has ended waits for this closer.
+    /// Whether a thought that a call ended awaits this closer.
     fn owes(&self, token: &Token) -> bool {
         let owed = self.st.owed;
         owed.is_some_and(|owed| token.thoughts.contains(&owed))
     }
 
-    /// Whether a token opens or closes a message or a thought that is open.
+    /// Whether a token opens or closes an open message or thought.
     fn in_message(&self, id: u16, token: &Token) -> bool {
         let within = self.st.within;
         (token.message && self.st.message)
@@ -275,13 +276,13 @@ impl Machine<'_> {
             || self.owes(token)
     }
 
-    /// Whether a token is framing wherever it stands: the host has chosen its model.
+    /// Whether a token is framing anywhere, because the host has chosen its model.
     fn is_chosen(&self, token: &Token) -> bool {
         let loose = token.markup || (token.plain && (token.message || token.thought));
         self.set.chosen && (!loose || token.markup && self.st.blank)
     }
 
-    /// A token `start..end` that begins with the one that waits takes its place.
+    /// Replaces the waiting token by a longer one, `start..end`, that begins with it.
     pub fn longer_token(&mut self, id: u16, start: u64, end: u64) {
         let longer =
             |waiting: &Waiting| !waiting.twin && waiting.start == start && waiting.end < end;
@@ -307,14 +308,14 @@ impl Machine<'_> {
         });
     }
 
-    /// Whether a token that waits is to wait for what is behind the next one, at `start`, too.
+    /// Whether a waiting token also waits for the bytes after the next one, at `start`.
     fn waits_with(&self, chunk: Chunk<'_>, mut waiting: Waiting, start: u64) -> bool {
-        let behind = self.bytes(chunk, waiting.end, start);
-        let waits = matches!(waiting.decide(&behind), Decided::Wait);
+        let after = self.bytes(chunk, waiting.end, start);
+        let waits = matches!(waiting.decide(&after), Decided::Wait);
         waits && !waiting.sure && self.st.together.len() + 1 < TOGETHER
     }
 
-    /// A token was framing.
+    /// Updates the state after a token that was framing.
     fn framed(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
         self.st.near = Some(Near {
             what: What::Token(id),
@@ -328,13 +329,13 @@ impl Machine<'_> {
         }
         self.st.message &= !token.message;
         if token.message {
-            // The next one begins right after it, as after a block.
+            // The next message begins right after it, as after a block.
             self.st.line = Line::Behind(0);
         }
         self.st.within = (token.opens || token.pairs).then_some(id);
     }
 
-    /// An opener at `start` is text: its closer will be text too.
+    /// Notes that an opener at `start` is text: its closer will be text, too.
     pub fn was_text(&mut self, dialect: u16, start: u64) {
         let before = self.st.paired.filter(|paired| paired.dialect == dialect);
         self.st.paired = match before {
@@ -352,8 +353,8 @@ impl Machine<'_> {
         };
     }
 
-    /// Whether a closer belongs to a pair around what is no XML, and tells the model so.
-    fn closes_no_xml(&mut self, chunk: Chunk<'_>, token: &Token, span: Span) -> bool {
+    /// Whether a closer belongs to a pair around text that is not XML; reports that.
+    fn closes_malformed_xml(&mut self, chunk: Chunk<'_>, token: &Token, span: Span) -> bool {
         let most = u64::from(self.opts.limits.max_lookahead);
         let pair = |(dialect, from): &(u16, u64)| {
             token.closes && token.dialects.contains(dialect) && span.end - from <= most
@@ -370,12 +371,12 @@ impl Machine<'_> {
         true
     }
 
-    /// Whether a closer belongs to an opener that was text: then it is text too.
+    /// Whether a closer belongs to an opener that was text; then it is text, too.
     fn closes_text(&mut self, chunk: Chunk<'_>, token: &Token, span: Span) -> bool {
         let Some(paired) = self.st.paired else {
             return false;
         };
-        // An open message is closed before an opener that it only mentions.
+        // A closer closes an open message before it pairs with an opener that the message only mentions.
         let closes = (token.closes || token.message) && !(token.message && self.st.message);
         if token.stray || !closes || !token.dialects.contains(&paired.dialect) {
             return false;
@@ -385,7 +386,7 @@ impl Machine<'_> {
         if self.st.code.hides() {
             return true;
         }
-        self.tell(chunk, paired.dialect, Kind::OrphanClose, span);
+        self.dialect_issue(chunk, paired.dialect, Kind::OrphanClose, span);
         true
     }
 
@@ -396,7 +397,7 @@ impl Machine<'_> {
         open
     }
 
-    /// Whether two tokens are of one dialect.
+    /// Whether two tokens belong to one dialect.
     fn relatives(&self, one: u16, other: u16) -> bool {
         let of = |id: u16| self.set.tokens.get(usize::from(id));
         let Some((one, other)) = of(one).zip(of(other)) else {
@@ -407,13 +408,13 @@ impl Machine<'_> {
             .any(|dialect| other.dialects.contains(dialect))
     }
 
-    /// What ended before `start`, with white space between at most.
+    /// What ended before `start`, with at most white space between.
     fn what_ended(&self, start: u64) -> Option<What> {
         let near = self.st.near?;
         (start.saturating_sub(near.end) <= BESIDE).then_some(near.what)
     }
 
-    /// Whether a token at `start` stands after something of its dialect, with white space between at most.
+    /// Whether a token at `start` follows something of its dialect, with at most white space between.
     fn is_near(&self, id: u16, start: u64) -> bool {
         self.what_ended(start).is_some_and(|what| match what {
             What::Block(dialect) => self.belongs(id, dialect),
@@ -422,8 +423,8 @@ impl Machine<'_> {
         })
     }
 
-    /// Whether something of a dialect ended right before `start`, with white space between at most. A token that waits only
-    /// for a quotation mark is taken for framing.
+    /// Whether something of a dialect ended right before `start`, with at most white space between. A token that waits only
+    /// for a quotation mark is assumed to be framing.
     pub fn follows(&self, dialect: u16, start: u64) -> bool {
         if let Some(waiting) = self.st.waiting {
             return waiting.sure && self.belongs(waiting.token, dialect);
@@ -443,7 +444,7 @@ impl Machine<'_> {
         token.is_some_and(|token| token.dialects.contains(&dialect))
     }
 
-    /// Whether a thought may be one of a token's dialects: they may share its markers.
+    /// Whether a thought may belong to one of a token's dialects, since dialects may share its markers.
     fn of_thought(&self, id: u16, thought: u16) -> bool {
         let token = self.set.tokens.get(usize::from(id));
         let Some((token, thought)) = token.zip(self.set.reasoning.get(usize::from(thought))) else {
@@ -457,7 +458,7 @@ impl Machine<'_> {
         token.dialects.iter().any(same)
     }
 
-    /// A block or a message of a dialect ended here.
+    /// Notes that a block or a message of a dialect ended here.
     pub fn near_block(&mut self, dialect: u16, end: u64) {
         self.st.near = Some(Near {
             what: What::Block(dialect),
@@ -465,7 +466,7 @@ impl Machine<'_> {
         });
     }
 
-    /// A thought ended here.
+    /// Notes that a thought ended here.
     pub fn near_thought(&mut self, thought: u16, end: u64) {
         self.st.near = Some(Near {
             what: What::Thought(thought),
@@ -473,8 +474,8 @@ impl Machine<'_> {
         });
     }
 
-    /// A call or a message of a dialect begins at `start`: what waits before it is decided.
-    /// Gives where its opener stood before, which is framing then.
+    /// Decides what waits before a call or a message of a dialect, which begins at `start`. Returns the span of earlier
+    /// repetitions of its opener, which are then framing.
     pub fn meet_block(&mut self, chunk: Chunk<'_>, dialect: u16, start: u64) -> Option<Span> {
         let waiting = self.st.waiting?;
         if waiting.twin {
@@ -489,26 +490,26 @@ impl Machine<'_> {
         None
     }
 
-    /// A marker stands behind an opener that waits for its twin: if it is no part of that one, nothing waits.
+    /// Acts on a marker after an opener that waits for its repetition: if it is not part of the repetition, the wait ends.
     pub fn meet_marker(&mut self, chunk: Chunk<'_>, marker: Span, safe: u64) {
         let twin = |waiting: &Waiting| waiting.twin && waiting.end <= marker.start;
         let Some(mut waiting) = self.st.waiting.filter(twin) else {
             return;
         };
-        let decided = self.told_behind(chunk, &mut waiting, marker.end);
+        let decided = self.decide_after(chunk, &mut waiting, marker.end);
         if matches!(decided, Decided::Text) {
             self.settle_twin(chunk, marker.start.min(safe));
         }
     }
 
-    /// What is waited for is not an opener that stands once more.
+    /// Ends the wait for a repetition that does not come.
     pub fn settle_twin(&mut self, chunk: Chunk<'_>, start: u64) {
         if self.st.waiting.is_some_and(|waiting| waiting.twin) {
             self.settle_token(chunk, start, false);
         }
     }
 
-    /// The opener of a dialect, which opens nothing by itself and has the same marker behind it, waits for what that one is.
+    /// Lets the opener of a dialect wait: it opens nothing by itself, and the same marker follows it and will decide.
     pub fn wait_twin(&mut self, chunk: Chunk<'_>, opening: &Opening, marker: Span) {
         let (dialect, named) = (opening.first, opening.names(marker));
         let before = self.st.waiting.filter(|waiting| {
@@ -530,7 +531,7 @@ impl Machine<'_> {
         });
     }
 
-    /// An opener that waited for its twin opens nothing, nor does any of those before it.
+    /// Makes text of an opener that waited for its repetition and opens nothing, and of all those before it.
     fn twin_is_text(&mut self, chunk: Chunk<'_>, waiting: Waiting) {
         let len = waiting.end - waiting.start;
         let text = self.bytes(chunk, waiting.first, waiting.end);
@@ -538,23 +539,23 @@ impl Machine<'_> {
         while at < waiting.end {
             self.was_text(waiting.token, at);
             let span = Span::new(at, (at + len).min(waiting.end));
-            self.tell(chunk, waiting.token, Kind::LookalikeMarker, span);
-            let behind = text.get((span.end - waiting.first) as usize..);
-            let behind = behind.unwrap_or_default();
-            at = span.end + (behind.len() - behind.trim_ascii_start().len()) as u64;
+            self.dialect_issue(chunk, waiting.token, Kind::LookalikeMarker, span);
+            let after = text.get((span.end - waiting.first) as usize..);
+            let after = after.unwrap_or_default();
+            at = span.end + (after.len() - after.trim_ascii_start().len()) as u64;
         }
     }
 
-    /// What the bytes up to `to` decide of what waits.
-    fn told_behind(&self, chunk: Chunk<'_>, waiting: &mut Waiting, to: u64) -> Decided {
+    /// What the bytes up to `to` decide about the waiting token or opener.
+    fn decide_after(&self, chunk: Chunk<'_>, waiting: &mut Waiting, to: u64) -> Decided {
         let len = waiting.end - waiting.start;
         let most = waiting.end + BESIDE + 1 + if waiting.twin { len } else { 0 };
-        let behind = self.bytes(chunk, waiting.end, to.min(most).max(waiting.end));
+        let after = self.bytes(chunk, waiting.end, to.min(most).max(waiting.end));
         if !waiting.twin {
-            return waiting.decide(&behind);
+            return waiting.decide(&after);
         }
-        let rest = behind.trim_ascii_start();
-        let near = (behind.len() - rest.len()) as u64 <= BESIDE;
+        let rest = after.trim_ascii_start();
+        let near = (after.len() - rest.len()) as u64 <= BESIDE;
         let marker = self.bytes(chunk, waiting.start, waiting.end);
         match near && marker.starts_with(rest) {
             true => Decided::Wait,
@@ -562,7 +563,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A thought begins at `start`.
+    /// Decides what waits before a thought, which begins at `start`.
     pub fn meet_thought(&mut self, chunk: Chunk<'_>, thought: u16, start: u64) {
         let Some(waiting) = self.st.waiting else {
             return;
@@ -571,9 +572,9 @@ impl Machine<'_> {
         self.settle_token(chunk, start, beside);
     }
 
-    /// The reply ends: what waits is decided.
+    /// Decides what waits when the reply ends.
     pub fn meet_end(&mut self, chunk: Chunk<'_>) {
-        // The closer of a message whose call another reader is to read is his.
+        // Unless it closes a message whose call another reader must read: the closer is for that reader.
         let other = |token: &Token| token.plain && token.message;
         let twin = self.st.waiting.is_some_and(|waiting| waiting.twin);
         let token = self.st.waiting.map(|waiting| usize::from(waiting.token));
@@ -582,13 +583,13 @@ impl Machine<'_> {
         self.settle_token(chunk, self.st.pos(), last);
     }
 
-    /// Something begins at `start`, `beside` what waits or not: that is framing or text.
+    /// Decides what waits where something begins at `start`; `beside` if that is something which makes it framing.
     pub fn settle_token(&mut self, chunk: Chunk<'_>, start: u64, beside: bool) {
         let Some(mut waiting) = self.st.waiting.take() else {
             return;
         };
         let together = std::mem::take(&mut self.st.together);
-        let framing = match self.told_behind(chunk, &mut waiting, start) {
+        let framing = match self.decide_after(chunk, &mut waiting, start) {
             Decided::Framing => true,
             Decided::Wait => waiting.sure || beside,
             Decided::Text => false,
@@ -602,7 +603,7 @@ impl Machine<'_> {
         self.deliver(chunk, start);
     }
 
-    /// A token that waited and those that waited with it are framing.
+    /// Emits a waiting token, and those held back with it, as framing.
     fn frame_all(&mut self, chunk: Chunk<'_>, waiting: Waiting, together: Vec<(u16, Span)>) {
         for (token, span) in together {
             self.frame(chunk, token, span);
@@ -610,13 +611,13 @@ impl Machine<'_> {
         self.frame(chunk, waiting.token, Span::new(waiting.start, waiting.end));
     }
 
-    /// A token that waited is framing.
+    /// Emits a waiting token as framing.
     fn frame(&mut self, chunk: Chunk<'_>, token: u16, span: Span) {
         self.frame_bytes(chunk, span);
         self.framed(chunk, token, span);
     }
 
-    /// Bytes that waited are framing.
+    /// Emits held-back bytes as framing.
     fn frame_bytes(&mut self, chunk: Chunk<'_>, span: Span) {
         self.deliver(chunk, span.start);
         self.flow_end(chunk);
@@ -630,7 +631,7 @@ impl Machine<'_> {
         self.st.tail = Tail::default();
     }
 
-    /// Whether text may be delivered up to `to`: not while a token waits for what is behind it.
+    /// Whether text may be delivered up to `to`: not while a token waits for the bytes after it.
     pub fn may_deliver(&mut self, chunk: Chunk<'_>, to: u64) -> bool {
         let Some(mut waiting) = self.st.waiting else {
             return true;
@@ -638,7 +639,7 @@ impl Machine<'_> {
         if to <= waiting.end || self.st.region != Region::Text {
             return to <= waiting.first;
         }
-        match self.told_behind(chunk, &mut waiting, to) {
+        match self.decide_after(chunk, &mut waiting, to) {
             Decided::Wait => {
                 self.st.waiting = Some(waiting);
                 return false;

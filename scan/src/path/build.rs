@@ -1,4 +1,4 @@
-//! A tree made of patterns.
+//! Builds the tree from patterns.
 
 use super::pattern::{Hole, Part, parts, tokens};
 use super::{Kind, Node, Paths};
@@ -11,12 +11,12 @@ impl<A: Copy> Paths<A> {
         Self::build(patterns, Kind::Exact, "")
     }
 
-    /// The same; in tags, blanks and attributes may stand that the patterns do not show.
+    /// The same; tags may hold white space and attributes that the patterns do not spell out.
     pub fn tags<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
         Self::build(patterns, Kind::Tags, "")
     }
 
-    /// The same, of what stands after literal bytes in which a tag may have begun.
+    /// The same, for patterns that follow a literal in which a tag may have begun.
     pub fn behind<'a>(
         literal: &str,
         patterns: impl IntoIterator<Item = (&'a str, A)>,
@@ -24,7 +24,7 @@ impl<A: Copy> Paths<A> {
         Self::build(patterns, Kind::Tags, literal)
     }
 
-    /// A tree of patterns that open a block; blanks and attributes may stand in their tags.
+    /// A tree of patterns that open a block; their tags may hold white space and attributes.
     pub fn opening<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
         Self::build(patterns, Kind::Opening, "")
     }
@@ -45,12 +45,12 @@ impl<A: Copy> Paths<A> {
         Ok(tree)
     }
 
-    /// Whether there are none.
+    /// Whether there are no patterns.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() < 2
     }
 
-    /// Lets the tokens of the patterns stand twice, where something follows them; none with which one of `but` ends.
+    /// Lets tokens of the patterns appear twice where something follows them, except tokens that one of `but` ends with.
     pub fn with_twins<'a>(
         mut self,
         patterns: impl IntoIterator<Item = &'a str>,
@@ -66,7 +66,7 @@ impl<A: Copy> Paths<A> {
                 if !text.is_empty() && but.iter().any(|but| but.ends_with(&text)) {
                     continue;
                 }
-                if let Some(at) = self.behind_token(&before, &token) {
+                if let Some(at) = self.after_token(&before, &token) {
                     self.twin(at, &token);
                 }
             }
@@ -74,8 +74,8 @@ impl<A: Copy> Paths<A> {
         Ok(self)
     }
 
-    /// Where a token leads that stands after the beginning of a pattern.
-    fn behind_token(&self, before: &[Part], token: &[Part]) -> Option<u16> {
+    /// Where a token leads that follows the beginning of a pattern.
+    fn after_token(&self, before: &[Part], token: &[Part]) -> Option<u16> {
         let node = |at: &u16| &self.nodes[usize::from(*at)];
         let mut here: Vec<u16> = vec![0];
         for part in before.iter().chain(token) {
@@ -116,10 +116,10 @@ impl<A: Copy> Paths<A> {
         }
     }
 
-    /// From a node, its own token leads back to it.
+    /// Makes the token lead from its end node back to that node.
     fn twin(&mut self, end: u16, token: &[Part]) {
         let node = self.node(end);
-        // What is complete is no beginning.
+        // A complete pattern is not the beginning of one.
         if node.token || node.accept.is_some() || node.inside.is_some() {
             return;
         }
@@ -189,7 +189,7 @@ impl<A: Copy> Paths<A> {
         }
     }
 
-    /// Lets white space stand before any of the patterns.
+    /// Lets white space appear before any of the patterns.
     pub fn with_blanks(mut self) -> Self {
         if let Some(root) = self.nodes.first_mut() {
             root.blanks = true;
@@ -206,7 +206,7 @@ impl<A: Copy> Paths<A> {
         &mut self.nodes[usize::from(at)]
     }
 
-    /// At these nodes something may stand that the pattern does not show, before the byte that leads to another node.
+    /// Lets these nodes take text that the pattern does not spell out, before the byte that leads to `there`.
     fn make_room(&mut self, room: Room, here: &[u16], byte: u8, there: u16) {
         match room {
             Room::Blanks => here.iter().for_each(|at| self.node(*at).slip = true),
@@ -214,7 +214,7 @@ impl<A: Copy> Paths<A> {
         }
     }
 
-    /// Before the byte that leads from one of these nodes to another, blanks and attributes may stand.
+    /// Lets white space and attributes appear at these nodes, before the byte that leads to `there`.
     fn loosen(&mut self, here: &[u16], byte: u8, there: u16) {
         let known = here.iter().find_map(|at| self.node(*at).loose);
         let inside = known.unwrap_or_else(|| {
@@ -233,10 +233,10 @@ impl<A: Copy> Paths<A> {
         if self.nodes.len() > 32_000 {
             return Err("the patterns are too many or too long".to_owned());
         }
-        // The nodes at which the pattern has come so far: after a hole there are two, with and without white space.
+        // The nodes that the pattern has reached: two after a hole, with and without white space.
         let mut here: Vec<u16> = vec![0];
         let mut peek = false;
-        // What the pattern has shown so far.
+        // The part of the pattern added so far.
         let mut seen = before.to_vec();
         for part in parts(pattern)? {
             let shown = match part {
@@ -320,7 +320,7 @@ impl<A: Copy> Paths<A> {
                         self.node(at).hole = Some((hole, inside));
                     }
                     if hole == Hole::Ticks {
-                        // There may be none.
+                        // The backticks may be missing.
                         here.push(inside);
                     } else {
                         here = vec![inside];

@@ -1,4 +1,4 @@
-//! How patterns are written: literals and holes.
+//! The notation of patterns: literals and holes.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,18 +18,18 @@ pub enum Hole {
     Type,
     /// `$tag`: attributes.
     Tag,
-    /// `$x`: a suffix, or the same again.
+    /// `$x`: a suffix, or the same suffix again.
     Fix,
     /// `$digits`.
     Number,
     /// `$ticks`: backticks.
     Ticks,
-    /// Blanks and attributes in a tag that shows none.
+    /// White space and attributes in a tag that spells out none.
     Loose,
 }
 
 impl Hole {
-    /// Whether a word that other patterns spell out in part may begin with the byte.
+    /// Whether a word may begin with this byte where other patterns spell out a literal.
     pub(super) fn word(self, byte: u8) -> bool {
         let letter = byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
         letter && matches!(self, Self::Name | Self::Id | Self::Key | Self::Type)
@@ -37,7 +37,7 @@ impl Hole {
 
     pub(super) fn takes(self, byte: u8) -> bool {
         match self {
-            // No tool is named so, and what may follow a name is an object.
+            // No tool name contains it, and an object may follow the name.
             Self::Name if byte == b'{' => false,
             Self::Name | Self::Id | Self::Type => {
                 byte > b' ' && byte != 0x7f && !matches!(byte, b'<' | b'>' | b'"' | b'\'' | b'`')
@@ -51,7 +51,7 @@ impl Hole {
     }
 }
 
-/// One part of a pattern as it is written.
+/// One part of a pattern as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Literal bytes.
@@ -123,12 +123,12 @@ pub fn literal(pattern: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// The tokens of a pattern that something follows, `<` to `>`, each with what stands before it. A suffix or an id may stand in
-/// them.
+/// The tokens of a pattern, `<` to `>`, that something follows, each with the parts before it. They may contain a suffix or
+/// an id.
 pub(super) fn tokens(parts: &[Part]) -> Vec<(Vec<Part>, Vec<Part>)> {
     let mut found = vec![];
     let mut before: Vec<Part> = vec![];
-    // The token that has begun, and what stands before it.
+    // The token that has begun, and the parts before it.
     let mut open: Option<(Vec<Part>, Vec<Part>)> = None;
     for (index, part) in parts.iter().enumerate() {
         let Part::Bytes(bytes) = part else {
@@ -173,7 +173,7 @@ pub(super) fn tokens(parts: &[Part]) -> Vec<(Vec<Part>, Vec<Part>)> {
     found
 }
 
-/// A marker with what may stand in it that it does not show, if something may.
+/// A pattern for a marker that may hold text it does not spell out; `None` if it may not.
 pub fn spelt(marker: &str) -> Result<Option<Paths<()>>, String> {
     if tag::rooms(marker.as_bytes()).next().is_none() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! A walk takes one byte after another.
+//! Walks a tree byte by byte.
 
 use super::pattern::Hole;
 use super::{Go, MAX_BLANKS, Node, Paths, Walk};
@@ -6,7 +6,7 @@ use crate::tag::{Loose, LooseStep};
 use crate::{Span, tag, xml};
 
 impl<A: Copy> Paths<A> {
-    /// Takes the byte at `pos`; `fix` is the suffix of the open block's markers.
+    /// Consumes the byte at `pos`; `fix` is the suffix of the open block's markers.
     pub fn step(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go<A> {
         let go = self.advance(walk, byte, pos, fix);
         match (go, walk.word) {
@@ -26,7 +26,7 @@ impl<A: Copy> Paths<A> {
         }
     }
 
-    /// The literal bytes count; no word stands here.
+    /// Decides for the literal bytes and drops the word.
     fn spelt(&self, walk: &mut Walk) {
         let inside = walk.word.take().map(|at| &self.nodes[usize::from(at)]);
         if let Some(hole) = inside.and_then(|node| node.inside) {
@@ -34,7 +34,7 @@ impl<A: Copy> Paths<A> {
         }
     }
 
-    /// A literal byte at `node` was taken, which may be part of a word as well.
+    /// Follows the word that may be here as well, after a literal byte at `node` was consumed.
     fn rival(&self, walk: &mut Walk, node: &Node<A>, byte: u8, pos: u64) {
         match (walk.word, node.hole) {
             (Some(inside), _) => match self.nodes[usize::from(inside)].inside {
@@ -73,13 +73,13 @@ impl<A: Copy> Paths<A> {
                     return Go::None;
                 }
                 Some(_) => {}
-                // Nothing stands here: what is behind it counts, and what is beside it.
+                // There is no suffix: the node after it counts, and those beside it.
                 None => {
-                    let behind = &self.nodes[usize::from(there)];
+                    let after = &self.nodes[usize::from(there)];
                     let stays = node.byte(byte).is_some() || node.skips(byte);
-                    if behind.byte(byte).is_some() || !stays {
+                    if after.byte(byte).is_some() || !stays {
                         walk.node = there;
-                        node = behind;
+                        node = after;
                     }
                 }
             }
@@ -108,7 +108,7 @@ impl<A: Copy> Paths<A> {
                 taken: false,
             };
         }
-        // Where a pattern asks for attributes, they are its own.
+        // A pattern that asks for attributes takes them itself.
         let asked = matches!(node.hole, Some((Hole::Tag, _)));
         if let Some(inside) = node.loose.filter(|_| xml::is_space(byte) && !asked) {
             return self.enter(walk, Hole::Loose, inside, byte, pos);
@@ -126,16 +126,16 @@ impl<A: Copy> Paths<A> {
             };
         }
         if let Some((hole, inside)) = node.hole {
-            let behind = &self.nodes[usize::from(inside)];
-            let loose = behind.loose.is_some() && xml::is_space(byte);
+            let after = &self.nodes[usize::from(inside)];
+            let loose = after.loose.is_some() && xml::is_space(byte);
             let empty =
-                matches!(hole, Hole::Tag | Hole::Fix) && (behind.byte(byte).is_some() || loose);
+                matches!(hole, Hole::Tag | Hole::Fix) && (after.byte(byte).is_some() || loose);
             let begins = match hole {
                 Hole::Tag => xml::is_space(byte) || byte == b'/' || empty || walk.blanks > 0,
                 Hole::Fix => byte == b':' || empty,
-                // There is no tool without a name: what ends one cannot begin it.
+                // A tool name is not empty: what ends it cannot begin it.
                 Hole::Name => {
-                    hole.takes(byte) && behind.byte(byte).is_none() && behind.peek(byte).is_none()
+                    hole.takes(byte) && after.byte(byte).is_none() && after.peek(byte).is_none()
                 }
                 _ => hole.takes(byte),
             };
@@ -160,7 +160,7 @@ impl<A: Copy> Paths<A> {
         }
     }
 
-    /// A hole, whose inside is a node, begins with the byte at `pos`.
+    /// Enters a hole, whose inside is a node, with the byte at `pos`.
     fn enter(&self, walk: &mut Walk, hole: Hole, inside: u16, byte: u8, pos: u64) -> Go<A> {
         self.spelt(walk);
         walk.start.get_or_insert(pos);
@@ -172,7 +172,7 @@ impl<A: Copy> Paths<A> {
         self.inside(walk, node, hole, byte, pos)
     }
 
-    /// Takes a byte of the blanks and attributes in a tag that shows none.
+    /// Consumes a byte of the white space and attributes in a tag that spells out none.
     pub(super) fn loose(&self, walk: &mut Walk, node: &Node<A>, byte: u8, pos: u64) -> Go<A> {
         let mut tag = Loose(walk.tag);
         let end = node.bytes.first().map_or(b'>', |(byte, _)| *byte);
@@ -189,7 +189,7 @@ impl<A: Copy> Paths<A> {
         }
     }
 
-    /// Whether a run of backticks ends before the byte at `pos` and is shorter than that of the block's opener.
+    /// Whether a run of backticks ends before the byte at `pos` and is shorter than the run of the block's opener.
     pub(super) fn too_few(&self, walk: &Walk, hole: Hole, byte: u8, pos: u64, fix: &[u8]) -> bool {
         let span = walk.span(hole);
         let have = if span.is_empty() { 0 } else { pos - span.start };
@@ -208,7 +208,7 @@ impl<A: Copy> Paths<A> {
         if hole == Hole::Loose {
             return self.loose(walk, node, byte, pos);
         }
-        // Blanks may stand in a key.
+        // A key may contain blanks.
         let leaves = xml::is_space(byte) && !(hole == Hole::Key && hole.takes(byte));
         if let Some(loose) = node.loose.filter(|_| leaves) {
             end(walk);
@@ -216,7 +216,7 @@ impl<A: Copy> Paths<A> {
         }
         if hole == Hole::Tag && matches!(walk.tag, b'"' | b'\'') {
             if byte == b'\n' {
-                // A quote that is not closed on its line is none.
+                // A quote that is not closed on its line is not a quote.
                 return Go::None;
             }
             if walk.tag == byte {

@@ -66,7 +66,7 @@ fn pairs_tags_and_suffixes() {
 }
 
 #[test]
-fn what_is_spelt_out_comes_before_a_word() {
+fn literals_take_precedence_over_words() {
     let patterns = [
         "<$key>",
         "</t>",
@@ -94,7 +94,7 @@ fn what_is_spelt_out_comes_before_a_word() {
 }
 
 #[test]
-fn blanks_and_attributes_in_a_wrapper_s_tag_say_nothing() {
+fn blanks_and_attributes_in_a_wrapper_s_tag_have_no_meaning() {
     let patterns = [
         "<call>$_$^{",
         "<ifm|calls$x>$_<call>",
@@ -214,7 +214,7 @@ fn fences_close_with_as_many_backticks() {
 }
 
 #[test]
-fn patterns_that_cannot_be() {
+fn impossible_patterns() {
     for pattern in ["$nam>", "$key", "$^ab", "a$name$id"] {
         assert!(Paths::new([(pattern, 0)]).is_err(), "{pattern}");
     }

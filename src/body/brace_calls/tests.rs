@@ -180,7 +180,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     #[test]
-    fn nothing_depends_on_the_cut(
+    fn nothing_depends_on_the_chunks(
         parts in prop::collection::vec(prop::sample::select(PARTS), 0..14),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 2),
         typed: bool,

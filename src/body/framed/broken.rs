@@ -1,4 +1,4 @@
-//! What breaks in a framed block: a call that is none, and what is hidden up to where the block goes on.
+//! Broken parts of a framed block: calls that are not valid, and what is hidden up to where the block continues.
 
 use super::{Body, FramedAt};
 use crate::body::lost::{Hit as Found, Lost, Torn};
@@ -11,22 +11,22 @@ use crate::event::Span;
 use toolglot_scan::path::Walk;
 
 impl Body {
-    /// Whether a block that breaks is hidden: a list in Python that nothing marked but itself, without a call, is text.
+    /// Whether a block that breaks is hidden. A Python list that has no marker and no call is text.
     pub(super) fn hides(&self, out: &Out<'_>, table: &Framed) -> bool {
         let python = table.spec.unit[usize::from(self.unit)].payload == spec::Payload::Python;
-        let block = out.io.block.as_ref().filter(|_| python && !self.stands());
+        let block = out.io.block.as_ref().filter(|_| python && !self.is_final());
         let text = block.is_some_and(|block| block.unmarked);
         let dialect = out.dialect();
         !text && dialect.is_some_and(|dialect| dialect.spec.malformed == Malformed::Drop)
     }
 
-    /// What stands from `pos` on is hidden; see [`super::Body::hide`].
+    /// Hides everything from `pos` on; see [`super::Body::hide`].
     pub fn hide(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) {
         self.lose(out, table, pos);
         self.invented = true;
     }
 
-    /// A call, or what should be one, broke before `pos`: it is hidden from here on.
+    /// Hides a call, or what should be one, that broke before `pos`, from here on.
     pub(super) fn lose(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) {
         let mut torn = self.torn.take().unwrap_or_default();
         let fix = String::from_utf8_lossy(&self.fix);
@@ -40,12 +40,12 @@ impl Body {
         let turns = turns.map(String::as_str);
         let mut lost = Lost::new(table, self.unit, &fix, torn, turns);
         lost.prime(&prefix);
-        // What it looked at already may begin a marker.
+        // The bytes already read may begin a marker.
         out.skip(lost.keeps(pos));
         self.at = FramedAt::Lost(Box::new(lost));
     }
 
-    /// Takes bytes that are hidden.
+    /// Consumes hidden bytes.
     pub(super) fn lost(
         &mut self,
         out: &mut Out<'_>,
@@ -86,7 +86,7 @@ impl Body {
         (i, self.hidden(out, table, hit, quoted, out.base + i as u64))
     }
 
-    /// Hidden bytes end before `pos`; `quoted` if a string is open there.
+    /// Ends the hidden part before `pos`; `quoted` if a string is open there.
     fn hidden(
         &mut self,
         out: &mut Out<'_>,
@@ -116,7 +116,7 @@ impl Body {
                 Some(Flow::Malformed { ended: true })
             }
             Found::Turn(_) | Found::Passed(_) => Some(Flow::Hidden { at }),
-            // The payload goes on.
+            // The payload continues.
             Found::Item { .. } => None,
             Found::Opener { action, walk, .. } => {
                 let Action::Unit(unit) = action else {
@@ -132,7 +132,7 @@ impl Body {
         }
     }
 
-    /// Something stands at `pos` that nothing of the block can be.
+    /// Reports that nothing in the block can continue at `pos`.
     pub(super) fn broken(&mut self, out: &mut Out<'_>, pos: u64) -> Option<Flow> {
         let walk = match &self.at {
             FramedAt::Enter(walk)
@@ -146,7 +146,7 @@ impl Body {
             | FramedAt::Lost(_)
             | FramedAt::Confirm { .. } => None,
         };
-        if let Some(word) = self.said(out) {
+        if let Some(word) = self.trailing_words(out) {
             self.good = word;
         }
         let start = walk.unwrap_or(pos).max(out.from());
@@ -155,19 +155,19 @@ impl Body {
             between: matches!(self.at, FramedAt::Gap(_)),
             ..Torn::default()
         });
-        // What was looked at may begin a marker that ends what is hidden.
+        // The bytes already read may begin a marker that ends the hidden part.
         out.skip(start);
         out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
         self.drop_call(out, pos);
         Some(Flow::Malformed { ended: false })
     }
 
-    /// Where, after calls, words stand in a tag that closes nothing.
-    pub(super) fn said(&self, out: &Out<'_>) -> Option<u64> {
+    /// Where words, after calls, begin in a tag that closes nothing.
+    pub(super) fn trailing_words(&self, out: &Out<'_>) -> Option<u64> {
         let (FramedAt::Gap(walk) | FramedAt::Tail(walk)) = &self.at else {
             return None;
         };
-        let word = walk.loose().filter(|_| self.stood > 0)?;
+        let word = walk.loose().filter(|_| self.calls > 0)?;
         let bytes = out.bytes(word.start, word.end);
         (!bytes.trim_ascii().is_empty()).then_some(word.start)
     }
@@ -184,7 +184,7 @@ impl Body {
         Flow::Limit { kind, ended: false }
     }
 
-    /// The open call, if there is one, is none: it goes no further than `pos`.
+    /// Retracts the open call, if any; it ends at `pos` at the latest.
     pub fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
         self.count(out, pos);
         self.args = None;

@@ -1,4 +1,4 @@
-//! What becomes of a block where the stream ends.
+//! What becomes of a block when the stream ends.
 
 use super::{Body, FramedAt};
 use crate::body::{Finished, Flow, Out};
@@ -7,8 +7,8 @@ use crate::error::{Kind, Severity};
 use crate::event::Span;
 
 impl Body {
-    /// Whether what is open goes on to the end of the stream, at `end`, for want of a closer: a value in which a closer of the call,
-    /// of its section or of values stands, or a section in which any text may stand and no call does.
+    /// Whether the open part extends to the end of the stream, at `end`, because a closer is missing: a value that contains
+    /// a closer of the call, of its section or of values, or a section that may contain any text and contains no call.
     fn runs_on(&self, out: &Out<'_>, table: &Framed, end: u64) -> bool {
         let spec = &table.spec;
         let (from, end, key) = match (&self.at, &self.args) {
@@ -17,11 +17,11 @@ impl Body {
                 let none = self.good == out.block_span(end).start;
                 return none && section.is_some_and(|section| section.prose);
             }
-            // In CDATA no closer means anything.
+            // In CDATA no closer has a meaning.
             (FramedAt::Value(value), Some(args)) if !value.in_cdata() => {
                 (value.start, end, args.key())
             }
-            // The last closer may be its own.
+            // The last closer may be the value's own.
             (FramedAt::Confirm { value, end, .. }, Some(args)) => (value.start, *end, args.key()),
             (FramedAt::Plain(plain), _) => (plain.start(), end, ""),
             _ => return false,
@@ -40,7 +40,7 @@ impl Body {
         })
     }
 
-    /// The stream ended at `end`; `stopped` if the model ended it.
+    /// Ends the stream at `end`; `stopped` if the model ended it.
     pub fn finish(
         &mut self,
         out: &mut Out<'_>,
@@ -49,7 +49,7 @@ impl Body {
         stopped: bool,
     ) -> Finished {
         if self.lacks_closers(out, table, end) {
-            return self.close_cut(out, table, end);
+            return self.close_truncated(out, table, end);
         }
         if let FramedAt::Value(_) | FramedAt::Plain(_) = self.at
             && let Some(args) = &self.args
@@ -66,7 +66,7 @@ impl Body {
             );
         }
         if let FramedAt::Tail(walk) = self.at {
-            // A closer that might have gone on.
+            // A closer that could have been longer.
             let tail = &table.units[usize::from(self.unit)].tail;
             let flow = match tail.complete(&walk, end, &self.fix) {
                 Some(action) => self.found(out, table, action, &walk, end),
@@ -79,8 +79,8 @@ impl Body {
         if let FramedAt::Payload(payload) = &mut self.at {
             payload.finish(out, stopped);
         }
-        // The model was done: what stands in a closer whose end is missing is what it went on with.
-        if stopped && let Some(word) = self.said(out) {
+        // The model was done: words in a closer that lacks its end are the rest of its reply.
+        if stopped && let Some(word) = self.trailing_words(out) {
             self.drop_call(out, end);
             return Finished::Broken(word);
         }
@@ -89,21 +89,21 @@ impl Body {
             FramedAt::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),
             FramedAt::Lost(_) => broken,
             FramedAt::More(_) => Finished::Closed(self.last),
-            FramedAt::Gap(_) if self.looks_ahead(table) && self.stands() => {
+            FramedAt::Gap(_) if self.looks_ahead(table) && self.is_final() => {
                 Finished::Closed(self.last)
             }
             FramedAt::Gap(_) if self.looks_ahead(table) => Finished::Hidden(self.last),
-            FramedAt::Payload(payload) if !payload.under_way() && self.stands() => {
+            FramedAt::Payload(payload) if !payload.under_way() && self.is_final() => {
                 Finished::Forgotten
             }
-            // The model was done: what looks like a string without end began or ended elsewhere, and after calls a word that no
-            // bracket follows is what it went on with.
+            // The model was done: a string that seems to have no end began or ended elsewhere, and after calls a word
+            // without a bracket is the rest of the reply.
             FramedAt::Payload(payload)
-                if stopped && (payload.unquoted() || self.stands() && payload.only_name()) =>
+                if stopped && (payload.unquoted() || self.is_final() && payload.only_name()) =>
             {
                 broken
             }
-            FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.stood > 0 && walk.blank() => {
+            FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.calls > 0 && walk.blank() => {
                 Finished::Forgotten
             }
             _ if stopped && self.runs_on(out, table, end) => broken,
@@ -113,7 +113,7 @@ impl Body {
         finished
     }
 
-    /// Whether the stream ended at `end` after a closed parameter, with nothing or a beginning of what closes the call.
+    /// Whether the stream ended at `end` after a closed parameter, followed by nothing or by a prefix of a closer.
     fn lacks_closers(&self, out: &Out<'_>, table: &Framed, end: u64) -> bool {
         let walk = match &self.at {
             FramedAt::Confirm { walk, .. } => walk,
@@ -134,8 +134,8 @@ impl Body {
         walk.blank() || began.is_none_or(|began| closes(&began))
     }
 
-    /// Only closers are missing where the stream ended: the call counts, but more of it may have been meant.
-    fn close_cut(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
+    /// Closes a call that lacks only closers where the stream ended. More of it may have been meant.
+    fn close_truncated(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
         let half = self.half(out, table, end);
         if let (
             FramedAt::Confirm {
@@ -160,13 +160,13 @@ impl Body {
         }
         out.skip(end);
         match self.close_args(out, end) {
-            None if self.stood > 0 => Finished::Forgotten,
+            None if self.calls > 0 => Finished::Forgotten,
             None | Some(_) => Finished::Open,
         }
     }
 }
 
-/// Whether `began` is a beginning of the pattern `close`, which has no holes but white space.
+/// Whether `began` is a prefix of the pattern `close`, whose only holes are white space.
 fn began_with(close: &str, began: &str) -> bool {
     let mut rest = began;
     for literal in close.split("$_") {

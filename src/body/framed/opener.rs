@@ -1,4 +1,4 @@
-//! The opener of a call that is framed: what it says, and how the call begins.
+//! The opener of a framed call: what it contains, and how the call begins.
 
 use super::{Body, FramedAt, name_in_id};
 use crate::body::payload::Payload;
@@ -12,20 +12,20 @@ use crate::event::Span;
 use toolglot_scan::path::{Hole, Walk};
 use toolglot_scan::xml;
 
-/// What the opener of a call says.
+/// The contents of a call's opener.
 pub(super) struct Head {
     name: String,
     meta: Vec<(String, String)>,
-    /// An attribute that is not what it looks like.
+    /// An attribute that is ambiguous.
     doubt: Option<String>,
     /// The tag closes itself.
     closed: bool,
-    /// A slash stands behind the name that closes nothing.
+    /// A slash that closes nothing follows the name.
     slip: bool,
 }
 
 impl Body {
-    /// What the opener of a call says, beside what a header has `given`.
+    /// Reads the opener of a call, in addition to what a header has `given`.
     fn head(
         &self,
         out: &Out<'_>,
@@ -56,11 +56,11 @@ impl Body {
         if !word.is_empty() {
             head.name = out.slice(word.start, word.end);
             if let Some(loose) = walk.loose().filter(|loose| loose.start == word.end) {
-                // The tag names the tool, and its attributes may be arguments.
+                // The tag is named after the tool, and its attributes may be arguments.
                 let text = out.slice(loose.start, loose.end);
                 (head.meta, head.doubt) = xml::checked_attributes(text.as_bytes());
             }
-            // What has parameters inside or after it does not close itself.
+            // A call with parameters inside or after its tag does not close itself.
             head.slip =
                 head.name.len() > 1 && head.name.ends_with('/') && out.slice(word.end, end) == ">";
             if head.slip {
@@ -79,7 +79,7 @@ impl Body {
         head
     }
 
-    /// Whether the opener of the open call stands once more right behind it: it says the same twice.
+    /// Whether the opener of the open call is repeated right after it.
     pub(super) fn again(
         &mut self,
         out: &mut Out<'_>,
@@ -99,7 +99,7 @@ impl Body {
         }) else {
             return false;
         };
-        // The second one may show that all arguments follow as JSON.
+        // The second opener may announce that all arguments follow as JSON.
         let other = match action {
             Action::Unit(unit) if unit != self.unit => Some(unit),
             _ => None,
@@ -109,7 +109,7 @@ impl Body {
             return false;
         }
         let span = Span::new(walk.start().unwrap_or(end), end);
-        args.told(out, Kind::RepeatedMarker, span, "");
+        args.report(out, Kind::RepeatedMarker, span, "");
         out.skip(end);
         match other {
             Some(unit) => {
@@ -121,7 +121,7 @@ impl Body {
         true
     }
 
-    /// A call begins with the pattern `walk`, which ends at `end`.
+    /// Begins a call with the pattern `walk`, which ends at `end`.
     pub(super) fn begin(
         &mut self,
         out: &mut Out<'_>,
@@ -177,7 +177,7 @@ impl Body {
             return match Payload::open(out, unit, &opened) {
                 Ok(mut payload) => {
                     if closed && payload.empty(out, end) {
-                        self.stood += payload.stood();
+                        self.calls += payload.calls();
                         return self.after_call(table, end);
                     }
                     self.at = FramedAt::Payload(Box::new(payload));
@@ -221,10 +221,10 @@ impl Body {
             args.with_elements(Elements::new(param, &fix));
         }
         if slip {
-            args.told(out, Kind::RepairedMarker, span, "");
+            args.report(out, Kind::RepairedMarker, span, "");
         }
         if let Some(key) = doubt {
-            args.told(out, Kind::ExtraKey, span, &key);
+            args.report(out, Kind::ExtraKey, span, &key);
         }
         for (key, value) in arguments {
             args.whole(out, &key, &value, span);
@@ -241,7 +241,7 @@ impl Body {
     }
 }
 
-/// The name of a tool that is written twice, where there is one of that name and none of the doubled.
+/// The single name where a tool's name is written twice, if a tool has that name and none has the doubled one.
 fn single<'n>(out: &Out<'_>, name: &'n str, between: &str) -> &'n str {
     let halves = name.split_once(between).filter(|_| !between.is_empty());
     let Some((head, tail)) = halves else {

@@ -1,6 +1,6 @@
-//! The parameters of a call that is framed: what opens one, its value, and what shows that a closer ended it.
+//! The parameters of a framed call: what opens one, its value, and what confirms that a closer ended it.
 
-use super::shorter::{parts, shortest};
+use super::shorter::{last_complete, parts};
 use super::value::{Hit, Lead, SPACED, Strange, Value, last_tag};
 use super::{Body, FramedAt, misspells};
 use crate::body::args::As;
@@ -18,7 +18,7 @@ use toolglot_scan::{Needle, tag, xml};
 const VALUE: &str = "value";
 
 impl Body {
-    /// A parameter's opener ends at `end`.
+    /// Opens a parameter; its opener ends at `end`.
     pub(super) fn param(
         &mut self,
         out: &mut Out<'_>,
@@ -54,18 +54,18 @@ impl Body {
         if !word.is_empty() {
             key = out.slice(word.start, word.end);
             let named = spec.close.iter().any(|close| close.contains("$key"));
-            let behind = out.slice(word.end, end);
-            slip |= repeats(&behind);
-            let ends = behind == ">";
+            let after = out.slice(word.end, end);
+            slip |= repeats(&after);
+            let ends = after == ">";
             let name = key.trim_end_matches('/');
             let blank = name.find([' ', '\n', '\t', '\r']);
             let loose = blank.is_some_and(|at| tag::is_loose(&name[at..]));
             if named || ends && (key.ends_with('/') || loose) {
-                // It is a tag's name, with or without attributes.
+                // The key is a tag's name, with or without attributes.
                 closed = key.ends_with('/');
                 let name = match (tag_name(name), blank) {
                     (Some(name), _) => Some(name),
-                    // Where tags are not named after it, it may hold what no tag's name does.
+                    // Where tags are not named after the parameter, it may contain what no tag name does.
                     (None, Some(at)) if !named && at > 0 => Some(&name[..at]),
                     (None, _) => None,
                 };
@@ -88,7 +88,7 @@ impl Body {
                 }
             }
         }
-        // A key with a piece of the markup in it is not the one that was meant.
+        // A key that contains a piece of markup is not the intended one.
         let piece = tag.is_empty() && key.contains(['=', '<', '>', '"']);
         if piece && !param_known(out, self.args.as_ref(), key.trim()) {
             doubt = Some(key.clone());
@@ -100,13 +100,13 @@ impl Body {
             });
         }
         if unit.fix_name && key_is_tool(out, self.args.as_ref(), &key) {
-            // No parameter but the next call, or the call's own opener once more.
+            // This is not a parameter but the next call, or a repetition of the call's own opener.
             if let Some(args) = &mut self.args
                 && !closed
                 && pairs.is_empty()
                 && args.opens_again(&key, &[])
             {
-                args.told(out, Kind::RepeatedMarker, span, "");
+                args.report(out, Kind::RepeatedMarker, span, "");
                 out.skip(end);
                 self.inner(table);
                 return None;
@@ -140,10 +140,10 @@ impl Body {
         let value = closed.then(|| taken(&mut pairs, VALUE)).flatten();
         let unread = pairs.iter().find(|(key, _)| !is_fact(key));
         if let Some(key) = doubt.or_else(|| unread.map(|(key, _)| key.clone())) {
-            args.told(out, Kind::ExtraKey, span, &key);
+            args.report(out, Kind::ExtraKey, span, &key);
         }
         if slip {
-            args.told(out, Kind::RepairedMarker, span, "");
+            args.report(out, Kind::RepairedMarker, span, "");
         }
         if let Some(value) = value {
             let result = args.given(out, key.trim(), &value, span, end);
@@ -185,7 +185,7 @@ impl Body {
                 .and_then(|open| toolglot_scan::path::literal(open).ok());
             Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
         });
-        self.spoken = self.may_be_spoken(out);
+        self.mention = self.may_be_mention(out);
         self.at = FramedAt::Value(Box::new(Value {
             closers: spec.close.iter().chain(&halves.close).map(closer).collect(),
             nest: nest.map(|open| (open, 0)),
@@ -203,7 +203,7 @@ impl Body {
         None
     }
 
-    /// Takes bytes of an open value.
+    /// Consumes bytes of an open value.
     pub(super) fn value(
         &mut self,
         out: &mut Out<'_>,
@@ -225,7 +225,7 @@ impl Body {
                 continue;
             }
             if let Some(have) = value.twin {
-                // What comes may be the value's own opener once more.
+                // The value's own opener may be repeated here.
                 let byte = out.seg[i];
                 if self.opener.get(usize::from(have)) == Some(&byte) {
                     i += 1;
@@ -240,7 +240,7 @@ impl Body {
                         self.doubled = true;
                         out.skip(pos + 1);
                         let key = args.key().to_owned();
-                        args.told(out, Kind::RepeatedMarker, span, &key);
+                        args.report(out, Kind::RepeatedMarker, span, &key);
                     }
                     continue;
                 }
@@ -272,7 +272,7 @@ impl Body {
                     if spec.confirm == 0 && !wrong(table, spec, which) {
                         args.mixed(out, value.mixed, ends);
                         if usize::from(which & !SPACED) >= spec.close.len() {
-                            args.told(out, Kind::RepeatedMarker, Span::new(start, pos + 1), "");
+                            args.report(out, Kind::RepeatedMarker, Span::new(start, pos + 1), "");
                         }
                         return (i, self.value_ends(out, table, ends, pos + 1));
                     }
@@ -286,13 +286,13 @@ impl Body {
                     return (i, None);
                 }
                 Some(Hit::Opener(len)) if pos + 1 - len == value.start => {
-                    // Nothing stands between it and the value's own.
+                    // Nothing separates it from the value's own opener.
                     value.start = pos + 1;
                     max = value.start.saturating_add(longest);
                     let span = Span::new(pos + 1 - len, pos + 1);
                     out.skip(pos + 1);
                     let key = args.key().to_owned();
-                    args.told(out, Kind::RepeatedMarker, span, &key);
+                    args.report(out, Kind::RepeatedMarker, span, &key);
                 }
                 Some(Hit::Opener(_)) => value.mixed = true,
                 Some(Hit::Line(len)) => {
@@ -307,8 +307,8 @@ impl Body {
             }
         }
         if value.lead == Lead::Past {
-            // Of a quotation mark that may show a mention no byte is the value's yet.
-            let waits = value.twin.max(self.spoken.map(u16::from)).unwrap_or(0);
+            // While a quotation mark may reveal a mention, its bytes are not part of the value.
+            let waits = value.twin.max(self.mention.map(u16::from)).unwrap_or(0);
             let have = value.have().max(u64::from(waits));
             let settled = value.settled(out, out.base + (i as u64) - have);
             args.value(out, settled);
@@ -316,8 +316,8 @@ impl Body {
         (i, None)
     }
 
-    /// The next parameter's opener began on a line of its own: the value ends before that `newline`, which may be the one that
-    /// belongs to its opener. The opener, which is known from there up to `begun`, is read again from its first byte up to `to`.
+    /// Ends the value where the opener of the next parameter began on its own line: before that `newline`, which may belong
+    /// to the opener. The opener, known from there up to `begun`, is read again from its first byte up to `to`.
     fn next_line(
         &mut self,
         out: &mut Out<'_>,
@@ -354,7 +354,7 @@ impl Body {
         None
     }
 
-    /// Takes a byte after the closer of a value: does it confirm that the value ended?
+    /// Consumes a byte after the closer of a value, which may confirm that the value ended.
     pub(super) fn confirm(
         &mut self,
         out: &mut Out<'_>,
@@ -385,13 +385,13 @@ impl Body {
         };
         let found = match go {
             Go::Found { action, taken } => Some((action, *walk, pos + u64::from(taken))),
-            Go::None if !late => shortest(out, paths, walk, pos, &self.fix),
+            Go::None if !late => last_complete(out, paths, walk, pos, &self.fix),
             Go::None | Go::More => None,
         };
         let found = found.filter(|(action, walk, end)| parts(out, *action, walk, *end, pos));
         match (go, found) {
             (Go::More, _) => {
-                // What follows may turn out to be content: its closers are looked for all the same.
+                // What follows may turn out to be content, so closers are searched for all the same.
                 if let hit @ Some(Hit::Close { .. }) = value.step(byte) {
                     return (true, self.content_after_all(out, hit, pos + 1));
                 }
@@ -400,7 +400,7 @@ impl Body {
             (_, Some((Action::Param, walk, _)))
                 if named && foreign(out, self.args.as_ref(), walk.span(Hole::Key)) =>
             {
-                // Some tag follows and none that could: content goes on.
+                // A tag follows, but not one that could: the content continues.
                 let hit = value.step(byte);
                 (true, self.content_after_all(out, hit, pos + 1))
             }
@@ -418,7 +418,7 @@ impl Body {
                     return (taken, None);
                 };
                 if half {
-                    args.told(out, Kind::RepeatedMarker, tag, "");
+                    args.report(out, Kind::RepeatedMarker, tag, "");
                 }
                 args.mixed(out, mixed, ends);
                 self.shut = true;
@@ -444,7 +444,8 @@ impl Body {
         }
     }
 
-    /// The closer that waited was content; `pos` is after the last byte looked at, which may end another closer.
+    /// Continues the value: the closer that was held back is content. `pos` is after the last byte read, which may end
+    /// another closer.
     fn content_after_all(&mut self, out: &mut Out<'_>, hit: Option<Hit>, pos: u64) -> Option<Flow> {
         let (
             FramedAt::Confirm {
@@ -461,7 +462,7 @@ impl Body {
         };
         let key = args.key().to_owned();
         args.recovered(Kind::AmbiguousClose);
-        out.tell(
+        out.tool_issue(
             Kind::AmbiguousClose,
             Span::new(*end, *closed),
             args.tool(),
@@ -490,7 +491,7 @@ impl Body {
         None
     }
 
-    /// The value ends at `ends`, its closer at `closed`, and nothing need confirm it.
+    /// Ends the value at `ends`, its closer at `closed`; nothing needs to confirm it.
     fn value_ends(
         &mut self,
         out: &mut Out<'_>,
@@ -507,7 +508,7 @@ impl Body {
             .map(|kind| self.value_fails(out, table, kind, closed))
     }
 
-    /// A value is not what its type demands, or broke a limit.
+    /// Abandons the call: a value is not what its type demands, or exceeds a limit.
     pub(super) fn value_fails(
         &mut self,
         out: &mut Out<'_>,
@@ -521,7 +522,7 @@ impl Body {
     }
 }
 
-/// Whether a parameter's tag is that of another tool.
+/// Whether a parameter's tag is named after another tool.
 fn key_is_tool(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
     !param_known(out, args, key) && out.tool(key).is_some()
 }
@@ -532,7 +533,7 @@ fn param_known(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
     param.is_some()
 }
 
-/// Whether a tag is that of no parameter of the open call's tool, which has some.
+/// Whether the open call's tool has parameters, but none of the tag's name.
 fn foreign(out: &Out<'_>, args: Option<&Args>, key: Span) -> bool {
     let Some(tool) = args.and_then(|args| out.tool(args.tool())) else {
         return false;
@@ -542,7 +543,7 @@ fn foreign(out: &Out<'_>, args: Option<&Args>, key: Span) -> bool {
     !tool.params.is_empty() && name.is_none_or(|name| tool.param(name).is_none())
 }
 
-/// Takes the value of an attribute out of those of a tag.
+/// Removes an attribute from those of a tag and returns its value.
 fn taken(pairs: &mut Vec<(String, String)>, name: &str) -> Option<String> {
     let at = pairs.iter().position(|(key, _)| key == name)?;
     let value = pairs.remove(at).1;
@@ -550,13 +551,13 @@ fn taken(pairs: &mut Vec<(String, String)>, name: &str) -> Option<String> {
     Some(value)
 }
 
-/// Whether a closer of values is a misspelt one, or holds blanks that are none of its own.
+/// Whether a closer of values is misspelt, or contains white space that it should not.
 fn wrong(table: &Framed, spec: &spec::Param, which: u16) -> bool {
     let close = spec.close.get(usize::from(which & !SPACED));
     which & SPACED != 0 || close.is_some_and(|close| table.spec.misspelt.contains(close))
 }
 
-/// Whether a closing tag stands twice in a row.
+/// Whether a closing tag appears twice in a row.
 fn repeats(text: &str) -> bool {
     let tags: Vec<&str> = text.split("</").skip(1).map(str::trim).collect();
     let twice = |pair: &[&str]| pair[0].ends_with('>') && pair[1].starts_with(pair[0]);

@@ -1,5 +1,5 @@
-//! The closer that a longer pattern begins with: after a fence's closing backticks the word of another fence may begin,
-//! and then be another word; after one marker of a closer its other marker may begin, and then be the section's.
+//! Closers that a longer pattern begins with. After a fence's closing backticks the word of another fence may begin and turn
+//! out to be a different word. After one marker of a closer its second marker may begin and turn out to be the section's.
 
 use super::{Body, FramedAt};
 use crate::body::{Flow, Out};
@@ -7,8 +7,8 @@ use crate::dialect::{Action, Framed, spec};
 use toolglot_scan::path::{Paths, Walk};
 use toolglot_scan::xml;
 
-/// The longest pattern that was complete on the way of a walk that ends before `pos`, with its end.
-pub(super) fn shortest(
+/// The longest pattern that was complete along a walk that ends before `pos`, with its end.
+pub(super) fn last_complete(
     out: &Out<'_>,
     paths: &Paths<Action>,
     walk: &Walk,
@@ -27,18 +27,18 @@ pub(super) fn shortest(
     complete
 }
 
-/// Whether a part of a closer, which a walk has read up to `end`, counts. A special token does; what people type must stand
-/// before a marker: what a value quotes goes on as text.
+/// Whether part of a closer, read by a walk up to `end`, counts. A special token does. A marker that people type counts only
+/// before another marker: text that a value quotes is content.
 pub(super) fn parts(out: &Out<'_>, action: Action, walk: &Walk, end: u64, pos: u64) -> bool {
-    let mut behind = (end..=pos).filter_map(|at| out.byte(at));
+    let mut after = (end..=pos).filter_map(|at| out.byte(at));
     action != Action::Half
         || spec::special(&out.slice(walk.start().unwrap_or(end), end))
-        || behind.find(|byte| !xml::is_space(*byte)) == Some(b'<')
+        || after.find(|byte| !xml::is_space(*byte)) == Some(b'<')
 }
 
 impl Body {
-    /// No pattern that may stand here goes on with the byte at `pos`. If one was complete before it, that one counts, and
-    /// what was looked at after it is read again.
+    /// No pattern that may appear here continues with the byte at `pos`. If one was complete earlier, it counts, and the
+    /// bytes after it are read again.
     pub(super) fn shorter(
         &mut self,
         out: &mut Out<'_>,
@@ -51,12 +51,12 @@ impl Body {
             FramedAt::Inner(walk) => (&unit.inner, walk),
             _ => return None,
         };
-        let (action, walk, end) = shortest(out, paths, walk, pos, &self.fix)?;
+        let (action, walk, end) = last_complete(out, paths, walk, pos, &self.fix)?;
         let flow = self.found(out, table, action, &walk, end);
         Some(flow.or_else(|| self.walk_again(out, table, end, pos)))
     }
 
-    /// Reads once more what was looked at after a pattern.
+    /// Reads the bytes after a pattern again.
     pub(super) fn walk_again(
         &mut self,
         out: &mut Out<'_>,
@@ -75,15 +75,15 @@ impl Body {
         None
     }
 
-    /// One marker of several that close the call, right before `end`, where the stream ended.
+    /// One of several markers that close the call, right before `end`, where the stream ended.
     pub(super) fn half(&self, out: &Out<'_>, table: &Framed, end: u64) -> Option<(u64, u64)> {
         let (FramedAt::Confirm { walk, .. } | FramedAt::Inner(walk)) = &self.at else {
             return None;
         };
         let paths = &table.units[usize::from(self.unit)].inner;
-        let (action, walk, to) = shortest(out, paths, walk, end, &self.fix)?;
-        let mut behind = (to..end).filter_map(|at| out.byte(at));
-        let ends = action == Action::Half && behind.all(xml::is_space);
+        let (action, walk, to) = last_complete(out, paths, walk, end, &self.fix)?;
+        let mut after = (to..end).filter_map(|at| out.byte(at));
+        let ends = action == Action::Half && after.all(xml::is_space);
         ends.then(|| (walk.start().unwrap_or(to), to))
     }
 }

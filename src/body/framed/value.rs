@@ -1,4 +1,4 @@
-//! The open value of a parameter between tags: where it may end, and what of its beginning is framing.
+//! The open value of a parameter between tags: where it may end, and which part of its beginning is framing.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
@@ -14,69 +14,71 @@ use crate::limits::Limits;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Value {
     pub closers: Vec<Needle>,
-    /// The element's own opener, where elements nest, and how many of it are open inside.
+    /// The element's own opener and how many of it are open inside, if elements nest.
     pub nest: Option<(Needle, u32)>,
-    /// An opener at the start of a line, which ends the value too.
+    /// An opener at the start of a line, which also ends the value.
     pub line: Option<Needle>,
-    /// What begins a parameter, which has no place inside.
+    /// What begins a parameter and should not appear inside.
     pub strange: Option<Strange>,
-    /// The marker that ends a parameter's opener, where that is a tag of its own: doubled, or of another value.
+    /// The marker that ends a parameter's opener, if that marker is a separate tag: repeated, or of another value.
     pub again: Option<Needle>,
-    /// At its beginning: so many bytes of its own opener have come once more.
+    /// At the beginning: how many bytes of a repetition of its own opener have come.
     pub twin: Option<u16>,
-    /// Among them a line that opens the next parameter, if they are something else: its newline, and where what shows it ends.
+    /// A line among them that opens the next parameter, should they not be a repetition: its newline, and the end of the
+    /// bytes that show it.
     pub line_at: Option<(u64, u64)>,
-    /// What begins a parameter stands inside all the same: a closer may be missing before it.
+    /// What begins a parameter appears inside all the same: a closer may be missing before it.
     pub mixed: bool,
     pub start: u64,
-    /// A newline stood before it, so that one after it is framing.
+    /// A newline came before the value, so that one after it is framing.
     pub framed: bool,
-    /// A newline before it is framing.
+    /// A newline before the value is framing.
     pub newline: bool,
     pub lead: Lead,
 }
 
-/// What begins a parameter, as far as it is known of all of them.
+/// What begins a parameter: the part that all parameters share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Strange {
-    /// Up to where something may stand in it that it does not show; blanks before that are taken.
+    /// The shared part, up to where a tag may hold what it does not spell out. White space before that point is allowed.
     needle: Needle,
     then: Then,
-    /// It stands right before the present place.
+    /// It ends right before the current position.
     here: bool,
-    /// After it, in what a tag does not show.
+    /// State after it, in the part of a tag that is not spelled out.
     tag: Option<Loose>,
 }
 
-/// What must stand after it.
+/// What must follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Then {
     Any,
-    /// A tag with attributes goes on with white space.
+    /// White space, since the tag has attributes.
     Blank,
-    /// Closers begin like it.
+    /// Another byte, since closers begin like it.
     Not(u8),
-    /// A tag ends with that byte, or with blanks and attributes before it.
+    /// This byte, which ends the tag, or white space and attributes before it.
     End(u8),
 }
 
 impl Strange {
-    /// Of parameters that a description spells so; `fix` is the suffix of the block's markers, `key` the open parameter.
+    /// For parameters that a description spells this way. `fix` is the suffix of the block's markers, `key` the open
+    /// parameter.
     pub fn new(spec: &spec::Param, fix: &str, key: &str) -> Option<Self> {
         let open = spec.open.first()?.replace("$x", fix);
         let literal = path::literal(&open).ok()?;
-        let behind = open.get(literal.len()..).unwrap_or_default();
+        let after = open.get(literal.len()..).unwrap_or_default();
         let close = spec
             .close
             .first()
             .and_then(|close| close.strip_prefix(&literal));
         let next = close.and_then(|rest| rest.bytes().next());
         let then = match next {
-            _ if behind.starts_with("$tag") => Then::Blank,
+            _ if after.starts_with("$tag") => Then::Blank,
             Some(byte) => Then::Not(byte),
             None => Then::Any,
         };
-        // A tag named after its parameter looks like any other, but for that of the parameter itself.
+        // A tag named after its parameter looks like any other tag, unless it is the parameter's own.
         let (text, then) = match literal.len() {
             0 => return None,
             1 => (open.replace("$key", key), Then::Any),
@@ -99,7 +101,7 @@ impl Strange {
         })
     }
 
-    /// As far as it is known.
+    /// The shared part as text.
     pub fn literal(&self) -> &str {
         self.needle.text()
     }
@@ -110,18 +112,18 @@ impl Strange {
         text.bytes().any(|byte| strange.step(byte))
     }
 
-    /// What came before is not looked at.
+    /// Ignores earlier input.
     fn reset(&mut self) {
         self.needle.reset();
         (self.here, self.tag) = (false, None);
     }
 
-    /// Whether nothing of it stands at the present place.
+    /// Whether no match is under way.
     fn idle(&self) -> bool {
         !self.here && self.tag.is_none()
     }
 
-    /// Takes a byte; true if a parameter begins there.
+    /// Consumes a byte; returns true if it shows that a parameter begins.
     fn step(&mut self, byte: u8) -> bool {
         let begins = match self.then {
             Then::Any => self.here,
@@ -133,7 +135,7 @@ impl Strange {
         begins
     }
 
-    /// Takes a byte of a tag after its name; true if the tag ends with it.
+    /// Consumes a byte of a tag after its name; returns true if it ends the tag.
     fn ends(&mut self, byte: u8, end: u8) -> bool {
         if self.here && (byte == end || xml::is_space(byte)) {
             self.tag = Some(Loose::default());
@@ -152,15 +154,15 @@ impl Strange {
 /// The beginning of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Lead {
-    /// Its first bytes may be framing, or so many bytes of the beginning of CDATA.
+    /// The first bytes may be framing; this many match the opener of CDATA.
     Open(u8),
-    /// In CDATA, with so many bytes of its end.
+    /// In CDATA; this many bytes match its end.
     Cdata(u8),
     Past,
 }
 
 impl Lead {
-    /// At the beginning of a value.
+    /// The state at the beginning of a value.
     pub fn first(spec: &spec::Param, newline: bool) -> Self {
         match spec.cdata || newline {
             true => Self::Open(0),
@@ -171,28 +173,28 @@ impl Lead {
 
 const CDATA: &[u8] = b"<![CDATA[";
 
-/// Added to the number of a closer in which blanks stand.
+/// Added to the number of a closer that contains extra white space.
 pub(super) const SPACED: u16 = 1 << 15;
 
-/// What ended in a value.
+/// What ends at a byte of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Hit {
-    /// Its closer, of so many bytes.
+    /// A closer of that length.
     Close { len: u64, which: u16 },
-    /// A line that opens the next parameter, with its newline.
+    /// A line that opens the next parameter; its length, newline included.
     Line(u64),
-    /// The marker that opens values, of so many bytes.
+    /// The marker that opens values; its length.
     Opener(u64),
 }
 
-/// The tag that ends the opener of parameters that a description spells so, if it says nothing else; `fix` is the suffix of
-/// the block's markers.
+/// The tag that ends the opener of parameters that a description spells this way, if it is the opener's own. `fix` is the
+/// suffix of the block's markers.
 pub(crate) fn last_tag(spec: &spec::Param, fix: &str) -> Option<Needle> {
     let open = spec.open.first()?.replace("$x", fix);
     let close = spec.close.first()?;
     let tag = &open[open.rfind('<')?..];
     let whole = tag.ends_with('>') && tag.len() > 2 && !tag.contains(['$', '=', ' ']);
-    // What follows a parameter's name in another marker is not an opener by itself.
+    // A tag that follows a parameter's name within another marker is not an opener by itself.
     let own = whole && !tag.starts_with("</") && close.starts_with('<') && open.len() > tag.len();
     own.then(|| Needle::new(tag.as_bytes().to_vec()))
 }
@@ -229,7 +231,7 @@ impl Value {
         matches!(self.lead, Lead::Cdata(_))
     }
 
-    /// What may end it.
+    /// What may end the value.
     fn ends_at(&self) -> impl Iterator<Item = &Needle> {
         self.closers.iter().chain(&self.line)
     }
@@ -240,13 +242,13 @@ impl Value {
         self.ends_at().chain(strange).chain(nest)
     }
 
-    /// Bytes right before the present place that may begin a closer.
+    /// How many bytes before the current position may begin a closer.
     pub fn have(&self) -> u64 {
         let may = self.ends_at().chain(&self.again);
         may.map(Needle::have).max().unwrap_or(0)
     }
 
-    /// Its opener stood twice: it begins at `start`.
+    /// Begins the value again at `start`, after a repeated opener.
     pub fn begin_again(&mut self, spec: &spec::Param, start: u64) {
         let needles = self.closers.iter_mut().chain(&mut self.line);
         needles.chain(&mut self.again).for_each(Needle::reset);
@@ -265,10 +267,10 @@ impl Value {
             && self.strange.as_ref().is_none_or(Strange::idle)
     }
 
-    /// Bytes that mean nothing. A value's opener begins with what its closer begins with.
+    /// The length of the prefix without meaning. A value's opener begins with the same byte as its closer.
     pub fn skip(&self, hay: &[u8]) -> usize {
         let (mut hay, mut last) = (hay, None);
-        // Most begin with the same byte, which is looked for once.
+        // Most begin with the same byte, which is searched for once.
         for needle in self.needles() {
             if last != needle.begins() {
                 hay = &hay[..needle.first(hay)];
@@ -278,7 +280,7 @@ impl Value {
         hay.len()
     }
 
-    /// The value, if its next bytes leave as they stand.
+    /// The value, if its next bytes can be delivered unchanged.
     pub fn short(&self, args: &Args, limits: &Limits) -> Option<Short> {
         if self.lead != Lead::Past || self.twin.is_some() || !self.idle() {
             return None;
@@ -328,7 +330,7 @@ impl Value {
         }
         if hit.is_some() {
             self.again = None;
-            // After a closer such openers stand where they should; where that was none, the call is recovered already.
+            // After a closer such openers are in place. If it was not a closer, the call is recovered already.
             self.strange = None;
             let closers = self.closers.iter_mut();
             closers.chain(&mut self.line).for_each(Needle::reset);
@@ -336,7 +338,7 @@ impl Value {
         hit
     }
 
-    /// Where the value ends if what stands at `at` ends it: before a newline that is framing.
+    /// Where the value ends if it is ended at `at`: before a newline that is framing.
     pub fn ends(&self, out: &Out<'_>, at: u64) -> u64 {
         let from = out.from();
         if !self.framed || at <= from {
@@ -347,8 +349,7 @@ impl Value {
         at - u64::from(newline) - u64::from(cr)
     }
 
-    /// Up to where everything before `at` is content, whatever follows: a carriage return may begin the newline that is
-    /// framing.
+    /// The end of what is content before `at`, whatever follows: a carriage return may begin the newline that is framing.
     pub fn settled(&self, out: &Out<'_>, at: u64) -> u64 {
         let ends = self.ends(out, at);
         let open = self.framed && ends == at && at > out.from();
@@ -356,7 +357,7 @@ impl Value {
         ends - u64::from(cr)
     }
 
-    /// Takes a byte at the beginning; false if it belongs to what follows.
+    /// Consumes a byte at the beginning; returns false if the byte belongs to what follows.
     pub fn lead(
         &mut self,
         out: &mut Out<'_>,
@@ -370,7 +371,7 @@ impl Value {
             Lead::Open(0) if byte == b'\n' && self.newline && !self.framed => {
                 self.framed = true;
                 out.skip(pos + 1);
-                // A line begins here, and the next parameter may.
+                // A line begins here, and the next parameter may begin with it.
                 if let Some(line) = &mut self.line {
                     line.step(byte);
                 }
@@ -389,7 +390,7 @@ impl Value {
                 true
             }
             Lead::Open(have) => {
-                // No CDATA: what was looked at is content, which a closer may begin in.
+                // Not CDATA: the bytes read are content, and a closer may begin in them.
                 for byte in &CDATA[..usize::from(have)] {
                     self.step(*byte);
                 }

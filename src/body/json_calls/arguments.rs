@@ -1,7 +1,7 @@
 //! The value of a call's arguments: an object, a string that holds one, or null.
 //!
-//! A string is decoded by one lexer and what it means read by another, at once. What breaks inside it counts when the
-//! string ends, so that it counts at one offset.
+//! One lexer decodes a string, and another one reads the decoded text at once. An error inside the string takes effect when
+//! the string ends, so that it takes effect at one offset.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,17 +23,17 @@ pub(super) struct Arguments {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum How {
-    /// Its first byte has not come.
+    /// Before the first byte.
     Open,
     Object,
     Null(Lexer),
-    /// A value in place of the object, where one may stand: its bytes.
+    /// A value in place of the object, where that is allowed, and its bytes.
     Plain {
         lexer: Lexer,
         start: u64,
         bytes: Vec<u8>,
     },
-    /// A string that holds the object.
+    /// A string that contains the object.
     Text {
         lexer: Lexer,
         inner: Inner,
@@ -45,12 +45,12 @@ enum How {
 enum Inner {
     Open,
     Done,
-    /// It broke its grammar, and was reported.
+    /// It is malformed, which was reported.
     Broken,
     Limit(u16),
 }
 
-/// Takes what a string means as the text of the object.
+/// Reads the decoded text of a string as the object.
 struct Reader<'r, 'p> {
     out: &'r mut Out<'p>,
     rules: &'r Rules<'r>,
@@ -58,7 +58,7 @@ struct Reader<'r, 'p> {
     inner: &'r mut Inner,
 }
 
-/// Takes nothing: what a lexer reads is looked at elsewhere.
+/// Discards everything: the lexer's output is not needed.
 pub(super) struct Unread;
 
 impl Emit for Unread {
@@ -106,7 +106,7 @@ impl Arguments {
         }
     }
 
-    /// What is open where they broke.
+    /// What was open where the arguments broke.
     pub fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
         match &self.how {
             How::Open => {}
@@ -117,7 +117,7 @@ impl Arguments {
         }
     }
 
-    /// The open string, if its next bytes leave as they stand.
+    /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
         match self.how {
             How::Object => self.live.short(syntax, limits),
@@ -125,7 +125,7 @@ impl Arguments {
         }
     }
 
-    /// Takes the source from index `i` on: an object, a string that holds one, or null.
+    /// Consumes the source from index `i` on: an object, a string that contains one, or null.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -167,7 +167,7 @@ impl Arguments {
         self.scalar(out, rules, source, i)
     }
 
-    /// A value in place of the object: the text of one parameter, or a string that holds the object.
+    /// Consumes a value in place of the object: the text of one parameter, or a string that contains the object.
     fn value(
         &mut self,
         out: &mut Out<'_>,

@@ -1,6 +1,6 @@
-//! The object of a call where the host named its tool: a guided model may write the arguments alone between its markers.
+//! The object of a call if the host named its tool: a guided model may write only the arguments between its markers.
 //!
-//! The first key that can stand in one of the two only decides. Until then the bytes are kept, at most [`WITHIN`] of them.
+//! The first key that fits only one of the two decides. Until then the bytes are kept, at most [`WITHIN`] of them.
 
 use super::arguments::{Arguments, Unread};
 use super::members::Member;
@@ -13,10 +13,10 @@ use crate::error::Kind;
 use crate::event::Span;
 use crate::limits::ToolChoice;
 
-/// So many bytes are looked at; what shows nothing in them is a call as always.
+/// How many bytes are examined. An object that is still undecided after them is a call.
 const WITHIN: usize = 256;
 
-/// What a member says.
+/// What a member shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shows {
     Arguments,
@@ -33,14 +33,14 @@ pub(super) fn chosen<'o>(out: &Out<'o>) -> Option<&'o str> {
 }
 
 impl Body {
-    /// Keeps bytes of an object that is not decided.
+    /// Keeps bytes of an undecided object.
     pub(super) fn look(&mut self, bytes: &[u8]) {
         if let Some(head) = &mut self.head {
             head.extend_from_slice(bytes);
         }
     }
 
-    /// A key has come. True if the object is the arguments.
+    /// Decides by the key that has come. Returns true if the object is the arguments.
     pub(super) fn key_decides(&mut self, out: &Out<'_>, table: &JsonTable) -> bool {
         let (Some(head), Some(name)) = (&self.head, chosen(out)) else {
             return false;
@@ -55,7 +55,7 @@ impl Body {
         shows == Shows::Arguments
     }
 
-    /// The value of a name that may be a parameter has come. True if the object is the arguments.
+    /// Decides by the value of a name that may be a parameter. Returns true if the object is the arguments.
     pub(super) fn name_decides(&mut self, out: &Out<'_>, name: &str) -> bool {
         let arguments = self.head.is_some() && chosen(out).is_some_and(|chosen| chosen != name);
         if !arguments {
@@ -64,7 +64,7 @@ impl Body {
         arguments
     }
 
-    /// What has been kept is the beginning of the arguments, or all of them.
+    /// Reads the kept bytes as the arguments or the beginning of them.
     pub(super) fn as_arguments(&mut self, out: &mut Out<'_>, rules: &Rules<'_>) -> Option<Step> {
         let bytes = self.head.take()?;
         let name = chosen(out)?;
@@ -103,7 +103,7 @@ impl Body {
         }
     }
 
-    /// The object of a call ends without a name, and holds arguments: the host has named the tool.
+    /// Names the tool of a call's object that ends without a name and contains arguments: the host's choice.
     pub(super) fn unnamed(
         &mut self,
         out: &mut Out<'_>,
@@ -126,17 +126,17 @@ impl Body {
     }
 }
 
-/// A lexer before the end of an object of a list, which others read.
+/// A lexer positioned before the end of an object in a list that others have read.
 fn in_list(rules: &Rules<'_>) -> Lexer {
     let mut lexer = Lexer::new(WATCH);
     for bytes in [b"[", b"[", b"{"] {
-        // The list is reported, its bracket taken, and the object reported.
+        // Reports the list, consumes its bracket, and reports the object.
         lexer.next(rules, bytes, 0, 0, &mut Unread);
     }
     lexer
 }
 
-/// What a key says of an object that is a call, or the arguments of the tool of that name.
+/// Whether a key shows that an object is a call, or the arguments of the tool `name`.
 fn shows(out: &Out<'_>, table: &JsonTable, name: &str, key: &str) -> Shows {
     if table.name_is_key {
         return match key == name {
@@ -146,11 +146,11 @@ fn shows(out: &Out<'_>, table: &JsonTable, name: &str, key: &str) -> Shows {
     }
     let param = out.tool(name).is_some_and(|tool| tool.param(key).is_some());
     match table.member(key) {
-        // The value tells.
+        // The value decides.
         Member::Name if param => Shows::Nothing,
         Member::Args | Member::Synonym | Member::Wrapper if param => Shows::Arguments,
         Member::Name | Member::Args | Member::Wrapper => Shows::Call,
-        // The value tells: an object is the arguments.
+        // The value decides: an object is the arguments.
         Member::Synonym => Shows::Nothing,
         Member::Id | Member::Sort | Member::Index => Shows::Nothing,
         Member::Other => Shows::Arguments,

@@ -1,35 +1,35 @@
-//! What the members of a call's object are: its name, its arguments, facts of it, or nothing that a rule reads.
+//! The members of a call's object: its name, its arguments, facts about it, or something that no rule reads.
 //!
-//! Nothing is matched by distance: a key that is not a known spelling is an extra one, and what stands under it is reported.
+//! Nothing is matched by edit distance. A key that is not a known spelling is an extra key and is reported.
 
 use serde::{Deserialize, Serialize};
 
 use crate::dialect::payload::JsonTable;
 use crate::event::Span;
 
-/// Words for the key of the arguments, in any case of their letters.
+/// Synonyms for the key of the arguments, matched without regard to case.
 const ARGUMENTS: [&str; 5] = ["arguments", "args", "parameters", "params", "input"];
-/// What `type` says of a call: nothing that its place does not say.
+/// Values of `type` that add nothing to the fact that it is a call.
 const SORTS: [&str; 4] = ["function", "function_call", "tool_call", "tool_use"];
-/// Bytes of a string that are compared with them.
+/// How many bytes of a string are compared with them.
 const MAX_SORT: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Member {
     Name,
     Args,
-    /// Another word for the key of the arguments.
+    /// A synonym for the key of the arguments.
     Synonym,
     Id,
-    /// What sort of call it is.
+    /// The sort of call.
     Sort,
-    /// Which one of the reply it is.
+    /// Its index in the reply.
     Index,
     Wrapper,
     Other,
 }
 
-/// An object that stands under another word for the key of the arguments.
+/// An object under a synonym for the key of the arguments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Spare {
     pub key: String,
@@ -38,7 +38,7 @@ pub(super) struct Spare {
     pub bytes: Vec<u8>,
 }
 
-/// A member that says something of the call where arguments stand beside it, and may be one of them where none do.
+/// A member that is a fact about the call if there are arguments beside it, and may be an argument if there are none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Fact {
     pub key: String,
@@ -74,14 +74,14 @@ impl JsonTable {
         }
     }
 
-    /// Whether it is another spelling of a key of the arguments.
+    /// Whether `key` is a synonym for the key of the arguments.
     pub(crate) fn is_synonym(&self, key: &str) -> bool {
         let mut own = self.args.iter().map(String::as_str).chain(ARGUMENTS);
         !self.name_is_key && own.any(|word| word.eq_ignore_ascii_case(key))
     }
 }
 
-/// Adds to the beginning of what `type` holds, as much as is compared.
+/// Appends to the value of `type`, up to the length that is compared.
 pub(super) fn push_sort(text: &mut String, more: &str) {
     for c in more.chars() {
         if text.len() < MAX_SORT {

@@ -126,7 +126,7 @@ fn arguments_in_a_string_are_decoded() {
 }
 
 #[test]
-fn what_is_no_call_is_reported_where_it_breaks() {
+fn malformed_calls_are_reported_where_they_break() {
     let cases = [
         (r#"{"arguments": {}}"#, " | missing_name | malformed"),
         ("{}", " | missing_name | malformed"),
@@ -166,7 +166,7 @@ fn what_is_no_call_is_reported_where_it_breaks() {
 }
 
 #[test]
-fn another_key_than_that_of_the_arguments_is_read_or_reported() {
+fn synonyms_of_the_arguments_key_are_read_or_reported() {
     let repaired = r#"a {"q": 1} {RepairedArguments} | repaired_arguments | done 0"#;
     let extra = |n: usize| {
         format!(
@@ -215,7 +215,7 @@ fn another_key_than_that_of_the_arguments_is_read_or_reported() {
     for (input, want) in cases {
         assert_eq!(line(&table(), input), want, "{input}");
     }
-    // A tool that has such a parameter may have been given it.
+    // The value may be meant for a tool's parameter of that name.
     let options = rig::tools(
         r#"[{"name": "a", "parameters": {"properties": {"input": {"type": "object"}}}}]"#,
     );
@@ -361,7 +361,7 @@ fn limits_fire_at_one_offset() {
     ];
     for (input, want) in cases {
         let table = JsonTable {
-            // Keys around the call are held to the same length.
+            // Keys around the call are subject to the same limit.
             args: vec!["a".to_owned()],
             ..table()
         };
@@ -425,7 +425,7 @@ impl Payload for Bare {
 }
 
 #[test]
-fn arguments_may_stand_alone() {
+fn arguments_may_be_alone() {
     let cases = [
         (" {\"x\": 1}\n```", "a {\"x\": 1} |  | done 4"),
         ("null,", "a {} |  | done 1"),
@@ -440,7 +440,7 @@ fn arguments_may_stand_alone() {
     }
 }
 
-/// A list whose bracket is gone.
+/// A list whose bracket was consumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct InList(Body);
 
@@ -516,7 +516,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     #[test]
-    fn nothing_depends_on_the_cut(
+    fn nothing_depends_on_the_chunks(
         parts in prop::collection::vec(prop::sample::select(PARTS), 0..14),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 2),
         keyed: bool,

@@ -27,7 +27,7 @@ impl Lexer {
             return (i + 1, None);
         }
         let token = if call && (byte == b',' || byte == b')') {
-            // A name as a value.
+            // A bare name in place of a value.
             Token::Malformed(Kind::UnsupportedExpression)
         } else {
             Self::unfit(rules, byte)
@@ -35,7 +35,7 @@ impl Lexer {
         (i, Some(token))
     }
 
-    /// The first byte of a key.
+    /// Consumes the first byte of a key.
     pub(super) fn open_key<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -52,7 +52,7 @@ impl Lexer {
         } else {
             rules.syntax.bare_keys && Self::in_bare_key(byte)
         };
-        // No key begins so: the bracket of a call's object is missing, and the next call of the list begins.
+        // A key cannot begin like this: the bracket of a call's object is missing, and the next call of the list begins.
         let list = self.stack.as_slice() == [Frame::Array, Frame::Object];
         if byte == b'{' && self.at == LexerAt::NextKey && self.watch > 0 && list {
             self.at = LexerAt::Unclosed;
@@ -66,7 +66,7 @@ impl Lexer {
         if self.watched() {
             self.pen.key.clear();
             self.pen.decode = Decode::Key;
-            f.said = i;
+            f.decoded = i;
         }
         if quoted {
             return self.open_string(rules, f, i, byte, true);
@@ -106,7 +106,7 @@ impl Lexer {
         self.end_string(f, i, true)
     }
 
-    /// Where a scan of the open string must stop, so that a key's limit fires at one offset.
+    /// Where a scan of the open string must stop, so that the limit of a key fires at one offset.
     pub(super) fn key_stop<E>(&self, rules: &Rules<'_>, f: &Feed<'_, E>) -> usize {
         if self.pen.decode == Decode::Key {
             let stop = (self.key_end(rules) + 1).saturating_sub(f.base);

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// So many digits of a number that is not decimal are converted.
+/// The most digits of a non-decimal number that are converted.
 const MAX_RADIX_DIGITS: u8 = 128;
 
-/// Where in a number of JSON the bytes are.
+/// The position in a JSON number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Num {
     Sign,
@@ -19,7 +19,7 @@ pub(super) enum Num {
 }
 
 impl Num {
-    /// After the first byte.
+    /// The state after the first byte.
     pub fn begin(byte: u8) -> Option<Self> {
         match byte {
             b'-' => Some(Self::Sign),
@@ -27,7 +27,7 @@ impl Num {
         }
     }
 
-    /// After the next byte; none if it cannot go on with it.
+    /// The state after the next byte; `None` if that byte cannot continue the number.
     pub fn step(self, byte: u8) -> Option<Self> {
         match (self, byte) {
             (Self::Sign, b'0') => Some(Self::Zero),
@@ -41,18 +41,18 @@ impl Num {
         }
     }
 
-    /// Whether it may end here.
+    /// Whether the number may end here.
     pub fn ends(self) -> bool {
         matches!(self, Self::Zero | Self::Int | Self::Frac | Self::ExpInt)
     }
 
-    /// Whether digits may go on, with an underscore between.
+    /// Whether digits may continue after an underscore.
     pub fn digits(self) -> bool {
         matches!(self, Self::Int | Self::Frac | Self::ExpInt)
     }
 }
 
-/// A number that is not decimal: `0x1F`, `0o17`, `0b101`.
+/// A non-decimal number: `0x1F`, `0o17`, `0b101`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Radix {
     radix: u8,
@@ -63,7 +63,7 @@ pub(super) struct Radix {
 }
 
 impl Radix {
-    /// The letter after the zero.
+    /// The state after the letter that follows the zero.
     pub fn begin(letter: u8) -> Option<Self> {
         let radix = match letter {
             b'x' | b'X' => 16,
@@ -79,12 +79,13 @@ impl Radix {
         })
     }
 
-    /// Whether the byte may go on with it.
+    /// Whether the byte may continue the number.
     pub fn takes(self, byte: u8) -> bool {
         byte == b'_' || char::from(byte).is_digit(u32::from(self.radix))
     }
 
-    /// After the next byte, which it takes; none if the number is too long or the underscore out of place.
+    /// The state after the next byte, which [`takes`](Self::takes) accepts; `None` if the number is too long or the
+    /// underscore misplaced.
     pub fn step(mut self, byte: u8) -> Option<Self> {
         if byte == b'_' {
             let fits = !self.under;
@@ -101,7 +102,7 @@ impl Radix {
         (self.digits < MAX_RADIX_DIGITS + 1).then_some(self)
     }
 
-    /// Its value, if it may end here.
+    /// The value, if the number may end here.
     pub fn value(self) -> Option<u128> {
         (self.digits > 0 && !self.under).then_some(self.value)
     }

@@ -1,40 +1,40 @@
-//! What leaves a lexer: JSON text, and where it was asked for the text that a string means.
+//! The output of a lexer: JSON text and, on request, the decoded text of a string.
 //!
-//! Source bytes that are JSON as they stand leave as slices, in runs as long as the chunk allows. A stretch of bytes that
-//! is not decided yet (an escape, a comma that may be too many) is on *hold*: it leaves later, as it stands
-//! ([`Pen::keep`]) or as something else ([`Pen::swap`]). Between chunks held bytes are copied; they are few.
+//! Source bytes that are already JSON are emitted as slices, in runs as long as the chunk allows. Undecided bytes (an
+//! escape, a comma that may be superfluous) are on *hold*: they are emitted later, unchanged ([`Pen::keep`]) or as something
+//! else ([`Pen::swap`]). Between chunks held bytes are copied; they are few.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Gate;
 
 use crate::event::Span;
 
-/// Takes what leaves a lexer.
+/// Takes the output of a lexer.
 pub(crate) trait Emit {
     /// JSON text, and the source bytes that it came from.
     fn json(&mut self, text: &str, span: Span);
-    /// What the string that is being decoded means.
+    /// Decoded text of the current string.
     fn text(&mut self, text: &str, span: Span);
 }
 
-/// Whether a string's meaning is asked for.
+/// Whether the decoded text of a string is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Decode {
     #[default]
     No,
-    /// It is a key, kept by the pen.
+    /// Yes: it is a key, which the pen keeps.
     Key,
-    /// It leaves through [`Emit::text`].
+    /// Yes: it is emitted through [`Emit::text`].
     Text,
 }
 
-/// What a stretch of a string means.
+/// The decoded text of part of a string.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Meaning<'m> {
     Text(&'m str),
 }
 
-/// What is remembered between chunks.
+/// The state between chunks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pen {
     gate: Gate,
@@ -47,14 +47,14 @@ pub(super) struct Pen {
     reader: Gate,
 }
 
-/// One chunk at work.
+/// The output of one chunk.
 pub(super) struct Feed<'f, E> {
     pub src: &'f [u8],
     pub base: u64,
-    /// The first byte that has not left as JSON.
+    /// The first byte that was not emitted as JSON.
     pub from: usize,
-    /// The first byte that has not left as text, while a string is decoded.
-    pub said: usize,
+    /// The first byte that was not decoded, while a string is decoded.
+    pub decoded: usize,
     /// Where the undecided bytes begin, if there are any.
     pub hold: Option<usize>,
     pub emit: &'f mut E,
@@ -67,7 +67,7 @@ impl<E> Feed<'_, E> {
 }
 
 impl Pen {
-    /// Whether source bytes leave as they stand and nothing waits.
+    /// Whether source bytes are emitted unchanged and nothing is on hold.
     pub fn idle(&self) -> bool {
         self.decode == Decode::No && self.held.is_empty() && self.gate.len() == 0
     }
@@ -83,13 +83,13 @@ impl Pen {
             src,
             base,
             from: i,
-            said: i,
+            decoded: i,
             hold: (!self.held.is_empty()).then_some(i),
             emit,
         }
     }
 
-    /// Delivers what is decided up to `i` and keeps the rest.
+    /// Emits what is decided up to `i` and keeps the rest.
     pub fn leave<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) {
         if f.hold.is_some() {
             self.stash(f, i);
@@ -134,12 +134,12 @@ impl Pen {
         f.hold = Some(i);
     }
 
-    /// Leaves out bytes before `i`.
+    /// Drops bytes before `i`.
     pub fn skip<E>(&self, f: &mut Feed<'_, E>, i: usize) {
-        (f.from, f.said) = (i, i);
+        (f.from, f.decoded) = (i, i);
     }
 
-    /// The bytes on hold before `i` are JSON as they stand.
+    /// Emits the bytes on hold before `i` unchanged: they are JSON.
     pub fn keep<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, meaning: Meaning<'_>) {
         let Some(hold) = f.hold.take() else { return };
         let start = if self.held.is_empty() {
@@ -154,7 +154,7 @@ impl Pen {
         self.mean(f, hold, i, Span::new(start, f.pos(i)), meaning);
     }
 
-    /// The bytes on hold before `i` leave as `json`.
+    /// Emits `json` in place of the bytes on hold before `i`.
     pub fn swap<E: Emit>(
         &mut self,
         f: &mut Feed<'_, E>,
@@ -165,7 +165,7 @@ impl Pen {
         self.swap_but(f, i, json, meaning, &[]);
     }
 
-    /// The bytes on hold before `i` leave as `json`, but for the last of them, `rest`, which stay on hold.
+    /// Emits `json` in place of the bytes on hold before `i`, except for the last of them, `rest`, which stay on hold.
     pub fn swap_but<E: Emit>(
         &mut self,
         f: &mut Feed<'_, E>,
@@ -193,7 +193,7 @@ impl Pen {
         }
     }
 
-    /// Puts `json` before the byte at `i`.
+    /// Emits `json` before the byte at `i`.
     pub fn insert<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, json: &str) {
         self.put(f, i, json, Span::new(f.pos(i), f.pos(i)));
     }
@@ -218,19 +218,20 @@ impl Pen {
         }
     }
 
-    /// Source bytes up to `to` mean themselves.
+    /// Decodes source bytes up to `to`, which mean themselves.
     fn read<E: Emit>(&mut self, f: &mut Feed<'_, E>, to: usize) {
-        if self.decode == Decode::No || to <= f.said {
+        if self.decode == Decode::No || to <= f.decoded {
             return;
         }
-        let (bytes, at) = (&f.src[f.said..to], f.base + f.said as u64);
+        let (bytes, at) = (&f.src[f.decoded..to], f.base + f.decoded as u64);
         let (decode, key, emit) = (self.decode, &mut self.key, &mut *f.emit);
-        self.reader
-            .push(bytes, at, |text, span| say(decode, key, emit, text, span));
-        f.said = to;
+        self.reader.push(bytes, at, |text, span| {
+            hand_over(decode, key, emit, text, span)
+        });
+        f.decoded = to;
     }
 
-    /// The bytes from `hold` to `i`, which stand for `span`, mean something else.
+    /// Decodes the bytes from `hold` to `i` (`span` in the stream) as something else.
     fn mean<E: Emit>(
         &mut self,
         f: &mut Feed<'_, E>,
@@ -243,17 +244,18 @@ impl Pen {
             return;
         }
         self.read(f, hold);
-        f.said = i;
+        f.decoded = i;
         let (decode, key, emit) = (self.decode, &mut self.key, &mut *f.emit);
-        self.reader
-            .end(span.start, |text, span| say(decode, key, emit, text, span));
+        self.reader.end(span.start, |text, span| {
+            hand_over(decode, key, emit, text, span)
+        });
         match meaning {
             Meaning::Text("") => {}
-            Meaning::Text(text) => say(self.decode, &mut self.key, f.emit, text, span),
+            Meaning::Text(text) => hand_over(self.decode, &mut self.key, f.emit, text, span),
         }
     }
 
-    /// The string that was decoded ends before `i`.
+    /// Ends the decoded string before `i`.
     pub fn end_text<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) {
         if self.decode == Decode::No {
             return;
@@ -261,12 +263,12 @@ impl Pen {
         let at = f.pos(i);
         let (decode, key, emit) = (self.decode, &mut self.key, &mut *f.emit);
         self.reader
-            .end(at, |text, span| say(decode, key, emit, text, span));
+            .end(at, |text, span| hand_over(decode, key, emit, text, span));
         self.decode = Decode::No;
     }
 }
 
-fn say<E: Emit>(decode: Decode, key: &mut String, emit: &mut E, text: &str, span: Span) {
+fn hand_over<E: Emit>(decode: Decode, key: &mut String, emit: &mut E, text: &str, span: Span) {
     match decode {
         Decode::No => {}
         Decode::Key => key.push_str(text),

@@ -1,4 +1,4 @@
-//! What stands without quotes: numbers, literals, and strings in dialects that spell them so.
+//! Values without quotes: numbers, literals, and strings in dialects that write them so.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::json;
@@ -16,16 +16,16 @@ pub(super) const WORDS: [(&[u8], &str, Shape); 6] = [
     (b"False", "false", Shape::Bool),
     (b"None", "null", Shape::Null),
 ];
-/// So many words of them are JSON.
+/// How many of these words are JSON.
 pub(super) const JSON_WORDS: usize = 3;
 
-/// A number, as Python spells it too.
+/// A number in Python's spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Python {
     Num(Num),
     /// After an underscore.
     Under(Num),
-    /// After a zero, on hold.
+    /// After a zero, which is on hold.
     Zero,
     /// After a point without digits before it.
     Point,
@@ -40,14 +40,14 @@ pub(super) enum Literal {
         which: u8,
         len: u8,
     },
-    /// Blanks after a literal: a number, or the word.
+    /// In blanks after a literal: a number, or that word.
     Blank(Option<u8>),
-    /// A word of Python has left as its counterpart.
+    /// After a Python word that was emitted as its counterpart.
     Swapped,
 }
 
 impl Python {
-    /// Whether it may end here.
+    /// Whether the number may end here.
     #[cfg(test)]
     pub fn ends(self) -> bool {
         match self {
@@ -59,7 +59,7 @@ impl Python {
 }
 
 impl Lexer {
-    /// A spelling of Python at `at`: a slip elsewhere.
+    /// Reports a Python spelling at `at`, which is a slip in other syntaxes.
     fn spelled(rules: &Rules<'_>, at: u64) -> Option<Token> {
         (!rules.syntax.python).then_some(Token::Repaired(Kind::RepairedLiteral, at))
     }
@@ -228,7 +228,7 @@ impl Lexer {
             which,
             len: len + 1,
         };
-        // A word of JSON in Python might have begun a name or a prefix of a string.
+        // In Python a JSON word may have been the beginning of a name or a string prefix.
         let at = (f.pos(i) + 1).saturating_sub(word.len() as u64);
         let repaired = Token::Repaired(Kind::RepairedLiteral, at);
         (i + 1, (whole && foreign).then_some(repaired))
@@ -304,13 +304,13 @@ impl Lexer {
             self.at = LexerAt::Literal(next);
             return (i + 1, None);
         }
-        // It is none: a string.
+        // It is not a literal but a string.
         self.spell(f, i, "\"");
         self.at = LexerAt::BareText { which: 0, len: 0 };
         (i, None)
     }
 
-    /// In a string without quotes. A delimiter in it may have begun or ended a string: what stands around it may be two values.
+    /// In a string without quotes. A delimiter in it may have begun or ended a string: the text around it may be two values.
     pub(super) fn bare_text<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -331,7 +331,7 @@ impl Lexer {
             }
             _ => {}
         }
-        // The next line may be no part of it.
+        // The next line may not be part of it.
         let mut over = false;
         if f.hold.is_some() {
             over = self
@@ -357,7 +357,7 @@ impl Lexer {
         (i + 1, quote.or(line))
     }
 
-    /// What is on hold before `i` means itself, after `open`.
+    /// Emits the bytes on hold before `i` as string content, after `open`.
     pub(super) fn spell<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, open: &str) {
         let held = self.pen.held(f, i);
         let text = String::from_utf8_lossy(&held);

@@ -1,4 +1,4 @@
-//! Strings: in one, two or three quotes, and between delimiters.
+//! Strings: in one, two or three quotes, or between delimiters.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::json;
@@ -14,26 +14,26 @@ pub(super) struct Quoted {
     pub triple: bool,
     /// It is a key.
     pub key: bool,
-    /// A quote that did not close it was in it.
+    /// It contained a quote that did not close it.
     pub torn: bool,
 }
 
-/// After a backslash: the letter of the escape (or 0, right after it), and what came of its digits.
+/// State after a backslash: the letter of the escape (or 0, right after the backslash) and the value of its digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Escape {
     letter: u8,
     digits: u8,
     value: u32,
-    /// The first half of a surrogate pair, whose escape stands before this one.
+    /// The first half of a surrogate pair, whose escape precedes this one.
     high: u16,
 }
 
-/// So many blanks after a quote are looked at.
-const MAX_BEHIND: usize = 64;
-/// What stands for half of a surrogate pair.
+/// The most blanks after a quote that are examined.
+const MAX_BLANKS_AFTER: usize = 64;
+/// The replacement for half of a surrogate pair.
 const LONE: (&str, &str) = ("\\ufffd", "\u{FFFD}");
 
-/// The part of `delim` that a match may go on with, after `len` bytes of it and then `byte`.
+/// How much of `delim` matches after `len` bytes of it and then `byte`, which broke the match.
 pub(super) fn border(delim: &[u8], len: usize, byte: u8) -> usize {
     let fits = |n: &usize| {
         n.checked_sub(1)
@@ -51,7 +51,7 @@ impl Lexer {
         byte: u8,
         key: bool,
     ) -> Took {
-        f.said = i + 1;
+        f.decoded = i + 1;
         if byte != b'"' && byte != b'\'' {
             f.hold = Some(i);
             self.at = LexerAt::DelimOpen {
@@ -80,7 +80,7 @@ impl Lexer {
         (i + 1, (byte == b'\'').then_some(repaired))
     }
 
-    /// After one or two quotes of Python.
+    /// After one or two Python quotes.
     pub(super) fn quote<E: Emit>(
         &mut self,
         f: &mut Feed<'_, E>,
@@ -111,7 +111,7 @@ impl Lexer {
         }
     }
 
-    /// The quotes on hold before `i` close the string.
+    /// Closes the string with the quotes on hold before `i`.
     fn closed<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, quoted: Quoted) -> Took {
         if quoted.quote == b'"' && !quoted.triple {
             self.pen.keep(f, i, Meaning::Text(""));
@@ -149,7 +149,7 @@ impl Lexer {
             self.at = LexerAt::Escape(quoted, Escape::default());
         } else if byte == quoted.quote {
             f.hold = Some(i);
-            // What follows decides, but for JSON as it is, and where nothing is known to follow.
+            // The next bytes decide, except in strict JSON or where nothing is known to follow.
             let sure = !rules.syntax.python && byte == b'"' || self.stack.is_empty();
             if !quoted.triple && sure {
                 return self.closed(f, i + 1, quoted);
@@ -169,8 +169,8 @@ impl Lexer {
         (i + 1, None)
     }
 
-    /// After a quote on hold, and blanks: it closes the string if what follows can follow one. It is content where a word
-    /// goes on right after it, and then every other quote that nothing can follow is, too.
+    /// After a quote on hold, and blanks. It closes the string if the next byte can follow a string. It is content if a word
+    /// continues right after it; from then on so is every other quote that cannot end the string.
     pub(super) fn closing<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -180,11 +180,11 @@ impl Lexer {
         quoted: Quoted,
     ) -> Took {
         let waits = self.pen.waits(f, i);
-        if is_blank(byte) && waits < MAX_BEHIND {
+        if is_blank(byte) && waits < MAX_BLANKS_AFTER {
             return (i + 1, None);
         }
         if waits > 1 && matches!(byte, b'"' | b'\'') && self.joins(rules, quoted) {
-            // Python joins strings that follow one another.
+            // Python joins adjacent strings.
             self.pen.swap(f, i + 1, "", Meaning::Text(""));
             let next = Quoted {
                 quote: byte,
@@ -207,7 +207,7 @@ impl Lexer {
         (i, Some(Token::Repaired(Kind::BareQuote, at)))
     }
 
-    /// Whether another string may follow one: in a list, a comma may be missing instead.
+    /// Whether another string may follow this one. In a list, a comma may be missing instead.
     fn joins(&self, rules: &Rules<'_>, quoted: Quoted) -> bool {
         let value = match self.stack.last() {
             Some(Frame::Call | Frame::Object) => !quoted.key,
@@ -243,13 +243,13 @@ impl Lexer {
         (i, None)
     }
 
-    /// An ASCII byte that means itself and that JSON escapes.
+    /// Emits an ASCII byte that means itself and that JSON escapes.
     pub(super) fn written<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) {
         f.hold = Some(i);
         self.char(f, i + 1, char::from(byte));
     }
 
-    /// What is on hold before `i` means this character.
+    /// Emits the bytes on hold before `i` as this character.
     fn char<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, c: char) {
         let mut bytes = [0; 4];
         let text = &*c.encode_utf8(&mut bytes);
@@ -332,12 +332,12 @@ impl Lexer {
                 self.char(f, i + 1, '\u{b}');
                 ""
             }
-            // The line goes on.
+            // The line continues.
             b'\n' if python => {
                 self.pen.swap(f, i + 1, "", Meaning::Text(""));
                 ""
             }
-            // A backslash that escapes nothing stands for itself.
+            // A backslash that escapes nothing means itself.
             _ if python => {
                 self.char(f, i, '\\');
                 self.at = LexerAt::String(quoted);
@@ -376,7 +376,7 @@ impl Lexer {
                 escape.digits = escape.digits.saturating_add(1);
                 to += 1;
             }
-            // The byte after is not part of it.
+            // The byte after it is not part of the escape.
             None if escape.letter == b'0' => escape.digits = need,
             None => return (i, Some(Token::Malformed(Kind::MalformedBody))),
         }
@@ -396,7 +396,7 @@ impl Lexer {
         (to, None)
     }
 
-    /// The escape before `i` means a code unit of UTF-16; after the first half of a pair if `high` is one.
+    /// Ends the escape before `i`, which means a UTF-16 code unit; `high` is the first half of a pair, or 0.
     fn unit<E: Emit>(
         &mut self,
         f: &mut Feed<'_, E>,
@@ -431,7 +431,7 @@ impl Lexer {
         token
     }
 
-    /// After the first half of a surrogate pair, on hold.
+    /// After the first half of a surrogate pair, which is on hold.
     pub(super) fn high<E: Emit>(
         &mut self,
         f: &mut Feed<'_, E>,
@@ -452,7 +452,7 @@ impl Lexer {
         (i, Some(self.lone(f, i, b"")))
     }
 
-    /// The bytes on hold before `i`, but for `rest`, are half of a surrogate pair: no reader of JSON need take that.
+    /// Replaces the bytes on hold before `i`, except `rest`: half of a surrogate pair, which JSON readers may reject.
     fn lone<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, rest: &[u8]) -> Token {
         let at = self.pen.held_at(f).unwrap_or(f.pos(i));
         let (json, text) = LONE;
@@ -491,7 +491,7 @@ impl Lexer {
         (i, None)
     }
 
-    /// In a string between delimiters. What has come of the closing one is on hold.
+    /// In a string between delimiters. The matched part of the closing one is on hold.
     pub(super) fn delim<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -528,7 +528,7 @@ impl Lexer {
             self.at = LexerAt::Delim { which, len, key };
             return (i + 1, None);
         }
-        // The first of its bytes are content; the last of them may begin it again.
+        // Its first bytes are content; its last bytes may begin it again.
         let next = border(delim, have, byte);
         let past = usize::from(next > 0);
         let begun = String::from_utf8_lossy(&delim[..have + past - next]);

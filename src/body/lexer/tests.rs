@@ -1,4 +1,4 @@
-//! Every case runs under all cuts into two; the joined log and the state must not depend on them.
+//! Every case runs under all splits into two; the joined log and the state must not depend on them.
 
 use proptest::prelude::*;
 
@@ -106,7 +106,7 @@ impl Case<'_> {
         }
     }
 
-    /// The log of the whole, the same for every cut into two.
+    /// The log of the whole, equal for every split into two.
     fn log(&self) -> Log {
         let whole = self.run(&[]);
         for cut in 0..=self.input.len() {
@@ -119,7 +119,7 @@ impl Case<'_> {
         whole
     }
 
-    /// What was forgiven, and where.
+    /// What was repaired, and where.
     fn slips(&self) -> Vec<(u64, Kind)> {
         let slip = |(_, token): &(u64, Token)| match token {
             Token::Repaired(kind, at) => Some((*at, *kind)),
@@ -141,7 +141,7 @@ impl Case<'_> {
     }
 }
 
-/// JSON as it is, without a slip.
+/// Strict JSON, without a slip.
 fn strict(input: &[u8]) -> Result<String, Token> {
     let case = case(Syntax::default(), input);
     let slips = case.slips();
@@ -242,9 +242,9 @@ const SAMPLES: &[&str] = &[
 ];
 
 #[test]
-fn plain_json_is_what_serde_takes_and_leaves_as_it_came() {
+fn plain_json_is_what_serde_accepts_and_stays_unchanged() {
     for sample in SAMPLES {
-        // A number ends at what follows it.
+        // A number ends at the byte that follows it.
         let sample = format!("[{sample}]");
         let real = serde_json::from_str::<serde::de::IgnoredAny>(&sample).is_ok();
         let ours = strict(sample.as_bytes());
@@ -253,7 +253,7 @@ fn plain_json_is_what_serde_takes_and_leaves_as_it_came() {
             assert_eq!(json, sample);
         }
     }
-    // Blanks before the value are none of it.
+    // Blanks before the value are not part of it.
     assert_eq!(strict(b" \n{ }").as_deref(), Ok("{ }"));
     assert_eq!(
         strict(b"\"a\xffb\xe4\xb8\"").as_deref(),
@@ -262,7 +262,7 @@ fn plain_json_is_what_serde_takes_and_leaves_as_it_came() {
 }
 
 #[test]
-fn nothing_waits_but_what_may_be_a_slip() {
+fn only_possible_slips_are_held_back() {
     let input = r#"{"k\u00e9": [12.5e-3, true, "größe \ud83d\udea2\n 📌 ", null], "x": {}}"#;
     for to in 0..=input.len() {
         let log = case(Syntax::default(), &input.as_bytes()[..to]).run(&[]);
@@ -276,7 +276,7 @@ fn nothing_waits_but_what_may_be_a_slip() {
 }
 
 #[test]
-fn tokens_stand_where_values_do() {
+fn tokens_are_where_the_values_are() {
     let log = case(Syntax::default(), br#"{"k": 12, "o": {"x": []}}"#).log();
     use Token::{Close, Key, Open};
     let tokens = [
@@ -638,7 +638,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 
     #[test]
-    fn valid_json_leaves_as_it_came(value in value(), pretty: bool, cut in any::<prop::sample::Index>()) {
+    fn valid_json_stays_unchanged(value in value(), pretty: bool, cut in any::<prop::sample::Index>()) {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
         let text = text.expect("a value");
         let text = format!("[{text}]");
@@ -651,7 +651,7 @@ proptest! {
     }
 
     #[test]
-    fn json_is_taken_as_it_is_and_what_leaves_is_json(
+    fn json_is_accepted_unchanged_and_output_is_json(
         value in value(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0..3u8, "[\\[\\]{},:\"\\\\0-9etu .+-]"), 1..3),
     ) {
@@ -684,7 +684,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_depends_on_the_cut(input in "([\\[\\](){}:=,'\"\\\\x0-9ntu_.<|>zy \n-]|\\\\ud83d|\\\\udea2|None){0,24}", first in any::<prop::sample::Index>(), second in any::<prop::sample::Index>()) {
+    fn nothing_depends_on_the_chunks(input in "([\\[\\](){}:=,'\"\\\\x0-9ntu_.<|>zy \n-]|\\\\ud83d|\\\\udea2|None){0,24}", first in any::<prop::sample::Index>(), second in any::<prop::sample::Index>()) {
         for (syntax, decode) in [(Syntax::default(), true), (Syntax::default(), false), (python(), true), (gemma(), false), (gemma(), true)] {
             let mut wrapped = String::from("[");
             wrapped.push_str(&input);

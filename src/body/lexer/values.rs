@@ -5,7 +5,7 @@ use super::scalars::WORDS;
 use super::{Frame, Lexer, LexerAt, Rules, Shape, Token, Took};
 use crate::error::Kind;
 
-/// So many blanks after a comma that may be too many are kept; more are left out.
+/// The most blanks that are kept after a comma that may be superfluous; the rest is dropped.
 pub(super) const MAX_BLANKS: usize = 256;
 
 impl Lexer {
@@ -20,7 +20,7 @@ impl Lexer {
         (i + 1, None)
     }
 
-    /// What a byte that fits nothing is: of an expression that is not supported, or of nothing.
+    /// The error for a byte that fits nothing: part of an unsupported expression, or malformed.
     pub(super) fn unfit(rules: &Rules<'_>, byte: u8) -> Token {
         let graphic = byte.is_ascii_graphic() || byte >= 0x80;
         if rules.syntax.python && graphic && !b")]},:".contains(&byte) {
@@ -48,7 +48,7 @@ impl Lexer {
         }
     }
 
-    /// The first byte of a value.
+    /// Consumes the first byte of a value.
     pub(super) fn value<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -119,13 +119,13 @@ impl Lexer {
         self.end(i + 1)
     }
 
-    /// The value ends before `i`.
+    /// Ends the value before `i`.
     pub(super) fn end(&mut self, i: usize) -> Took {
-        self.at = self.behind_value();
+        self.at = self.after_value();
         (i, self.watched().then_some(Token::Close))
     }
 
-    /// A comma stands before the closing bracket at `i`.
+    /// Drops the comma before the closing bracket at `i`.
     pub(super) fn trailing<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -134,17 +134,17 @@ impl Lexer {
     ) -> Took {
         let at = self.pen.held_at(f).unwrap_or(f.pos(i));
         self.pen.swap(f, i, "", Meaning::Text(""));
-        self.at = LexerAt::Behind;
+        self.at = LexerAt::After;
         let repaired = Token::Repaired(Kind::RepairedComma, at);
         (i, (!rules.syntax.python).then_some(repaired))
     }
 
-    /// Whether the innermost bracket is that of a list of calls.
+    /// Whether the innermost bracket belongs to a list of calls.
     fn lists_calls(&self) -> bool {
         self.watch > 0 && self.stack.as_slice() == [Frame::Array]
     }
 
-    pub(super) fn behind<E: Emit>(
+    pub(super) fn after<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
         f: &mut Feed<'_, E>,
@@ -168,7 +168,7 @@ impl Lexer {
         }
         let top = *top;
         match top {
-            // Of a list of calls each object ends by itself.
+            // In a list of calls each object ends by itself.
             Frame::Array if byte == b'{' && self.lists_calls() => {
                 f.hold = Some(i);
                 self.pen.swap(f, i, ",", Meaning::Text(""));
@@ -181,13 +181,13 @@ impl Lexer {
                 self.at = LexerAt::NextItem;
                 (i + 1, Some(Token::Repaired(Kind::RepairedComma, f.pos(i))))
             }
-            // It closes what is closed.
+            // It repeats a bracket that is already closed.
             Frame::Array if byte == b'}' && self.lists_calls() => {
                 f.hold = Some(i);
                 self.pen.swap(f, i + 1, "", Meaning::Text(""));
                 (i + 1, Some(Token::Repaired(Kind::RepeatedMarker, f.pos(i))))
             }
-            // A value in brackets is an expression.
+            // A value in parentheses is an expression.
             Frame::Tuple if byte == b')' => {
                 (i, Some(Token::Malformed(Kind::UnsupportedExpression)))
             }

@@ -1,4 +1,4 @@
-//! Runs a payload alone, under every cut into two, and says what came of it.
+//! Runs a payload alone, under every split into two, and logs the result.
 
 use std::sync::LazyLock;
 
@@ -28,14 +28,14 @@ pub(crate) trait Payload:
     fn calls(&self) -> u32;
 }
 
-/// What came of an input.
+/// The result of an input.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Log<P> {
-    /// Events without parameter deltas, those of arguments joined.
+    /// Events without parameter deltas; argument deltas are joined.
     pub events: Vec<String>,
-    /// Events without argument deltas, those of parameters joined.
+    /// Events without argument deltas; parameter deltas are joined.
     pub params: Vec<String>,
-    /// `name arguments`, and what was recovered, of calls that closed.
+    /// `name arguments`, and what was recovered, for each closed call.
     pub calls: Vec<String>,
     /// Kinds of issues.
     pub issues: Vec<&'static str>,
@@ -107,14 +107,14 @@ pub(crate) fn run<P: Payload>(
         if from < to && step == Step::More {
             let (i, now) = payload.feed(&mut out, table, 0, to - from);
             (end, step) = (from + i, now);
-            assert_eq!(out.from(), end as u64, "bytes wait");
+            assert_eq!(out.from(), end as u64, "bytes are held back");
             assert!(
                 step != Step::More || end == to,
-                "it took all but not everything"
+                "`More` before the end of the input"
             );
         }
         if to == input.len() && step != Step::Done && from <= to {
-            // Only once: the last piece may be empty.
+            // Only once, since the last piece may be empty.
             payload.abandon(&mut out, end as u64);
         }
         let bytes = postcard::to_allocvec(payload).expect("a state");
@@ -135,7 +135,7 @@ pub(crate) fn run<P: Payload>(
     }
 }
 
-/// The log, which must not depend on the cut.
+/// The log, which must not depend on the split.
 pub(crate) fn log<P: Payload>(table: &P::Table, options: &Options, input: &[u8]) -> Log<P> {
     let whole = run::<P>(table, options, input, &[]);
     let shown = String::from_utf8_lossy(input);
@@ -148,7 +148,7 @@ pub(crate) fn log<P: Payload>(table: &P::Table, options: &Options, input: &[u8])
     whole
 }
 
-/// The calls, then the issues, then how it ended: one line for a table of cases.
+/// The calls, the issues, and how it ended, in one line for a table of cases.
 pub(crate) fn line<P: Payload>(table: &P::Table, options: &Options, input: &str) -> String {
     let log = log::<P>(table, options, input.as_bytes());
     let step = match log.step {

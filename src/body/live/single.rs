@@ -1,4 +1,4 @@
-//! A value where the object of a call's arguments was due: the text of the one parameter that can be meant.
+//! A value in place of the object of a call's arguments: the text of the only parameter that it can be meant for.
 
 use toolglot_scan::json;
 
@@ -10,7 +10,7 @@ use crate::error::Kind;
 use crate::event::{Event, Span};
 use crate::hints::{Coerced, Param, Tool};
 
-/// The parameter that takes a text alone: the only one that is required, or the only one.
+/// The parameter that takes a text alone: the only required one, or the only one.
 fn sole(tool: &Tool) -> Option<&Param> {
     let mut required = tool.params.iter().filter(|param| param.required);
     match (required.next(), required.next(), tool.params.as_slice()) {
@@ -20,18 +20,17 @@ fn sole(tool: &Tool) -> Option<&Param> {
 }
 
 impl LiveCall {
-    /// A text may stand in place of the arguments, for the parameter `plain` if no schema says which one.
+    /// Lets a text replace the arguments, for the parameter `plain` if no schema says which one.
     pub fn plain(&mut self, plain: &str) {
         plain.clone_into(&mut self.plain);
     }
 
-    /// Whether a text may stand in place of the arguments.
+    /// Whether a text may replace the arguments.
     pub fn takes_text(&self) -> bool {
         !self.plain.is_empty()
     }
 
-    /// What stands in place of the arguments is `text`, written as `raw` at its place, and `doubt` says what else is wrong with
-    /// it.
+    /// Reads `text`, written as `raw` at its span, in place of the arguments. `doubt` is a further issue.
     pub fn single(
         &mut self,
         out: &mut Out<'_>,
@@ -75,12 +74,12 @@ impl LiveCall {
         Step::Done
     }
 
-    /// A word that says that there is nothing stands in place of the arguments.
+    /// Reads a word that means "nothing" in place of the arguments.
     pub fn nothing(&mut self, out: &mut Out<'_>, word: &str, raw: (&[u8], Span)) -> Step {
         let span = raw.1;
         let param = out.tool(self.tool()).and_then(sole);
         if param.is_some_and(|param| param.required) {
-            // Or it is meant as the value.
+            // The word may also be meant as the value.
             self.recovered_at(out, Kind::MissingInput, span, "");
             self.only(out, word.trim(), raw);
         } else {
@@ -90,7 +89,7 @@ impl LiveCall {
         Step::Done
     }
 
-    /// Writes the arguments: one parameter with `text`.
+    /// Writes the arguments: one parameter with the value `text`.
     fn only(&mut self, out: &mut Out<'_>, text: &str, (raw, span): (&[u8], Span)) {
         let param = out.tool(self.tool()).and_then(sole);
         let key = param.map_or(self.plain.clone(), |param| param.name.clone());
@@ -134,7 +133,7 @@ impl LiveCall {
     }
 }
 
-/// The object that a text is, and what was forgiven.
+/// The object that a text contains, and what was repaired.
 fn object(text: &str, rules: &Rules<'_>) -> Option<(String, impl Iterator<Item = Kind>)> {
     let (object, kinds) = text
         .starts_with('{')

@@ -75,7 +75,7 @@ fn a_list_of_calls() {
         ),
         ("[f(a='Unt", " |  | more"),
         ("[f(a=1), g(b=", r#"f {"a":1} |  | more"#),
-        // Whether this is a list of calls, what follows the call must tell.
+        // The text after the call decides whether this is a list of calls.
         ("[f(a=1)", " |  | more"),
     ];
     check(&table(Brackets::Required), &Options::default(), &cases);
@@ -83,7 +83,7 @@ fn a_list_of_calls() {
 }
 
 #[test]
-fn what_is_no_literal_is_refused() {
+fn values_that_are_not_literals_are_refused() {
     let unsupported = " | unsupported_expression | malformed";
     let malformed = " | malformed_body | malformed";
     let cases = [
@@ -118,7 +118,7 @@ fn calls_on_lines() {
         ),
         ("a(), b(),</x>", "a {}; b {} |  | done 4"),
         ("a()b()\n", "a {}; b {} |  | more"),
-        // The expression may go on.
+        // The expression may continue.
         ("a()b()", "a {} |  | more"),
         (
             "a().b()",
@@ -259,7 +259,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     #[test]
-    fn nothing_depends_on_the_cut(
+    fn nothing_depends_on_the_chunks(
         parts in prop::collection::vec(prop::sample::select(PARTS), 0..14),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 2),
         typed: bool,

@@ -1,4 +1,4 @@
-//! A candidate was satisfied: its block, region or message begins.
+//! A candidate is satisfied: its block, region or message begins.
 
 use toolglot_scan::ROOT;
 use toolglot_scan::path::{Go, Hole, Walk};
@@ -14,7 +14,7 @@ use crate::error::Kind;
 use crate::event::{Event, Span};
 
 impl Machine<'_> {
-    /// The same of a token.
+    /// The same for a token.
     pub(super) fn own_token(
         &self,
         opening: &Opening,
@@ -38,7 +38,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A token that holds what it does not show is complete: it is decided as it would be without that.
+    /// Decides a complete loose token as if it were spelled exactly.
     fn loose_token(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
         self.st.mode = Mode::Flow;
         if let Region::Reasoning { id: thought, .. } = self.st.region {
@@ -54,7 +54,7 @@ impl Machine<'_> {
         let safe = span.end - dfa.hold(node) as u64;
         let waiting = self.st.waiting;
         if waiting.is_some_and(|waiting| !waiting.twin && waiting.start() == span.start) {
-            // One that it begins with.
+            // A token that begins with the waiting one.
             self.longer_token(id, span.start, span.end);
             self.release(chunk, span.end);
         } else if !self.token(chunk, id, span.start, span.end, safe) {
@@ -62,7 +62,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A marker of a thought that is not as it is spelled is complete: it opens one, or closes the open one.
+    /// Opens a thought, or closes the open one, with a complete loose marker.
     fn thought_mark(&mut self, chunk: Chunk<'_>, id: u16, span: Span, suffix: Vec<u8>) {
         self.st.mode = Mode::Flow;
         if let Region::Reasoning { depth, start, .. } = self.st.region
@@ -98,7 +98,7 @@ impl Machine<'_> {
         self.enter(region, span.end);
     }
 
-    /// A marker of a thought is complete, and is no part of it.
+    /// Emits a complete marker of a thought, which is not part of it.
     fn thought_framing(&mut self, chunk: Chunk<'_>, span: Span) {
         let data = self.bytes(chunk, span.start, span.end);
         self.flow_end(chunk);
@@ -110,7 +110,7 @@ impl Machine<'_> {
         self.st.io.cursor.hold(span.end);
     }
 
-    /// The opener of the open thought, which the prompt gave, stands once more.
+    /// Acts on a repetition of the open thought's opener, which was in the prompt.
     pub fn thought_again(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
         let Region::Reasoning { depth, start, .. } = self.st.region else {
             return;
@@ -126,8 +126,8 @@ impl Machine<'_> {
         self.enter(region, span.end);
     }
 
-    /// The candidate's marker counts; what it looked at ends at `end`. Gives bytes that are to be read again: those that
-    /// a probe looked at belong to the body.
+    /// Acts on the candidate, whose marker counts; it has read up to `end`. Returns the bytes to read again: those that a
+    /// probe read belong to the body.
     pub fn accept(
         &mut self,
         chunk: Chunk<'_>,
@@ -174,7 +174,7 @@ impl Machine<'_> {
                     },
                 );
                 if again {
-                    // Which of the two names the tool is a guess.
+                    // Which of the two attributes names the tool is a guess.
                     self.out(chunk).repaired(Kind::ExtraKey, span);
                 }
                 if closed {
@@ -198,7 +198,7 @@ impl Machine<'_> {
                 Begins::Mark(number) => {
                     let mark = &self.set.marks[usize::from(number)];
                     let (id, closes) = (mark.id, mark.closes);
-                    self.tell(chunk, dialect, Kind::RepairedMarker, span);
+                    self.dialect_issue(chunk, dialect, Kind::RepairedMarker, span);
                     match self.st.region {
                         Region::Reasoning { .. } if !closes => self.thought_again(chunk, id, span),
                         _ => self.thought_mark(chunk, id, span, vec![]),
@@ -259,7 +259,7 @@ impl Machine<'_> {
         again
     }
 
-    /// The name that a walk found, if it found one.
+    /// The name that a walk found, or an empty string.
     pub(super) fn named_in(&self, chunk: Chunk<'_>, walk: &Walk) -> String {
         let span = walk.span(Hole::Name);
         if span.is_empty() {
@@ -269,11 +269,11 @@ impl Machine<'_> {
         String::from_utf8_lossy(&name).into_owned()
     }
 
-    /// The opening tag closed itself.
+    /// Closes a call whose opening tag closes itself.
     fn close_empty(&mut self, chunk: Chunk<'_>, end: u64) {
         let mut mode = std::mem::replace(&mut self.st.mode, Mode::Flow);
         if let Mode::Body(body) = &mut mode {
-            // A call without parameters breaks no limit.
+            // A call without parameters exceeds no limit.
             let _ = body.close_empty(&mut self.out(chunk), end);
             self.close(chunk, end);
         } else {

@@ -1,4 +1,4 @@
-//! A dialect that may own a marker, and how far its probe has come.
+//! A dialect that may own a marker, and the state of its probe.
 
 use toolglot_scan::path::{Hole, Walk};
 use toolglot_scan::xml::Header;
@@ -10,7 +10,7 @@ use crate::engine::evidence::{Field, Tag};
 use crate::event::Span;
 
 impl Candidate {
-    /// None if the marker alone opens a block.
+    /// Returns `None` if the marker alone opens a block.
     pub fn new(dialect: &Dialect, opener: OpenRef, span: Span) -> Option<Self> {
         let mut end = span.end;
         let message = CandidateAt::Message {
@@ -50,7 +50,7 @@ impl Candidate {
                         CandidateAt::Probe(walk)
                     }
                     (None, Some(_)) => {
-                        // The opener is the first byte of the JSON.
+                        // The JSON begins with the opener.
                         end = span.start;
                         let mut bare = Bare::new(end);
                         bare.step(*opener.literal.as_bytes().first()?, end, false);
@@ -69,8 +69,8 @@ impl Candidate {
         })
     }
 
-    /// Whether it is in a header at the start of a line that is not complete.
-    pub(super) fn cut_head(&self, dialect: &Dialect) -> bool {
+    /// Whether it is in an incomplete header at the start of a line.
+    pub(super) fn in_partial_head(&self, dialect: &Dialect) -> bool {
         match (self.at, &dialect.family, self.begins) {
             (CandidateAt::Head(walk), Family::Line(table), Begins::Block(number)) => {
                 let opener = table.openers.get(usize::from(number));
@@ -80,7 +80,7 @@ impl Candidate {
         }
     }
 
-    /// Whether it looks for JSON that must show a call.
+    /// Whether it searches for JSON that must show a call.
     pub(super) fn bare(&self, dialect: &Dialect) -> bool {
         let opener = OpenRef {
             dialect: self.dialect,
@@ -89,7 +89,7 @@ impl Candidate {
         bare(dialect, opener).is_some()
     }
 
-    /// At the beginning of a stream, where a dialect looks for the rest of a header.
+    /// The candidate at the beginning of a stream, for a dialect that expects the rest of a header there.
     pub fn first(dialect: u16) -> Self {
         Self {
             dialect,
@@ -100,10 +100,10 @@ impl Candidate {
         }
     }
 
-    /// Whether the stream may end here without a word: the marker itself is not complete.
+    /// Whether the stream may end here without an issue, because the marker itself is incomplete.
     pub(super) fn unborn(&self, family: &Family) -> bool {
         match (self.at, family) {
-            // A header whose beginning nothing but its place tells.
+            // Only its place shows that this is a header; its beginning is missing.
             (CandidateAt::Message { .. }, _) if self.end == 0 => true,
             (
                 CandidateAt::Header {
@@ -117,7 +117,7 @@ impl Candidate {
                 | CandidateAt::Suffix,
                 _,
             ) => true,
-            // A tag named after a tool, and a word, are no markers before their probes say so.
+            // Neither a tag named after a tool nor a word is a marker before its probe says so.
             (CandidateAt::Probe(_), Family::Framed(table)) => {
                 self.begins.of(table).is_some_and(|opener| {
                     let literal = opener.literal.as_bytes();
@@ -180,7 +180,7 @@ impl Candidate {
     }
 }
 
-/// Whether a marker is a whole opener: in families that look for a tag with attributes it is only the beginning of one.
+/// Whether a marker is a whole opener. In families that expect a tag with attributes, it is only the beginning of one.
 pub(super) fn whole_opener(dialect: &Dialect, opener: OpenRef) -> bool {
     let whole = match dialect.family {
         Family::Framed(_) | Family::KeyQuote(_) | Family::ElementTree(_) => {
@@ -217,7 +217,7 @@ pub(super) fn name_attribute(family: &Family) -> &str {
     }
 }
 
-/// What an opener's JSON must show, if it must.
+/// What an opener's JSON must show, if anything.
 pub(super) fn bare(dialect: &Dialect, opener: OpenRef) -> Option<crate::dialect::spec::Bare> {
     match &dialect.family {
         Family::Framed(table) => opener.begins.of(table)?.json,
@@ -230,7 +230,7 @@ pub(super) fn bare(dialect: &Dialect, opener: OpenRef) -> Option<crate::dialect:
     }
 }
 
-/// Whether what begins is a marker only once the tag in which something stands that it does not show is complete.
+/// Whether the opener is a loose one, and thus a marker only when it is complete.
 pub(super) fn unborn(begins: Begins) -> bool {
     matches!(begins, Begins::Tag(_) | Begins::Mark(_) | Begins::Token(_))
 }

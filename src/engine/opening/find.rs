@@ -1,4 +1,4 @@
-//! Which dialects may own a marker that is complete.
+//! Finds the dialects that may own a complete marker.
 
 use toolglot_scan::path::Paths;
 
@@ -12,7 +12,7 @@ use crate::engine::{Mode, Region};
 use crate::event::Span;
 
 impl Machine<'_> {
-    /// A marker `start..end` is complete; text up to `safe` is decided. True if it opens a block or may do so.
+    /// Acts on a complete marker `start..end`; text up to `safe` is decided. Returns true if it opens a block or may do so.
     pub fn candidates(
         &mut self,
         chunk: Chunk<'_>,
@@ -26,11 +26,11 @@ impl Machine<'_> {
             _ => None,
         };
         if safe < start {
-            // A marker that is under way comes before one inside it.
+            // A marker that is under way takes precedence over one inside it.
             self.displace(Span::new(start, end));
             return false;
         }
-        let mut told = opening.is_some();
+        let mut reported = opening.is_some();
         for opener in refs {
             let thought = match opener.begins {
                 Begins::Thought(id) => {
@@ -63,8 +63,8 @@ impl Machine<'_> {
             let token = matches!(opener.begins, Begins::Token(_));
             if token {
                 self.deliver(chunk, start.min(safe));
-            } else if !self.counts(chunk, whose, Span::new(start, end), safe, told) {
-                told = true;
+            } else if !self.counts(chunk, whose, Span::new(start, end), safe, reported) {
+                reported = true;
                 continue;
             }
             let compiled = self.dialect(opener.dialect);
@@ -97,11 +97,11 @@ impl Machine<'_> {
             let whole = whole_opener(compiled, *opener);
             opening.whole = whole || opening.whole && end <= opening.end;
             opening.end = opening.end.max(end);
-            // Of a single byte nothing is said either.
+            // A single byte is not reported, either.
             let unborn = unborn(opener.begins);
             opening.bare &= must_show.is_some() || end == start + 1 || unborn;
             match candidate {
-                // A marker as it is spelled comes before one that holds what it does not show.
+                // An exactly spelled marker takes precedence over a loose one.
                 Some(candidate) if candidate.loose => self.st.candidates.push(candidate),
                 Some(candidate) => {
                     let others = self.st.candidates.iter();
@@ -125,20 +125,21 @@ impl Machine<'_> {
             }
         }
         let Some(opening) = opening else {
-            // The beginning of a thought's marker, or of a token, pairs with nothing, nor does what many things begin with.
+            // The beginning of a thought's marker or of a token does not pair with anything, nor does what begins many
+            // things.
             let pairs = |opener: &&OpenRef| {
                 let mark = matches!(opener.begins, Begins::Mark(_) | Begins::Token(_));
                 !mark && bare(self.dialect(opener.dialect), **opener).is_none()
             };
             let opener = refs.iter().find(pairs).filter(|_| end > start + 1);
             if let Some(opener) = opener.filter(|_| start <= safe) {
-                // What waits to stand once more does not, and came first.
+                // The waiting opener is not repeated, and it came first.
                 self.settle_twin(chunk, start);
                 self.was_text(opener.dialect, start);
             }
             return false;
         };
-        // A longer marker that began before this one is given up.
+        // A longer marker that began earlier is given up.
         self.deliver(chunk, start);
         self.adopt(start);
         self.st.mode = Mode::Opening(opening);
@@ -146,13 +147,13 @@ impl Machine<'_> {
         true
     }
 
-    /// Whether `start..end` is the beginning of a thought's opener that has a suffix.
+    /// Whether `start..end` is the beginning of a thought's opener with a suffix.
     pub(super) fn opens(&self, chunk: Chunk<'_>, thought: u16, start: u64, end: u64) -> bool {
         let marker = self.bytes(chunk, start, end);
         self.set.reasoning[usize::from(thought)].opens_with_suffix(&marker)
     }
 
-    /// A marker with what may stand in it that it does not show.
+    /// The patterns of a loose marker.
     pub(super) fn spelt(&self, opener: OpenRef) -> Option<&Paths<()>> {
         match opener.begins {
             Begins::Tag(number) => {
@@ -168,16 +169,16 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether an opener that must show a call may do so here.
+    /// Whether an opener that must show a call is at a place where it may.
     fn may_show(&self, at: ReasoningAt) -> bool {
         let here = match at {
             ReasoningAt::Anywhere => true,
             ReasoningAt::Start => self.st.blank,
             ReasoningAt::LineStart => self.begins(),
         };
-        // What waits for its twin is text if something else comes.
+        // An opener that waits for its repetition is text if something else follows.
         let here = here && !self.st.waiting.is_some_and(|waiting| waiting.twin);
-        // Without declared tools there is nothing that it could call.
+        // Without declared tools it could not call anything.
         here && self.opts.tools.is_some()
     }
 }

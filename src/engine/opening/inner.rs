@@ -1,4 +1,4 @@
-//! Markers inside what is looked at: the undecided one may grow, or be text before one that counts.
+//! Markers inside the bytes read: the undecided marker may become longer, or be text before one that counts.
 
 use super::candidate::bare;
 use super::{CandidateAt, Opening};
@@ -9,14 +9,14 @@ use crate::error::Kind;
 use crate::event::Span;
 
 impl Machine<'_> {
-    /// Whether a longer marker may come of the one that is decided: then it is that one which opens something, or nothing does.
-    /// Where nothing is said of what opens nothing, it makes no difference.
+    /// Whether the decided marker may become a longer one: then the longer one opens something, or nothing does. Irrelevant
+    /// if nothing is reported of a marker that opens nothing.
     pub(super) fn grows(&self, opening: &Opening, end: u64) -> bool {
         let hold = self.scanner().dfa.hold(self.st.node) as u64;
         !opening.bare && end.saturating_sub(hold) == opening.start
     }
 
-    /// Whether JSON that must show a call is being read, and all that a marker opens is such JSON too.
+    /// Whether JSON that must show a call is being read, and the marker opens only such JSON, too.
     fn in_bare(&self, refs: u16) -> bool {
         let mut candidates = self.st.candidates.iter();
         let mut refs = self.set.opens[usize::from(refs)].iter();
@@ -24,8 +24,8 @@ impl Machine<'_> {
             && refs.all(|opener| bare(self.dialect(opener.dialect), *opener).is_some())
     }
 
-    /// Markers end before `end` while this one is undecided. None if that changes nothing; else bytes that are to be read
-    /// again, if there are any.
+    /// Acts on markers that end before `end` while this one is undecided. Returns `None` if they change nothing, otherwise
+    /// the bytes to read again, if any.
     pub(super) fn inner_marker(
         &mut self,
         chunk: Chunk<'_>,
@@ -39,7 +39,7 @@ impl Machine<'_> {
             let start = end - dfa.len_of(*pattern) as u64;
             match self.role(*pattern) {
                 Some(Role::Open { refs }) if start == opening.start => {
-                    // A longer marker at the same place: more candidates.
+                    // A longer marker at the same place adds candidates.
                     let thinks = self.thinks();
                     let own = match thinks {
                         true => self.own_enders(refs),
@@ -50,9 +50,9 @@ impl Machine<'_> {
                         return Some(None);
                     }
                 }
-                // What is nested is part of what is looked at.
+                // Nested JSON is part of the JSON being read.
                 Some(Role::Open { refs }) if self.in_bare(refs) => {}
-                // A single byte begins many things; it has its turn if this is none.
+                // A single byte begins many things; it is examined if this marker fails.
                 Some(Role::Open { .. })
                     if dfa.len_of(*pattern) == 1 && !self.st.candidates.is_empty() =>
                 {
@@ -65,7 +65,7 @@ impl Machine<'_> {
                     inside = Some(start);
                 }
                 Some(Role::Token { .. }) if start == opening.start => {
-                    // A longer marker at the same place, which is framing.
+                    // A longer marker at the same place is framing.
                     self.st.candidates.clear();
                     self.st.mode = Mode::Flow;
                     self.markers(chunk, end);
@@ -74,7 +74,7 @@ impl Machine<'_> {
                 }
                 None if self.in_rest(chunk, opening, start) => {}
                 None if self.ends_here(*pattern) => inside = Some(start),
-                // If this is none, the token has its turn. What a header holds is its own.
+                // The token is examined if this marker fails. The content of a header is its own.
                 Some(Role::Token { .. }) if self.dialect(opening.first).channels.is_none() => {
                     if let Mode::Opening(opening) = &mut self.st.mode {
                         opening.inner = opening.inner.or(Some(start));
@@ -99,7 +99,7 @@ impl Machine<'_> {
             }
             return None;
         }
-        // The next marker begins in here: this one is text.
+        // The next marker begins inside: this one is text.
         self.st.candidates.clear();
         if let Some(again) = self.second_token(chunk, opening.start, inside, end) {
             return Some(Some(again));
@@ -111,20 +111,20 @@ impl Machine<'_> {
             let opening = self.before_twin(chunk, *opening, marker, end);
             return Some(self.after_text(chunk, &opening, end));
         }
-        let told = !opening.bare && inside > opening.start;
-        if told || opening.unknown.is_some() {
+        let reported = !opening.bare && inside > opening.start;
+        if reported || opening.unknown.is_some() {
             self.settle_twin(chunk, opening.start);
         }
-        self.tell_unknown(chunk, opening, end);
-        if told {
+        self.report_unknown(chunk, opening, end);
+        if reported {
             let span = Span::new(opening.start, opening.start);
             self.was_text(opening.first, opening.start);
-            self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+            self.dialect_issue(chunk, opening.first, Kind::LookalikeMarker, span);
         }
         Some(self.after_text(chunk, opening, end))
     }
 
-    /// A marker is no opener, and another one ends before `end`. Gives bytes that are to be read again.
+    /// Continues after a marker that is text; another one ends before `end`. Returns the bytes to read again.
     fn after_text(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> Option<Vec<u8>> {
         let again = self.read_again(chunk, opening, end);
         if again.is_none() {
@@ -134,9 +134,9 @@ impl Machine<'_> {
         again
     }
 
-    /// Where an opener that shows nothing has itself behind it, with white space between at most: which of the two counts is for
-    /// the last one to say. It is the marker, or the marker with the name that follows it: `<function=f>`. One in a quotation is
-    /// spoken of.
+    /// The opener that shows nothing and is repeated after it, with at most white space between: its last repetition decides
+    /// which one counts. It is the marker, or the marker with the name that follows it: `<function=f>`. One in quotation
+    /// marks is a mention.
     pub(super) fn has_twin(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> Option<Span> {
         let plain = matches!(opening.kind, None | Some(Kind::LookalikeMarker));
         let plain = plain && !opening.bare && opening.unknown.is_none();
@@ -153,9 +153,9 @@ impl Machine<'_> {
             return None;
         }
         let looked = self.bytes(chunk, opening.start, end);
-        let (marker, behind) = looked.split_at_checked((opening.end - opening.start) as usize)?;
-        // What a name goes on is the beginning of an opener.
-        let whole = matches!(marker.last(), Some(b'>' | b']')) && stands_before(marker, behind);
+        let (marker, after) = looked.split_at_checked((opening.end - opening.start) as usize)?;
+        // A marker that a name continues is only the beginning of an opener.
+        let whole = matches!(marker.last(), Some(b'>' | b']')) && is_repeated(marker, after);
         if whole {
             return Some(Span::new(opening.start, opening.end));
         }
@@ -164,11 +164,11 @@ impl Machine<'_> {
             Family::Framed(_) | Family::NamedParams(_) | Family::AttributeParams(_) => true,
             Family::KeyQuote(_) | Family::ElementTree(_) | Family::Line(_) | Family::Plain => false,
         };
-        let begins = behind.iter().rposition(|byte| Some(byte) == marker.first());
-        // Where openers stand at the start of lines, the second one does not.
+        let begins = after.iter().rposition(|byte| Some(byte) == marker.first());
+        // If openers must start a line, the second one does not count.
         let begins = begins.filter(|at| named && !first.spec.line_start && *at > 0)?;
         let (opener, again) = looked.split_at_checked(marker.len() + begins)?;
-        // What holds another opener is none.
+        // Not an opener if it contains another one.
         let alone = opening.start + opener.len() as u64;
         if opening.inner.is_some_and(|inner| inner < alone) {
             return None;
@@ -176,16 +176,16 @@ impl Machine<'_> {
         let opener = opener.trim_ascii_end();
         let near = marker.len() + begins - opener.len() <= BESIDE as usize;
         let span = Span::new(opening.start, opening.start + opener.len() as u64);
-        // What begins a payload is no part of it.
+        // The beginning of a payload is not part of it.
         let ends = opener.last().is_some_and(|byte| {
             byte.is_ascii_alphanumeric() || *byte >= 0x80 || matches!(byte, b'_' | b'>' | b']')
         });
         let near = near && ends && !opener.contains(&b'{');
-        (near && opener.len() > marker.len() && stands_before(opener, again)).then_some(span)
+        (near && opener.len() > marker.len() && is_repeated(opener, again)).then_some(span)
     }
 
-    /// Where the scan goes back for what was looked at behind `marker`, it goes back to the marker that stands there once more:
-    /// what begins inside that one comes after it.
+    /// Where the scan goes back to what was read after `marker`, it goes back to the repetition of the marker: whatever
+    /// begins inside that one comes later.
     pub(super) fn before_twin(
         &self,
         chunk: Chunk<'_>,
@@ -193,8 +193,8 @@ impl Machine<'_> {
         marker: Span,
         end: u64,
     ) -> Opening {
-        let behind = self.bytes(chunk, marker.end, end);
-        let blanks = behind.len() - behind.trim_ascii_start().len();
+        let after = self.bytes(chunk, marker.end, end);
+        let blanks = after.len() - after.trim_ascii_start().len();
         let twin = marker.end + blanks as u64;
         Opening {
             inner: opening.inner.map(|inner| inner.min(twin)),
@@ -203,9 +203,9 @@ impl Machine<'_> {
     }
 }
 
-/// Whether a marker stands before itself, with white space between at most, as far as that has come.
-fn stands_before(marker: &[u8], behind: &[u8]) -> bool {
-    let rest = behind.trim_ascii_start();
-    let near = (behind.len() - rest.len()) as u64 <= BESIDE;
+/// Whether a marker is repeated after itself, with at most white space between, as far as the repetition has come.
+fn is_repeated(marker: &[u8], after: &[u8]) -> bool {
+    let rest = after.trim_ascii_start();
+    let near = (after.len() - rest.len()) as u64 <= BESIDE;
     near && (marker.starts_with(rest) || rest.starts_with(marker))
 }

@@ -1,4 +1,4 @@
-//! Blocks that begin at the start of a line, and what is complete where the stream ends.
+//! Blocks that begin at the start of a line, and what is complete when the stream ends.
 
 use toolglot_scan::path::Walk;
 use toolglot_scan::{Line, ROOT};
@@ -12,13 +12,13 @@ use crate::error::Kind;
 use crate::event::{Event, Span};
 
 impl Machine<'_> {
-    /// Whether what is looked at may be a token.
+    /// Whether the marker may be a token.
     pub fn looks_at_token(&self) -> bool {
         let token = |candidate: &Candidate| matches!(candidate.begins, Begins::Token(_));
         self.st.candidates.iter().any(token)
     }
 
-    /// If the stream ended here: the token that is complete, though a longer one may begin with it.
+    /// The token that is complete if the stream ends here, although a longer one may begin with it.
     pub fn complete_token(&self, end: u64) -> Option<Candidate> {
         let mut candidates = self.st.candidates.iter().copied();
         candidates.find_map(|candidate| {
@@ -36,7 +36,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Whether a token means something in the region: in a thought it must be one that ends it.
+    /// Whether a token has a meaning in the region: in a thought it must be one that ends the thought.
     pub(super) fn is_token_here(&self, id: u16) -> bool {
         match self.st.region {
             Region::Text => true,
@@ -48,7 +48,7 @@ impl Machine<'_> {
         }
     }
 
-    /// If the stream ended here: the header at the start of a line that is complete.
+    /// The header at the start of a line that is complete if the stream ends here.
     pub fn complete_head(&self, chunk: Chunk<'_>, end: u64) -> Option<Candidate> {
         let complete = |candidate: &&Candidate| {
             let (CandidateAt::Head(walk), Family::Line(table)) =
@@ -57,11 +57,11 @@ impl Machine<'_> {
                 return false;
             };
             let name = self.named_in(chunk, &walk);
-            // A name is known to be complete if there is a tool of that name.
+            // A name is known to be complete if a tool has it.
             let tools = self.opts.tools.as_ref();
             let known = tools.is_some_and(|tools| tools.get(&name).is_some());
             if table.spec.offered && name.is_empty() {
-                return tools.is_some() && self.st.io.stood > 0;
+                return tools.is_some() && self.st.io.valid > 0;
             }
             known
                 || (!table.spec.offered
@@ -70,7 +70,7 @@ impl Machine<'_> {
         self.st.candidates.iter().find(complete).copied()
     }
 
-    /// A header at the start of a line counts; `span` is what it takes. Gives bytes that are to be read again.
+    /// Acts on a header at the start of a line, which counts; `span` is what it consumed. Returns the bytes to read again.
     pub fn line_begins(
         &mut self,
         chunk: Chunk<'_>,
@@ -121,7 +121,7 @@ impl Machine<'_> {
                 self.deliver(chunk, span.end);
                 self.st.node = ROOT;
             }
-            Head::Answer if self.st.io.stood == 0 => {
+            Head::Answer if self.st.io.valid == 0 => {
                 self.framing(chunk, span.end);
                 self.st.line = Line::Other;
             }
@@ -160,7 +160,7 @@ impl Machine<'_> {
         None
     }
 
-    /// Whether the stream may end here without a word.
+    /// Whether the stream may end here without an issue.
     pub fn unborn(&self) -> bool {
         self.under_way().is_none()
     }
@@ -171,7 +171,7 @@ impl Machine<'_> {
             let dialect = self.dialect(candidate.dialect);
             !(candidate.unborn(&dialect.family)
                 || candidate.bare(dialect)
-                || candidate.cut_head(dialect))
+                || candidate.in_partial_head(dialect))
         };
         self.st.candidates.iter().find(born).map(|c| c.dialect)
     }

@@ -1,4 +1,4 @@
-//! Headers of messages: what they say, where they end, and what they open.
+//! Headers of messages: their content, where they end, and what they open.
 
 use super::{Candidate, CandidateAt, Opening, Verdict};
 use crate::body::{Opened, name_in_id};
@@ -11,8 +11,8 @@ use crate::error::Kind;
 use crate::event::{Event, Span};
 
 impl Machine<'_> {
-    /// Headers that are complete with their first marker. A call must show itself after one; for other messages there is
-    /// no evidence, and the place decides.
+    /// Acts on headers that are complete with their first marker. A call must show itself after such a header; for other
+    /// messages there is no evidence, and the place decides.
     pub(super) fn whole_headers(&mut self, chunk: Chunk<'_>, opening: Opening, end: u64) {
         let marker = self.bytes(chunk, opening.start, end);
         let whole = self.st.candidates.iter().position(|candidate| {
@@ -42,7 +42,7 @@ impl Machine<'_> {
                 if self.st.candidates.is_empty() {
                     self.st.mode = Mode::Flow;
                     let span = Span::new(opening.start, end);
-                    self.tell(chunk, opening.first, Kind::LookalikeMarker, span);
+                    self.dialect_issue(chunk, opening.first, Kind::LookalikeMarker, span);
                     self.release(chunk, end);
                 }
             }
@@ -54,7 +54,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The header of a message is complete before `end`: what is it?
+    /// What a message's header, which is complete before `end`, opens.
     pub(super) fn route(
         &self,
         chunk: Chunk<'_>,
@@ -85,8 +85,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a marker that begins at `inside` is part of a message's header: it is one of the dialect's own, and what
-    /// stands before it looks like a header. A marker ends a part of the header, and no part is looked at twice.
+    /// Whether a marker that begins at `inside` is part of a message's header: it is one of the dialect's own, and the text
+    /// before it looks like a header. A marker ends a part of the header, and no part is read twice.
     pub(super) fn in_header(
         &mut self,
         chunk: Chunk<'_>,
@@ -123,14 +123,14 @@ impl Machine<'_> {
         found
     }
 
-    /// Whether a marker that begins at `inside` is the first one of a header whose beginning is missing.
+    /// Whether a marker that begins at `inside` is the first one of a header that lacks its beginning.
     pub(super) fn in_rest(&self, chunk: Chunk<'_>, opening: &Opening, inside: u64) -> bool {
         let rest = |candidate: &Candidate| candidate.begins == Begins::Rest;
         let word = || self.bytes(chunk, opening.start, inside.max(opening.start));
         self.st.candidates.iter().any(rest) && !word().contains(&b'<')
     }
 
-    /// Takes a byte of a message's header.
+    /// Consumes a byte of a message's header.
     pub(super) fn message(
         &self,
         chunk: Chunk<'_>,
@@ -143,7 +143,7 @@ impl Machine<'_> {
         match &mut candidate.at {
             CandidateAt::First { have } => {
                 let first = &channels.first;
-                // The blank before the recipient may be missing here as in any header.
+                // The blank before the recipient may be missing, as in any header.
                 let blanks = first.len() - first.trim_start_matches(' ').len();
                 let skips = *have == 0 && byte != b' ';
                 let at = if skips { blanks } else { usize::from(*have) };
@@ -213,7 +213,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a header that nothing ends is that of a call, which the byte at `end` may begin: then it must show itself there.
+    /// Whether an unterminated header is that of a call, which the byte at `end` may begin: the call must then show itself
+    /// there.
     fn unended(
         &self,
         chunk: Chunk<'_>,
@@ -233,7 +234,7 @@ impl Machine<'_> {
         true
     }
 
-    /// A message begins; `span` is its header.
+    /// Begins a message; `span` is its header.
     pub(super) fn message_begins(&mut self, chunk: Chunk<'_>, dialect: u16, span: Span) {
         let compiled = self.dialect(dialect);
         let Some(channels) = &compiled.channels else {
@@ -254,7 +255,7 @@ impl Machine<'_> {
         self.st.message = match kind {
             RouteKind::Text => true,
             RouteKind::Reasoning => !reads,
-            // Its closer may be that of the block.
+            // Its closer may be the block's.
             RouteKind::Calls => compiled.blocks_close > 0,
             RouteKind::Call | RouteKind::Result => false,
         };
@@ -275,12 +276,12 @@ impl Machine<'_> {
                     label: None,
                 };
                 self.enter(region, span.end);
-                self.told_header(chunk, dialect, &read, span);
+                self.report_header(chunk, dialect, &read, span);
             }
             RouteKind::Reasoning | RouteKind::Text => {
                 self.flow_end(chunk);
                 self.framing(chunk, span.end);
-                self.told_header(chunk, dialect, &read, span);
+                self.report_header(chunk, dialect, &read, span);
             }
             RouteKind::Result => {
                 let opened = Opened {
@@ -306,7 +307,7 @@ impl Machine<'_> {
                     at: span.end,
                 };
                 self.open(chunk, dialect, opened);
-                // A header of one call has a channel in every dialect that has such headers, and an end.
+                // In every dialect with such headers, the header of one call has a channel and an end.
                 let lacks = read.channel.is_empty() || read.end.is_empty();
                 let lacks = kind == RouteKind::Call && lacks;
                 if read.slipped || lacks {
@@ -319,8 +320,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Says what is wrong with the header of a message that is no call.
-    fn told_header(
+    /// Reports errors in the header of a message that is not a call.
+    fn report_header(
         &mut self,
         chunk: Chunk<'_>,
         dialect: u16,
@@ -328,17 +329,17 @@ impl Machine<'_> {
         span: Span,
     ) {
         if read.slipped {
-            self.tell(chunk, dialect, Kind::RepairedMarker, span);
+            self.dialect_issue(chunk, dialect, Kind::RepairedMarker, span);
         }
         if read.unread {
-            self.tell(chunk, dialect, Kind::MalformedHeader, span);
+            self.dialect_issue(chunk, dialect, Kind::MalformedHeader, span);
         }
     }
 
-    /// A message that is no call ends with what only calls end with: a call may have been meant.
+    /// Reports a message that is not a call but ends like one: a call may have been meant.
     pub fn ends_as_call(&mut self, chunk: Chunk<'_>, dialect: u16, span: Span) {
         if !std::mem::replace(&mut self.st.odd_header, true) {
-            self.tell(chunk, dialect, Kind::MalformedHeader, span);
+            self.dialect_issue(chunk, dialect, Kind::MalformedHeader, span);
         }
     }
 }

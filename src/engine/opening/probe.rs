@@ -1,4 +1,4 @@
-//! A candidate takes a byte: it opens, goes on, or is text.
+//! Steps a candidate by one byte: it opens, continues, or is text.
 
 use toolglot_scan::path::{Go, Hole, Walk};
 use toolglot_scan::xml;
@@ -48,7 +48,7 @@ impl Machine<'_> {
             return self.own_tag(opening, candidate, go, end);
         }
         let family = &self.dialect(candidate.dialect).family;
-        let behind = candidate.end;
+        let after = candidate.end;
         match &mut candidate.at {
             CandidateAt::Probe(walk) => {
                 let Family::Framed(table) = family else {
@@ -63,11 +63,11 @@ impl Machine<'_> {
                 if end.saturating_sub(candidate.end) > u64::from(PROBE_BLANKS) {
                     return Verdict::Text(Some(Kind::LookalikeMarker));
                 }
-                // A single byte opens many things that look like nothing.
+                // A single byte opens many things that resemble nothing.
                 let look = (opener.literal.len() > 1).then_some(Kind::LookalikeMarker);
                 let go = probe.step(walk, byte, end - 1, b"");
                 let open = probe.in_hole(walk) && matches!(go, Go::More);
-                // In a thought, a wrapper before it may be quoted: only a declared tool shows that the call is meant.
+                // In a thought, a wrapper before it may be quoted: only a declared tool shows that the call is used.
                 let name = walk.span(Hole::Name);
                 let quotable = opener.bare && opener.typed && !name.is_empty();
                 let asked = opener.offered || quotable && self.thinks();
@@ -80,13 +80,7 @@ impl Machine<'_> {
                     }
                     Go::More => Verdict::More,
                     Go::None
-                        if self.guided_behind(
-                            chunk,
-                            (&opener.literal, behind),
-                            table,
-                            byte,
-                            end,
-                        ) =>
+                        if self.guided_after(chunk, (&opener.literal, after), table, byte, end) =>
                     {
                         Verdict::Open {
                             taken: true,
@@ -114,7 +108,7 @@ impl Machine<'_> {
                     } if !self.has_attribute(chunk, walk, &opener.names) => Verdict::Text(look),
                     Go::Found { .. } => {
                         let name = walk.span(Hole::Name);
-                        // A probe without a name has no place where one stands.
+                        // A probe without a name has no hole for one.
                         let name = match name.is_empty() {
                             true => vec![],
                             false => self.bytes(chunk, name.start, name.end),
@@ -193,9 +187,9 @@ impl Machine<'_> {
                             return Verdict::Text(Some(Kind::LimitName));
                         }
                         let blob = action == Head::Blob;
-                        let lone = name.is_empty() && self.st.io.stood == 0 && !blob;
-                        // Among many formats nothing shows that a result is made up before there was a thought or an
-                        // action; where only declared tools count, an action of one.
+                        let lone = name.is_empty() && self.st.io.valid == 0 && !blob;
+                        // Among many formats, nothing shows that a result is invented before there was a thought or an
+                        // action; if only declared tools count, before an action of one.
                         let thought = self.st.reasoned || self.st.region != Region::Text;
                         let result = action == Head::Observation && !thought && !self.set.chosen;
                         if lone && (offered || result) {
@@ -211,7 +205,7 @@ impl Machine<'_> {
                     }
                 }
             }
-            CandidateAt::Suffix => self.suffix(chunk, behind, byte, end),
+            CandidateAt::Suffix => self.suffix(chunk, after, byte, end),
             CandidateAt::Own(_)
             | CandidateAt::First { .. }
             | CandidateAt::Message { .. }
@@ -280,7 +274,7 @@ impl Machine<'_> {
             CandidateAt::Header { header, complete } => {
                 let edge = *header == Header::Edge;
                 match header.step(byte) {
-                    // No value of a header holds the beginning of a tag: an unclosed quote ends here.
+                    // No value of a header may contain `<`: an unclosed quote ends here.
                     HeaderStep::More if byte == b'<' => Verdict::Unquoted,
                     HeaderStep::More
                         if end.saturating_sub(opening.start)
@@ -300,8 +294,8 @@ impl Machine<'_> {
         }
     }
 
-    /// A byte of a marker that holds what it does not show ends before `end`: after it must stand what is asked for after the
-    /// plain marker.
+    /// Acts on a byte of a loose marker, which ends before `end`. After a complete one, the evidence for the plain marker
+    /// must follow.
     fn own_tag(
         &self,
         opening: &Opening,
@@ -341,8 +335,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the tag that a walk has been through has an attribute of these names, or any if there are none: without one it
-    /// names no tool.
+    /// Whether the tag that a walk consumed has an attribute with one of these names, or any attribute if there are none:
+    /// without one it does not name a tool.
     fn has_attribute(&self, chunk: Chunk<'_>, walk: &Walk, names: &[String]) -> bool {
         let tag = walk.span(Hole::Tag);
         let tag = self.bytes(chunk, tag.start, tag.end);
@@ -351,8 +345,8 @@ impl Machine<'_> {
         attributes.any(|(key, _)| names.is_empty() || names.contains(key))
     }
 
-    /// Whether a name after a marker that people type cannot become one: no letter of it is ASCII, or begins a tool on
-    /// offer.
+    /// Whether a name after a marker that people type is prose: its last byte is not ASCII, and no declared tool's name
+    /// begins with it.
     fn is_prose(&self, chunk: Chunk<'_>, opener: &Opener, walk: &Walk, byte: u8, end: u64) -> bool {
         let name = walk.span(Hole::Name);
         if byte < 0x80 || !opener.typed || name.end != end {
@@ -363,13 +357,13 @@ impl Machine<'_> {
         !tools.is_some_and(|tools| tools.names().any(|tool| tool.as_bytes().starts_with(&word)))
     }
 
-    /// Whether a name is one declared or, if it is still `open`, the beginning of one.
+    /// Whether a name is declared or, if it is still `open`, the beginning of a declared one.
     pub(super) fn offered(&self, chunk: Chunk<'_>, name: Span, open: bool) -> bool {
         let Some(tools) = &self.opts.tools else {
             return false;
         };
         if name.is_empty() {
-            // It has not come yet, or the probe does not ask for it.
+            // The name has not come yet, or the probe does not ask for it.
             return true;
         }
         let name = self.bytes(chunk, name.start, name.end);
@@ -380,8 +374,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Takes a byte of the suffix that begins at `from` in a marker of a thought. In a thought it must be the opener's, where
-    /// that has been seen.
+    /// Consumes a byte of the suffix, which begins at `from`, in a marker of a thought. Inside the thought it must equal the
+    /// opener's suffix, if that is known.
     pub(super) fn suffix(&self, chunk: Chunk<'_>, from: u64, byte: u8, end: u64) -> Verdict {
         let word = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
         let len = (end - 1).saturating_sub(from);
@@ -401,7 +395,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A header whose beginning is missing is complete before `end`: calls must show themselves after it.
+    /// Acts on a header that lacks its beginning and is complete before `end`: calls must show themselves after it.
     pub(super) fn rest_ends(
         &self,
         chunk: Chunk<'_>,
@@ -427,7 +421,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a marker stands right before `end`, in no more than `room` bytes of which `last` is the last.
+    /// Whether a marker ends at `end`, within the last `room` bytes, of which `last` is the last.
     pub(super) fn ends_with(
         &self,
         chunk: Chunk<'_>,
@@ -441,7 +435,7 @@ impl Machine<'_> {
         may && self.bytes(chunk, end - len, end) == marker
     }
 
-    /// The tag is complete: does it name a tool?
+    /// Whether the complete tag names a tool.
     fn named(
         &self,
         chunk: Chunk<'_>,
