@@ -1,8 +1,8 @@
-//! What can be wrong: with a model's output (an [`Issue`] in the event stream) and with a dialect ([`BuildError`]).
+//! What can be wrong with a model's output (an [`Issue`] in the event stream) and with a dialect ([`BuildError`]).
 //!
 //! A model's mistakes never stop a stream. Each has a [`Kind`] with a pinned number, a severity, a span, one sentence for
-//! people ([`Issue`] implements `Display`) and an observation for the model ([`Issue::observation`]). Numbers are appended,
-//! never changed.
+//! people ([`Issue`] implements `Display`) and an observation for the model ([`Issue::observation`]). New numbers are appended;
+//! existing ones never change.
 
 pub(crate) mod chinese;
 
@@ -17,7 +17,7 @@ use std::fmt;
 pub enum Severity {
     /// Worth knowing; nothing was lost.
     Warning,
-    /// Something the model wrote did not become a call, or only in part.
+    /// Something the model wrote did not become a call, or only partly.
     Error,
 }
 
@@ -41,9 +41,9 @@ pub enum Grade {
     /// Well formed and closed.
     #[default]
     Complete,
-    /// The text broke a rule, but not in a way that leaves a doubt about the call.
+    /// The text broke a rule, but without leaving doubt about the call.
     Repaired,
-    /// Something may be cut, mixed or guessed. A host should not execute such a call without asking.
+    /// Something may be truncated, mixed or guessed. A host should not execute such a call without asking.
     Recovered,
 }
 
@@ -77,19 +77,19 @@ macro_rules! kinds {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The severity that it has unless an issue says otherwise.
+            /// The severity, unless an issue overrides it.
             #[must_use]
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity,)* }
             }
 
-            /// The best grade of a call that it is a kind of. `docs/POLICIES.md` says why.
+            /// The best grade that a call with this kind can have. `docs/POLICIES.md` explains why.
             #[must_use]
             pub const fn grade(self) -> Grade {
                 match self { $(Self::$variant => Grade::$grade,)* }
             }
 
-            /// What it means, in half a sentence.
+            /// What it means, as a clause.
             #[must_use]
             pub const fn sentence(self) -> &'static str {
                 match self { $(Self::$variant => $sentence,)* }
@@ -201,10 +201,10 @@ crate::words!(Kind, "kind of issue");
 pub struct KindSet(u128);
 
 impl KindSet {
-    /// Codes are below this.
+    /// All codes are below this.
     pub(crate) const CAPACITY: u16 = 128;
 
-    /// The kinds of repairs that leave no doubt.
+    /// The kinds of repairs that leave no doubt about the call.
     const REPAIRED: Self = {
         let mut bits = 0;
         let mut index = 0;
@@ -218,7 +218,7 @@ impl KindSet {
         Self(bits)
     };
 
-    /// The grade of a call of these kinds: the worst of theirs; complete if there is none.
+    /// The grade of a call with these kinds: the worst of theirs, or complete if the set is empty.
     #[must_use]
     pub const fn grade(self) -> Grade {
         if self.0 == 0 {
@@ -230,29 +230,29 @@ impl KindSet {
         }
     }
 
-    /// Adds one.
+    /// Adds a kind.
     pub fn insert(&mut self, kind: Kind) {
         self.0 |= 1 << kind.code();
     }
 
-    /// Adds those of another set.
+    /// Adds the kinds of another set.
     pub fn extend(&mut self, other: Self) {
         self.0 |= other.0;
     }
 
-    /// Whether it is in the set.
+    /// Whether the set contains a kind.
     #[must_use]
     pub fn contains(self, kind: Kind) -> bool {
         self.0 & (1 << kind.code()) != 0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Those in the set, in order of codes.
+    /// The kinds in the set, in order of their codes.
     pub fn iter(self) -> impl Iterator<Item = Kind> {
         Kind::ALL
             .iter()
@@ -284,10 +284,10 @@ pub enum BuildError {
     Toml {
         /// The file or built-in id.
         origin: String,
-        /// What and where, with line and column.
+        /// What is wrong and where, with line and column.
         message: String,
     },
-    /// A key has a value that cannot work.
+    /// A key has an invalid value.
     #[error("dialect {dialect}: key `{key}`: {why}")]
     Key {
         /// Its dialect.
@@ -297,7 +297,7 @@ pub enum BuildError {
         /// Why.
         why: String,
     },
-    /// Dialects that cannot be active together.
+    /// Dialects cannot be active together.
     #[error("dialects {first} and {second}: {why}")]
     Clash {
         /// One of them.
@@ -307,12 +307,12 @@ pub enum BuildError {
         /// Why.
         why: String,
     },
-    /// There is no built-in dialect of that id.
+    /// There is no built-in dialect with that id.
     #[error("there is no dialect {id}{}", suggestion.as_ref().map(|s| format!(" (did you mean {s}?)")).unwrap_or_default())]
     Unknown {
-        /// What was asked for.
+        /// The id that was asked for.
         id: String,
-        /// What was probably meant.
+        /// The id that was probably meant.
         suggestion: Option<String>,
     },
     /// A set needs at least one dialect.
@@ -324,18 +324,18 @@ pub enum BuildError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// It was made by another version of the format.
+    /// It was made by another version of the snapshot format.
     #[error("the snapshot has format version {found}, this library reads {expected}")]
     Version {
-        /// The version it has.
+        /// The snapshot's version.
         found: u16,
-        /// The version read here.
+        /// The version that this library reads.
         expected: u16,
     },
     /// It was made with another set of dialects or other options.
     #[error("the snapshot was made with other dialects or options")]
     OtherSet,
-    /// It is cut or changed.
+    /// It is truncated or corrupted.
     #[error("the snapshot is damaged")]
     Damaged,
 }

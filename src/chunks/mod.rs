@@ -1,4 +1,4 @@
-//! Chunks that come as buffers of the crate `bytes`.
+//! Chunks as buffers of the crate `bytes`.
 
 #[cfg(feature = "futures")]
 mod stream;
@@ -11,9 +11,9 @@ use crate::event::Sink;
 pub use stream::EventStream;
 
 impl Parser {
-    /// Takes what a buffer holds, piece by piece where it is not in one, and moves the buffer on by what it has taken. Gives how many
-    /// bytes that are: all there are, unless the sink [stops](Sink::stopped) the parser, which it is also asked between pieces.
-    /// Cost: that of [`feed`](Self::feed); nothing is copied.
+    /// Consumes the contents of a buffer, piece by piece if they are not contiguous, and advances the buffer. Returns the
+    /// number of bytes consumed: all of them, unless the sink [stops](Sink::stopped) the parser; it is also asked between
+    /// pieces. Cost: that of [`feed`](Self::feed); nothing is copied.
     ///
     /// ```
     /// use bytes::{Buf, Bytes};

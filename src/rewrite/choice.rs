@@ -224,7 +224,7 @@ impl Choice {
             self.word = Some(word.into_owned());
         }
         let mut made = self.made();
-        if self.end.told {
+        if self.end.reported {
             made.extend(self.finish(None, &mut errors));
         }
         for error in errors {
@@ -304,9 +304,9 @@ impl Choice {
         if self.reason.is_some() {
             return vec![];
         }
-        let given = reason.filter(|_| !self.end.told);
+        let given = reason.filter(|_| !self.end.reported);
         if let (false, Some(Finish::Stop | Finish::ToolCalls | Finish::Length)) =
-            (self.end.told, given)
+            (self.end.reported, given)
         {
             self.flow
                 .take(Item::CallEnd(None), &mut self.deltas, errors);

@@ -210,7 +210,7 @@ impl Completer {
         out.add(&members);
         out.text("object", "chat.completion");
         self.given.write(&mut out);
-        let cut = !whole && !done && choices.iter().any(|choice| !choice.end.told);
+        let cut = !whole && !done && choices.iter().any(|choice| !choice.end.reported);
         if cut && given.is_none() {
             errors.push(SourceError::Cut);
         }
@@ -387,11 +387,11 @@ impl Choice {
         changed: &mut bool,
         errors: &mut Vec<SourceError>,
     ) -> (Members, Option<String>, Finish) {
-        if !self.end.told && given.unwrap_or(spare) != Finish::Error {
+        if !self.end.reported && given.unwrap_or(spare) != Finish::Error {
             let all = Item::CallEnd(None);
             self.flow.take(all, &mut self.collect, errors);
         }
-        let told = self.end.told;
+        let told = self.end.reported;
         let given = given.or((!told).then_some(spare));
         let finish = self.flow.finish(given, &mut self.collect, errors);
         let mut settings = settings.clone();

@@ -1,8 +1,8 @@
-//! Calls at the byte that makes them complete, before their block closes.
+//! Calls at the byte that completes them, before their block closes.
 //!
-//! For hosts that want to begin early: look a tool up, ask for permission, start what can be undone. A block can still be
-//! abandoned after a call that was complete, which takes the call back; so what cannot be undone waits for
-//! [`Signal::Stands`].
+//! For hosts that want to start early: look up a tool, ask for permission, start what can be undone. A block can still be
+//! abandoned after a complete call, which retracts the call; so wait for [`Signal::Stands`] before anything that cannot be
+//! undone.
 //!
 //! ```
 //! use toolglot::sink::ready::{Ready, Signal};
@@ -25,22 +25,22 @@ use crate::call::Call;
 use crate::error::Grade;
 use crate::event::{Event, Sink};
 
-/// What a [`Ready`] sink says of calls. Indices are those of the events: numbers of calls in the stream.
+/// What a [`Ready`] sink reports about calls. Indices are those of the events: numbers of calls in the stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Signal<'a> {
-    /// The call is complete. Its block is still open, unless it is a native call.
+    /// The call is complete. Its block is still open, unless it is an API tool call.
     Ready(&'a Call),
-    /// The block of a call that was ready has closed (for a native call: at once). The call is final.
+    /// The block of a call that was ready has closed (for an API tool call: immediately). The call is final.
     Stands(u32),
-    /// The block of a call that was ready was abandoned. The call is void.
+    /// The block of a call that was ready was abandoned. The call is retracted.
     Void(u32),
 }
 
-/// A sink that hands over each call at its [`Event::CallClose`].
+/// A sink that delivers each call at its [`Event::CallClose`].
 ///
-/// Every [`Signal::Ready`] is followed by exactly one [`Signal::Stands`] or [`Signal::Void`] of the same index, at the
-/// latest when the parser finishes. Recovered calls are passed over unless [`recovered`](Self::recovered) asks for them.
-/// Memory grows with the open call's arguments and the number of calls of the open block.
+/// Every [`Signal::Ready`] is followed by exactly one [`Signal::Stands`] or [`Signal::Void`] with the same index, at the latest
+/// when the parser finishes. Recovered calls are skipped unless [`recovered`](Self::recovered) asks for them. Memory grows with
+/// the open call's arguments and the number of calls of the open block.
 #[derive(Debug)]
 pub struct Ready<F> {
     take: F,
@@ -51,7 +51,7 @@ pub struct Ready<F> {
 }
 
 impl<F: FnMut(Signal<'_>)> Ready<F> {
-    /// Hands signals to a closure.
+    /// Sends signals to a closure.
     #[must_use]
     pub fn new(take: F) -> Self {
         Self {
@@ -63,8 +63,8 @@ impl<F: FnMut(Signal<'_>)> Ready<F> {
         }
     }
 
-    /// Whether recovered calls are handed over too; [`Call::grade`] tells them. Calls whose arguments were not
-    /// retained ([`Arguments::Params`](crate::Arguments::Params)) never are.
+    /// Whether to deliver recovered calls too; [`Call::grade`] identifies them. Calls whose arguments were not retained
+    /// ([`Arguments::Params`](crate::Arguments::Params)) are never delivered.
     #[must_use]
     pub fn recovered(mut self, wanted: bool) -> Self {
         self.recovered = wanted;

@@ -157,7 +157,7 @@ fn the_schema_comes_before_the_core_types() {
     }
 }
 
-/// A scrambled text never panics, and reading it is linear enough not to be noticed.
+/// Scrambled text never panics, and is read in linear time.
 #[test]
 fn any_text_is_read_or_refused() {
     let parts = [

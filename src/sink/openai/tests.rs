@@ -3,7 +3,7 @@ use crate::event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 use crate::json::{Value, json};
 use crate::{DialectSet, Kind, NativeCall, Options, Parser, Prefer, Retain, TextMode, parse};
 
-/// Compiled once: that takes much longer than all these streams.
+/// Compiled once, because compiling takes much longer than all these streams.
 static SET: std::sync::LazyLock<DialectSet> = std::sync::LazyLock::new(DialectSet::defaults);
 
 const CALL: &str =
@@ -13,7 +13,7 @@ const TWICE: &str =
     "<tool_call name=\"f\"><param name=\"a\">1</param><param name=\"a\">2</param></tool_call>";
 const CUT: &str = "<tool_call name=\"f\"><param name=\"a\">1</param><param name=\"b\">x";
 
-/// What a client has put together.
+/// What a client has assembled.
 #[derive(Debug, Default, PartialEq)]
 struct Client {
     content: String,
@@ -31,7 +31,7 @@ impl Client {
     fn take(&mut self, delta: &Delta<'_>) {
         assert!(
             self.reason.is_none() && !self.error,
-            "behind the end: {delta:?}"
+            "after the end: {delta:?}"
         );
         assert_eq!(self.chunks == 0, *delta == Delta::Role, "{delta:?}");
         self.chunks += 1;
@@ -68,7 +68,7 @@ impl Client {
         }
     }
 
-    /// No client can take the arguments of any call for complete ones.
+    /// Whether no client can take the arguments of any call for complete ones.
     fn none_complete(&self) -> bool {
         self.arguments()
             .iter()
@@ -122,7 +122,7 @@ impl Run<'_> {
         client
     }
 
-    /// The same under every 2-way cut and byte by byte.
+    /// Checks that every 2-way split and single bytes give the same result.
     fn every(&self, input: &[u8]) -> Client {
         let whole = self.of(&[input]);
         let same = |pieces: &[&[u8]]| {
