@@ -36,10 +36,8 @@
 //! | | [`Calls::Live`] (default) | [`Calls::AtClose`] |
 //! |---|---|---|
 //! | a call is sent | while it is written | when its block has closed (an API tool call: when it closes) |
-//! | its arguments | all pieces immediately, except the last `}`, which is held back until the call is final | one piece,
-//! canonical: a repeated key once, with its last value |
-//! | a retracted call | was partly sent: its arguments lack their last `}`, so they are not JSON, and are not empty; the reason
-//! is never `tool_calls`, not even for the other calls | was never sent |
+//! | its arguments | all pieces immediately, except the last `}`, which is held back until the call is final | one piece, canonical: a repeated key once, with its last value |
+//! | a retracted call | was partly sent: its arguments lack their last `}`, so they are not JSON, and are not empty; the reason is never `tool_calls`, not even for the other calls | was never sent |
 //! | a withheld recovered call | as a retracted one | was never sent |
 //!
 //! *A call is final* when its block closes. Live mode has one exception, to keep the order of deltas: if the next call of the
@@ -57,8 +55,7 @@
 //!
 //! | the stream's end | `finish_reason` |
 //! |---|---|
-//! | [`Stop`](Finish::Stop), [`ToolCalls`](Finish::ToolCalls) | `tool_calls` if a call was delivered, none was retracted and
-//! the tool was not [forced](Settings::forced); else `stop` |
+//! | [`Stop`](Finish::Stop), [`ToolCalls`](Finish::ToolCalls) | `tool_calls` if a call was delivered, none was retracted and the tool was not [forced](Settings::forced); else `stop` |
 //! | [`Length`](Finish::Length) | `length`, even if calls were delivered before the limit |
 //! | [`Error`](Finish::Error) | none: an error object comes instead ([`Delta::Error`]), which official clients raise |
 //! | [`Cancelled`](Finish::Cancelled) | none: the stream breaks off without a last chunk, and the host should send no `[DONE]` |
