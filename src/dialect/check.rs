@@ -658,7 +658,9 @@ pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
                 if let Some(plain) = quote.close.iter().find(|c| c.len() < 3) {
                     say(
                         dialect,
-                        format!("value closer `{plain}` is short and will truncate values that contain it"),
+                        format!(
+                            "value closer `{plain}` is short and will truncate values that contain it"
+                        ),
                     );
                 }
             }

@@ -99,7 +99,8 @@ pub(crate) unsafe fn text<'a>(data: *const c_void, len: usize) -> Done<&'a str> 
     // SAFETY: the caller's promise is the same.
     let bytes = unsafe { chunk(data, len) }?;
     memory::ensure(bytes.len().saturating_mul(TREE))?;
-    std::str::from_utf8(bytes).map_err(|error| Fault::arg(format!("the text is not UTF-8: {error}")))
+    std::str::from_utf8(bytes)
+        .map_err(|error| Fault::arg(format!("the text is not UTF-8: {error}")))
 }
 
 /// The place where a function writes its result.
