@@ -66,7 +66,7 @@ pub fn read<'s>(
     };
     // The parser takes a NUL for the end of the text.
     if let Some(at) = text.chars().position(|c| c == '\0') {
-        return fault(at, "a NUL is no text");
+        return fault(at, "a NUL is not allowed in text");
     }
     let whole = pairs(text);
     let halves = matches!(whole, Cow::Owned(_));
