@@ -1,4 +1,4 @@
-//! Upstream chunks are generated: any number of choices, any cuts, members that nobody knows.
+//! Upstream chunks are generated: any number of choices, any chunking, unknown members.
 
 use super::*;
 use crate::json::{Map, Value, json};
@@ -11,7 +11,7 @@ const TEXTS: [&str; 4] = [
     "",
 ];
 
-/// A small generator; every choice comes from it.
+/// A small pseudo-random generator; every choice comes from it.
 struct Chance(u64);
 
 impl Chance {
@@ -91,7 +91,7 @@ fn run(body: &[u8], pieces: usize, build: impl FnOnce(Rewriter) -> Rewriter) -> 
     (lines, end)
 }
 
-/// What a client makes of one choice.
+/// What a client reads from one choice.
 #[derive(Debug, Default, PartialEq)]
 struct Client {
     content: String,
@@ -427,7 +427,7 @@ fn whole_completions_keep_the_rest() {
     }
 }
 
-/// The completion of a stream is that of the object that a client joins its chunks to.
+/// The completion of a stream equals that of the object into which a client joins its chunks.
 #[test]
 fn a_stream_becomes_the_completion_that_it_says() {
     let usage = json!({"total_tokens": 9, "cost": 1.50});
@@ -591,7 +591,8 @@ fn pieces_of_a_message_are_joined() {
     assert_eq!(made(&spare, given)["id"], json!("z"));
 }
 
-/// What a host sends that passes bytes on where it may: each event of the body, or what was made of those that wait.
+/// The output of a host that passes on bytes if possible: each event of the body, or what was made from those that were held
+/// back.
 fn passed(body: &str) -> (String, Same) {
     let mut rewriter = Rewriter::new(&DialectSet::defaults(), Options::default()).passing();
     let (mut out, mut raw, mut made) = (String::new(), String::new(), String::new());
@@ -641,7 +642,7 @@ fn bytes_of_which_nothing_is_made_can_pass() {
     ]
     .map(chunk)
     .concat();
-    // A list without calls says nothing, wherever it stands.
+    // A list without calls has no effect, wherever it is.
     let empty = call.replace(r#""}"#, r#"","tool_calls":[],"function_call":null}"#);
     for call in [call, empty] {
         let (out, same) = passed(&format!("{call}{end}"));
@@ -652,7 +653,7 @@ fn bytes_of_which_nothing_is_made_can_pass() {
         );
         assert!(!out.contains("<tool"), "{out}");
     }
-    // What was hidden and came back, or is escaped, is no longer what came.
+    // Text that was hidden and came back, or is escaped, differs from the input.
     let (_, same) = passed(&(chunk(r#"{"content":"<think>a</think>b"}"#) + end));
     assert_eq!(same, Same::No);
 }

@@ -1,5 +1,5 @@
-//! Results as JSON: `{"id", "name", "status", "content", "duration_ms"}`. The content is a text, parts as MCP writes them
-//! (`{"type": "text", "text": ..}`), or any other JSON value, which is the result itself.
+//! Results as JSON: `{"id", "name", "status", "content", "duration_ms"}`. The content is a text, parts in MCP's form (`{"type":
+//! "text", "text": ..}`), or any other JSON value, which is the result itself.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ impl Serialize for ToolResult {
     }
 }
 
-/// A piece as MCP writes it.
+/// Reads a part in MCP's form.
 fn read(value: &Value) -> Result<Content, String> {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let need =

@@ -1,4 +1,4 @@
-//! From a call as it was written to one that a tool can take, or to words for the model.
+//! Turns a call as written into one that a tool accepts, or into a message for the model.
 
 use toolglot::json::{Map, Value, json};
 use toolglot::{Collect, Dialect, DialectSet, Finish, Options, Parser, Sink};
@@ -42,7 +42,7 @@ fn checked(arguments: &str) -> Checked {
     player().checked("GetPlayerInfo", arguments, &CheckOptions::default())
 }
 
-/// `kind path` of what is wrong.
+/// The violations as `kind path`.
 fn wrong(checked: &Checked) -> Vec<String> {
     let violations = checked.violations.iter();
     violations
@@ -65,7 +65,7 @@ fn a_call_becomes_what_the_tool_takes() {
         [
             "type_mismatch /level",
             "type_mismatch /mode",
-            // What was meant by it is not missing besides.
+            // The parameter that was meant is not reported as missing, too.
             "unknown_param /playerId"
         ]
         .map(str::to_owned)
@@ -119,7 +119,7 @@ fn keys_get_the_spelling_of_the_schema() {
     assert_eq!(twice.arguments["player_id"], "8");
 }
 
-/// Of two names that a dialect cannot tell apart, none is guessed.
+/// If a dialect cannot distinguish two names, neither is guessed.
 #[test]
 fn a_key_that_may_mean_two_is_not_guessed() {
     let schema = json!({"type": "object", "properties": {"a_b": {}, "ab": {}}});
@@ -133,7 +133,7 @@ fn a_key_that_may_mean_two_is_not_guessed() {
     assert_eq!(wrong(&checked), ["unknown_param /A_B"]);
 }
 
-/// What is validated is what is delivered: no reader can find another value in it.
+/// Exactly what is validated is delivered: no reader can find another value in it.
 #[test]
 fn repeated_keys_do_not_slip_past() {
     let checked =
@@ -338,7 +338,7 @@ fn success_and_failure_are_told() {
         failed("x", &json!("no disk"), None),
         "Error - Tool x failed. no disk"
     );
-    // What a result says is never a template.
+    // The contents of a result are never read as a template.
     assert_eq!(
         executed("x", &json!("{tool} [[{result}]]"), Some(tam)),
         "Tool 'x' executed successfully. Output: {tool} [[{result}]]"
@@ -416,7 +416,7 @@ fn types_have_standard_names() {
     assert_eq!(tool.type_hint("y"), None);
 }
 
-/// A violation says where in the stream it is: the parameter where its place is known, else the call.
+/// A violation has a position in the stream: that of the parameter if it is known, else that of the call.
 #[test]
 fn violations_have_places() {
     let text = "<tool_call name=\"GetPlayerInfo\"><param name=\"player_id\">7</param><param name=\"level\">x</param></tool_call>";
@@ -505,7 +505,7 @@ fn a_definition_reads_back_from_its_own_form() {
     assert_eq!(read::any("own", &own).expect("tools"), [tool]);
 }
 
-/// The rules of JSON Schema, by the draft that a schema names.
+/// The rules of JSON Schema, in the draft that a schema names.
 #[test]
 fn the_whole_schema_counts_by_its_draft() {
     const OLD: &str = "http://json-schema.org/draft-07/schema#";
@@ -605,14 +605,14 @@ fn the_whole_schema_counts_by_its_draft() {
     }
 }
 
-/// Whatever is wrong with a call, the model hears it in the words of its dialect, with what is wrong in it.
+/// Every violation is reported to the model in its dialect's wording, and names what is wrong.
 #[test]
 fn every_violation_is_named_in_the_words_of_the_dialect() {
     let schema = r#"{"properties": {"id": {"type": "string", "pattern": "^p"}, "n": {"type": "integer", "minimum": 5},
         "unit": {"enum": ["celsius", "fahrenheit"]}, "ok": {"type": "boolean"}, "tags": {"type": "array", "minItems": 2}}, "required": ["id"]}"#;
     let tool = Tool::new("f").parameters(serde_json::from_str(schema).expect("a schema"));
     let tools = Inventory::of([tool]).expect("an inventory");
-    // Arguments, and what has to be named: the parameter and the rule that it breaks.
+    // Arguments, and what must be named: the parameter and the violated rule.
     let cases = [
         (
             r#"{"id": "p", "n": 3}"#,
@@ -661,7 +661,7 @@ fn every_violation_is_named_in_the_words_of_the_dialect() {
                 !text.contains('\n') && !text.contains("wrong type"),
                 "{id} {arguments}: {text}"
             );
-            // In a Chinese observation the rule is told in Chinese (`tests/chinese.rs`).
+            // In a Chinese observation the rule is given in Chinese (`tests/chinese.rs`).
             for part in says.iter().take(if id == "vcp" { 1 } else { 2 }) {
                 assert!(text.contains(part), "{id} {arguments}: {text}");
             }
@@ -669,7 +669,7 @@ fn every_violation_is_named_in_the_words_of_the_dialect() {
     }
 }
 
-/// What keeps a block from being a call, too.
+/// So is every error that keeps a block from being a call.
 #[test]
 fn every_error_of_the_parser_is_told_in_the_words_of_the_dialect() {
     let cases = [

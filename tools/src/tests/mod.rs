@@ -1,4 +1,4 @@
-//! Definitions are read as they stand, names stay apart, and nothing is offered that nobody allowed.
+//! Definitions are read unchanged, names stay distinct, and nothing is callable unless somebody allowed it.
 
 mod agree;
 mod check;
@@ -62,7 +62,7 @@ fn a_manifest_is_read() {
     assert_eq!(flow.command("vcp"), Some("ComplexWorkflow"));
 }
 
-/// The namespace is forced where the manifest says whose tools they are.
+/// The namespace is enforced if the manifest states whose tools they are.
 #[test]
 fn a_tool_of_a_plugin_has_its_namespace() {
     let ids = |text: &str| -> Vec<String> {
@@ -382,7 +382,7 @@ fn a_registry_is_changed_and_shared() {
     assert_eq!(registry.version(), 101);
 }
 
-/// Ten thousand tools with the same spelling are told apart in linear time.
+/// Ten thousand tools with the same spelling get distinct names in linear time.
 #[test]
 fn many_tools_are_indexed() {
     let tools = (0..10_000).map(|n| {
