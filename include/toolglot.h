@@ -778,7 +778,7 @@ typedef struct toolglot_view {
 // A marker of the engine: for stop strings (closers), for tokens that a tokenizer must keep (all), and for starting
 // constrained decoding (openers).
 typedef struct toolglot_marker {
-  // The marker. A tag is given up to its name, a pattern with placeholders up to the first one.
+  // The marker. A tag is given up to its name, a pattern with holes (`$name`) up to the first one.
   struct toolglot_view text;
   // Id of its dialect.
   struct toolglot_view dialect;
@@ -934,7 +934,7 @@ toolglot_status toolglot_config_add_builtin(struct toolglot_config *config,
                                             const void *id,
                                             size_t len);
 
-// Adds every dialect of the default set that was not added yet: those that do not fire on ordinary prose or code.
+// Adds every dialect of the default set that was not added yet: those that cannot fire on ordinary prose or code.
 TOOLGLOT_API toolglot_status toolglot_config_add_defaults(struct toolglot_config *config);
 
 // Adds every tool-call dialect that is compatible with those already added, for outputs of unknown format: also bare and

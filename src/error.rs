@@ -144,7 +144,7 @@ kinds! {
     LimitName = 43 "limit_name" Error Recovered "A name is longer than `max_name`." "the name is longer than allowed";
     LimitHeader = 44 "limit_header" Error Recovered "An opening tag, or a marker inside a block, is longer than `max_header`." "the opening tag is longer than allowed";
     LimitIssues = 45 "limit_issues" Warning Recovered "There are more issues than `max_issues`; the rest are only counted." "there were more issues than are reported";
-    LimitNative = 46 "limit_native" Error Recovered "API tool calls are longer than `max_native`." "the native calls are longer than allowed";
+    LimitNative = 46 "limit_native" Error Recovered "API tool calls are longer than `max_native`." "the API tool calls are longer than allowed";
     UnclosedSpan = 47 "unclosed_span" Warning Recovered "The stream ended inside a protected region." "the protected region is not closed";
     RepairedOpener = 48 "repaired_opener" Warning Repaired "A call, or its section, has no opener." "the opening marker of the call or of its wrapper is missing";
     RepairedCloseTag = 49 "repaired_close_tag" Warning Repaired "A closing tag is misspelt (`<\\/x>`), or contains whitespace or attributes." "a misspelt closing tag was taken as one";

@@ -46,11 +46,11 @@ impl Breaker {
         }))
     }
 
-    /// What may be next to a text: one of `before` precedes it, and no marker continues from earlier text; one of `behind`
+    /// What may be next to a text: one of `before` precedes it, and no marker continues from earlier text; one of `following`
     /// follows it.
     #[must_use]
-    pub fn beside(&self, before: &[Vec<u8>], behind: Vec<Vec<u8>>) -> Beside {
-        Beside::new(&self.0, before, behind)
+    pub fn beside(&self, before: &[Vec<u8>], following: Vec<Vec<u8>>) -> Beside {
+        Beside::new(&self.0, before, following)
     }
 
     /// Breaks markers, including those that form together with what is next to the text. A word at the end stays as it is if

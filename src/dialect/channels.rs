@@ -81,7 +81,7 @@ impl spec::Channels {
             let parts = [&self.channel, &self.content].into_iter();
             let Some(marker) = parts.chain(&self.start).find(begins) else {
                 rest = match (rest.strip_prefix(' '), self.recipient_at(rest)) {
-                    (Some(behind), _) => behind,
+                    (Some(after), _) => after,
                     (None, Some((recipient, plain))) => {
                         out.slipped |= !plain;
                         out.name(word_of(recipient));
@@ -94,16 +94,16 @@ impl spec::Channels {
                 };
                 continue;
             };
-            let mut behind = &rest[marker.len()..];
-            let word = behind.trim_start_matches(' ');
+            let mut after = &rest[marker.len()..];
+            let word = after.trim_start_matches(' ');
             if ![&self.channel, &self.content].contains(&marker)
                 && self.recipient_at(word).is_none()
             {
-                behind = word;
+                after = word;
             }
-            let part = word_of(behind);
+            let part = word_of(after);
             let (word, recipient) = self.unglued(part);
-            rest = &behind[part.len()..];
+            rest = &after[part.len()..];
             if *marker == self.channel {
                 out.channel = word;
                 out.unread |= !is_plain(word);
@@ -130,7 +130,7 @@ impl spec::Channels {
     fn bare<'h>(&self, out: &mut Header<'h>, rest: &'h str, due: bool) -> &'h str {
         // Text that begins like a marker is a separate word.
         let ends = rest.char_indices().skip(1).find(|(_, c)| " <".contains(*c));
-        let (word, behind) = rest.split_at(ends.map_or(rest.len(), |(at, _)| at));
+        let (word, after) = rest.split_at(ends.map_or(rest.len(), |(at, _)| at));
         let types = self.route.iter().filter_map(|route| route.content.as_ref());
         let listed = types.flatten().any(|content| content == word);
         match out.content {
@@ -140,7 +140,7 @@ impl spec::Channels {
             }
             _ => out.unread = true,
         }
-        behind
+        after
     }
 
     /// The recipient, if `rest` begins with the mark before it, perhaps with whitespace inside; and whether that whitespace
@@ -148,18 +148,18 @@ impl spec::Channels {
     fn recipient_at<'h>(&self, rest: &'h str) -> Option<(&'h str, bool)> {
         let mark = self.recipient.trim_start();
         match rest.strip_prefix(mark) {
-            Some(behind) if !mark.is_empty() && !behind.starts_with(' ') => {
-                return Some((behind, true));
+            Some(after) if !mark.is_empty() && !after.starts_with(' ') => {
+                return Some((after, true));
             }
             _ => {}
         }
         let stem = rest.strip_prefix(mark.strip_suffix('=')?)?;
         let sign = stem.trim_start_matches(' ');
-        let behind = sign.strip_prefix('=')?;
-        let name = behind.trim_start_matches(' ');
+        let after = sign.strip_prefix('=')?;
+        let name = after.trim_start_matches(' ');
         // An empty part is not part of the next one.
         match name.starts_with(mark) {
-            true => Some((behind, true)),
+            true => Some((after, true)),
             false => Some((name, false)),
         }
     }
@@ -210,10 +210,10 @@ impl spec::Channels {
     /// The length of the beginning of a header part, if `rest` starts with one: a marker, or an unambiguous recipient mark.
     fn part_begins(&self, rest: &str) -> Option<usize> {
         if let Some(stem) = self.recipient.strip_suffix('=') {
-            let sign = |behind: &str| {
+            let sign = |after: &str| {
                 [" = ", " =", "= ", "="]
                     .into_iter()
-                    .find(|s| behind.starts_with(s))
+                    .find(|s| after.starts_with(s))
             };
             if let Some(sign) = rest.strip_prefix(stem).and_then(sign) {
                 return Some(stem.len() + sign.len());

@@ -415,7 +415,7 @@ fn key_quote(spec: &Spec, body: &KeyQuote) -> Result<(), BuildError> {
             return Err(key(
                 spec,
                 "key_quote.comment.open",
-                "it must be one or two characters that are no blanks",
+                "it must be one or two characters other than whitespace",
             ));
         }
     }

@@ -265,8 +265,7 @@ impl Tables {
 
     fn tokens(&mut self, dialects: &[Dialect], chosen: bool) {
         for (index, dialect) in dialects.iter().enumerate() {
-            // A turn opener that is not a tag begins like words or brackets. If the set covers many models, these are not held
-            // back for one.
+            // A turn opener that is not a tag begins like words or brackets. A set for many models does not hold text back for one.
             let opens = |m: &str| dialect.spec.turn.iter().any(|turn| m.starts_with(turn));
             let role = |m: &str| !m.starts_with('<') && opens(m);
             let tokens = dialect.tokens().into_iter();

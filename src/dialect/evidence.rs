@@ -44,7 +44,7 @@ pub(super) fn of_section(spec: &spec::Framed, opener: &str) -> Vec<String> {
         for open in &unit.open {
             match open.find("$^") {
                 Some(0) => out.extend(payload(spec, unit)),
-                _ => out.extend(behind(spec, unit, open, open)),
+                _ => out.extend(continuation(spec, unit, open, open)),
             }
         }
     }
@@ -70,7 +70,7 @@ pub(super) fn of_message(spec: &spec::Framed) -> Vec<String> {
         for open in &unit.open {
             match path::literal(open).as_deref() {
                 Ok("") | Err(_) => out.extend(payload(spec, unit)),
-                Ok(_) => out.extend(behind(spec, unit, open, open)),
+                Ok(_) => out.extend(continuation(spec, unit, open, open)),
             }
         }
     }
@@ -86,12 +86,12 @@ pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec
     if unit.bare.is_some() || open.starts_with("$^") {
         return vec![];
     }
-    let mut out = behind(spec, unit, open, holes(open));
+    let mut out = continuation(spec, unit, open, holes(open));
     out.retain(|pattern| !pattern.is_empty());
     out
 }
 
-/// The part of an opener from its first placeholder on.
+/// The part of an opener from its first hole on.
 fn holes(open: &str) -> &str {
     let hole = open.match_indices('$').find(|(at, _)| {
         let before = open[..*at].bytes().rev().take_while(|b| *b == b'$').count();
@@ -101,7 +101,7 @@ fn holes(open: &str) -> &str {
 }
 
 /// The rest of an opener and, unless a name in it is evidence enough, the beginning of its payload.
-fn behind(spec: &spec::Framed, unit: &spec::Unit, open: &str, rest: &str) -> Vec<String> {
+fn continuation(spec: &spec::Framed, unit: &spec::Unit, open: &str, rest: &str) -> Vec<String> {
     let parts = path::parts(open).unwrap_or_default();
     let named = |part: &Part| matches!(part, Part::Hole(Hole::Name | Hole::Id | Hole::Tag));
     let token = |part: &Part| matches!(part, Part::Bytes(_));

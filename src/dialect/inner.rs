@@ -106,7 +106,8 @@ impl SetInner {
             .map_or(0, |len| (len + BESIDE as usize) * TOGETHER)
     }
 
-    /// The maximum number of bytes that are ever held back: the longest marker minus one, or the longest lookahead.
+    /// The maximum number of bytes that are ever held back: for an incomplete marker, a lookahead, a header, a label or a lead,
+    /// whichever is longest, plus the tokens before it.
     pub fn bound(&self, limits: &Limits) -> usize {
         let ahead = self
             .dialects

@@ -63,7 +63,7 @@ pub(crate) enum Role {
     },
 }
 
-/// The maximum whitespace between a token and what it belongs to.
+/// The maximum whitespace, in bytes, between a token and what it belongs to.
 pub(crate) const BESIDE: u64 = 64;
 
 /// The maximum number of tokens of one dialect, separated only by whitespace, that are held back together until it is known

@@ -55,7 +55,7 @@ impl DialectSet {
         SetBuilder::default()
     }
 
-    /// The default set: every built-in dialect that does not fire on ordinary prose or code.
+    /// The default set: every built-in dialect that cannot fire on ordinary prose or code.
     ///
     /// # Panics
     /// Never: a test builds it.
@@ -71,7 +71,8 @@ impl DialectSet {
             .expect("the built-in dialects fit together")
     }
 
-    /// Every tool-call dialect that can be active beside the others, for replies of unknown format: see [`SetBuilder::any`].
+    /// Every built-in tool-call dialect that can be active beside the others, for replies of unknown format: see
+    /// [`SetBuilder::any`].
     ///
     /// # Panics
     /// Never: a test builds it.
@@ -225,15 +226,15 @@ impl SetBuilder {
         self
     }
 
-    /// Adds every dialect of the default set that was not added yet and whose group is free.
+    /// Adds every built-in dialect of the default set that was not added yet and whose group is free.
     #[must_use]
     pub fn defaults(mut self) -> Self {
         self.free(|head| head.default, true, false);
         self
     }
 
-    /// Adds every tool-call dialect that was not added yet and whose group is free: those of the default set, then the others.
-    /// Calls without a marker count too: bare and fenced JSON, bare Python lists, tags named after tools, lines.
+    /// Adds every built-in tool-call dialect that was not added yet and whose group is free: those of the default set, then the
+    /// others. Calls without a marker count too: bare and fenced JSON, bare Python lists, tags named after tools, lines.
     ///
     /// Such a set is for replies of unknown format. It reads only calls of declared tools
     /// ([`Options::tools`](crate::Options::tools)): without tools, dialects without a marker of their own find nothing; with

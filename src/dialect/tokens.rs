@@ -56,7 +56,7 @@ fn patterns(spec: &Spec) -> impl Iterator<Item = &String> {
     sections.chain(units).chain(params)
 }
 
-/// The literals between the placeholders of a pattern.
+/// The literals between the holes of a pattern.
 fn literals(pattern: &str) -> impl Iterator<Item = &str> {
     let hole = |part: &str| match part.strip_prefix('^') {
         Some(next) => 1 + next.chars().next().map_or(0, char::len_utf8),

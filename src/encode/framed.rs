@@ -17,7 +17,7 @@ use crate::dialect::spec::{self, Brackets, Payload, Unit};
 use crate::dialect::{Action, Framed};
 use crate::engine::opens;
 
-/// The values for the placeholders of a pattern.
+/// The values for the holes of a pattern.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holes<'h> {
     pub name: Option<&'h str>,
@@ -342,7 +342,7 @@ impl<'a> Block<'a> {
         Ok(holes)
     }
 
-    /// Writes a pattern with its placeholders filled.
+    /// Writes a pattern with its holes filled.
     pub fn pattern(
         &mut self,
         pattern: &str,
@@ -445,8 +445,8 @@ impl<'a> Block<'a> {
             return Ok(());
         };
         let mut walk = probe.begin();
-        let behind = &self.text.as_bytes()[opener.literal.len()..];
-        for (at, byte) in behind.iter().enumerate() {
+        let after = &self.text.as_bytes()[opener.literal.len()..];
+        for (at, byte) in after.iter().enumerate() {
             if at >= PROBE_BLANKS as usize {
                 return Err(Reason::Limit { limit: "opener" }.into());
             }
@@ -454,7 +454,7 @@ impl<'a> Block<'a> {
                 Go::More => {}
                 Go::Found { .. } => {
                     let span = walk.span(Hole::Name);
-                    let name = &behind[span.start as usize..span.end as usize];
+                    let name = &after[span.start as usize..span.end as usize];
                     let first = items.first().is_some_and(|item| item.tool.is_some());
                     if opens(opener, &String::from_utf8_lossy(name), first) {
                         return self.names_no_marker(items);

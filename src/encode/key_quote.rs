@@ -177,7 +177,7 @@ fn key_fits(
         return Err("its prefix means something in this dialect");
     }
     if listed(&spec.meta) || listed(&spec.ignore) {
-        return Err("fields of this name are no arguments");
+        return Err("fields with this name are not arguments");
     }
     let fold_it = |name: &str| fold(name, &spec.fold);
     let params = item
@@ -343,9 +343,9 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
     for close in &quote.loose_close {
         let blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b',' | 0xef | 0xbc | 0x8c);
         let ends_line = |at: usize| {
-            let behind = &whole.as_bytes()[at + close.len()..];
-            let blanks = behind.iter().take_while(|b| blank(b)).count();
-            blanks <= LINE_BLANKS as usize && behind.get(blanks) == Some(&b'\n')
+            let after = &whole.as_bytes()[at + close.len()..];
+            let blanks = after.iter().take_while(|b| blank(b)).count();
+            blanks <= LINE_BLANKS as usize && after.get(blanks) == Some(&b'\n')
         };
         if find_all(&whole, close, ignore).any(ends_line) {
             return Err(marker(close));

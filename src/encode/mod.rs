@@ -329,7 +329,7 @@ impl<'a> Item<'a> {
             Ok(name) if name == call.name => {}
             Ok(_) => {
                 return Err(Reason::Name {
-                    why: "blanks at its ends are no part of it",
+                    why: "whitespace at its ends is not part of it",
                 }
                 .into());
             }

@@ -218,12 +218,13 @@ impl Breaks {
     pub fn finish_before(
         &mut self,
         table: &EscapeTable,
-        behind: Option<&[Vec<u8>]>,
+        following: Option<&[Vec<u8>]>,
         out: &mut Vec<u8>,
     ) {
-        let begins = self.begins_marker(table, behind);
+        let begins = self.begins_marker(table, following);
         let patterns = table.dfa.patterns();
-        let on = |(p, at): &(u16, u16)| goes_on(&patterns[usize::from(*p)], (*at).into(), behind);
+        let on =
+            |(p, at): &(u16, u16)| goes_on(&patterns[usize::from(*p)], (*at).into(), following);
         let inside = matches!(&self.start, Start::Tails(tails) if tails.iter().any(on));
         let lead = self
             .lead
@@ -241,14 +242,14 @@ impl Breaks {
     }
 
     /// Whether the text ends with the beginning of a marker that no site breaks.
-    fn begins_marker(&self, table: &EscapeTable, behind: Option<&[Vec<u8>]>) -> bool {
+    fn begins_marker(&self, table: &EscapeTable, following: Option<&[Vec<u8>]>) -> bool {
         let longest = table.dfa.hold(self.node).min(self.since);
         let end = |len: usize| self.held.iter().skip(self.held.len() - len);
         (1..=longest.min(self.held.len())).any(|len| {
             table.dfa.patterns().iter().any(|p| {
                 len < p.bytes.len()
                     && end(len).enumerate().all(|(at, h)| p.accepts(at, h.byte))
-                    && goes_on(p, len, behind)
+                    && goes_on(p, len, following)
             })
         })
     }
@@ -256,12 +257,14 @@ impl Breaks {
 
 /// Whether a marker of which `at` bytes are present may continue in what follows. If too little is known about what follows, it
 /// may, unless the present part is no more than a word.
-fn goes_on(pattern: &Pattern, at: usize, behind: Option<&[Vec<u8>]>) -> bool {
-    let Some(behind) = behind else { return true };
+fn goes_on(pattern: &Pattern, at: usize, following: Option<&[Vec<u8>]>) -> bool {
+    let Some(following) = following else {
+        return true;
+    };
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let word = pattern.bytes[..at].iter().all(plain);
     let left = pattern.bytes.len() - at;
-    behind.iter().any(|next| {
+    following.iter().any(|next| {
         let mut known = next.iter().take(left).enumerate();
         known.all(|(n, byte)| pattern.accepts(at + n, *byte)) && (next.len() >= left || !word)
     })

@@ -202,14 +202,14 @@ pub struct Beside {
     /// The markers that have begun before it, with the length of the part before it.
     tails: Vec<(u16, u16)>,
     /// One of these follows. Nothing is known beyond their last bytes.
-    behind: Vec<Vec<u8>>,
+    following: Vec<Vec<u8>>,
 }
 
 impl Beside {
     /// One of `before` precedes the text, and no marker continues from earlier text.
-    pub(crate) fn new(table: &EscapeTable, before: &[Vec<u8>], behind: Vec<Vec<u8>>) -> Self {
+    pub(crate) fn new(table: &EscapeTable, before: &[Vec<u8>], following: Vec<Vec<u8>>) -> Self {
         let tails = table.tails_after(before);
-        Self { tails, behind }
+        Self { tails, following }
     }
 }
 
@@ -228,7 +228,7 @@ pub(crate) fn beside(table: &Arc<EscapeTable>, text: &[u8], beside: &Beside) -> 
     escaper.breaks.push(table, &escaper.between, &mut out);
     escaper
         .breaks
-        .finish_before(table, Some(&beside.behind), &mut out);
+        .finish_before(table, Some(&beside.following), &mut out);
     out
 }
 

@@ -64,7 +64,7 @@ pub(crate) struct Seams {
     /// What was written on the current line.
     line: Line,
     /// Only whitespace was written since something was removed or came back.
-    behind: bool,
+    at_seam: bool,
 }
 
 impl Seams {
@@ -78,7 +78,7 @@ impl Seams {
             seam: false,
             cut: false,
             line: Line::Start,
-            behind: false,
+            at_seam: false,
         })
     }
 
@@ -86,15 +86,15 @@ impl Seams {
     pub fn cut(&mut self) {
         self.seam = true;
         self.cut = true;
-        self.behind = true;
+        self.at_seam = true;
     }
 
     /// Writes a piece of reasoning or of a protected region that is kept.
     pub fn keep(&mut self, data: &[u8], mut out: impl FnMut(&[u8])) {
-        if self.behind && !self.line.begins() {
+        if self.at_seam && !self.line.begins() {
             self.write(b"\n", false, &mut out);
         }
-        self.behind = false;
+        self.at_seam = false;
         self.write(data, false, out);
     }
 
@@ -114,9 +114,9 @@ impl Seams {
     /// Writes a text event.
     pub fn write(&mut self, data: &[u8], recovered: bool, mut out: impl FnMut(&[u8])) {
         self.line = self.line.after(data);
-        self.behind &= data.iter().all(|byte| matches!(byte, b' ' | b'\t'));
+        self.at_seam &= data.iter().all(|byte| matches!(byte, b' ' | b'\t'));
         if recovered {
-            self.behind = true;
+            self.at_seam = true;
             let text = self.recovered(data);
             return self.begun(&text, &mut out);
         }

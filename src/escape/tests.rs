@@ -197,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn the_parser_sees_only_text((set, text, before, behind) in any_set(), chars: bool) {
+    fn the_parser_sees_only_text((set, text, before, following) in any_set(), chars: bool) {
         let Set { set, markers } = &SETS[set];
         // Neighbours without whole markers: those would be the neighbours' own.
         let parts = |bytes: &[u8]| {
@@ -211,7 +211,7 @@ proptest! {
         prop_assume!(!escaped.is_empty());
         let before = parts(&before);
         let range = before.len() as u64..(before.len() + escaped.len()) as u64;
-        let all = [before, escaped, parts(&behind)].concat();
+        let all = [before, escaped, parts(&following)].concat();
         let mut options = Options {
             start: crate::limits::Start::Text,
             ..Options::default()

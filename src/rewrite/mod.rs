@@ -492,7 +492,7 @@ impl State {
         if reason.is_none() && (open || self.choices.is_empty()) {
             errors.push(SourceError::Cut);
         }
-        let mut told = self.passed;
+        let mut reported = self.passed;
         for place in 0..self.choices.len() {
             if self.choices[place].reason.is_some() {
                 continue;
@@ -503,7 +503,7 @@ impl State {
             // A single error reports that the response broke off, not one per choice.
             made.retain(|made| match made {
                 Made::Chunk(_) => true,
-                Made::Error(_) => !std::mem::replace(&mut told, true),
+                Made::Error(_) => !std::mem::replace(&mut reported, true),
             });
             let made = made.into_iter().map(|made| (index, made)).collect();
             self.write(made, &Members::default(), false, take);

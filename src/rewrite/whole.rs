@@ -391,8 +391,8 @@ impl Choice {
             let all = Item::CallEnd(None);
             self.flow.take(all, &mut self.collect, errors);
         }
-        let told = self.end.reported;
-        let given = given.or((!told).then_some(spare));
+        let reported = self.end.reported;
+        let given = given.or((!reported).then_some(spare));
         let finish = self.flow.finish(given, &mut self.collect, errors);
         let mut settings = settings.clone();
         // Ids must also differ between the choices of a response. The first choice uses the seed itself.
@@ -423,7 +423,7 @@ impl Choice {
         out.add(&self.last);
         match (finish, self.word) {
             // The server gave the reason.
-            (Finish::Error | Finish::Cancelled, Some(word)) if told => {
+            (Finish::Error | Finish::Cancelled, Some(word)) if reported => {
                 out.text("finish_reason", &word);
             }
             (_, _) => {

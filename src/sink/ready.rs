@@ -126,10 +126,10 @@ mod tests {
 
     const NOWHERE: Span = Span::new(0, 0);
 
-    fn told(recovered: bool, events: &[Event<'_>]) -> Vec<String> {
-        let mut told = vec![];
+    fn signals(recovered: bool, events: &[Event<'_>]) -> Vec<String> {
+        let mut signals = vec![];
         let mut ready = Ready::new(|signal: Signal<'_>| {
-            told.push(match signal {
+            signals.push(match signal {
                 Signal::Ready(call) => format!("ready {} {}", call.name, call.arguments),
                 Signal::Stands(index) => format!("stands {index}"),
                 Signal::Void(index) => format!("void {index}"),
@@ -139,7 +139,7 @@ mod tests {
         for event in events {
             ready.event(*event);
         }
-        told
+        signals
     }
 
     fn open(call: u32) -> Event<'static> {
@@ -188,11 +188,11 @@ mod tests {
     fn a_call_is_ready_before_its_block_closes() {
         let complete = |call| close(call, CallState::Complete, Arguments::Deltas);
         let begin = [BLOCK, open(0), arguments(0, "{}"), complete(0)];
-        assert_eq!(told(false, &begin), ["ready f {}"]);
+        assert_eq!(signals(false, &begin), ["ready f {}"]);
         let ends = [&begin[..], &[CLOSED]].concat();
-        assert_eq!(told(false, &ends), ["ready f {}", "stands 0"]);
+        assert_eq!(signals(false, &ends), ["ready f {}", "stands 0"]);
         let breaks = [&begin[..], &[open(1), VOID]].concat();
-        assert_eq!(told(false, &breaks), ["ready f {}", "void 0"]);
+        assert_eq!(signals(false, &breaks), ["ready f {}", "void 0"]);
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
             span: NOWHERE,
         };
         let events = [BLOCK, open(0), arguments(0, "{"), dropped, CLOSED];
-        assert_eq!(told(true, &events), [""; 0]);
+        assert_eq!(signals(true, &events), [""; 0]);
     }
 
     #[test]
@@ -218,9 +218,9 @@ mod tests {
             close(0, state, Arguments::Deltas),
             CLOSED,
         ];
-        assert_eq!(told(false, &events), [""; 0]);
+        assert_eq!(signals(false, &events), [""; 0]);
         assert_eq!(
-            told(true, &events),
+            signals(true, &events),
             [r#"ready f {"a":1.50,"b":2}"#, "stands 0"]
         );
         let lost = [
@@ -229,13 +229,13 @@ mod tests {
             close(0, CallState::Complete, Arguments::Params),
             CLOSED,
         ];
-        assert_eq!(told(true, &lost), [""; 0]);
+        assert_eq!(signals(true, &lost), [""; 0]);
     }
 
     #[test]
     fn a_native_call_stands_at_once() {
-        let mut told = vec![];
-        let mut ready = Ready::new(|signal: Signal<'_>| told.push(format!("{signal:?}")));
+        let mut signals = vec![];
+        let mut ready = Ready::new(|signal: Signal<'_>| signals.push(format!("{signal:?}")));
         let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
         let call = NativeCall {
             id: None,
@@ -244,8 +244,8 @@ mod tests {
         };
         parser.native_call(&call, &mut ready);
         parser.finish(Finish::Stop, &mut ready);
-        assert_eq!(told.len(), 2);
-        assert!(told[0].starts_with("Ready(") && told[0].contains(r#"arguments: "{}""#));
-        assert_eq!(told[1], "Stands(0)");
+        assert_eq!(signals.len(), 2);
+        assert!(signals[0].starts_with("Ready(") && signals[0].contains(r#"arguments: "{}""#));
+        assert_eq!(signals[1], "Stands(0)");
     }
 }

@@ -202,16 +202,16 @@ pub enum SourceError {
     #[error("the response broke off before its end")]
     Cut,
     /// An API tool call was truncated by the end of the response. It is not delivered.
-    #[error("the native call of `{name}` was truncated and is not delivered")]
+    #[error("the API tool call `{name}` was truncated and is not delivered")]
     CutCall {
         /// The tool, as far as it is known.
         name: String,
     },
     /// An API tool call without a name. It is not delivered.
-    #[error("a native call has no name and is not delivered")]
+    #[error("an API tool call has no name and is not delivered")]
     NoName,
     /// Too many incomplete API tool calls, or too many bytes of them. This one is not delivered.
-    #[error("the native call of `{name}` is more than may wait and is not delivered")]
+    #[error("the API tool call `{name}` exceeds the buffer and is not delivered")]
     TooManyCalls {
         /// The tool, as far as it is known.
         name: String,

@@ -21,7 +21,7 @@ pub enum RegistryError {
         id: String,
     },
     /// The id is empty, or contains characters that no name can have.
-    #[error("{id:?} is no id of a tool: {why}")]
+    #[error("{id:?} is not a valid tool id: {why}")]
     Id {
         /// The id.
         id: String,
@@ -157,7 +157,7 @@ impl Inventory {
                 return wrong("it is empty");
             }
             if id.chars().any(|c| c.is_control() || c.is_whitespace()) {
-                return wrong("white space and control characters cannot stand in it");
+                return wrong("it contains whitespace or control characters");
             }
             if !ids.insert(id) {
                 return Err(RegistryError::Duplicate { id: id.to_owned() });

@@ -97,7 +97,7 @@ pub unsafe extern "C" fn toolglot_config_add_builtin(
     })
 }
 
-/// Adds every dialect of the default set that was not added yet: those that do not fire on ordinary prose or code.
+/// Adds every dialect of the default set that was not added yet: those that cannot fire on ordinary prose or code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_config_add_defaults(
     config: *mut toolglot_config,

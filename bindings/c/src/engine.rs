@@ -58,7 +58,7 @@ pub(crate) unsafe fn set(engine: *const toolglot_engine) -> Done<Option<DialectS
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct toolglot_marker {
-    /// The marker. A tag is given up to its name, a pattern with placeholders up to the first one.
+    /// The marker. A tag is given up to its name, a pattern with holes (`$name`) up to the first one.
     pub text: toolglot_view,
     /// Id of its dialect.
     pub dialect: toolglot_view,

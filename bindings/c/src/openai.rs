@@ -166,7 +166,7 @@ impl Writer {
             TOOLGLOT_OPENAI_CHOICE => {
                 let choice = u32::try_from(value);
                 self.head.choice =
-                    choice.map_err(|_| Fault::arg("there are not so many choices"))?;
+                    choice.map_err(|_| Fault::arg("the choice number is too large"))?;
             }
             TOOLGLOT_OPENAI_SSE => self.sse = flag()?,
             _ => {
@@ -243,8 +243,8 @@ fn seeded(settings: &Settings, seed: Option<u64>) -> Settings {
 }
 
 fn line(out: &mut Vec<u8>, sse: bool, json: &str) {
-    let (before, behind) = if sse { ("data: ", "\n\n") } else { ("", "\n") };
-    for part in [before, json, behind] {
+    let (before, after) = if sse { ("data: ", "\n\n") } else { ("", "\n") };
+    for part in [before, json, after] {
         out.extend_from_slice(part.as_bytes());
     }
 }

@@ -162,7 +162,7 @@ impl Stream {
     fn state(&self) -> u32 {
         let parser = &self.parser;
         let stage = parser.stage();
-        let told = [
+        let flags = [
             (parser.in_reasoning(), TOOLGLOT_STATE_REASONING),
             (parser.may_hold_marker(), TOOLGLOT_STATE_MARKER),
             (self.finished, TOOLGLOT_STATE_FINISHED),
@@ -170,7 +170,8 @@ impl Stream {
             (stage == Stage::TagContent, TOOLGLOT_STATE_TAG_CONTENT),
             (stage == Stage::TagClosing, TOOLGLOT_STATE_TAG_CLOSING),
         ];
-        told.iter()
+        flags
+            .iter()
             .filter(|(is, _)| *is)
             .map(|(_, flag)| flag)
             .sum()

@@ -13,7 +13,7 @@ typedef struct {
 
 static const unsigned char *take(reader *r, size_t n) {
   if ((size_t)(r->end - r->at) < n) {
-    fprintf(stderr, "the file is cut\n");
+    fprintf(stderr, "the file is truncated\n");
     exit(2);
   }
   r->at += n;
@@ -210,7 +210,7 @@ static void check(const test_case *c, toolglot_stream *stream, const size_t *cut
   run(c, stream, cuts, count, (int)(runs++ & 1), &log);
   if (!equal(&c->want, &log)) {
     if (failures++ < 5) {
-      fprintf(stderr, "%.*s: another log, %u cuts, the first at %u\n", (int)c->id.len, c->id.ptr, (unsigned)count,
+      fprintf(stderr, "%.*s: another log, %u splits, the first at %u\n", (int)c->id.len, c->id.ptr, (unsigned)count,
               (unsigned)(count ? cuts[0] : 0));
       show("wanted", &c->want);
       show("got", &log);

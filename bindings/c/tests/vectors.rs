@@ -1,8 +1,8 @@
 //! Writes the conformance vectors for `vectors.c`: how to set up each stream, what to feed it, and the log that the engine
-//! makes of it without the C interface.
+//! gives for it without the C interface.
 //!
-//! The file is made anew by each run, as `vectors.flat` in the folder that `TOOLGLOT_FLAT` names, or else in Cargo's folder
-//! for such things. All numbers are little endian; a text is its length (u32) and its bytes:
+//! Each run rewrites the file, as `vectors.flat` in the folder that `TOOLGLOT_FLAT` names, or else in Cargo's temporary folder.
+//! All numbers are little endian; a text is its length (u32) and its bytes:
 //!
 //! ```text
 //! "TGvectors1\n"
@@ -174,7 +174,7 @@ fn set(vector: &Vector, defaults: bool, switches: &[(String, String)]) -> Option
     builder.build().ok()
 }
 
-/// The options as the header has them.
+/// The options as the header numbers them.
 fn settings(options: &Options) -> Vec<(u32, u64)> {
     let limits = &options.limits;
     vec![
@@ -263,7 +263,7 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
 
 const NO_CALL: u32 = u32::MAX;
 
-/// An entry as the events of the header, details after it.
+/// An entry as event structs, followed by its details.
 fn entry(entry: &Entry, set: &DialectSet) -> Vec<Flat> {
     let mut details = vec![];
     let mut data = entry.data.clone();

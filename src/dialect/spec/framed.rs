@@ -255,7 +255,7 @@ pub enum Framing {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hint {
-    /// The attribute; `None`: the placeholder `$type`.
+    /// The attribute; `None`: the hole `$type`.
     pub attribute: Option<String>,
     /// Its values for text. Anything else is JSON, or text if it does not parse.
     pub text: Vec<String>,

@@ -71,7 +71,7 @@ pub(crate) fn json(value: &Value) -> Result<Json, Error> {
         return Ok(node.0.clone());
     }
     let plain = |what: &str| {
-        let why = format!("{what} is no JSON");
+        let why = format!("{what} is not JSON");
         Error::new(minijinja::ErrorKind::InvalidOperation, why)
     };
     match value.kind() {
@@ -103,7 +103,7 @@ pub(crate) fn json(value: &Value) -> Result<Json, Error> {
 /// Arguments in a template: a value, or JSON text, which has an order of keys.
 pub(super) fn arguments(value: &Value) -> Result<Json, Error> {
     let wrong = |error: serde_json::Error| {
-        let why = format!("the arguments are no JSON: {error}");
+        let why = format!("the arguments are not JSON: {error}");
         Error::new(minijinja::ErrorKind::InvalidOperation, why)
     };
     match value.as_str() {

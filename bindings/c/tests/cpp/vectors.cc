@@ -37,7 +37,7 @@ class reader {
   std::string_view text() { return take(u32()); }
   std::string_view take(std::size_t bytes) {
     if (bytes > rest_.size()) {
-      std::fprintf(stderr, "the file is cut\n");
+      std::fprintf(stderr, "the file is truncated\n");
       std::exit(2);
     }
     std::string_view taken = rest_.substr(0, bytes);
