@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_stays_in_the_buffer() {
+    fn the_rest_stays_in_the_buffer() {
         for rest in ["", " b", CALL] {
             for at in [0, CALL.len(), CALL.len() + rest.len()] {
                 let text = format!("{CALL}{rest}");

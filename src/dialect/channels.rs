@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_rule_reads_is_known() {
+    fn unread_words_are_detected() {
         let spec = harmony();
         for (header, recipient, unread, slipped) in [
             (

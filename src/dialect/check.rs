@@ -212,7 +212,7 @@ fn reasoning_markers(spec: &Spec, index: usize, reasoning: &Reasoning) -> Result
         .iter()
         .any(|open| reasoning.close.contains(open))
     {
-        let why = "it must differ from the opener, or nothing could be told apart";
+        let why = "it must differ from the opener, or they could not be distinguished";
         return Err(key(spec, &name("close"), why));
     }
     if reasoning.nested && reasoning.repeats {
@@ -303,7 +303,7 @@ fn pair(spec: &Spec, name: &str, open: &str, close: &str) -> Result<(), BuildErr
         return Err(key(
             spec,
             &format!("{name}.close"),
-            "it must differ from the opener, or nothing could be told apart",
+            "it must differ from the opener, or they could not be distinguished",
         ));
     }
     Ok(())

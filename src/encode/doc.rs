@@ -382,7 +382,7 @@ impl<'t> Reader<'t> {
         }
         let key = self.string()?;
         if !self.stack[top].keys.insert(key.clone()) {
-            return Err(format!("a key stands twice, before byte {}", self.at));
+            return Err(format!("a key occurs twice, before byte {}", self.at));
         }
         if self.peek() != Some(b':') {
             return self.wrong();

@@ -234,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_come_back(text in vec(any::<u8>(), 0..64)) {
+    fn arbitrary_bytes_are_restored(text in vec(any::<u8>(), 0..64)) {
         for Set { set, .. } in SETS.iter() {
             let escaped = escape(set, &text).expect("it can");
             prop_assert_eq!(unescape(set, &escaped).expect("it can"), text.clone());
@@ -248,7 +248,7 @@ fn stands(marker: &Pattern, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn every_marker_of_every_set_alone_and_cut() {
+fn every_marker_of_every_set_alone_and_split() {
     for Set { set, markers } in SETS.iter() {
         let escaper = Escaper::new(set).expect("it can");
         let unescaper = Unescaper::new(set).expect("it can");

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn invalid_json_is_refused() {
         for text in [
             "",
             "{",

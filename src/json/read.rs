@@ -206,7 +206,7 @@ mod tests {
     };
 
     #[test]
-    fn values_are_read_as_they_stand() {
+    fn values_are_read_unchanged() {
         let text = r#" {"a": [1, -2.50, 123456789012345678901234567890, true, null], "b\n\u00e9\"": {"c": "x"}, "d": {}, "e": []} "#;
         let read = read(text, BOUNDS).expect("JSON");
         let want: Value = text.parse().expect("JSON");
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn invalid_json_is_refused() {
         let deep = "[".repeat(100_000);
         let long = "1".repeat(1025);
         for text in [

@@ -246,7 +246,7 @@ impl std::ops::IndexMut<&str> for Value {
         if !map.contains_key(key) {
             map.insert(key.to_owned(), Self::Null);
         }
-        map.get_mut(key).expect("it was put in")
+        map.get_mut(key).expect("it was inserted")
     }
 }
 

@@ -141,7 +141,7 @@ fn client(chunks: &[Value], index: usize) -> Client {
 }
 
 #[test]
-fn all_that_a_server_says_stays() {
+fn all_members_of_a_server_are_kept() {
     for seed in 0..60 {
         let mut chance = Chance(seed);
         let choices = 1 + seed as usize % 4;
@@ -224,7 +224,7 @@ fn one_choice_may_be_asked_for() {
 }
 
 #[test]
-fn errors_go_out_as_they_came() {
+fn errors_are_passed_on_unchanged() {
     let page = "<html><body>502 Bad Gateway</body></html>";
     let bodies: [(&str, Value); 7] = [
         (
@@ -265,7 +265,7 @@ fn errors_go_out_as_they_came() {
 }
 
 #[test]
-fn an_error_in_the_midst_comes_after_what_waits() {
+fn an_error_within_a_response_follows_held_back_text() {
     let begun = r#"{"choices":[{"index":0,"delta":{"content":"x <tool"}}]}"#;
     let error = r#"{"id":"e","error":{"message":"gone"},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}"#;
     let body = format!("data: {begun}\n\ndata: {error}\n\n");
@@ -276,7 +276,7 @@ fn an_error_in_the_midst_comes_after_what_waits() {
 }
 
 #[test]
-fn a_body_that_breaks_off_is_told_once() {
+fn a_body_that_breaks_off_is_reported_once() {
     let body = sse(&upstream(&mut Chance(1), 3));
     let (lines, end) = run(&body.as_bytes()[..body.len() / 3], 9, |rewriter| rewriter);
     let errors = lines
@@ -288,7 +288,7 @@ fn a_body_that_breaks_off_is_told_once() {
 }
 
 #[test]
-fn a_reason_that_is_none_of_ours_stays() {
+fn an_unknown_reason_is_kept() {
     for word in ["content_filter", "abort", "error"] {
         let chunk =
             json!({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": word}]});
@@ -299,7 +299,7 @@ fn a_reason_that_is_none_of_ours_stays() {
 }
 
 #[test]
-fn native_calls_keep_what_stands_beside() {
+fn api_calls_keep_their_other_members() {
     let call = |piece: Value| json!({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]});
     let chunks = [
         call(
@@ -351,7 +351,7 @@ fn the_host_may_know_better() {
 }
 
 #[test]
-fn text_that_is_left_over_is_no_call_for_the_next_reader() {
+fn left_over_text_is_not_read_as_a_call_again() {
     let text = "<tool_call name=\"f\"><x<tool_call name=\"g\"></tool_call>";
     let chunk =
         json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]});
@@ -429,7 +429,7 @@ fn whole_completions_keep_the_rest() {
 
 /// The completion of a stream equals that of the object into which a client joins its chunks.
 #[test]
-fn a_stream_becomes_the_completion_that_it_says() {
+fn a_stream_becomes_the_equivalent_completion() {
     let usage = json!({"total_tokens": 9, "cost": 1.50});
     for seed in 0..60 {
         let mut chance = Chance(seed);
@@ -622,7 +622,7 @@ fn chunk(delta: &str) -> String {
 }
 
 #[test]
-fn bytes_of_which_nothing_is_made_can_pass() {
+fn unchanged_bytes_can_be_passed_on() {
     let end = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
     let plain: String = [
         r#"{"role":"assistant","content":""}"#,
@@ -659,7 +659,7 @@ fn bytes_of_which_nothing_is_made_can_pass() {
 }
 
 #[test]
-fn a_completion_tells_whether_anything_was_made_of_its_text() {
+fn a_completion_reports_whether_its_text_was_changed() {
     for (content, changed) in [
         ("plain <b>", false),
         ("<tool_call name='f'></tool_call>", true),

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_dropped_and_what_was_none_comes_back() {
+    fn blocks_are_dropped_and_retracted_ones_come_back() {
         let text = masked(REPLY.as_bytes(), &[], Show::Drop);
         assert_eq!(
             text,
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_gives_the_same_bytes() {
+    fn every_split_gives_the_same_bytes() {
         let with = || Show::With("<{tools}>".to_owned());
         let whole = masked(REPLY.as_bytes(), &[], with());
         assert_eq!(
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_is_no_call() {
+    fn left_over_text_is_not_a_call() {
         let left = [
             "<tool_action name=\"rm\"><x value=\"1\"/><tool_action name=\"safe\"><y value=\"2\"/></tool_action></tool_action>",
             "<tool_<ACTION><g><x>1</x></g></ACTION>call name=\"rm\"><param name=\"x\">1</param></tool_call>",
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn all_kept_is_the_input() {
+    fn keeping_everything_gives_the_input() {
         let text = masked(REPLY.as_bytes(), &[7], Show::Keep);
         assert_eq!(text, REPLY);
     }

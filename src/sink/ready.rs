@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_native_call_stands_at_once() {
+    fn an_api_call_is_final_immediately() {
         let mut signals = vec![];
         let mut ready = Ready::new(|signal: Signal<'_>| signals.push(format!("{signal:?}")));
         let mut parser = Parser::new(&DialectSet::defaults(), Options::default());

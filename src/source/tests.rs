@@ -190,7 +190,7 @@ fn openai_bodies_that_are_not_streamed() {
 }
 
 #[test]
-fn broken_lines_are_told_and_the_rest_is_read() {
+fn broken_lines_are_reported_and_the_rest_is_read() {
     let body = format!(
         "data: {{\"choices\":\n\n{}data: 7\n\ndata: {{}}\n\n{STOP}",
         deltas(&["{\"content\":\"a\"}"])
@@ -214,7 +214,7 @@ fn broken_lines_are_told_and_the_rest_is_read() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_told() {
+fn invalid_utf8_is_reported() {
     let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\ndata: [DONE]\n\n";
     let items = items(&|| Box::new(OpenAi::new()), &[body]);
     assert!(
@@ -253,7 +253,7 @@ fn errors_of_the_server_end_the_response() {
 }
 
 #[test]
-fn a_body_that_breaks_off_is_told() {
+fn a_body_that_breaks_off_is_reported() {
     let body = deltas(&["{\"content\":\"a\"}"]);
     let cut = "error the response broke off before its end";
     assert_eq!(openai(&body), ["text a", cut, "finish error"]);
@@ -270,7 +270,7 @@ fn a_body_that_breaks_off_is_told() {
 }
 
 #[test]
-fn what_is_too_long_is_skipped() {
+fn too_long_input_is_skipped() {
     let long = format!("{{\"content\":\"{}\"}}", "x".repeat(200));
     let body = deltas(&[&long, "{\"content\":\"a\"}"]) + DONE;
     let made: [&dyn Fn() -> Box<dyn Source>; 3] = [
@@ -393,7 +393,7 @@ fn anthropic_streams() {
 
 /// Each report is a total; the last one counts.
 #[test]
-fn usage_is_told() {
+fn usage_is_reported() {
     let start = |usage: &str| {
         format!("data: {{\"type\":\"message_start\",\"message\":{{\"usage\":{usage}}}}}\n\n")
     };
@@ -626,7 +626,7 @@ fn servers_number_calls_in_many_ways() {
 }
 
 #[test]
-fn calls_that_were_cut_never_count() {
+fn truncated_calls_never_count() {
     let start = deltas(&[
         "{\"tool_calls\":[{\"index\":0,\"id\":\"i\",\"function\":{\"name\":\"n\",\"arguments\":\"{}\"}}]}",
         "{\"tool_calls\":[{\"index\":1,\"id\":\"j\",\"function\":{\"name\":\"o\",\"arguments\":\"\"}}]}",
@@ -688,7 +688,7 @@ fn anthropic_calls_come_out_when_their_block_stops() {
 }
 
 #[test]
-fn native_calls_on_their_way_are_bounded() {
+fn incomplete_api_calls_are_bounded() {
     let piece = |index: u32, text: &str| {
         format!(
             "{{\"tool_calls\":[{{\"index\":{index},\"function\":{{\"name\":\"n{index}\",\"arguments\":\"{text}\"}}}}]}}"
@@ -720,7 +720,7 @@ fn native_calls_on_their_way_are_bounded() {
 }
 
 #[test]
-fn reasoning_of_the_api_has_no_place_in_the_text() {
+fn reasoning_of_the_api_has_no_position_in_the_text() {
     let body = deltas(&[
         "{\"reasoning_content\":\"one\"}",
         "{\"content\":\"ab<tool_\"}",
@@ -765,7 +765,7 @@ fn the_host_may_know_the_reason_better() {
 }
 
 #[test]
-fn what_this_library_writes_can_be_read_again() {
+fn output_of_this_library_can_be_read_again() {
     use crate::sink::openai::{Deltas, Head, Settings};
     let reply = "a中 <tool_call name=\"f\"><param name=\"a\">1\n\"</param></tool_call> b <ACTION><g></g></ACTION>";
     let mut body = String::new();
@@ -794,7 +794,7 @@ fn what_this_library_writes_can_be_read_again() {
 }
 
 #[test]
-fn strings_that_no_text_can_hold_are_told() {
+fn strings_with_lone_surrogates_are_reported() {
     let body = deltas(&[
         "{\"content\":\"\\ud83d\"}",
         "{\"content\":\"\\ud83d\\ude00\\u00e4\"}",
@@ -838,7 +838,7 @@ impl Lot {
 }
 
 #[test]
-fn heaps_of_fragments_mean_the_same_in_every_cut() {
+fn many_fragments_mean_the_same_in_every_split() {
     const FRAGMENTS: &[&str] = &[
         "data:",
         "data: ",

@@ -85,7 +85,7 @@ fn what_is_read() {
 }
 
 #[test]
-fn what_is_malformed_says_where() {
+fn malformed_text_is_reported_with_its_place() {
     let cases = [
         ("a: 1\n  b: 2", 8),
         ("a: 1\n b: 2", 7),

@@ -185,7 +185,7 @@ fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
         Fault::Limit(_) => fail("it is nested too deep".to_owned()),
     })?;
     if let Some((key, at)) = read.repeated.first() {
-        return Err(wrong(*at, format!("the key {key} stands twice")));
+        return Err(wrong(*at, format!("the key {key} occurs twice")));
     }
     read.value.ok_or_else(|| fail("it is empty".to_owned()))
 }

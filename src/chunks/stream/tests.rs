@@ -92,7 +92,7 @@ fn parser(dialect: &str, mode: TextMode) -> Parser {
 }
 
 #[test]
-fn the_events_are_those_of_the_parser_however_cut() {
+fn the_events_are_those_of_the_parser_for_every_chunking() {
     for (dialect, reply) in REPLIES {
         let bytes = Bytes::from_static(reply.as_bytes());
         for mode in [TextMode::Bytes, TextMode::Chars] {

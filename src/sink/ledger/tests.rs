@@ -35,7 +35,7 @@ fn a_recovered_call_is_listed_with_its_kinds() {
 }
 
 #[test]
-fn what_came_back_as_text_is_not_dropped() {
+fn text_that_came_back_is_not_dropped() {
     let broken = [
         (
             "mistral",

@@ -144,7 +144,7 @@ fn each(body: &str, message: &str, kind: &str) {
 }
 
 #[test]
-fn an_error_is_told_whatever_its_shape() {
+fn an_error_is_reported_whatever_its_shape() {
     for (error, message, kind) in failures() {
         for body in framed(&error) {
             if body.contains("data:") {
@@ -168,7 +168,7 @@ fn an_error_is_told_whatever_its_shape() {
 }
 
 #[test]
-fn what_is_no_json_is_the_message_of_an_error() {
+fn invalid_json_is_the_message_of_an_error() {
     for text in [
         "<html>502</html>",
         "<html>\r\n<h1>Bad Gateway</h1>\r\n</html>\r\n",
@@ -218,7 +218,7 @@ fn an_empty_response_is_not_an_empty_reply() {
 }
 
 #[test]
-fn an_error_in_the_midst_is_told() {
+fn an_error_within_a_response_is_reported() {
     let error = json!({"error": {"message": "m", "type": "t"}});
     let failed = json!({"error": {"message": "m", "type": "t", "param": null, "code": null}});
     let event = |value: Value| format!("data: {value}\r\n\r\n");

@@ -166,7 +166,7 @@ fn dropped(kind: Kind) -> impl Fn(&str, &Turn, &Value) {
 }
 
 #[test]
-fn arguments_that_are_no_object_are_listed_as_dropped() {
+fn arguments_that_are_not_an_object_are_listed_as_dropped() {
     let strings = [
         "{bad",
         "[1]",
@@ -193,7 +193,7 @@ fn arguments_that_are_no_object_are_listed_as_dropped() {
 }
 
 #[test]
-fn what_a_length_limit_cut_is_listed_as_dropped() {
+fn what_a_length_limit_truncates_is_listed_as_dropped() {
     for text in ["{\"city\":\"Le", "{\"a\":1", "{\"甲\":[1,"] {
         let cut = Sent {
             cut: true,
@@ -204,7 +204,7 @@ fn what_a_length_limit_cut_is_listed_as_dropped() {
 }
 
 #[test]
-fn a_name_that_is_none_is_listed_as_dropped() {
+fn an_invalid_name_is_listed_as_dropped() {
     each(&string("", "{}"), dropped(Kind::MissingName));
     each(&string("two words", "{}"), dropped(Kind::MalformedBody));
     let long = "n".repeat(2000).leak();
@@ -212,7 +212,7 @@ fn a_name_that_is_none_is_listed_as_dropped() {
 }
 
 #[test]
-fn a_repeated_key_is_withheld_and_stands_once() {
+fn a_repeated_key_is_withheld_and_occurs_once() {
     for text in [
         "{\"a\":1,\"a\":2}",
         " { \"a\" : [1, 2], \"\\u0061\" : 2 } ",

@@ -92,7 +92,7 @@ fn read(value: &Value) -> Result<Content, String> {
             value.get("json").cloned().unwrap_or_default(),
         )),
         other => Err(format!(
-            "`{other}` is no type of a part; text, image, resource, resource_link and json are"
+            "`{other}` is not a type of a part; text, image, resource, resource_link and json are"
         )),
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     use toolglot::json::json;
 
     #[test]
-    fn results_come_back() {
+    fn results_are_read_back() {
         let parts = vec![
             Content::Text("一".to_owned()),
             Content::Json(json!([1, {"type": 2}])),

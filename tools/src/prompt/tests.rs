@@ -224,7 +224,7 @@ fn the_five_instructions_of_the_action_document() {
 }
 
 #[test]
-fn tools_and_skills_stand_apart() {
+fn tools_and_skills_are_listed_separately() {
     // Agent tool invocation protocol, section 4.2, word for word.
     let want = r#"You have access to the following tools and skills:
 
@@ -503,7 +503,7 @@ fn registry() -> Arc<Registry> {
 }
 
 #[test]
-fn macros_stand_for_what_is_offered() {
+fn macros_list_the_offered_tools() {
     let prompts = Prompts::new(layout("tam", &[]), registry());
     let expand = |text: &str, config: &CallConfig| {
         prompts
@@ -598,7 +598,7 @@ fn texts_are_kept_while_nothing_changed() {
 }
 
 #[test]
-fn more_is_known_of_a_tool_than_its_definition() {
+fn knowledge_extends_a_definition() {
     let tools = golden_tools();
     let knowledge = |tool: &Tool| (tool.id == "ping").then(|| "Mind the gap.".to_owned());
     let options = PromptOptions {

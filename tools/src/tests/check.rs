@@ -121,7 +121,7 @@ fn keys_get_the_spelling_of_the_schema() {
 
 /// If a dialect cannot distinguish two names, neither is guessed.
 #[test]
-fn a_key_that_may_mean_two_is_not_guessed() {
+fn an_ambiguous_key_is_not_guessed() {
     let schema = json!({"type": "object", "properties": {"a_b": {}, "ab": {}}});
     let inventory = Inventory::of([Tool::new("t").parameters(schema)]).expect("an inventory");
     let tam = set("tam");
@@ -258,7 +258,7 @@ fn a_tool_is_found_by_what_the_dialect_calls_it() {
 
 /// Items 51 and 52 of the checklist: the words of the seed, section 3.3 step 4 and section 5.5.
 #[test]
-fn the_model_is_told_in_the_words_of_its_dialect() {
+fn observations_have_the_wording_of_the_dialect() {
     let says = |id: &str, name: &str, arguments: &str| {
         let set = set(id);
         let checked = player().checked(name, arguments, &CheckOptions::of(dialect(&set, id)));
@@ -319,7 +319,7 @@ fn the_model_is_told_in_the_words_of_its_dialect() {
 
 /// Items 12 and 53 of the checklist: success and failure, in the words of the seeds.
 #[test]
-fn success_and_failure_are_told() {
+fn success_and_failure_are_reported() {
     let (action, tam) = (set("action"), set("tam"));
     let (action, tam) = (dialect(&action, "action"), dialect(&tam, "tam"));
     assert_eq!(
@@ -347,7 +347,7 @@ fn success_and_failure_are_told() {
 
 /// Item 84 of the checklist: what takes no object of named arguments is answered with the advice to give it a facade.
 #[test]
-fn another_signature_is_told_with_advice() {
+fn another_signature_is_reported_with_advice() {
     let error = incompatible(&Tool::new("canvas.move"), "it takes two arguments");
     assert_eq!(error["error"]["type"], "incompatible_signature");
     assert!(
@@ -370,7 +370,7 @@ fn another_signature_is_told_with_advice() {
 
 /// Items 91 and 114 of the checklist: what nobody enabled cannot be called.
 #[test]
-fn nothing_is_callable_that_nobody_enabled() {
+fn nothing_is_callable_unless_enabled() {
     let config: CallConfig = serde_json::from_str("{}").expect("a configuration");
     let offered = player().discover(&config);
     let checked = offered.checked(
@@ -671,7 +671,7 @@ fn every_violation_is_named_in_the_words_of_the_dialect() {
 
 /// So is every error that keeps a block from being a call.
 #[test]
-fn every_error_of_the_parser_is_told_in_the_words_of_the_dialect() {
+fn every_error_of_the_parser_has_the_wording_of_the_dialect() {
     let cases = [
         (
             "action",

@@ -23,7 +23,7 @@ fn with_vcp(run: impl Fn(&Dialect)) {
 }
 
 #[test]
-fn every_rule_of_a_schema_is_told_in_chinese() {
+fn every_rule_of_a_schema_has_a_chinese_sentence() {
     let long = "长".repeat(99);
     let cases: Vec<(Value, Value)> = vec![
         (json!({"type": "integer"}), json!("x")),
@@ -119,7 +119,7 @@ fn every_rule_of_a_schema_is_told_in_chinese() {
 }
 
 #[test]
-fn every_issue_is_told_in_chinese() {
+fn every_issue_has_a_chinese_sentence() {
     with_vcp(|dialect| {
         for kind in Kind::ALL {
             // A warning has its own wording or the generic one; the document's wording contains some with its marks.

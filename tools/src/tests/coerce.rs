@@ -142,7 +142,7 @@ fn text_gets_the_type_of_the_schema() {
 }
 
 #[test]
-fn what_cannot_be_coerced_stays() {
+fn values_that_cannot_be_coerced_are_kept() {
     for (schema, value) in [
         (json!({"type": "integer"}), r#""14.5""#),
         (json!({"type": "integer"}), r#""007""#),
@@ -184,7 +184,7 @@ fn what_cannot_be_coerced_stays() {
 }
 
 #[test]
-fn every_change_is_told() {
+fn every_change_is_reported() {
     let schema = json!({"properties": {
         "a/b": {"type": "array", "items": {"properties": {"n": {"type": "integer"}}}},
         "s": {"type": "boolean"},
@@ -315,7 +315,7 @@ fn values() -> impl Strategy<Value = Value> {
 
 /// The inner list wants an item of the outer kind, which wants the inner list: this would never end, so nothing is changed.
 #[test]
-fn what_would_never_be_done_is_not_begun() {
+fn endless_coercions_are_not_started() {
     let inner = json!({"oneOf": [{"items": {"type": "array"}}]});
     let schema = json!({"allOf": [inner, {"items": {"$ref": "#/properties/p"}}]});
     let plan = Plan::new(&json!({"properties": {"p": schema}})).unwrap();
@@ -335,7 +335,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn twice_is_once_and_what_is_valid_stays(schema in schemas(), value in values()) {
+    fn coercion_is_idempotent_and_keeps_valid_values(schema in schemas(), value in values()) {
         let schema = json!({"type": "object", "properties": {"p": schema}});
         let Ok(plan) = Plan::new(&schema) else { return Ok(()) };
         let before = json!({"p": value});

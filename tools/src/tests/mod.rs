@@ -105,7 +105,7 @@ fn lists_of_interfaces_are_read_and_keep_their_order() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_place() {
+fn unreadable_definitions_are_reported_with_their_place() {
     let wrong = |text: &str| read::any("x", text).expect_err("refused").to_string();
     for (text, message) in [
         ("[1]", "x: [0]: it must be an object"),
@@ -145,7 +145,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
         ),
         (
             "a: 1\na: 2\n",
-            "x: the key a stands twice at line 2 column 1",
+            "x: the key a occurs twice at line 2 column 1",
         ),
     ] {
         assert_eq!(wrong(text), message);
@@ -403,7 +403,7 @@ fn many_tools_are_indexed() {
 
 /// The words of enums are read back.
 #[test]
-fn words_come_back() {
+fn words_are_read_back() {
     fn all<W>(words: &[W])
     where
         W: Copy + PartialEq + std::fmt::Debug + std::fmt::Display,

@@ -244,7 +244,7 @@ fn an_emphasised_label_is_a_label() {
 
 /// A tool that failed may return any text, but it cannot change whether it failed, nor which tool it is.
 #[test]
-fn a_failure_is_told_as_one_whatever_it_says() {
+fn a_failure_is_reported_as_one_whatever_its_text() {
     let error = |text: &str| ToolResult::text("c", "rm", Status::Error, text);
     let render = |dialect: &str, text: &str| {
         renderer(dialect)

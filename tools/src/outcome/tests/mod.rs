@@ -67,7 +67,7 @@ fn the_general_layout_of_results_is_the_same_for_all_that_have_it() {
 }
 
 #[test]
-fn a_denial_is_told_in_these_words() {
+fn a_denial_has_this_wording() {
     let denied = ToolResult::text("c", "rm", Status::Denied, "");
     let text = renderer("vcp")
         .render(std::slice::from_ref(&denied), &RenderOptions::new(Lang::Zh))
@@ -123,7 +123,7 @@ fn a_failure_keeps_the_words_of_its_observation() {
 }
 
 #[test]
-fn tool_action_results_are_cut_and_escaped_as_there() {
+fn tool_action_results_are_shortened_and_escaped_as_there() {
     let text = format!("{}<&>\"'", "x".repeat(9000));
     let out = renderer("tool-action")
         .render(&[ok("c", "f", &text)], &RenderOptions::default())

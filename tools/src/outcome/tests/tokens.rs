@@ -68,7 +68,7 @@ fn tokens(set: &DialectSet, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_token_of_the_model_stands_in_a_result() {
+fn no_result_contains_a_token_of_the_model() {
     let default = DialectSet::defaults();
     let (mut tried, mut wrong) = (0, vec![]);
     for (index, id) in ids().enumerate() {

@@ -188,7 +188,7 @@ fn templates_are_bounded_and_say_what_is_wrong() {
 }
 
 #[test]
-fn what_differs_is_found_whole() {
+fn differences_are_found_whole() {
     for (with, without, want) in [
         ("<s>[A]x[/A][I]hi", "<s>[I]hi", "[A]x[/A]"),
         ("<|a|>sys\nS\n\n# T<|e|>", "<|a|>sys\nS<|e|>", "\n\n# T"),

@@ -38,7 +38,7 @@ pub enum GrammarError {
         why: String,
     },
     /// A value is not verbatim in the text.
-    #[error("{tool}: values of {param} cannot be told from the text around them")]
+    #[error("{tool}: values of {param} cannot be distinguished from the text around them")]
     Value {
         /// The tool.
         tool: String,
