@@ -1,4 +1,4 @@
-//! What comes out of a parser.
+//! Events: the output of a parser.
 //!
 //! Every event carries the absolute range of stream bytes that it covers. Five kinds are *leaves*: [`Event::Text`],
 //! [`Event::Reasoning`], [`Event::Protected`], [`Event::Raw`] and a whole block ([`Event::BlockOpen`] to its
