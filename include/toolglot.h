@@ -126,7 +126,7 @@
 // Part of a region that a dialect protects: no calls are looked for inside. `data`: the bytes; `aux`: the kind of region.
 #define TOOLGLOT_EVENT_PROTECTED 3
 
-// Bytes of a block that exceeded a limit. `data`: the bytes.
+// Bytes of a block after it exceeded a limit, up to and including its own closer. `data`: the bytes.
 #define TOOLGLOT_EVENT_RAW 4
 
 // A block begins. `aux`: id of its dialect.

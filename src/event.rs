@@ -195,7 +195,7 @@ pub enum Event<'a> {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
-    /// Bytes of a block that exceeded a limit, until the block's own closer.
+    /// Bytes of a block after it exceeded a limit, up to and including its own closer.
     Raw {
         /// The bytes.
         #[serde(serialize_with = "wire::lossy")]

@@ -41,9 +41,8 @@ pub enum Show {
 ///
 /// The placeholder of a block is written when the block ends, if at least one of its calls is valid. A block without calls
 /// leaves nothing; with [`Prefer::Native`](crate::Prefer::Native) no call is final yet when its block ends. [`Event::Raw`], the
-/// rest of a block that exceeded a limit or broke its grammar, is dropped unless blocks are kept. Reasoning and protected
-/// regions are replaced where they begin, once for adjacent ones of one kind. API tool calls are not in the text and leave
-/// nothing.
+/// rest of a block that exceeded a limit, is dropped unless blocks are kept. Reasoning and protected regions are replaced where
+/// they begin, once for adjacent ones of one kind. API tool calls are not in the text and leave nothing.
 ///
 /// Memory: the names of the open block's calls, if the placeholder uses them.
 #[derive(Debug)]

@@ -44,7 +44,7 @@ pub const TOOLGLOT_EVENT_TEXT: u32 = 1;
 pub const TOOLGLOT_EVENT_REASONING: u32 = 2;
 /// Part of a region that a dialect protects: no calls are looked for inside. `data`: the bytes; `aux`: the kind of region.
 pub const TOOLGLOT_EVENT_PROTECTED: u32 = 3;
-/// Bytes of a block that exceeded a limit. `data`: the bytes.
+/// Bytes of a block after it exceeded a limit, up to and including its own closer. `data`: the bytes.
 pub const TOOLGLOT_EVENT_RAW: u32 = 4;
 /// A block begins. `aux`: id of its dialect.
 pub const TOOLGLOT_EVENT_BLOCK_OPEN: u32 = 5;
