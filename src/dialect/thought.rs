@@ -85,7 +85,7 @@ impl Reasoning {
         self.spec.suffix && open.any(|open| suffixed(open).as_bytes() == marker)
     }
 
-    /// The matched length of its label, if a label may come.
+    /// The matched length of its label at the start, if it has one.
     pub fn label(&self) -> Option<u8> {
         (!self.spec.label.is_empty()).then_some(0)
     }

@@ -178,7 +178,7 @@ impl Renderer {
 
     fn told(&self, result: &ToolResult, options: &RenderOptions, beside: &Beside) -> String {
         let mut parts = vec![];
-        // JSON with escaped strings is safe, if no marker spans several of them.
+        // JSON whose strings are safe is itself safe, if no marker occurs between them.
         let mut done = !result.content.is_empty() && result.status != Status::Denied;
         for content in &result.content {
             parts.push(match content {
