@@ -1,26 +1,27 @@
-/* toolglot for C++17 and later: header-only, over toolglot.h, which stays the manual of what every function does.
+/* toolglot for C++17 and later: a header-only wrapper of toolglot.h, which remains the manual of every function.
  *
  *     toolglot::engine engine;                              compiled dialects: one for the program
  *     toolglot::stream stream(engine);                      one model output
- *     while (next_chunk(chunk)) {                           bytes, cut anywhere
+ *     while (next_chunk(chunk)) {                           bytes, in chunks of any size
  *         for (toolglot::event e : stream.feed(chunk)) {
  *             if (e.kind() == toolglot::event_kind::text) show(e.text());
  *         }
  *     }
  *     for (toolglot::event e : stream.finish()) ...         the last events
  *
- * What differs from C
+* Differences from C
  *
- * - Handles are objects that can be moved and not copied. They free themselves; `get()` is the pointer for C. A handle that
- *   was moved from answers every call with `error` and `TOOLGLOT_E_NULL`; it may be destroyed or assigned to.
+ * - Handles are objects that can be moved and not copied. They free themselves; `get()` returns the pointer for C. Every call
+ *   on a moved-from handle throws `error` with `TOOLGLOT_E_NULL`; it may be destroyed or assigned to.
  * - A status other than success is thrown as `toolglot::error`. What the model did wrong is never an exception: it is an event.
- * - Views are `std::string_view` and live as in C: those of a batch until the next call on its stream, and only as long as
- *   the chunk. What would dangle at once does not compile: a chunk that is a temporary `std::string`, a batch of a temporary
- *   stream, the calls of a temporary turn.
- * - Moving a handle ends no lifetime: the batch of a stream that was moved stays.
- * - Exceptions do not cross C: those of a callback are kept and thrown again after the call.
+ * - Views are `std::string_view` with the lifetimes of C: those of a batch are valid until the next call on its stream, and
+ *   only as long as the chunk. Code whose views would dangle immediately does not compile: a chunk that is a temporary
+ *   `std::string`, a batch of a temporary stream, the calls of a temporary turn.
+ * - Moving a handle ends no lifetime: the batch of a moved stream remains valid.
+ * - Exceptions do not pass through C: those of a callback are kept and rethrown after the call.
  *
- * Threads are as in C: an engine (and options that nobody changes) may be used by any number at once, all else by one.
+ * Threads are as in C: an engine (and options that are not being changed) may be used by any number of threads at once,
+ * everything else by one.
  */
 
 #ifndef TOOLGLOT_HPP
@@ -45,7 +46,7 @@
 
 namespace toolglot {
 
-/* A status that is not a success. `what()` is the name of the status and the sentence that the handle had for it. */
+/* A failure. `what()` is the name of the status and the handle's sentence about it. */
 class error : public std::runtime_error {
  public:
   error(toolglot_status status, std::string_view message)
@@ -54,11 +55,11 @@ class error : public std::runtime_error {
   /* One of `TOOLGLOT_E_...`. */
   toolglot_status status() const noexcept { return status_; }
 
-  /* The sentence alone; empty where C left none. */
+  /* Only the sentence; empty if there is none. */
   std::string_view message() const noexcept {
     std::string_view all = what();
-    std::size_t behind = all.find(": ");
-    return behind == all.npos ? std::string_view() : all.substr(behind + 2);
+    std::size_t separator = all.find(": ");
+    return separator == all.npos ? std::string_view() : all.substr(separator + 2);
   }
 
  private:
@@ -75,11 +76,11 @@ namespace detail {
 
 inline std::string_view view(toolglot_view bytes) noexcept { return {bytes.ptr, bytes.len}; }
 
-/* An owned pointer of C. */
+/* An owned C pointer. */
 template <class T, void (*Free)(T *), toolglot_view (*Error)(const T *)>
 class handle {
  public:
-  /* The pointer, which stays this object's; null once it was moved from. */
+  /* The pointer, still owned by this object; null after a move. */
   T *get() const noexcept { return pointer_.get(); }
 
  protected:
@@ -101,7 +102,7 @@ class handle {
 
 inline toolglot_view no_message(const toolglot_engine *) { return {"", 0}; }
 
-/* A function of the host behind C: an exception of it is kept until C has returned. */
+/* A callback of the host: its exception is kept until C has returned. */
 template <class Take>
 struct callback {
   Take &take;
@@ -115,13 +116,13 @@ inline constexpr bool is_temporary_string = std::is_same_v<T, std::string> || st
 
 }  // namespace detail
 
-/* An array of C whose members are shown as `View`. Does not own it. */
+/* A non-owning view of a C array whose elements are accessed as `View`. */
 template <class View, class C>
 class list {
  public:
   class iterator {
    public:
-    using iterator_category = std::input_iterator_tag;  // C++17 wants references of what is stronger
+    using iterator_category = std::input_iterator_tag;  // C++17 requires references for stronger categories
     using iterator_concept = std::forward_iterator_tag;
     using value_type = View;
     using difference_type = std::ptrdiff_t;
@@ -167,7 +168,7 @@ class list {
   std::size_t size_ = 0;
 };
 
-/* Kinds of events. Others may come with a later library: have a `default`. */
+/* Kinds of events. A later library may add others: have a `default`. */
 enum class event_kind : std::uint32_t {
   text = TOOLGLOT_EVENT_TEXT,
   reasoning = TOOLGLOT_EVENT_REASONING,
@@ -197,19 +198,19 @@ enum class finish_reason : std::uint32_t {
   cancelled = TOOLGLOT_FINISH_CANCELLED,
 };
 
-/* Where a stream stands between two chunks. */
+/* The stage of a stream between two chunks. */
 enum class stage {
-  /* In text, a thought or a protected region. */
+  /* In text, reasoning or a protected region. */
   normal,
   /* Bytes are held that may be a marker. */
   tag_opening,
-  /* In a block, while a call of it is written or its first is still to come. */
+  /* In a block, while a call of it is being written or its first call is still to come. */
   tag_content,
   /* In a block, after a call of it. */
   tag_closing,
 };
 
-/* A look at one event: as large as a pointer, lives as long as its batch. An accessor that its kind does not have answers
+/* A view of one event: as large as a pointer, valid as long as its batch. An accessor that does not apply to the kind returns
  * empty, 0 or false. */
 class event {
  public:
@@ -219,7 +220,7 @@ class event {
   event_kind kind() const noexcept { return static_cast<event_kind>(event_->kind); }
   /* For example `arg_delta`. */
   std::string_view kind_name() const noexcept { return toolglot_event_name(event_->kind); }
-  /* The range of the input that it speaks of, in bytes from the first one that was fed. */
+  /* The range of the input that it covers, in bytes from the start of the stream. */
   std::uint64_t start() const noexcept { return event_->start; }
   std::uint64_t end() const noexcept { return event_->end; }
   bool has_call() const noexcept { return event_->call != TOOLGLOT_NO_CALL; }
@@ -241,7 +242,7 @@ class event {
         return {};
     }
   }
-  /* Text: it was taken for a block first. */
+  /* Text: it was first taken for a block. */
   bool recovered_text() const noexcept { return has(event_kind::text, TOOLGLOT_FLAG_RECOVERED_TEXT); }
   /* Reasoning: the marker, not the reasoning itself. */
   bool framing() const noexcept { return has(event_kind::reasoning, TOOLGLOT_FLAG_FRAMING); }
@@ -254,13 +255,13 @@ class event {
   std::string_view name() const noexcept {
     return kind() == event_kind::param_open || kind() == event_kind::call_named ? data() : data_of(event_kind::call_open);
   }
-  /* Call named: which name of its block it is, from 0; its `call()` is the number of the block. */
+  /* Call named: the number of the name in its block, from 0; `call()` is the number of the block. */
   std::uint32_t ordinal() const noexcept { return kind() == event_kind::call_named ? event_->code : 0; }
   /* Call named: the name may still be taken back. */
   bool provisional() const noexcept { return has(event_kind::call_named, TOOLGLOT_FLAG_PROVISIONAL); }
-  /* Call open: the host gave the call beside the text. */
+  /* Call open: it is an API tool call, given by the host. */
   bool native() const noexcept { return has(event_kind::call_open, TOOLGLOT_FLAG_NATIVE); }
-  /* Parameter open: how deep it is nested. */
+  /* Parameter open: its nesting depth. */
   std::uint32_t depth() const noexcept { return kind() == event_kind::param_open ? event_->code : 0; }
   /* Detail. */
   std::string_view key() const noexcept { return aux_of(event_kind::detail); }
@@ -268,30 +269,30 @@ class event {
   /* Argument delta: the next piece of the arguments' JSON. */
   std::string_view json() const noexcept { return data_of(event_kind::arg_delta); }
 
-  /* Call close: well formed; a rule was broken, but the call is not in doubt; or something may be cut, mixed or guessed (do not
-     run it without asking). */
+  /* Call close: well formed; or a rule was broken without leaving doubt about the call; or something may be truncated, mixed or
+     guessed (do not run it without asking). */
   bool complete() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_COMPLETE); }
   bool repaired() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_REPAIRED); }
   bool recovered() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_RECOVERED); }
-  /* Call close: there were no pieces of JSON, only parameters. */
+  /* Call close: the arguments were delivered only as parameters, without pieces of JSON. */
   bool params_only() const noexcept { return has(event_kind::call_close, TOOLGLOT_FLAG_PARAMS_ONLY); }
-  /* Call close: the kinds of issues that were mended, one byte each. */
+  /* Call close: the kinds of issues for which it is repaired or recovered, one byte each. */
   std::string_view mended() const noexcept { return data_of(event_kind::call_close); }
   /* Block abandoned: its bytes follow as text. */
   bool as_text() const noexcept { return has(event_kind::block_abandoned, TOOLGLOT_FLAG_AS_TEXT); }
 
-  /* Issue: its kind, `TOOLGLOT_ISSUE_...`, and the name of that. */
+  /* Issue: its kind, `TOOLGLOT_ISSUE_...`, and the kind's name. */
   std::uint32_t issue() const noexcept { return kind() == event_kind::issue ? event_->code : 0; }
   std::string_view issue_name() const noexcept {
     return kind() == event_kind::issue ? std::string_view(toolglot_issue_name(event_->code)) : std::string_view();
   }
-  /* Issue: an error, else a warning. */
+  /* Issue: whether it is an error or a warning. */
   bool is_error() const noexcept { return has(event_kind::issue, TOOLGLOT_FLAG_ERROR); }
   /* Issue: one sentence for people, and what to tell the model. */
   std::string_view message() const noexcept { return data_of(event_kind::issue); }
   std::string_view observation() const noexcept { return aux_of(event_kind::issue); }
 
-  /* The fields as they are, for kinds that this header does not know. */
+  /* The raw fields, for kinds that this header does not know. */
   std::string_view data() const noexcept { return detail::view(event_->data); }
   std::string_view aux() const noexcept { return detail::view(event_->aux); }
   std::uint32_t flags() const noexcept { return event_->flags; }
@@ -321,21 +322,21 @@ std::int32_t detail::callback<Take>::run(void *user, const toolglot_event *one) 
   }
 }
 
-/* The events of one call on a stream, in order: a range of `event`. Lives until the next call on that stream. */
+/* The events of one call on a stream, in order: a range of `event`. Valid until the next call on that stream. */
 class batch : public list<event, toolglot_event> {
  public:
   explicit batch(const toolglot_batch &of) noexcept : list(of.events, of.len), batch_(of) {}
   const toolglot_batch *get() const noexcept { return &batch_; }
-  /* Bytes that are in no event yet: what is undecided. */
+  /* Bytes that are not in an event yet, because they are undecided. */
   std::size_t held() const noexcept { return batch_.held; }
-  /* Bytes fed so far, in all. */
+  /* Total bytes fed so far. */
   std::uint64_t position() const noexcept { return batch_.position; }
 
  private:
   toolglot_batch batch_;
 };
 
-/* What a format says of a call beside name and arguments. */
+/* What a format says about a call besides name and arguments. */
 class call_detail {
  public:
   explicit call_detail(const toolglot_detail &of) noexcept : detail_(&of) {}
@@ -346,7 +347,7 @@ class call_detail {
   const toolglot_detail *detail_;
 };
 
-/* A look at a call of a turn. */
+/* A view of a call of a turn. */
 class call {
  public:
   explicit call(const toolglot_call &of) noexcept : call_(&of) {}
@@ -354,13 +355,13 @@ class call {
   std::string_view name() const noexcept { return detail::view(call_->name); }
   /* JSON text of an object. */
   std::string_view arguments() const noexcept { return detail::view(call_->arguments); }
-  /* Empty for a native call. */
+  /* Empty for an API tool call. */
   std::string_view dialect() const noexcept { return detail::view(call_->dialect); }
   std::uint32_t index() const noexcept { return call_->index; }
   bool complete() const noexcept { return (call_->flags & TOOLGLOT_FLAG_COMPLETE) != 0; }
-  /* A rule was broken, but the call is not in doubt. */
+  /* A rule was broken without leaving doubt about the call. */
   bool repaired() const noexcept { return (call_->flags & TOOLGLOT_FLAG_REPAIRED) != 0; }
-  /* Something may be cut, mixed or guessed: do not run it without asking. */
+  /* Something may be truncated, mixed or guessed: do not run it without asking. */
   bool recovered() const noexcept { return (call_->flags & TOOLGLOT_FLAG_RECOVERED) != 0; }
   bool native() const noexcept { return (call_->flags & TOOLGLOT_FLAG_NATIVE) != 0; }
   std::string_view mended() const noexcept { return detail::view(call_->kinds); }
@@ -372,7 +373,7 @@ class call {
   const toolglot_call *call_;
 };
 
-/* A look at an issue of a turn. */
+/* A view of an issue of a turn. */
 class issue {
  public:
   explicit issue(const toolglot_issue &of) noexcept : issue_(&of) {}
@@ -391,7 +392,7 @@ class issue {
   const toolglot_issue *issue_;
 };
 
-/* A look at a marker of an engine. */
+/* A view of a marker of an engine. */
 class marker {
  public:
   explicit marker(const toolglot_marker &of) noexcept : marker_(&of) {}
@@ -404,16 +405,16 @@ class marker {
   const toolglot_marker *marker_;
 };
 
-/* The version of the library that is linked, for example `0.1.0`. */
+/* The version of the linked library, for example `0.1.0`. */
 inline std::string_view version() noexcept { return toolglot_version(); }
-/* Streams that were made and not freed yet, in the whole process. */
+/* The number of streams in the process that were created and not freed. */
 inline std::size_t live_streams() noexcept { return toolglot_live_streams(); }
-/* The id of a built-in dialect by its number from 0; empty if there are not so many. */
+/* The id of a built-in dialect by its index, from 0; empty if the index is too large. */
 inline std::string_view builtin_dialect(std::size_t number) noexcept {
   return detail::view(toolglot_builtin_dialect(number));
 }
 
-/* The built-in dialects that a model writes its calls in, by the model's name; empty if none is known. */
+/* The built-in dialects in which a model writes its calls, by the model's name; empty if none is known. */
 inline std::vector<std::string_view> model_dialects(std::string_view name) {
   std::vector<std::string_view> ids;
   for (;;) {
@@ -422,12 +423,12 @@ inline std::vector<std::string_view> model_dialects(std::string_view name) {
     ids.push_back(id);
   }
 }
-/* The built-in dialect that reads a model's reasoning, where no dialect of its calls does; else empty. */
+/* The built-in dialect that reads a model's reasoning, unless a dialect of its calls does; else empty. */
 inline std::string_view model_reasoning(std::string_view name) noexcept {
   return detail::view(toolglot_model_reasoning(name.data(), name.size()));
 }
 
-/* A list of dialects that is to become an engine. One to which nothing is added stands for the default set. */
+/* A list of dialects from which an engine is made. An empty one means the default set. */
 class config : public detail::handle<toolglot_config, toolglot_config_free, toolglot_config_error> {
  public:
   config() {
@@ -451,7 +452,7 @@ class config : public detail::handle<toolglot_config, toolglot_config_free, tool
     check(toolglot_config_add_toml(get(), origin.data(), origin.size(), toml.data(), toml.size()));
     return *this;
   }
-  /* C's `toolglot_config_switch`, whose name is a word of the language. */
+  /* C's `toolglot_config_switch`: `switch` is a keyword. */
   config &switch_on(std::string_view dialect, std::string_view name) {
     check(toolglot_config_switch(get(), dialect.data(), dialect.size(), name.data(), name.size()));
     return *this;
@@ -461,7 +462,7 @@ class config : public detail::handle<toolglot_config, toolglot_config_free, tool
   friend class engine;  // its failures leave their message here
 };
 
-/* How streams are parsed. */
+/* How to parse streams. */
 class options : public detail::handle<toolglot_options, toolglot_options_free, toolglot_options_error> {
  public:
   options() {
@@ -478,7 +479,7 @@ class options : public detail::handle<toolglot_options, toolglot_options_free, t
     check(toolglot_options_set_tools(get(), json.data(), json.size()));
     return *this;
   }
-  /* What was odd in that list, one sentence each: what was left out or passed over, and where. */
+  /* The problems of that list, one sentence each: what was left out or ignored, and where. */
   list<std::string_view, toolglot_view> tool_issues() const & {
     const toolglot_view *first = nullptr;
     std::size_t size = 0;
@@ -497,7 +498,7 @@ class options : public detail::handle<toolglot_options, toolglot_options_free, t
   }
 };
 
-/* A growing buffer that functions write their answer into; it keeps its memory. */
+/* A growing buffer that functions write results into; it keeps its memory. */
 class buffer : public detail::handle<toolglot_buffer, toolglot_buffer_free, toolglot_buffer_error> {
  public:
   buffer() {
@@ -509,7 +510,7 @@ class buffer : public detail::handle<toolglot_buffer, toolglot_buffer_free, tool
     check(toolglot_buffer_set(get(), bytes.data(), bytes.size()));
     return *this;
   }
-  /* Lives until the next function is given the buffer. */
+  /* Valid until the buffer is given to the next function. */
   std::string_view view() const & noexcept { return detail::view(toolglot_buffer_view(get())); }
   std::string_view view() const && = delete;
   std::string str() const { return std::string(detail::view(toolglot_buffer_view(get()))); }
@@ -521,7 +522,7 @@ class buffer : public detail::handle<toolglot_buffer, toolglot_buffer_free, tool
   friend class tools;
 };
 
-/* Compiled dialects. Immutable: any number of threads may use one. Streams keep what they need of it. */
+/* Compiled dialects. Immutable: any number of threads may use one. Streams keep what they need. */
 class engine : public detail::handle<toolglot_engine, toolglot_engine_free, detail::no_message> {
  public:
   /* The default set. */
@@ -548,15 +549,15 @@ class engine : public detail::handle<toolglot_engine, toolglot_engine_free, deta
     return {first, size};
   }
   list<std::string_view, toolglot_view> dialects() const && = delete;
-  /* The most bytes of text that a stream with default limits ever withholds. */
+  /* The maximum number of bytes of text that a stream with default limits holds back. */
   std::size_t bound() const noexcept { return toolglot_engine_bound(get()); }
 
-  /* Calls (OpenAI's `tool_calls`) as a dialect of this engine writes them. */
+  /* Encodes calls (OpenAI's `tool_calls`) in a dialect of this engine. */
   std::string encode(std::string_view dialect, std::string_view calls) const { return encode(dialect, calls, nullptr); }
   std::string encode(std::string_view dialect, std::string_view calls, const options &options) const {
     return encode(dialect, calls, options.get());
   }
-  /* Untrusted text, so that none of the engine's markers stands in it. */
+  /* Escapes untrusted text, so that it contains none of the engine's markers. */
   std::string escape(std::string_view text) const { return through(toolglot_escape, text); }
   std::string unescape(std::string_view text) const { return through(toolglot_unescape, text); }
   /* The message with the results of calls, as JSON; `lang` is one of `TOOLGLOT_LANG_...`. */
@@ -591,11 +592,11 @@ class stream : public detail::handle<toolglot_stream, toolglot_stream_free, tool
   explicit stream(const engine &dialects) : stream(dialects, nullptr) {}
   stream(const engine &dialects, const options &options) : stream(dialects, options.get()) {}
 
-  /* The next bytes, cut anywhere. The chunk must live as long as the batch is used. */
+  /* Feeds the next bytes, in chunks of any size. The chunk must live as long as the batch is used. */
   batch feed(std::string_view chunk) & { return step(toolglot_stream_feed, chunk); }
-  /* The bytes of one special token. */
+  /* Feeds the bytes of one special token. */
   batch feed_special(std::string_view token) & { return step(toolglot_stream_feed_special, token); }
-  /* What the prompt has already put at the beginning of the reply. */
+  /* Feeds what the prompt already contains of the reply. */
   batch prefill(std::string_view opener) & { return step(toolglot_stream_prefill, opener); }
   template <class T, class = std::enable_if_t<detail::is_temporary_string<T>>>
   batch feed(T &&chunk) & = delete;
@@ -603,7 +604,7 @@ class stream : public detail::handle<toolglot_stream, toolglot_stream_free, tool
   batch feed_special(T &&token) & = delete;
   template <class T, class = std::enable_if_t<detail::is_temporary_string<T>>>
   batch prefill(T &&opener) & = delete;
-  /* Calls that the host got beside the text: OpenAI's `tool_calls`. */
+  /* Takes API tool calls: OpenAI's `tool_calls`. */
   batch native_calls(std::string_view json) & { return step(toolglot_stream_native_calls, json); }
   /* Ends the output. */
   batch finish(finish_reason reason = finish_reason::stop) & {
@@ -612,37 +613,37 @@ class stream : public detail::handle<toolglot_stream, toolglot_stream_free, tool
     return batch(out);
   }
 
-  /* `feed` with a function that takes an `event` and answers nothing, or a bool: false stops. Answers whether all events
-   * were delivered; the others are in `rest()`, also where the function threw. The bytes were taken in any case. */
+  /* `feed` with a function that takes an `event` and returns nothing, or a bool: false stops. Returns whether all events
+   * were delivered; `rest()` has the others, even if the function threw. The bytes are consumed in any case. */
   template <class Take>
   bool feed_each(std::string_view chunk, Take &&take) {
     return each(take, [&](toolglot_callback call, void *user) {
       return toolglot_stream_feed_each(get(), chunk.data(), chunk.size(), call, user);
     });
   }
-  /* `finish` likewise. */
+  /* `finish`, likewise. */
   template <class Take>
   bool finish_each(finish_reason reason, Take &&take) {
     return each(take, [&](toolglot_callback call, void *user) {
       return toolglot_stream_finish_each(get(), static_cast<std::uint32_t>(reason), call, user);
     });
   }
-  /* The events of the last call that no function has taken. Ends no batch. */
+  /* The events of the last call that no function has taken. Invalidates no batch. */
   batch rest() & {
     toolglot_batch out;
     check(toolglot_stream_rest(get(), &out));
     return batch(out);
   }
 
-  /* Where it stands between two chunks, the sum of `TOOLGLOT_STATE_...`. */
+  /* The state between two chunks: the sum of `TOOLGLOT_STATE_...`. */
   std::uint32_t state() const {
     std::uint32_t flags = 0;
     check(toolglot_stream_state(get(), &flags));
     return flags;
   }
-  /* A thought is open. */
+  /* Reasoning is open. */
   bool in_reasoning() const { return (state() & TOOLGLOT_STATE_REASONING) != 0; }
-  /* Outside, at a marker, in a call or after one. */
+  /* Outside of blocks, at a marker, in a call or after one. */
   toolglot::stage stage() const {
     const std::uint32_t flags = state();
     if ((flags & TOOLGLOT_STATE_TAG_OPENING) != 0) return toolglot::stage::tag_opening;
@@ -650,7 +651,7 @@ class stream : public detail::handle<toolglot_stream, toolglot_stream_free, tool
     if ((flags & TOOLGLOT_STATE_TAG_CLOSING) != 0) return toolglot::stage::tag_closing;
     return toolglot::stage::normal;
   }
-  /* A marker or a block is under way. */
+  /* A marker or a block is open. */
   bool may_hold_marker() const { return (state() & TOOLGLOT_STATE_MARKER) != 0; }
 
   /* Starts over with the same options. */
@@ -661,7 +662,7 @@ class stream : public detail::handle<toolglot_stream, toolglot_stream_free, tool
     check(toolglot_stream_clone(get(), &made));
     return stream(made);
   }
-  /* The state, to go on from it later or elsewhere. */
+  /* The state, to continue from it later or elsewhere. */
   std::string snapshot() const {
     buffer out;
     check(toolglot_stream_snapshot(get(), out.get()));
@@ -692,7 +693,7 @@ class stream : public detail::handle<toolglot_stream, toolglot_stream_free, tool
   }
 };
 
-/* What an output says, put together. What it hands out lives until something is added to it, or it is reset or destroyed. */
+/* The contents of an output, collected. What it returns is valid until something is added, or it is reset or destroyed. */
 class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_turn_error> {
  public:
   turn() {
@@ -700,14 +701,14 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
     check(toolglot_turn_new(&made));
     own(made);
   }
-  /* Keeps the text from being a call for the next reader of these dialects. Empties the turn; outlives `reset`. */
+  /* Prevents the text from being read as a call by another reader of these dialects. Empties the turn; kept across `reset`. */
   void guard(const engine &dialects) { check(toolglot_turn_guard(get(), dialects.get())); }
-  /* Keeps all that the model wrote, for `original`. Empties the turn; outlives `reset`. For `parse` there is
+  /* Keeps all that the model wrote, for `original`. Empties the turn; kept across `reset`. For `parse` use
    * `TOOLGLOT_OPTION_ORIGINAL`. */
   void keep_original(bool keep = true) { check(toolglot_turn_keep_original(get(), keep ? 1 : 0)); }
-  /* Every batch of one stream, in order, each before the next call on the stream. */
+  /* Adds a batch. Give it every batch of one stream, in order, each before the next call on the stream. */
   void add(const batch &events) { check(toolglot_turn_add(get(), events.get())); }
-  /* The turn is finished: calls of the tools in `options` that its text holds and nobody has read become issues. */
+  /* If a finished turn has no calls: adds an issue for each call of a tool of `options` in its text. */
   void hint(const options &given) { check(toolglot_turn_hint(get(), given.get())); }
   std::string_view text() const & noexcept { return detail::view(toolglot_turn_text(get())); }
   std::string_view text() const && = delete;
@@ -720,7 +721,7 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
     return {first, size};
   }
   list<call, toolglot_call> calls() const && = delete;
-  /* The call that is open, with its arguments so far. */
+  /* The open call, with its arguments so far. */
   std::optional<call> open_call() const & {
     const toolglot_call *open = nullptr;
     check(toolglot_turn_open_call(get(), &open));
@@ -734,14 +735,14 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
     return {first, size};
   }
   list<issue, toolglot_issue> issues() const && = delete;
-  /* What a host does not get, or should not act on without asking: JSON text, empty where there is nothing to say. */
+  /* What a host does not get, or should not act on without asking: JSON text, empty if there is nothing to report. */
   std::string_view not_delivered() const & {
     toolglot_view json = {};
     check(toolglot_turn_not_delivered(get(), &json));
     return detail::view(json);
   }
   std::string_view not_delivered() const && = delete;
-  /* All that the model wrote, markup included, where it was asked for and all of it was retained. */
+  /* All that the model wrote, markup included, if it was asked for and all of it was retained. */
   std::optional<std::string_view> original() const & {
     toolglot_view bytes = {};
     std::uint32_t kept = 0;
@@ -749,7 +750,7 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
     return kept != 0 ? std::optional(detail::view(bytes)) : std::nullopt;
   }
   std::optional<std::string_view> original() const && = delete;
-  /* What was odd in the tools of the options that `parse` or `hint` were given, one sentence each. */
+  /* The problems of the tools in the options given to `parse` or `hint`, one sentence each. */
   list<std::string_view, toolglot_view> tool_issues() const & {
     const toolglot_view *first = nullptr;
     std::size_t size = 0;
@@ -764,7 +765,7 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
   explicit turn(toolglot_turn *owned) noexcept : handle(owned) {}
 };
 
-/* A whole output at once; `options` may be null. */
+/* Parses a whole output; `options` may be null. */
 inline turn parse(const engine &dialects, std::string_view output, const toolglot_options *options,
                   finish_reason reason = finish_reason::stop) {
   toolglot_turn *made = nullptr;
@@ -798,23 +799,23 @@ class openai : public detail::handle<toolglot_openai, toolglot_openai_free, tool
     check(toolglot_openai_set_text(get(), option, text.data(), text.size()));
     return *this;
   }
-  /* Keeps the content from being a call for the next reader of these dialects. */
+  /* Prevents the content from being read as a call by another reader of these dialects. */
   openai &guard(const engine &dialects) {
     check(toolglot_openai_guard(get(), dialects.get()));
     return *this;
   }
-  /* Has `rule(index, name)` make the ids of calls. What it throws comes out of `write` or `finish`. */
+  /* Lets `rule(index, name)` make the ids of calls. Its exceptions are rethrown by `write` or `finish`. */
   openai &set_ids(std::function<std::string(std::uint32_t index, std::string_view name)> rule) {
     auto ids = std::make_unique<id_rule>(id_rule{std::move(rule), nullptr});
     check(toolglot_openai_set_ids(get(), id_rule::run, ids.get()));
     ids_ = std::move(ids);
     return *this;
   }
-  /* The chunks that a batch amounts to; often none. Lives until the next call on this writer. */
+  /* The chunks for a batch; often none. Valid until the next call on this writer. */
   std::string_view write(const batch &events) & {
     return done(toolglot_openai_write(get(), events.get(), out_.get()));
   }
-  /* The last chunks. Behind it the writer is ready for another response. */
+  /* The last chunks. The writer is then ready for another response. */
   std::string_view finish(finish_reason reason = finish_reason::stop) & {
     return done(toolglot_openai_finish(get(), static_cast<std::uint32_t>(reason), out_.get()));
   }
@@ -852,7 +853,7 @@ class openai : public detail::handle<toolglot_openai, toolglot_openai_free, tool
   std::unique_ptr<id_rule> ids_;
 };
 
-/* Definitions of tools, which a model may call. */
+/* Definitions of tools that a model may call. */
 class tools : public detail::handle<toolglot_tools, toolglot_tools_free, toolglot_tools_error> {
  public:
   tools() {
@@ -872,7 +873,7 @@ class tools : public detail::handle<toolglot_tools, toolglot_tools_free, toolglo
     out.check(toolglot_tools_json(get(), form, out.get()));
     return out.str();
   }
-  /* What to tell a model of them. */
+  /* Instructions about them for a model. */
   std::string prompt(const engine &dialects, std::string_view dialect, std::uint32_t lang = TOOLGLOT_LANG_EN) const {
     buffer out;
     out.check(toolglot_tools_prompt(get(), dialects.get(), dialect.data(), dialect.size(), lang, out.get()));
@@ -888,7 +889,7 @@ class tools : public detail::handle<toolglot_tools, toolglot_tools_free, toolglo
   }
 };
 
-/* A conversation of a model with its tools: what it says to do, and what it is told. */
+/* A conversation of a model with its tools: it gives instructions, and is told the results. */
 class run : public detail::handle<toolglot_run, toolglot_run_free, toolglot_run_error> {
  public:
   /* What it waits for; times are in milliseconds. */
@@ -896,15 +897,15 @@ class run : public detail::handle<toolglot_run, toolglot_run_free, toolglot_run_
     /* One of `TOOLGLOT_WAITS_...`. */
     std::uint32_t what;
     std::uint64_t now;
-    /* `UINT64_MAX` where no time matters. */
+    /* `UINT64_MAX`: no deadline. */
     std::uint64_t deadline;
   };
 
-  /* Bytes of the model's reply, cut anywhere. */
+  /* Feeds bytes of the model's reply, in chunks of any size. */
   void model(std::string_view bytes) { check(toolglot_run_model(get(), bytes.data(), bytes.size())); }
-  /* Anything else that happened, as JSON. */
+  /* Tells the run anything else, as JSON. */
   void tell(std::string_view what) { check(toolglot_run_tell(get(), what.data(), what.size())); }
-  /* The next instruction, as JSON; empty if there is none. Lives until the next call on the run. */
+  /* The next instruction, as JSON; empty if there is none. Valid until the next call on the run. */
   std::string_view take() & {
     toolglot_view out = {};
     check(toolglot_run_take(get(), &out));
@@ -918,7 +919,7 @@ class run : public detail::handle<toolglot_run, toolglot_run_free, toolglot_run_
   std::string save() const { return write(TOOLGLOT_RUN_SAVED); }
   std::string messages() const { return write(TOOLGLOT_RUN_MESSAGES); }
   std::string receipts() const { return write(TOOLGLOT_RUN_RECEIPTS); }
-  /* How it ended; `null` if it has not. */
+  /* How it ended; `null` if it has not ended. */
   std::string outcome() const { return write(TOOLGLOT_RUN_OUTCOME); }
 
  private:
@@ -931,14 +932,14 @@ class run : public detail::handle<toolglot_run, toolglot_run_free, toolglot_run_
   }
 };
 
-/* What runs share: dialect, tools, rules, as docs/AGENT.md says. */
+/* What runs share: dialect, tools, policy; see docs/AGENT.md. */
 class agent : public detail::handle<toolglot_agent, toolglot_agent_free, toolglot_agent_error> {
  public:
   agent(const engine &dialects, std::string_view form) : agent(dialects, form, nullptr) {}
   agent(const engine &dialects, std::string_view form, const options &options)
       : agent(dialects, form, options.get()) {}
 
-  /* A run that goes on with messages, a JSON list. */
+  /* A run that continues messages, a JSON list. */
   run start(std::string_view messages) const { return begin(toolglot_agent_run, messages); }
   /* A workflow: a JSON list of calls. */
   run steps(std::string_view steps) const { return begin(toolglot_agent_steps, steps); }
@@ -963,7 +964,7 @@ namespace detail {
 inline toolglot_view no_words(const toolglot_response *) { return {"", 0}; }
 }  // namespace detail
 
-/* Reads the response of a model server: gives lines, each for `run::tell`. */
+/* Reads the response of a model server: returns lines, each for `run::tell`. */
 class response : public detail::handle<toolglot_response, toolglot_response_free, detail::no_words> {
  public:
   /* `source` is one of `TOOLGLOT_SOURCE_...`. */
@@ -972,7 +973,7 @@ class response : public detail::handle<toolglot_response, toolglot_response_free
     check(toolglot_response_new(source, &made));
     own(made);
   }
-  /* Lives until the next call. */
+  /* Valid until the next call. */
   std::string_view feed(std::string_view bytes) & {
     out_.check(toolglot_response_feed(get(), bytes.data(), bytes.size(), out_.get()));
     return out_.view();

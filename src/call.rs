@@ -1,4 +1,4 @@
-//! A whole turn, for people who do not need it piece by piece.
+//! A whole turn, for hosts that do not need it piece by piece.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -8,7 +8,7 @@ use crate::event::{Origin, Span};
 use crate::issue::Issue;
 use crate::wire;
 
-/// Everything that one model output says.
+/// Everything in one model output.
 ///
 /// ```
 /// use toolglot::{DialectSet, Finish, Options, parse};
@@ -19,25 +19,26 @@ use crate::wire;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Turn {
-    /// The text outside calls and reasoning, joined.
+    /// The text outside calls and reasoning, concatenated.
     pub text: String,
-    /// The reasoning, joined, without its markers.
+    /// The reasoning, concatenated, without its markers.
     pub reasoning: String,
     /// The calls, in order.
     pub calls: Vec<Call>,
-    /// What is wrong, errors and warnings, in order of detection.
+    /// The issues, errors and warnings, in order of detection.
     pub errors: Vec<Report>,
-    /// What a host does not get, or should not act on without asking.
+    /// What was withheld or dropped, or should not be acted on without asking.
     #[serde(rename = "toolglot", skip_serializing_if = "NotDelivered::is_empty")]
     pub not_delivered: NotDelivered,
-    /// All that the model wrote, markup included, where it was asked for and all of it was retained:
-    /// [`Collect::keep_original`](crate::Collect::keep_original). Bytes that are not UTF-8 are replaced, as in `text`.
+    /// All that the model wrote, markup included, if it was asked for
+    /// ([`Collect::keep_original`](crate::Collect::keep_original)) and all of it was retained. Invalid UTF-8 is replaced, as in
+    /// `text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
 }
 
-/// What a reply holds and a host does not get. It has one shape in every output: a member `toolglot` that is absent when
-/// there is nothing to say, `{"withheld": [{"name", "kinds", "span"}], "dropped": [{"span", "kinds"}]}`.
+/// What a reply contains and a host does not get. It has the same shape in every output: a member `toolglot`, absent if there
+/// is nothing to report, `{"withheld": [{"name", "kinds", "span"}], "dropped": [{"span", "kinds"}]}`.
 ///
 /// ```
 /// use toolglot::{DialectSet, Finish, Options, parse};
@@ -48,37 +49,37 @@ pub struct Turn {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NotDelivered {
-    /// Calls that need the host's word: in a [`Turn`] those that are recovered, in an output those that it left out.
+    /// Calls that need the host's consent: in a [`Turn`] the recovered ones, in another output those that were left out.
     pub withheld: Vec<Withheld>,
     /// Bytes of calls and blocks that are neither text nor a call.
     pub dropped: Vec<Dropped>,
 }
 
 impl NotDelivered {
-    /// Whether all was delivered.
+    /// Whether everything was delivered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.withheld.is_empty() && self.dropped.is_empty()
     }
 
-    /// As JSON text.
+    /// As JSON.
     ///
     /// ```
     /// assert_eq!(toolglot::NotDelivered::default().to_json(), r#"{"withheld":[],"dropped":[]}"#);
     /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Structs of lists of text and numbers always have a JSON text.
+        // Serializing structs of lists of strings and numbers cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// A call that is withheld.
+/// A withheld call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Withheld {
     /// Name of the tool.
     pub name: String,
-    /// Why. None for a call whose arguments were not retained.
+    /// Why. Empty for a call whose arguments were not retained.
     #[serde(serialize_with = "wire::kinds")]
     pub kinds: KindSet,
     /// Its bytes.
@@ -96,13 +97,13 @@ impl From<&Call> for Withheld {
     }
 }
 
-/// Bytes that were dropped.
+/// Dropped bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Dropped {
-    /// Which.
+    /// Which bytes.
     #[serde(serialize_with = "wire::pair")]
     pub span: Span,
-    /// The errors in them.
+    /// The errors inside them.
     #[serde(serialize_with = "wire::kinds")]
     pub kinds: KindSet,
 }
@@ -124,7 +125,7 @@ pub struct Call {
     /// JSON text of an object; numbers are spelled as the model spelled them.
     #[serde(serialize_with = "wire::raw")]
     pub arguments: String,
-    /// How sure it is. A recovered call should not be executed without asking.
+    /// How sure the call is. A recovered call should not be executed without asking.
     #[serde(rename = "state", serialize_with = "wire::grade")]
     pub grade: Grade,
     /// Why it is not complete. A recovered call without kinds is one whose arguments were not retained.
@@ -132,20 +133,20 @@ pub struct Call {
     pub kinds: KindSet,
     /// Its number in the turn, from 0.
     pub index: u32,
-    /// Id of its dialect; empty for a native call.
+    /// Id of its dialect; empty for an API tool call.
     pub dialect: String,
-    /// Text or native.
+    /// Text or API.
     pub origin: Origin,
     /// Its bytes.
     #[serde(serialize_with = "wire::pair")]
     pub span: Span,
-    /// What the format says of the call beside name and arguments.
+    /// What the format says about the call besides name and arguments.
     #[serde(serialize_with = "wire::meta", skip_serializing_if = "Vec::is_empty")]
     pub meta: Vec<(String, String)>,
 }
 
 impl Call {
-    /// Its id, where the model or the API gave one: the fact `id`.
+    /// Its id, if the model or the API gave one: the entry `id` of `meta`.
     ///
     /// ```
     /// use toolglot::{Collect, DialectSet, NativeCall, Options, Parser};
@@ -164,7 +165,7 @@ impl Call {
     }
 }
 
-/// An [`Issue`] that was kept.
+/// A kept [`Issue`].
 ///
 /// ```
 /// use toolglot::{DialectSet, Finish, Kind, Options, parse};
@@ -177,17 +178,17 @@ impl Call {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// What.
+    /// What is wrong.
     pub kind: Kind,
     /// How bad.
     pub severity: Severity,
-    /// Which bytes.
+    /// The bytes concerned.
     pub span: Span,
     /// One sentence for people.
     pub message: String,
     /// What to tell the model.
     pub observation: String,
-    /// Id of the dialect that speaks, or empty.
+    /// Id of the dialect that reports it, or empty.
     pub dialect: String,
 }
 

@@ -1,9 +1,9 @@
-//! Which dialect is this? A transcript is read with every dialect, and what each makes of it is evidence.
+//! Detects the dialect of a transcript: it is read with every dialect, and the results are the evidence.
 //!
-//! Nothing is guessed from marker spellings: the evidence is what the parser itself finds. Each dialect reads the input on
-//! its own, because several of them share an opener and would hide one another, and because one that begins inside
-//! reasoning would hide everything; dialects with the same bytes are therefore all named. The default set reads it once
-//! more, as the arbiter that a host would have. Cost: one pass over the input for each dialect.
+//! Nothing is guessed from the spelling of markers: the evidence is what the parser itself finds. Each dialect reads the input
+//! on its own, because several share an opener and would hide one another, and one that begins inside reasoning would hide
+//! everything. Dialects with identical markup are therefore all listed. The default set reads the input once more, to decide as
+//! it would for a host. Cost: one pass over the input per dialect.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::event::{CallState, Event, Sink, Span};
 use crate::limits::{Options, Prefer};
 use crate::wire;
 
-/// How much evidence there is. Later ones are stronger.
+/// How much evidence there is. Ordered: later variants are stronger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
-    /// Blocks began and broke or were cut.
+    /// Blocks began and broke or were truncated.
     Faint,
-    /// Markers of reasoning or framing without calls, or calls that another dialect explains with more of the input.
+    /// Markers of reasoning or framing without calls, or calls for which another dialect explains more of the input.
     Weak,
-    /// Calls that had to be put together.
+    /// Calls that are recovered.
     Fair,
     /// Calls that are well formed and closed.
     Strong,
@@ -37,7 +37,7 @@ crate::words! {
     Strong = "strong",
 }
 
-/// What speaks for one dialect.
+/// The evidence for one dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Evidence {
@@ -45,53 +45,53 @@ pub struct Evidence {
     pub dialect: String,
     /// Its title.
     pub title: String,
-    /// The group of dialects with the same markup, of which a set can hold one.
+    /// The group of dialects with the same markup; a set can contain only one of them.
     pub group: Option<String>,
-    /// It belongs to the default set.
+    /// The dialect belongs to the default set.
     #[serde(rename = "default")]
     pub in_default_set: bool,
-    /// The default set reads calls of the input as this dialect.
+    /// The default set reads calls of the input with this dialect.
     pub chosen: bool,
-    /// How much it is worth.
+    /// The strength of the evidence.
     pub confidence: Confidence,
     /// Calls that are well formed and closed.
     pub complete: usize,
-    /// Calls that were put together.
+    /// Calls that are recovered.
     pub recovered: usize,
-    /// Blocks that broke or were cut.
+    /// Blocks that broke or were truncated.
     pub broken: usize,
-    /// The dialect whose blocks hold all of this one's.
+    /// The dialect whose blocks contain all blocks of this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inside: Option<String>,
-    /// Where it shows: blocks, reasoning markers, protected regions. In order.
+    /// Where the dialect occurs: blocks, reasoning markers, protected regions. In order.
     #[serde(serialize_with = "wire::pairs")]
     pub spans: Vec<Span>,
-    /// One sentence.
+    /// The reason, in one sentence.
     pub reason: String,
 }
 
 impl Evidence {
-    /// Bytes that its spans cover.
+    /// The number of bytes that its spans cover.
     #[must_use]
     pub fn covered(&self) -> u64 {
         self.spans.iter().map(|span| span.len()).sum()
     }
 }
 
-/// An opener that stands in an input where no dialect found anything.
+/// An opener that occurs in an input in which no dialect found anything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Sighting {
     /// The opener; a tag up to its name.
     pub opener: String,
-    /// Where it stands first.
+    /// Where it first occurs.
     #[serde(serialize_with = "wire::pair")]
     pub span: Span,
     /// Ids of the dialects that it opens.
     pub dialects: Vec<String>,
 }
 
-/// Dialects to try. Compiled once, for any number of inputs.
+/// Dialects to try. Compiled once, reusable for any number of inputs.
 ///
 /// ```
 /// use toolglot::{Detector, Options};
@@ -109,7 +109,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// All built-in dialects, those outside the default set too.
+    /// All built-in dialects, including those outside the default set.
     ///
     /// # Panics
     /// Never: a test builds every one of them.
@@ -123,18 +123,18 @@ impl Detector {
         }
     }
 
-    /// Adds a dialect file. `origin` names it in errors.
+    /// Adds a dialect file. `origin` identifies it in errors.
     ///
     /// # Errors
-    /// It is not a dialect.
+    /// The text is not a valid dialect.
     pub fn toml(mut self, origin: &str, text: &str) -> Result<Self, BuildError> {
         let set = DialectSet::builder().toml(origin, text).build()?;
         self.sets.push(set);
         Ok(self)
     }
 
-    /// The dialects that `input` shows, strongest evidence first. Give tools with `options`: dialects whose tags are the
-    /// names of tools, or that have no marker at all, see nothing without them.
+    /// The dialects found in `input`, strongest evidence first. Declare tools in `options`: dialects whose tags are tool names,
+    /// or that have no markers, find nothing without them.
     #[must_use]
     pub fn detect(&self, input: &[u8], options: &Options) -> Vec<Evidence> {
         let chosen = read(&self.arbiter, input, options).calls;
@@ -156,8 +156,8 @@ impl Detector {
         found
     }
 
-    /// Openers that stand in `input` as plain bytes, in order: what may have been meant where [`detect`](Self::detect)
-    /// finds nothing.
+    /// Openers that occur in `input` as plain bytes, in order: what may have been meant if [`detect`](Self::detect) finds
+    /// nothing.
     #[must_use]
     pub fn sightings(&self, input: &[u8]) -> Vec<Sighting> {
         let mut seen: BTreeMap<(u64, String), Vec<String>> = BTreeMap::new();
@@ -165,7 +165,7 @@ impl Detector {
             for opener in dialect
                 .openers()
                 .into_iter()
-                // What is a marker only if more shows is not evidence by itself.
+                // A short marker, which needs context to be one, is not evidence by itself.
                 .filter(|open| open.len() > 3)
             {
                 if let Some(at) = memchr::memmem::find(input, opener.as_bytes()) {
@@ -183,8 +183,7 @@ impl Detector {
     }
 }
 
-/// Strongest first; what explains more of the input before what explains less. The order of the built-in list decides
-/// between equals.
+/// Strongest first, then most calls, then most bytes explained. Ties are finally resolved by the order of the built-in list.
 fn rank(one: &Evidence) -> impl Ord + use<> {
     use std::cmp::Reverse;
     let calls = one.complete + one.recovered;
@@ -198,7 +197,7 @@ fn rank(one: &Evidence) -> impl Ord + use<> {
     )
 }
 
-/// What one dialect sees inside the blocks of another is not evidence of its own: bare JSON in somebody's tags.
+/// Demotes a dialect whose finds all lie inside the blocks of another, such as bare JSON in another dialect's tags.
 fn demote(found: &mut [Evidence]) {
     let holds = |outer: &Evidence, inner: &Evidence| {
         let calls = |one: &Evidence| one.complete + one.recovered;
@@ -275,23 +274,23 @@ fn reason(one: &Evidence) -> String {
     text
 }
 
-/// What a set made of an input.
+/// What a set found in an input.
 #[derive(Default)]
 struct Traces {
     complete: usize,
     recovered: usize,
-    /// Blocks with errors and without calls that stand.
+    /// Blocks with errors and without valid calls.
     broken: usize,
     /// Reasoning markers, protected regions, and blocks that hold no call and no error.
     framing: usize,
     spans: Vec<Span>,
-    /// Calls that stand, by dialect.
+    /// Valid calls, by dialect.
     calls: BTreeMap<String, usize>,
     /// The open block.
     block: Block,
 }
 
-/// What an open block has shown so far.
+/// What an open block has contained so far.
 #[derive(Default)]
 struct Block {
     dialect: String,
@@ -302,7 +301,7 @@ struct Block {
 
 fn read(set: &DialectSet, input: &[u8], options: &Options) -> Traces {
     let mut traces = Traces::default();
-    // No native calls are given here, so none must be waited for: calls count in their blocks.
+    // There are no API tool calls here, so calls need not be held back for them.
     let options = Options {
         prefer: Prefer::Text,
         ..options.clone()
@@ -314,23 +313,23 @@ fn read(set: &DialectSet, input: &[u8], options: &Options) -> Traces {
 }
 
 impl Traces {
-    /// The open block ends; `stands` unless it was abandoned.
-    fn end(&mut self, span: Span, stands: bool) {
+    /// The open block ends; `valid` unless it was abandoned.
+    fn end(&mut self, span: Span, valid: bool) {
         let block = std::mem::take(&mut self.block);
         let calls = block.complete + block.recovered;
         self.spans.push(span);
-        if stands && calls > 0 {
+        if valid && calls > 0 {
             self.complete += block.complete;
             self.recovered += block.recovered;
             *self.calls.entry(block.dialect).or_default() += calls;
-        } else if stands && block.errors == 0 {
+        } else if valid && block.errors == 0 {
             self.framing += 1;
         } else {
             self.broken += 1;
         }
     }
 
-    /// A marker; neighbouring pieces are one.
+    /// Adds a marker; adjacent pieces are merged.
     fn frame(&mut self, span: Span) {
         match self.spans.last_mut() {
             Some(last) if last.end == span.start => last.end = span.end,

@@ -1,8 +1,8 @@
-//! What can be wrong: with a model's output (an [`Issue`] in the event stream) and with a dialect ([`BuildError`]).
+//! What can be wrong with a model's output (an [`Issue`] in the event stream) and with a dialect ([`BuildError`]).
 //!
 //! A model's mistakes never stop a stream. Each has a [`Kind`] with a pinned number, a severity, a span, one sentence for
-//! people ([`Issue`] implements `Display`) and an observation for the model ([`Issue::observation`]). Numbers are appended,
-//! never changed.
+//! people ([`Issue`] implements `Display`) and an observation for the model ([`Issue::observation`]). New numbers are appended;
+//! existing ones never change.
 
 pub(crate) mod chinese;
 
@@ -17,7 +17,7 @@ use std::fmt;
 pub enum Severity {
     /// Worth knowing; nothing was lost.
     Warning,
-    /// Something the model wrote did not become a call, or only in part.
+    /// Something the model wrote did not become a call, or only partly.
     Error,
 }
 
@@ -41,9 +41,9 @@ pub enum Grade {
     /// Well formed and closed.
     #[default]
     Complete,
-    /// The text broke a rule, but not in a way that leaves a doubt about the call.
+    /// The text broke a rule, but without leaving doubt about the call.
     Repaired,
-    /// Something may be cut, mixed or guessed. A host should not execute such a call without asking.
+    /// Something may be truncated, mixed or guessed. A host should not execute such a call without asking.
     Recovered,
 }
 
@@ -77,19 +77,19 @@ macro_rules! kinds {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The severity that it has unless an issue says otherwise.
+            /// The severity, unless an issue overrides it.
             #[must_use]
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity,)* }
             }
 
-            /// The best grade of a call that it is a kind of. `docs/POLICIES.md` says why.
+            /// The best grade that a call with this kind can have. `docs/POLICIES.md` explains why.
             #[must_use]
             pub const fn grade(self) -> Grade {
                 match self { $(Self::$variant => Grade::$grade,)* }
             }
 
-            /// What it means, in half a sentence.
+            /// What it means, as a clause.
             #[must_use]
             pub const fn sentence(self) -> &'static str {
                 match self { $(Self::$variant => $sentence,)* }
@@ -103,33 +103,33 @@ kinds! {
     UnclosedValue = 2 "unclosed_value" Error Recovered "A value has no closer." "the value is not closed";
     UnclosedReasoning = 3 "unclosed_reasoning" Error Recovered "The stream ended inside reasoning." "the reasoning is not closed";
     MissingName = 4 "missing_name" Error Recovered "A block names no tool." "the call names no tool";
-    EmptyBlock = 5 "empty_block" Error Recovered "A block holds nothing." "the block is empty";
-    MalformedXml = 6 "malformed_xml" Error Recovered "Tags do not fit." "the tags do not fit";
-    MalformedJson = 7 "malformed_json" Error Recovered "Native arguments are not a JSON object." "the arguments are not a JSON object";
+    EmptyBlock = 5 "empty_block" Error Recovered "A block is empty." "the block is empty";
+    MalformedXml = 6 "malformed_xml" Error Recovered "Tags do not match." "the tags do not fit";
+    MalformedJson = 7 "malformed_json" Error Recovered "The arguments of an API tool call are not a JSON object." "the arguments are not a JSON object";
     MalformedBody = 8 "malformed_body" Error Recovered "The body breaks its grammar, or the name cannot be one." "the body breaks the rules of its format";
-    MalformedValue = 9 "malformed_value" Error Recovered "A value begins as the JSON its type demands and does not parse." "the value is not the JSON that its type demands";
+    MalformedValue = 9 "malformed_value" Error Recovered "A value begins like the JSON that its type requires and does not parse." "the value is not the JSON that its type demands";
     MalformedHeader = 10 "malformed_header" Error Recovered "The header of a message holds a word that no rule reads, or a message that is not a call ends as one." "the header cannot be read";
     MissingInput = 11 "missing_input" Error Recovered "An action has no input, and its tool requires a parameter." "the action has no input";
     NestedOpen = 12 "nested_open" Error Recovered "A block was opened inside another. Reserved: nothing reports it." "a block was opened inside another";
     DtdForbidden = 13 "dtd_forbidden" Error Recovered "A document type declaration; it is never processed." "a document type declaration is not allowed";
-    UnknownEntity = 14 "unknown_entity" Warning Recovered "An entity or character reference that is not known; kept as written." "the entity is not known and was kept as written";
+    UnknownEntity = 14 "unknown_entity" Warning Recovered "An unknown entity or character reference; kept as written." "the entity is not known and was kept as written";
     JunkInBlock = 15 "junk_in_block" Error Recovered "Bytes in a block that belong to nothing." "text inside the block belongs to no parameter";
     UnsupportedExpression = 16 "unsupported_expression" Error Recovered "A Python expression that is not a literal." "the expression is not supported";
-    DuplicateParam = 17 "duplicate_param" Warning Recovered "A parameter stands more than once; the last one wins." "the parameter stands more than once; the last one wins";
+    DuplicateParam = 17 "duplicate_param" Warning Recovered "A parameter occurs more than once; the last one wins." "the parameter stands more than once; the last one wins";
     OrphanParam = 18 "orphan_param" Warning Recovered "A field whose number belongs to no step of its chain." "the field belongs to no step of the chain";
-    BareMarkup = 19 "bare_markup" Warning Recovered "`<` or `&` that was not escaped; kept as written." "unescaped markup was kept as written";
-    AmbiguousClose = 20 "ambiguous_close" Warning Recovered "A closer inside a value that nothing confirmed; it is content." "a closing marker inside the value was taken as content";
-    BareQuote = 21 "bare_quote" Warning Recovered "A quote inside a quoted value, a string of Python or a single-quoted string of JSON; it is content." "a quote inside the value was taken as content";
+    BareMarkup = 19 "bare_markup" Warning Recovered "An unescaped `<` or `&`; kept as written." "unescaped markup was kept as written";
+    AmbiguousClose = 20 "ambiguous_close" Warning Recovered "An unconfirmed closer inside a value; it is content." "a closing marker inside the value was taken as content";
+    BareQuote = 21 "bare_quote" Warning Recovered "A quote inside a quoted value, a Python string or a single-quoted JSON string; it is content." "a quote inside the value was taken as content";
     MissingParamName = 22 "missing_param_name" Warning Recovered "A parameter without a name; it is left out." "a parameter without a name was left out";
     MissingValueAttr = 23 "missing_value_attr" Warning Repaired "The value is the content of the element, not its attribute." "the value was taken from the element's content";
     MultipleBlocks = 24 "multiple_blocks" Warning Recovered "More blocks than the format allows in one reply." "the reply holds more than one block";
     OrphanClose = 25 "orphan_close" Warning Recovered "A closer that closes nothing." "a closing marker closes nothing";
     HiddenByCode = 26 "hidden_by_code" Warning Recovered "A marker in a code sample; it is text." "a marker in code was taken as text";
     UnclosedFence = 27 "unclosed_fence" Warning Recovered "The stream ended inside a code fence." "the code fence is not closed";
-    LookalikeMarker = 28 "lookalike_marker" Warning Recovered "A marker that opens nothing for any dialect that has it; it is text." "a marker that opens nothing was taken as text";
+    LookalikeMarker = 28 "lookalike_marker" Warning Recovered "A marker that opens nothing in any dialect that has it; it is text." "a marker that opens nothing was taken as text";
     HallucinatedResult = 29 "hallucinated_result" Warning Recovered "A result that the model wrote itself; it is hidden." "the model wrote the result itself";
     FinalAnswerWithAction = 30 "final_answer_with_action" Warning Recovered "A final answer beside an action; it is hidden." "a final answer stands beside an action";
-    NullAction = 31 "null_action" Warning Recovered "An action that names no tool on purpose." "the action is empty on purpose";
+    NullAction = 31 "null_action" Warning Recovered "An action that deliberately names no tool." "the action is empty on purpose";
     MixedDelimiters = 32 "mixed_delimiters" Warning Recovered "A value that opens with one spelling of its delimiter and closes with another." "the value's delimiters are mixed";
     UnknownTool = 33 "unknown_tool" Warning Recovered "The tool is not declared." "the tool is not declared";
     UnknownParam = 34 "unknown_param" Warning Recovered "The tool has no such parameter." "the tool has no such parameter";
@@ -143,30 +143,30 @@ kinds! {
     LimitParams = 42 "limit_params" Error Recovered "A call has more parameters than `max_params`." "the call has more parameters than allowed";
     LimitName = 43 "limit_name" Error Recovered "A name is longer than `max_name`." "the name is longer than allowed";
     LimitHeader = 44 "limit_header" Error Recovered "An opening tag, or a marker inside a block, is longer than `max_header`." "the opening tag is longer than allowed";
-    LimitIssues = 45 "limit_issues" Warning Recovered "There are more issues than `max_issues`; the rest was counted." "there were more issues than are reported";
-    LimitNative = 46 "limit_native" Error Recovered "Native calls are longer than `max_native`." "the native calls are longer than allowed";
+    LimitIssues = 45 "limit_issues" Warning Recovered "There are more issues than `max_issues`; the rest are only counted." "there were more issues than are reported";
+    LimitNative = 46 "limit_native" Error Recovered "API tool calls are longer than `max_native`." "the API tool calls are longer than allowed";
     UnclosedSpan = 47 "unclosed_span" Warning Recovered "The stream ended inside a protected region." "the protected region is not closed";
     RepairedOpener = 48 "repaired_opener" Warning Repaired "A call, or its section, has no opener." "the opening marker of the call or of its wrapper is missing";
-    RepairedCloseTag = 49 "repaired_close_tag" Warning Repaired "A closing tag is misspelt (`<\\/x>`), or holds blanks or attributes." "a misspelt closing tag was taken as one";
-    RepairedMarker = 50 "repaired_marker" Warning Repaired "An opener in a spelling that its models are known to slip into, or with blanks or attributes in its tag." "a misspelt marker was taken as one";
-    RepairedComma = 51 "repaired_comma" Warning Repaired "A comma before a closing bracket, or none between two calls of a list." "a trailing comma was left out, or a missing one put in";
+    RepairedCloseTag = 49 "repaired_close_tag" Warning Repaired "A closing tag is misspelt (`<\\/x>`), or contains whitespace or attributes." "a misspelt closing tag was taken as one";
+    RepairedMarker = 50 "repaired_marker" Warning Repaired "An opener in a misspelling that its models are known to write, or with whitespace or attributes in its tag." "a misspelt marker was taken as one";
+    RepairedComma = 51 "repaired_comma" Warning Repaired "A comma before a closing bracket, or a missing one between two calls of a list." "a trailing comma was left out, or a missing one put in";
     RepairedQuotes = 52 "repaired_quotes" Warning Repaired "Single quotes in JSON." "a string in single quotes was taken as one";
-    RepairedLiteral = 53 "repaired_literal" Warning Repaired "A literal of Python in JSON (`True`, `None`, `0x1F`, `.5`), or one of JSON in Python (`true`, `null`)." "a Python literal was taken as its JSON counterpart";
+    RepairedLiteral = 53 "repaired_literal" Warning Repaired "A Python literal in JSON (`True`, `None`, `0x1F`, `.5`), or a JSON literal in Python (`true`, `null`)." "a Python literal was taken as its JSON counterpart";
     RepairedKey = 54 "repaired_key" Warning Repaired "A key without quotes in JSON." "a key without quotes was taken as one";
-    RepairedNewline = 55 "repaired_newline" Warning Repaired "A control character in a string that was not escaped." "an unescaped control character was escaped";
-    RepairedArguments = 56 "repaired_arguments" Warning Repaired "The arguments stand otherwise than the dialect writes them: under a known synonym of its key, as a text, or as one JSON object in place of parameters." "the arguments stand under another key or in another form";
+    RepairedNewline = 55 "repaired_newline" Warning Repaired "An unescaped control character in a string." "an unescaped control character was escaped";
+    RepairedArguments = 56 "repaired_arguments" Warning Repaired "The arguments are in another form than the dialect writes: under a known synonym of its key, as a string, or as one JSON object in place of parameters." "the arguments stand under another key or in another form";
     ExtraKey = 57 "extra_key" Warning Recovered "A key beside name and arguments that no rule reads." "a key beside name and arguments was not read";
     AttributeArguments = 58 "attribute_arguments" Warning Repaired "The arguments are attributes of the call's tag." "the arguments were taken from the tag's attributes";
     RepairedCloser = 59 "repaired_closer" Warning Repaired "The closer is missing after a payload that ended by itself. Reserved: nothing reports it." "the closing marker is missing after a whole payload";
-    RepeatedMarker = 60 "repeated_marker" Warning Repaired "An opener or closer stands twice." "a marker stands twice";
-    RepeatedParam = 61 "repeated_param" Warning Repaired "A parameter stands more than once, and the dialect's document says that the last one wins." "the parameter stands more than once; the last one wins";
-    ProvisionalClose = 62 "provisional_close" Warning Recovered "The call follows a provisional closer, before which a value may go on." "the call stands after a closer that may belong to a value";
+    RepeatedMarker = 60 "repeated_marker" Warning Repaired "An opener or closer is repeated." "a marker stands twice";
+    RepeatedParam = 61 "repeated_param" Warning Repaired "A parameter occurs more than once, and the dialect's document says that the last one wins." "the parameter stands more than once; the last one wins";
+    ProvisionalClose = 62 "provisional_close" Warning Recovered "The call follows a provisional closer, which may be part of a value." "the call stands after a closer that may belong to a value";
     OpenString = 63 "open_string" Warning Recovered "The call follows a block that broke inside a string." "a string was left open before the call";
     NotRun = 64 "not_run" Error Recovered "A later step of a chain whose earlier step broke." "an earlier step of the chain broke, so this one is not run";
-    LoneSurrogate = 65 "lone_surrogate" Warning Recovered "An escape of half a surrogate pair." "an escape names half a character";
+    LoneSurrogate = 65 "lone_surrogate" Warning Recovered "An escaped lone surrogate." "an escape names half a character";
     BareCall = 66 "bare_call" Warning Recovered "The text holds a bare call of a declared tool; a hint." "the text holds a call of a declared tool that no dialect of the set reads";
-    RepairedNumber = 67 "repaired_number" Warning Recovered "Zeros before a number; they are left out." "zeros before a number were left out";
-    ReplacedCall = 68 "replaced_call" Warning Recovered "A call of the text that gave way to native calls." "the call gave way to a call that was given beside the text";
+    RepairedNumber = 67 "repaired_number" Warning Recovered "Leading zeros of a number; they are left out." "zeros before a number were left out";
+    ReplacedCall = 68 "replaced_call" Warning Recovered "A call of the text that was replaced by API tool calls." "the call gave way to a call that was given beside the text";
 }
 
 impl Kind {
@@ -201,10 +201,10 @@ crate::words!(Kind, "kind of issue");
 pub struct KindSet(u128);
 
 impl KindSet {
-    /// Codes are below this.
+    /// All codes are below this.
     pub(crate) const CAPACITY: u16 = 128;
 
-    /// The kinds of repairs that leave no doubt.
+    /// The kinds of repairs that leave no doubt about the call.
     const REPAIRED: Self = {
         let mut bits = 0;
         let mut index = 0;
@@ -218,7 +218,7 @@ impl KindSet {
         Self(bits)
     };
 
-    /// The grade of a call of these kinds: the worst of theirs; complete if there is none.
+    /// The grade of a call with these kinds: the worst of theirs, or complete if the set is empty.
     #[must_use]
     pub const fn grade(self) -> Grade {
         if self.0 == 0 {
@@ -230,29 +230,29 @@ impl KindSet {
         }
     }
 
-    /// Adds one.
+    /// Adds a kind.
     pub fn insert(&mut self, kind: Kind) {
         self.0 |= 1 << kind.code();
     }
 
-    /// Adds those of another set.
+    /// Adds the kinds of another set.
     pub fn extend(&mut self, other: Self) {
         self.0 |= other.0;
     }
 
-    /// Whether it is in the set.
+    /// Whether the set contains a kind.
     #[must_use]
     pub fn contains(self, kind: Kind) -> bool {
         self.0 & (1 << kind.code()) != 0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Those in the set, in order of codes.
+    /// The kinds in the set, in order of their codes.
     pub fn iter(self) -> impl Iterator<Item = Kind> {
         Kind::ALL
             .iter()
@@ -284,10 +284,10 @@ pub enum BuildError {
     Toml {
         /// The file or built-in id.
         origin: String,
-        /// What and where, with line and column.
+        /// What is wrong and where, with line and column.
         message: String,
     },
-    /// A key has a value that cannot work.
+    /// A key has an invalid value.
     #[error("dialect {dialect}: key `{key}`: {why}")]
     Key {
         /// Its dialect.
@@ -297,7 +297,7 @@ pub enum BuildError {
         /// Why.
         why: String,
     },
-    /// Dialects that cannot be active together.
+    /// Dialects cannot be active together.
     #[error("dialects {first} and {second}: {why}")]
     Clash {
         /// One of them.
@@ -307,12 +307,12 @@ pub enum BuildError {
         /// Why.
         why: String,
     },
-    /// There is no built-in dialect of that id.
+    /// There is no built-in dialect with that id.
     #[error("there is no dialect {id}{}", suggestion.as_ref().map(|s| format!(" (did you mean {s}?)")).unwrap_or_default())]
     Unknown {
-        /// What was asked for.
+        /// The id that was asked for.
         id: String,
-        /// What was probably meant.
+        /// The id that was probably meant.
         suggestion: Option<String>,
     },
     /// A set needs at least one dialect.
@@ -324,18 +324,18 @@ pub enum BuildError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// It was made by another version of the format.
+    /// It was made by another version of the snapshot format.
     #[error("the snapshot has format version {found}, this library reads {expected}")]
     Version {
-        /// The version it has.
+        /// The snapshot's version.
         found: u16,
-        /// The version read here.
+        /// The version that this library reads.
         expected: u16,
     },
     /// It was made with another set of dialects or other options.
     #[error("the snapshot was made with other dialects or options")]
     OtherSet,
-    /// It is cut or changed.
+    /// It is truncated or corrupted.
     #[error("the snapshot is damaged")]
     Damaged,
 }

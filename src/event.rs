@@ -1,13 +1,12 @@
-//! What comes out of a parser.
+//! Events: the output of a parser.
 //!
-//! Every event carries the absolute range of stream bytes that it speaks of. Five kinds are *leaves*: [`Event::Text`],
+//! Every event carries the absolute range of stream bytes that it covers. Five kinds are *leaves*: [`Event::Text`],
 //! [`Event::Reasoning`], [`Event::Protected`], [`Event::Raw`] and a whole block ([`Event::BlockOpen`] to its
-//! [`Event::BlockClose`], or a [`Event::BlockAbandoned`] that drops it). The spans of the leaves partition the input:
-//! laid side by side they are the input, byte for byte. All other events describe what is inside a block.
+//! [`Event::BlockClose`], or to a [`Event::BlockAbandoned`] that drops it). The spans of the leaves partition the input:
+//! concatenated they are the input, byte for byte. All other events describe the inside of a block.
 //!
-//! Data is borrowed from the chunk that was fed, from the parser, or from the static marker table, and lives until the
-//! next call on that parser. Neighbouring events of one kind may be cut anywhere; joined they are the same for every way
-//! to cut the input.
+//! Data is borrowed from the chunk, from the parser or from the static marker table, and is valid until the next call on that
+//! parser. Adjacent events of one kind may be split anywhere; concatenated they are the same for every chunking of the input.
 
 use std::fmt;
 
@@ -28,7 +27,7 @@ pub use toolglot_scan::Span;
 pub enum Origin {
     /// Written in the text.
     Text,
-    /// Given by the host beside the text (`tool_calls` of an API response).
+    /// Given by the host as an API tool call (`tool_calls` of a response).
     Native,
 }
 
@@ -38,7 +37,7 @@ crate::words! {
     Native = "native",
 }
 
-/// What became of the bytes of a block that turned out to be none.
+/// What happens to the bytes of a block that turned out not to be one.
 ///
 /// ```
 /// assert_eq!(toolglot::Abandoned::Text.name(), "text");
@@ -47,7 +46,7 @@ crate::words! {
 pub enum Abandoned {
     /// They follow as one [`Event::Text`] that is flagged `recovered` and has the same span.
     Text,
-    /// They are not text; `raw` of the event holds them when they were retained.
+    /// They are not text; `raw` of the event holds them if they were retained.
     Drop,
 }
 
@@ -72,10 +71,10 @@ crate::words! {
 pub enum CallState {
     /// Well formed and closed.
     Complete,
-    /// The text broke a rule, but not in a way that leaves a doubt about the call; the kinds say how.
+    /// The text broke a rule, but without leaving doubt about the call; the kinds say how.
     Repaired(KindSet),
-    /// Put together by a documented rule from something that may be cut, mixed or guessed; the kinds say how. A host
-    /// should not execute such a call without asking.
+    /// Assembled by a documented rule from something that may be truncated, mixed or guessed; the kinds say how. A host should
+    /// not execute such a call without asking.
     Recovered(KindSet),
 }
 
@@ -90,7 +89,7 @@ impl CallState {
         }
     }
 
-    /// The kinds; none if it is complete.
+    /// The kinds; empty if the call is complete.
     #[must_use]
     pub fn kinds(self) -> KindSet {
         match self {
@@ -110,7 +109,7 @@ impl Serialize for CallState {
     }
 }
 
-/// The grade, and the kinds in brackets: `repaired (repaired_comma)`.
+/// Writes the grade, and the kinds in brackets: `repaired (repaired_comma)`.
 impl fmt::Display for CallState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.grade().fmt(f)?;
@@ -138,8 +137,8 @@ impl From<KindSet> for CallState {
 pub enum Arguments {
     /// The concatenation of the call's [`Event::ArgDelta`] is the JSON text of its arguments.
     Deltas,
-    /// Only in the provisional parameter events: the dialect knows arguments when the block ends, and the parser was
-    /// told to retain nothing ([`Retain::None`](crate::Retain::None)).
+    /// Only in the provisional parameter events: the dialect knows the arguments only when the block ends, and the parser
+    /// retains nothing ([`Retain::None`](crate::Retain::None)).
     Params,
 }
 
@@ -149,57 +148,59 @@ crate::words! {
     Params = "params",
 }
 
-/// One thing that a parser has to say.
+/// One event of a parser.
 ///
-/// Every event carries the absolute range of stream bytes that it speaks of. Text, reasoning, protected regions, raw bytes
-/// and whole blocks are *leaves*: their spans, side by side, are the input. Neighbouring fragments of one kind may be cut
-/// anywhere; joined (parameter and argument deltas each for themselves) they are the same for every way to cut the input.
-/// What an event borrows lives until the sink returns. As JSON it is an object of its fields and `type`, `{"type":"text","data":"Hi",
-/// "span":[0,2],"recovered":false}`; a closed call has `state` and `kinds`.
+/// Every event carries the absolute range of stream bytes that it covers. Text, reasoning, protected regions, raw bytes and
+/// whole blocks are *leaves*: their spans partition the input. Adjacent fragments of one kind may be split anywhere;
+/// concatenated (parameter and argument deltas separately) they are the same for every chunking of the input. Borrowed data is
+/// valid until the sink returns.
+///
+/// As JSON an event is an object of its fields and `type`: `{"type":"text","data":"Hi","span":[0,2],"recovered":false}`. A
+/// closed call has `state` and `kinds`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// Plain text of the reply.
     Text {
-        /// The bytes. In [`TextMode::Chars`](crate::TextMode::Chars) always whole UTF-8 characters.
+        /// The bytes. In [`TextMode::Chars`](crate::TextMode::Chars) they are always whole UTF-8 characters.
         #[serde(serialize_with = "wire::lossy")]
         data: &'a [u8],
-        /// Where they stand.
+        /// Where they are.
         #[serde(serialize_with = "wire::pair")]
         span: Span,
-        /// They were taken for a block first; see [`Event::BlockAbandoned`].
+        /// The bytes were first taken for a block; see [`Event::BlockAbandoned`].
         recovered: bool,
     },
     /// Reasoning of the model.
     Reasoning {
-        /// The bytes; whole characters as for text.
+        /// The bytes; in [`TextMode::Chars`](crate::TextMode::Chars) whole characters, as for text.
         #[serde(serialize_with = "wire::lossy")]
         data: &'a [u8],
-        /// Where they stand.
+        /// Where they are.
         #[serde(serialize_with = "wire::pair")]
         span: Span,
         /// The bytes are the marker (`<think>`), not the reasoning itself.
         framing: bool,
     },
-    /// Part of a region that a dialect protects: no calls are looked for inside. What is not part of the reply's text comes so,
-    /// too: tokens of turns and messages (`<|im_end|>`) and closers that close nothing, with the kind `framing`.
+    /// Part of a region that a dialect protects: no calls are looked for inside. Tokens of turns and messages (`<|im_end|>`)
+    /// and closers that close nothing are not part of the reply's text and come as this event too, with the kind `framing`.
     Protected {
         /// The kind of region, as its dialect names it, or `framing`.
         kind: &'a str,
         /// The bytes, markers included.
         #[serde(serialize_with = "wire::lossy")]
         data: &'a [u8],
-        /// Where they stand.
+        /// Where they are.
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
-    /// Bytes of a block that broke a limit; they go on until the block's own closer.
+    /// Bytes of a block after it exceeded a limit, up to and including its own closer.
     Raw {
         /// The bytes.
         #[serde(serialize_with = "wire::lossy")]
         data: &'a [u8],
-        /// Where they stand.
+        /// Where they are.
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
@@ -211,9 +212,9 @@ pub enum Event<'a> {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
-    /// The name of a call is written. It comes before the call's [`Event::CallOpen`], as early as the name is known: families
-    /// that put calls together at the end of their block say it long before. For people who watch; only `CallOpen` opens a
-    /// call. Native calls have none.
+    /// The name of a call is known. It precedes the call's [`Event::CallOpen`]: families that assemble calls at the end of
+    /// their block report the name long before. It is for display; only `CallOpen` opens a call. API tool calls have no such
+    /// event.
     CallNamed {
         /// Number of the block in this stream, from 0.
         block: u32,
@@ -221,7 +222,7 @@ pub enum Event<'a> {
         ordinal: u32,
         /// Name of the tool.
         name: &'a str,
-        /// What follows can still take the name back: a [`Event::CallOpen`] of the block replaces it, or it is void when the
+        /// The name can still be taken back: a later [`Event::CallOpen`] of the block replaces it, or it is retracted when the
         /// block ends.
         provisional: bool,
         /// What names it.
@@ -234,12 +235,12 @@ pub enum Event<'a> {
         call: u32,
         /// Name of the tool.
         name: &'a str,
-        /// What the format says of the call beside name and arguments (for example an `id` or `type` attribute).
+        /// What the format says about the call besides name and arguments (for example an `id` or `type` attribute).
         #[serde(serialize_with = "wire::meta")]
         meta: &'a [(String, String)],
-        /// The id of its dialect; empty for a native call.
+        /// The id of its dialect; empty for an API tool call.
         dialect: &'a str,
-        /// Text or native.
+        /// Text or API.
         origin: Origin,
         /// What named it.
         #[serde(serialize_with = "wire::pair")]
@@ -255,7 +256,7 @@ pub enum Event<'a> {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
-    /// A parameter begins. Provisional: what counts are the arguments of the call.
+    /// A parameter begins. Provisional: the call's arguments are authoritative.
     ParamOpen {
         /// Its name as written.
         name: &'a str,
@@ -265,12 +266,12 @@ pub enum Event<'a> {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
-    /// Raw bytes of the open parameter's value, at once.
+    /// Raw bytes of the open parameter's value, as soon as they arrive.
     ParamDelta {
         /// The bytes as written.
         #[serde(serialize_with = "wire::lossy")]
         data: &'a [u8],
-        /// Where they stand.
+        /// Where they are.
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
@@ -280,13 +281,13 @@ pub enum Event<'a> {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
-    /// The open call is retracted: it broke its grammar, broke a limit or was truncated. It never closes, and its deltas are void.
-    /// Calls of the same block that closed before it stand. With [`Prefer::Native`](crate::Prefer::Native) a call of the text
-    /// that is abandoned never opened in the events.
+    /// The open call is retracted: it broke its grammar, exceeded a limit or was truncated. It never closes, and its deltas are
+    /// retracted with it. Calls of the same block that closed earlier remain valid. With
+    /// [`Prefer::Native`](crate::Prefer::Native) an abandoned call of the text was never opened in the events.
     CallAbandoned {
         /// Number of the call.
         call: u32,
-        /// The bytes of the call as far as it went.
+        /// The bytes of the call, as far as it got.
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
@@ -294,7 +295,7 @@ pub enum Event<'a> {
     CallClose {
         /// Number of the call.
         call: u32,
-        /// Complete, or repaired or recovered and why.
+        /// Complete, or repaired or recovered, and why.
         #[serde(flatten)]
         state: CallState,
         /// Where its arguments were delivered.
@@ -312,12 +313,12 @@ pub enum Event<'a> {
         #[serde(serialize_with = "wire::lossy")]
         raw: &'a [u8],
     },
-    /// The block was none after all. All calls since its [`Event::BlockOpen`] are void.
+    /// The block turned out not to be one. All calls since its [`Event::BlockOpen`] are retracted.
     BlockAbandoned {
-        /// The whole block as far as it went.
+        /// The whole block, as far as it got.
         #[serde(serialize_with = "wire::pair")]
         span: Span,
-        /// What becomes of its bytes.
+        /// What happens to its bytes.
         becomes: Abandoned,
         /// Its bytes if they were retained, else empty.
         #[serde(serialize_with = "wire::lossy")]
@@ -327,7 +328,7 @@ pub enum Event<'a> {
     Issue(Issue<'a>),
 }
 
-/// Takes events. Implemented for closures `FnMut(Event<'_>)`.
+/// Receives events. Implemented for closures `FnMut(Event<'_>)`.
 ///
 /// A host that shows text while it streams, and runs calls once they are final:
 ///
@@ -380,20 +381,19 @@ pub enum Event<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Sink {
-    /// Takes one event; what it borrows lives until this returns.
+    /// Receives one event; borrowed data is valid until this returns.
     fn event(&mut self, event: Event<'_>);
 
-    /// Whether the sink has enough, so that the parser stops reading. Default: never.
+    /// Returns whether the sink has enough, so that the parser stops reading. Default: never.
     ///
-    /// [`Parser::feed_until`](crate::Parser::feed_until) asks wherever it has come to the end of something (a marker, a block, a piece of a
-    /// block), nothing that it has read waits, and bytes of the chunk are left. If the answer is yes it returns how many bytes it
-    /// has taken. All events of those bytes are delivered, also those after the one with which the sink had enough: nothing
-    /// that was taken is lost, and nothing that is left was looked at. So a host goes on with the rest of the chunk as if the
-    /// chunk had been cut there, or drops the rest and [finishes](crate::Parser::finish) as
-    /// [`Finish::Cancelled`](crate::Finish::Cancelled). Nobody else asks: [`feed`](crate::Parser::feed) takes whole chunks.
-    /// [`Until`](crate::sink::Until) is a closure that stops.
+    /// [`Parser::feed_until`](crate::Parser::feed_until) asks at the end of every piece (a marker, a block, a part of a block)
+    /// if nothing that was read is still held back and bytes of the chunk are left. If the answer is yes, it returns how many
+    /// bytes it has consumed. All events of those bytes are delivered, including those after the event that was enough. No
+    /// consumed byte is lost, and the rest was not looked at. The host can therefore feed the rest as if the chunk had ended
+    /// there, or drop it and [finish](crate::Parser::finish) with [`Finish::Cancelled`](crate::Finish::Cancelled). Nothing else
+    /// asks: [`feed`](crate::Parser::feed) consumes whole chunks. [`Until`](crate::sink::Until) makes such a sink of a closure.
     ///
-    /// Cost: one call for each such end.
+    /// Cost: one call per piece.
     ///
     /// ```
     /// use toolglot::{DialectSet, Event, Finish, Options, Parser, Sink};
@@ -425,8 +425,8 @@ pub trait Sink {
         false
     }
 
-    /// Lends the sink to what takes one by value, a pair of sinks for example. (A reference to any sink cannot be a sink itself:
-    /// references to closures are, because they are closures.)
+    /// Lends the sink to an owner that takes one by value, for example a pair of sinks. (References to sinks are not sinks in
+    /// general: that would conflict with the implementation for closures.)
     ///
     /// ```
     /// use toolglot::{Collect, DialectSet, Event, Options, Parser, Sink};
@@ -451,7 +451,7 @@ impl<F: FnMut(Event<'_>)> Sink for F {
     }
 }
 
-/// Two sinks: both get every event, the first one first. One that has enough stops the parser.
+/// Two sinks: both get every event, the first one first. Either of them can stop the parser.
 impl<A: Sink, B: Sink> Sink for (A, B) {
     fn event(&mut self, event: Event<'_>) {
         self.0.event(event);
@@ -463,8 +463,8 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     }
 }
 
-/// A sink behind a pointer is one.
-macro_rules! behind {
+/// Implements `Sink` for pointers to sinks.
+macro_rules! pointers {
     ($($pointer:ty),*) => {$(
         impl Sink for $pointer {
             fn event(&mut self, event: Event<'_>) {
@@ -478,20 +478,20 @@ macro_rules! behind {
     )*};
 }
 
-behind!(
+pointers!(
     &mut (dyn Sink + '_),
     &mut (dyn Sink + Send + '_),
     Box<dyn Sink + '_>,
     Box<dyn Sink + Send + '_>
 );
 
-/// What a response counts of its tokens.
+/// The token counts of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens of the prompt, those of a cache included.
+    /// Tokens of the prompt, cached ones included.
     pub prompt: u64,
     /// Tokens of the output.
     pub completion: u64,
-    /// Those of the prompt that were read from a cache, where the server says so.
+    /// Tokens of the prompt that were read from a cache, if the server reports it.
     pub cached: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! One thing that is wrong with a model's output.
+//! One mistake in a model's output.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use crate::dialect::Dialect;
 use crate::error::{Kind, Severity, chinese};
 use crate::wire;
 
-/// One thing that is wrong with what the model wrote.
+/// One mistake in what the model wrote.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Issue<'a> {
-    /// What.
+    /// What is wrong.
     pub kind: Kind,
     /// How bad.
     pub severity: Severity,
-    /// Which bytes.
+    /// The bytes concerned.
     pub span: Span,
-    /// The dialect that speaks, if one does.
+    /// The dialect that reports it, if any.
     pub dialect: Option<&'a Dialect>,
     /// The call concerned.
     pub call: Option<u32>,
@@ -32,8 +32,8 @@ pub struct Issue<'a> {
 }
 
 impl Issue<'_> {
-    /// What to tell the model so that it can do better. The wording is the dialect's own where its file has one for this
-    /// kind; see `docs/DIALECTS.md`, table `observe`.
+    /// What to tell the model, so that it can do better. The wording is the dialect's own if its file has one for this kind;
+    /// see table `observe` in `docs/DIALECTS.md`.
     #[must_use]
     pub fn observation(&self) -> String {
         let own = self.dialect.and_then(|dialect| match self.severity {
@@ -57,7 +57,7 @@ impl Issue<'_> {
         )
     }
 
-    /// The same as [`message`](Self::message), in Chinese.
+    /// As [`message`](Self::message), in Chinese.
     fn chinese(&self) -> String {
         let mut text = chinese::sentence(self.kind).to_owned();
         if !self.subject.is_empty() {
@@ -69,7 +69,7 @@ impl Issue<'_> {
         text
     }
 
-    /// What is wrong, without the place: `the tool has no such parameter: playerId (did you mean player_id?)`.
+    /// What is wrong, without its position: `the tool has no such parameter: playerId (did you mean player_id?)`.
     #[must_use]
     pub fn message(&self) -> String {
         let mut text = self.kind.sentence().to_owned();
@@ -114,7 +114,7 @@ pub fn observation(template: &str, kind: Kind, parts: [&str; 4]) -> String {
     expand(template, &pairs)
 }
 
-/// A name that a model wrote, in one line: no observation has a line that somebody else wrote. What ended lines stays visible.
+/// A name that a model wrote, in one line, so that the model cannot add lines to an observation. Line breaks stay visible.
 pub fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! What the crate `toolglot-tools` is built on. No part of the API: it changes without notice.
+//! What the crate `toolglot-tools` is built on. Not part of the API: it changes without notice.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub use crate::schema::{
 };
 pub use crate::yaml::{Fault, Yaml, read as yaml};
 
-/// What the file of a dialect says.
+/// The contents of a dialect's file.
 #[must_use]
 pub fn spec(dialect: &Dialect) -> &Spec {
     &dialect.spec
@@ -30,12 +30,12 @@ pub fn markers(set: &DialectSet) -> impl Iterator<Item = &[u8]> {
     set.inner.markers().map(|marker| marker.bytes.as_slice())
 }
 
-/// Breaks the markers of a set, and those of the dialect a prompt is written in, where they stand in that prompt.
+/// Breaks the markers of a set, and of the dialect that a prompt is written in, where they occur in that prompt.
 #[derive(Clone, Debug)]
 pub struct Breaker(Arc<EscapeTable>);
 
 impl Breaker {
-    /// The dialects need not fit together as one set.
+    /// The dialects need not be compatible as one set.
     ///
     /// # Errors
     /// The markers of the set cannot be escaped.
@@ -46,14 +46,15 @@ impl Breaker {
         }))
     }
 
-    /// One of `before` stands before a text, and no marker goes on from before that; one of `behind` follows it.
+    /// What may be next to a text: one of `before` precedes it, and no marker continues from earlier text; one of `following`
+    /// follows it.
     #[must_use]
-    pub fn beside(&self, before: &[Vec<u8>], behind: Vec<Vec<u8>>) -> Beside {
-        Beside::new(&self.0, before, behind)
+    pub fn beside(&self, before: &[Vec<u8>], following: Vec<Vec<u8>>) -> Beside {
+        Beside::new(&self.0, before, following)
     }
 
-    /// Breaks what is a marker, together with what stands beside the text. A word at the end stays as it is where nothing is
-    /// known of what follows: nobody joins words.
+    /// Breaks markers, including those that form together with what is next to the text. A word at the end stays as it is if
+    /// nothing is known about what follows: words are not joined.
     #[must_use]
     pub fn escape(&self, text: &[u8], beside: &Beside) -> Vec<u8> {
         escape::beside(&self.0, text, beside)

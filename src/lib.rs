@@ -1,8 +1,8 @@
 //! A streaming parser for the tool calls that language models write into their text.
 //!
-//! Feed the bytes of a model's output as they come, in any chunks. Out come plain text, reasoning and tool calls, whatever
-//! dialect the model writes. The same bytes give the same events however they are cut; no byte is lost; text comes out as
-//! soon as it cannot be the beginning of a marker; the cost is linear and memory is bounded.
+//! Feed the bytes of a model's output as they arrive, in chunks of any size. Out come plain text, reasoning and tool calls, in
+//! whatever dialect the model writes. The same bytes give the same events however they are chunked. No byte is lost. Text is
+//! delivered as soon as it cannot begin a marker. Cost is linear and memory is bounded.
 //!
 //! ```
 //! use toolglot::{DialectSet, Finish, Options, Parser, Collect};
@@ -21,16 +21,15 @@
 //! assert_eq!(turn.calls[0].arguments, r#"{"city":"Leith"}"#);
 //! ```
 //!
-//! [`source`] reads responses of APIs into a parser; [`sink`] makes turns, OpenAI completions and masked text of events.
-//! [`Event`] lists what comes out and says what every event promises; [`DialectSet`] says what is looked for;
-//! [`Options`] how.
+//! [`source`] feeds API responses to a parser. [`sink`] turns events into turns, OpenAI completions and masked text. [`Event`]
+//! lists the events and what each of them guarantees. [`DialectSet`] selects what to look for, [`Options`] how to parse it.
 //!
 //! # Features
 //!
-//! None is on by default. `bytes`: `Parser::feed_buf` takes the buffers of that crate. `futures` (and with it `bytes`):
-//! `Parser::event_stream` makes an asynchronous stream of events of a stream of chunks, whose bytes are slices of the chunks.
+//! All are off by default. `bytes`: `Parser::feed_buf` takes the buffers of that crate. `futures` (implies `bytes`):
+//! `Parser::event_stream` turns an asynchronous stream of chunks into one of events, whose bytes are slices of the chunks.
 //!
-//! `docs/ARCHITECTURE.md` shows how the parts fit, `docs/DIALECTS.md` how to add a dialect.
+//! `docs/ARCHITECTURE.md` shows how the parts fit together, `docs/DIALECTS.md` how to add a dialect.
 
 #![deny(unsafe_code, missing_docs)]
 
@@ -89,7 +88,7 @@ pub use owned::{Events, EventsOf, OwnedEvent, OwnedIssue};
 pub use sink::Collect;
 pub use words::UnknownWord;
 
-// Beside the engine: its own files need not know of words.
+// Declared here, so that the engine's own files do not depend on `words`.
 words!(Finish, "finish reason");
 words!(Stage, "stage of a stream");
 
@@ -113,7 +112,7 @@ pub fn parse(set: &DialectSet, options: Options, input: &[u8], finish: Finish) -
     turn.turn()
 }
 
-/// The pages, so that their examples are compiled and run.
+/// The documentation pages, so that their examples are compiled and run.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../README.md")]

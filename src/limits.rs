@@ -1,8 +1,8 @@
 //! Limits and options of one stream.
 //!
-//! Each limit fires at one stream offset for every way to cut the input, is reported as an issue of its own kind, and
-//! loses nothing: the block is abandoned, its bytes go on as [`Event::Raw`](crate::Event::Raw) up to its own closer, and
-//! the stream goes on after it.
+//! Each limit takes effect at the same stream offset for every chunking of the input and is reported as an issue of its own
+//! kind. No bytes are lost: the block is abandoned, its further bytes come as [`Event::Raw`](crate::Event::Raw) up to and
+//! including its own closer, and the stream continues after it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,14 +14,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::hints::Tools;
 use crate::json::Value;
 
-/// Upper bounds of what one stream may hold or deliver. All of them count bytes or items of the model's output.
+/// Upper bounds on what one stream may hold or deliver. All of them count bytes or items of the model's output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of one parameter value (`limit_value`). Default 8 MiB.
     pub max_value: u64,
-    /// Bytes of one block, which is also what is retained of it (`limit_block`). Default 16 MiB.
+    /// Bytes of one block, and so what is retained of it (`limit_block`). Default 16 MiB.
     pub max_block: u64,
     /// Calls in one stream (`limit_calls`). Default 4,096.
     pub max_calls: u32,
@@ -35,13 +35,13 @@ pub struct Limits {
     pub max_name: u32,
     /// Bytes of an opening tag with its attributes (`limit_header`). Default 4,096.
     pub max_header: u32,
-    /// Bytes that a lookahead may withhold. Where it ends undecided, the documented default of that decision holds.
-    /// A dialect may ask for less. Default 1,024.
+    /// Bytes that a lookahead may hold back. If it is still undecided then, the documented default of that decision applies. A
+    /// dialect may ask for less. Default 1,024.
     pub max_lookahead: u32,
-    /// Issues that are reported one by one; after that they are counted (`limit_issues`). Default 10,000.
+    /// Issues that are reported individually; further ones are only counted (`limit_issues`). Default 10,000.
     pub max_issues: u32,
-    /// Bytes of native calls that may wait for the end of the text (`limit_native`), and with [`Prefer::Native`] of calls of
-    /// the text that may wait for a native one. Default 1 MiB.
+    /// Bytes of API tool calls that may wait for the end of the text (`limit_native`), and with [`Prefer::Native`] of calls of
+    /// the text that may wait for an API tool call. Default 1 MiB.
     pub max_native: u64,
 }
 
@@ -63,7 +63,7 @@ impl Default for Limits {
     }
 }
 
-/// How text comes out.
+/// How text is delivered.
 ///
 /// ```
 /// let mut options = toolglot::Options::default();
@@ -72,11 +72,11 @@ impl Default for Limits {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TextMode {
-    /// The bytes as they came; an event may end inside a character.
+    /// The bytes as they arrived; an event may end inside a character.
     #[default]
     Bytes,
-    /// Whole UTF-8 characters; what is not UTF-8 becomes U+FFFD, one for each ill-formed part as `String::from_utf8_lossy`
-    /// does it. At most 3 bytes wait for the rest of their character.
+    /// Whole UTF-8 characters. Invalid UTF-8 becomes U+FFFD, one per ill-formed part as in `String::from_utf8_lossy`. At most 3
+    /// bytes are held back for the rest of their character.
     Chars,
 }
 
@@ -100,9 +100,9 @@ pub enum Retain {
     /// Its bytes, up to [`Limits::max_block`]: an abandoned block can be given back as text.
     #[default]
     Block,
-    /// Nothing: memory does not grow with the length of an argument, but for values whose type must be seen whole (up to
-    /// [`Limits::max_value`] each). An abandoned block is dropped (its span says where it stood), and dialects whose
-    /// arguments are final only at the end of the call deliver parameter events alone.
+    /// Nothing: memory does not grow with the length of an argument, except for values whose type needs the whole value (up to
+    /// [`Limits::max_value`] each). An abandoned block is dropped (its span says where it was), and dialects whose arguments
+    /// are final only at the end of the call deliver only parameter events.
     None,
 }
 
@@ -112,7 +112,7 @@ crate::words! {
     None = "none",
 }
 
-/// Which calls count when the host gives native ones beside the text.
+/// Which calls count if the host also gives API tool calls.
 ///
 /// ```
 /// use toolglot::{Options, Prefer};
@@ -123,17 +123,17 @@ crate::words! {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Prefer {
-    /// Calls in the text; native ones only if the text had none, or none but withheld ones. Where it had both, a native
-    /// call counts in place of each one of its name that nobody gets: one that is withheld, or was abandoned.
+    /// Calls in the text; API tool calls only if the text had none, or only withheld ones. If it had both, an API tool call
+    /// replaces a call of the same name that is not delivered, because it was withheld or abandoned.
     #[default]
     Text,
-    /// Native calls; from the first one on, markers in the text are text. Until then calls of the text are held, at most
-    /// [`Limits::max_native`] bytes of them: they come out when the stream ends without a native call, and are dropped and
-    /// reported (`replaced_call`) when one comes. So no call comes twice.
+    /// API tool calls: from the first one on, markers in the text are text. Until then calls of the text are held back, at most
+    /// [`Limits::max_native`] bytes of them. They are delivered if the stream ends without an API tool call, and dropped and
+    /// reported (`replaced_call`) if one arrives. So no call is delivered twice.
     Native,
-    /// Both, without native calls that repeat one of the text that is not withheld (same name, arguments that mean the
-    /// same: `5` and `"5"` do). For that, names and up to
-    /// [`Limits::max_native`] bytes of arguments of the calls in the text are remembered.
+    /// Both, except API tool calls that repeat a call of the text that was not withheld (same name, equivalent arguments: `5`
+    /// and `"5"` are equivalent). For this comparison the names and up to [`Limits::max_native`] bytes of arguments of the
+    /// calls in the text are kept.
     Both,
 }
 
@@ -145,7 +145,7 @@ crate::words! {
 }
 
 impl Prefer {
-    /// Whether calls of the text are remembered whole, to be compared with native ones or to come out later.
+    /// Whether calls of the text are kept whole, to be compared with API tool calls or to be delivered later.
     pub(crate) const fn remembers(self) -> bool {
         match self {
             Self::Text => false,
@@ -170,9 +170,9 @@ pub enum ReasoningMode {
     /// Reasoning is an event kind of its own.
     #[default]
     Split,
-    /// Reasoning markers mean nothing; their bytes are text, and calls between them are calls.
+    /// Reasoning markers are ignored: their bytes are text, and calls between them are calls.
     Off,
-    /// Reasoning is told apart, so that nothing in it is a call, and comes out as text, its markers too.
+    /// Reasoning is recognised, so that nothing in it is a call, but delivered as text, markers included.
     Text,
 }
 
@@ -184,7 +184,7 @@ crate::words! {
 }
 
 impl ReasoningMode {
-    /// Whether its markers count.
+    /// Whether reasoning markers count.
     pub(crate) fn reads(self) -> bool {
         self != Self::Off
     }
@@ -217,7 +217,7 @@ crate::words! {
     Allow = "allow",
 }
 
-/// What becomes of a block that the stream ends in.
+/// What happens to a block in which the stream ends.
 ///
 /// ```
 /// use toolglot::{DialectSet, Finish, Options, Unclosed, parse};
@@ -230,12 +230,12 @@ crate::words! {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unclosed {
-    /// Its bytes are not text; the issue's span says where they stood.
+    /// Its bytes are not text; the issue's span says where they were.
     Drop,
     /// Its bytes are text.
     Text,
-    /// What was complete in it becomes calls, recovered with `unclosed_block`; a value or a tool that the end cut is left
-    /// out. Where nothing was complete, or its arguments have left in part already, the bytes are dropped.
+    /// Complete parts of it become calls, recovered with `unclosed_block`; a truncated value or tool is left out. If nothing
+    /// was complete, or some of its arguments were already delivered, the bytes are dropped.
     Salvage,
 }
 
@@ -246,7 +246,7 @@ crate::words! {
     Salvage = "salvage",
 }
 
-/// What becomes of a block that broke its grammar, where the stream ends before anything ended the block.
+/// What happens to a block that broke its grammar, if the stream ends before the block is closed.
 ///
 /// ```
 /// assert_eq!("drop".parse::<toolglot::Broken>()?, toolglot::Broken::Drop);
@@ -254,7 +254,7 @@ crate::words! {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Broken {
-    /// What was hidden after its last call comes back as text that is flagged `recovered`.
+    /// What was hidden after its last call comes back as text, flagged `recovered`.
     #[default]
     Text,
     /// It stays hidden.
@@ -267,7 +267,7 @@ crate::words! {
     Drop = "drop",
 }
 
-/// What the text of a value is of whose type nothing is known.
+/// How the text of a value of unknown type is read.
 ///
 /// ```
 /// use toolglot::{DialectSet, Finish, Options, Untyped, parse};
@@ -282,10 +282,11 @@ crate::words! {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Untyped {
-    /// A string.
+    /// As a string.
     #[default]
     String,
-    /// The value that it is as JSON: a number, `true`, `false`, `null`, an object or a list; else a string, quotes and all.
+    /// As the JSON value that it spells: a number, `true`, `false`, `null`, an object or a list; otherwise as a string,
+    /// including quotes.
     Json,
 }
 
@@ -295,7 +296,7 @@ crate::words! {
     Json = "json",
 }
 
-/// What becomes of a call whose tool is not declared. Where no tools are given, every call is delivered.
+/// What happens to a call whose tool is not declared. If no tools are declared, every call is delivered.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -313,8 +314,8 @@ pub enum UnknownTool {
     /// It is delivered, with a warning (`unknown_tool`).
     #[default]
     Deliver,
-    /// It is not a call: a block without any other call is text, flagged `recovered`. In a block with a call of a declared tool
-    /// it is left out as with [`Drop`](Self::Drop).
+    /// It is not a call: a block without another call is text, flagged `recovered`. In a block that has a call of a declared
+    /// tool it is left out, as with [`Drop`](Self::Drop).
     Text,
     /// It is left out: its bytes are dropped, with an error (`unknown_tool`).
     Drop,
@@ -327,8 +328,8 @@ crate::words! {
     Drop = "drop",
 }
 
-/// What the host has told the server about calls, as `tool_choice` of a request to OpenAI. A server that guides a reply to a
-/// call lets the model write bare JSON.
+/// What the host's request says about calls: `tool_choice` of OpenAI's API. A server that constrains a reply to a call lets the
+/// model write bare JSON.
 ///
 /// ```
 /// use toolglot::{Options, ToolChoice};
@@ -342,20 +343,20 @@ pub enum ToolChoice {
     /// The model may call tools, in its own markup.
     #[default]
     Auto,
-    /// It may not: markers of calls are text.
+    /// It must not: markers of calls are text.
     None,
-    /// It must: the text of the reply may be a bare call or a list of calls.
+    /// It must call a tool: the text of the reply may be a bare call or a list of calls.
     Required,
     /// It must call this tool: the text of the reply may be the bare arguments, or a bare call or list of calls.
     Named(Arc<str>),
 }
 
 impl ToolChoice {
-    /// Reads what a request says: one of the words `auto`, `none` and `required`, or the JSON text of such a word or of an
+    /// Reads the value of a request: one of the words `auto`, `none` and `required`, or the JSON text of such a word or of an
     /// object that names a function.
     ///
     /// # Errors
-    /// It is none of these; the message says what is needed.
+    /// The value is none of these; the message says what is expected.
     pub fn from_json(text: &str) -> Result<Self, ToolChoiceError> {
         let text = text.trim();
         match serde_json::from_str::<Value>(text) {
@@ -364,7 +365,7 @@ impl ToolChoice {
         }
     }
 
-    /// As a request says it.
+    /// The value as a request writes it.
     ///
     /// ```
     /// assert_eq!(toolglot::ToolChoice::Required.to_value().to_string(), r#""required""#);
@@ -381,10 +382,10 @@ impl ToolChoice {
         }
     }
 
-    /// The same from a JSON value.
+    /// As [`from_json`](Self::from_json), from a JSON value.
     ///
     /// # Errors
-    /// It is none of these; the message says what is needed.
+    /// The value is none of these; the message says what is expected.
     pub fn from_value(value: &Value) -> Result<Self, ToolChoiceError> {
         match value.as_str() {
             Some("auto") => return Ok(Self::Auto),
@@ -404,19 +405,19 @@ impl ToolChoice {
     }
 }
 
-/// A tool choice that cannot be read.
+/// An invalid tool choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tool_choice: {0} is needed", Self::EXPECTED)]
 #[non_exhaustive]
 pub struct ToolChoiceError;
 
 impl ToolChoiceError {
-    /// What is needed.
+    /// What is expected.
     pub const EXPECTED: &'static str =
         "`auto`, `none`, `required` or {\"type\": \"function\", \"function\": {\"name\": ..}}";
 }
 
-/// A word, or the JSON text of an object, as [`ToolChoice::from_json`] reads it.
+/// Writes a word, or the JSON text of an object, as [`ToolChoice::from_json`] reads it.
 impl fmt::Display for ToolChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = self.to_value();
@@ -458,7 +459,7 @@ impl<'de> Deserialize<'de> for ToolChoice {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Start {
-    /// As the dialects say: inside reasoning if one of them has it opened by the prompt.
+    /// As the dialects specify: inside reasoning if the prompts of one of them open it.
     #[default]
     Dialect,
     /// In plain text.
@@ -474,9 +475,9 @@ crate::words! {
     Reasoning = "reasoning",
 }
 
-/// How one stream is to be parsed. Cheap to clone. Each field has a setter of its name, and serde reads and writes it by its
-/// fields, what is left out as the default. `tools` are read from a list of definitions ([`Tools::from_json`]) and not
-/// written, for a list keeps names and types alone.
+/// How to parse one stream. Cheap to clone. Each field has a setter of the same name. Serde reads and writes the fields;
+/// missing ones have their defaults. `tools` are read from a list of definitions ([`Tools::from_json`]) and not written,
+/// because only names and types of it are kept.
 ///
 /// ```
 /// use toolglot::{Fence, Options, Start};
@@ -492,11 +493,11 @@ crate::words! {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Options {
-    /// How text comes out.
+    /// How text is delivered.
     pub text: TextMode,
     /// What is kept of an open block.
     pub retain: Retain,
-    /// Which calls count when native ones are given.
+    /// Which calls count if the host also gives API tool calls.
     pub prefer: Prefer,
     /// What to do with reasoning.
     pub reasoning: ReasoningMode,
@@ -504,13 +505,13 @@ pub struct Options {
     pub calls_in_reasoning: bool,
     /// Overrides the fence policy of every dialect.
     pub fence: Option<Fence>,
-    /// Overrides what becomes of an unclosed block in every dialect.
+    /// Overrides what happens to an unclosed block in every dialect.
     pub unclosed: Option<Unclosed>,
-    /// What becomes of a block that broke and that nothing ended.
+    /// What happens to a broken block that was never closed.
     pub broken: Broken,
-    /// Overrides what text of unknown type is in every dialect. Payloads of JSON and the like have types of their own.
+    /// Overrides how text of unknown type is read in every dialect. JSON payloads and the like carry their own types.
     pub untyped: Option<Untyped>,
-    /// What becomes of calls of tools that are not declared. If it is not said, they are delivered, and are text in a set with
+    /// What happens to calls of undeclared tools. Default: they are delivered, or are text in a set with
     /// [`SetBuilder::any`](crate::SetBuilder::any).
     pub unknown_tool: Option<UnknownTool>,
     /// What the request said about calls.
@@ -520,7 +521,7 @@ pub struct Options {
     pub trusted_only: bool,
     /// Where the stream starts.
     pub start: Start,
-    /// The prompt's own last bytes: what they have opened, the reply goes on with (see [`Options::set_prompt_tail`]).
+    /// The last bytes of the prompt: the reply continues what they have opened (see [`Options::set_prompt_tail`]).
     #[serde(serialize_with = "tail", deserialize_with = "read_tail")]
     pub prompt_tail: Option<Arc<str>>,
     /// Upper bounds.
@@ -534,14 +535,14 @@ fn tail<S: Serializer>(tail: &Option<Arc<str>>, out: S) -> Result<S::Ok, S::Erro
     tail.as_deref().serialize(out)
 }
 
-/// As [`Options::set_prompt_tail`] keeps it.
+/// Truncates the text like [`Options::set_prompt_tail`].
 fn read_tail<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Arc<str>>, D::Error> {
     let tail: Option<String> = Option::deserialize(from)?;
     let read = tail.map(|tail| Options::default().prompt_tail(tail.as_bytes()));
     Ok(read.and_then(|options| options.prompt_tail))
 }
 
-/// Definitions of tools.
+/// Reads definitions of tools.
 pub(crate) fn read_tools<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<Arc<Tools>>, D::Error> {
@@ -585,12 +586,12 @@ setters! {
     tools: Option<Arc<Tools>>,
 }
 
-/// So much of a prompt is looked at.
+/// At most this many bytes of a prompt are considered.
 pub(crate) const MAX_TAIL: usize = 4096;
 
 impl Options {
-    /// The tools that a finished turn gets hints of ([`Collect::hint`](crate::Collect::hint)): those declared, and none where
-    /// the model was told to call none.
+    /// The tools for which a finished turn gets hints ([`Collect::hint`](crate::Collect::hint)): the declared ones, or none if
+    /// the model was told not to call any.
     #[must_use]
     pub fn hinted(&self) -> Option<&Arc<Tools>> {
         let wanted = self.tool_choice != ToolChoice::None;
@@ -604,9 +605,9 @@ impl Options {
         self
     }
 
-    /// Gives the prompt, or the end of it: at most the last 4 KiB are kept, in whole characters. What stands in it after
-    /// the last turn token of a dialect says what is open where the reply begins: a thought, a message, a header, a call.
-    /// An explicit [`start`](Self::start) and [`Parser::prefill`](crate::Parser::prefill) win over it.
+    /// Gives the prompt, or the end of it: at most the last 4 KiB are kept, in whole characters. The part after the last turn
+    /// token of a dialect determines what is open where the reply begins: reasoning, a message, a header, a call. An explicit
+    /// [`start`](Self::start) and [`Parser::prefill`](crate::Parser::prefill) take precedence.
     pub fn set_prompt_tail(&mut self, prompt: &[u8]) {
         let mut from = prompt.len().saturating_sub(MAX_TAIL);
         while from > 0 && prompt.get(from).is_some_and(|byte| byte & 0xC0 == 0x80) {

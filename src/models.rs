@@ -1,9 +1,9 @@
-//! From the name of a model to the dialects that it writes.
+//! Maps the name of a model to the dialects that it writes.
 //!
-//! A dialect's file names its models in words (`models`): "Qwen3.5 to 3.8", "Hermes 2 and 3". Each entry is a pattern, and a model
-//! has the dialect if its own name holds the pattern, word for word. The first match in the name counts; of several there, the
-//! longest. Sizes between the words (`9B`, `A3B`, `8x7B`) and the `v` of a version make no difference, and a size does not count
-//! as a version. The name may be that of a publisher, a server or a file, in any spelling of blanks, dots and capitals.
+//! A dialect's file lists its models by name (`models`): "Qwen3.5 to 3.8", "Hermes 2 and 3". Each entry is a pattern; a model
+//! has the dialect if its own name contains the pattern, word for word. The first match in the name wins, and of several at one
+//! position the longest. Sizes between the words (`9B`, `A3B`, `8x7B`) and the `v` of a version are ignored, and a size does
+//! not count as a version. The name may be that of a publisher, a server or a file, with any spacing, dots and capitals.
 
 use std::cmp::Reverse;
 use std::sync::OnceLock;
@@ -14,15 +14,15 @@ use crate::dialect::{FileHead, builtin_files};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ModelDialects {
-    /// Those of its calls. Most models write calls in one way; of those that write them in several, as Llama 4 does, the dialects
-    /// can stand in one set.
+    /// Those of its calls. Most models have one; the dialects of a model with several, such as Llama 4, can be active in one
+    /// set.
     pub calls: Vec<&'static str>,
-    /// That of its reasoning, where no dialect of its calls reads it.
+    /// The dialect of its reasoning, unless a dialect of its calls reads it.
     pub reasoning: Option<&'static str>,
 }
 
 impl ModelDialects {
-    /// No dialect names a model like it.
+    /// Whether no dialect lists such a model.
     ///
     /// ```
     /// assert!(toolglot::models::dialects("gpt-2").is_empty());
@@ -47,10 +47,10 @@ impl ModelDialects {
     }
 }
 
-/// The built-in dialects that a model writes, by its name: that of its publisher (`Qwen/Qwen3-Coder-30B-A3B-Instruct`), of a
-/// server or of a file. None if no dialect names a model like it.
+/// The built-in dialects of a model, by its name: that of its publisher (`Qwen/Qwen3-Coder-30B-A3B-Instruct`), of a server or
+/// of a file. Empty if no dialect lists such a model.
 ///
-/// It is a guess from a name: fine-tuned models keep names and change formats. [`Detector`](crate::Detector) looks at what a
+/// It is a guess from the name: fine-tuned models keep names and change formats. [`Detector`](crate::Detector) looks at what a
 /// model wrote.
 ///
 /// ```
@@ -89,7 +89,7 @@ pub fn dialects(name: &str) -> ModelDialects {
     }
 }
 
-/// What a built-in dialect says of its models.
+/// What a built-in dialect says about its models.
 struct Entry {
     id: &'static str,
     /// It reads no calls.
@@ -98,7 +98,7 @@ struct Entry {
     names: Vec<Vec<Word>>,
 }
 
-/// All of them, read once.
+/// All of them, computed once.
 fn table() -> &'static [Entry] {
     static TABLE: OnceLock<Vec<Entry>> = OnceLock::new();
     TABLE.get_or_init(|| {
@@ -126,8 +126,8 @@ enum Word {
     Range((u32, u32), (u32, u32)),
 }
 
-/// Where an entry stands in a name, the better the less: what stands first, and of that the longest. A single word is too little
-/// but at the beginning.
+/// Where an entry occurs in a name; the smallest is the best match: the first, and of those the longest. A single word counts
+/// only at the beginning.
 fn place(name: &[Word], entry: &[Word]) -> Option<(usize, Reverse<usize>)> {
     let starts = if entry.len() > 1 { name.len() } else { 1 };
     let at = (0..starts.min(name.len())).find(|at| begins(&name[*at..], entry))?;
@@ -173,7 +173,7 @@ fn is_size(word: Option<&Word>) -> bool {
     matches!(word, Some(Word::Text(unit)) if unit == "b" || unit == "m")
 }
 
-/// How many words at the beginning are a size: `9B`, `A3B`, `8x7B`.
+/// How many words at the beginning form a size: `9B`, `A3B`, `8x7B`.
 fn size(name: &[Word]) -> Option<usize> {
     let text = |word: &Word, texts: &[&str]| match word {
         Word::Text(have) => texts.contains(&have.as_str()),
@@ -189,7 +189,7 @@ fn size(name: &[Word]) -> Option<usize> {
     }
 }
 
-/// Letters and numbers; all else parts them.
+/// Splits a text into words and numbers; everything else separates them.
 fn words(text: &str) -> Vec<Word> {
     let mut out = vec![];
     let mut rest = text;
@@ -198,7 +198,7 @@ fn words(text: &str) -> Vec<Word> {
         let end = rest
             .char_indices()
             .find(|(at, c)| match digits {
-                // A dot belongs to a number if a digit follows, and so does what stands for it in names of files.
+                // A dot belongs to a number if a digit follows; so does the character that replaces it in file names.
                 true => {
                     !(c.is_ascii_digit()
                         || matches!(c, '.' | '_')
@@ -229,7 +229,7 @@ fn numbered(word: &str) -> Word {
     Word::Number(whole.parse().unwrap_or(u32::MAX), part.parse().unwrap_or(0))
 }
 
-/// The names that an entry of a dialect file stands for.
+/// The names that an entry of a dialect file lists.
 fn names(entry: &str) -> Vec<Vec<Word>> {
     let mut out: Vec<Vec<Word>> = vec![];
     let parts = entry.split(',').flat_map(|part| part.split(" and "));
@@ -238,7 +238,7 @@ fn names(entry: &str) -> Vec<Vec<Word>> {
             Some((from, to)) => range(self::words(from), &self::words(to)),
             None => self::words(part),
         };
-        // "Hermes 2 and 3": a number alone goes on with the name before it.
+        // "Hermes 2 and 3": a number alone continues the name before it.
         if let ([Word::Number(..)], Some(before)) = (words.as_slice(), out.last()) {
             let mut name = before.clone();
             name.pop();

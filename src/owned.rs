@@ -11,8 +11,8 @@ use crate::event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 use crate::issue::Issue;
 use crate::wire;
 
-/// An [`Event`] with data of its own. Fields mean what they mean there. `D` is what holds bytes: with the feature `futures` an
-/// `EventStream` gives events whose bytes are slices of its chunks.
+/// An [`Event`] that owns its data. The fields mean the same. `D` holds bytes: with the feature `futures` an `EventStream`
+/// gives events whose bytes are slices of its chunks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[serde(bound(serialize = "D: AsRef<[u8]>"))]
@@ -136,10 +136,10 @@ pub enum OwnedEvent<D = Vec<u8>> {
     Issue(OwnedIssue),
 }
 
-/// An [`Issue`] with data of its own: what a [`Turn`](crate::Turn) keeps of it, and whom it concerns.
+/// An [`Issue`] that owns its data: what a [`Turn`](crate::Turn) keeps of it, and what it concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedIssue {
-    /// What, how bad and where, with its sentences.
+    /// Kind, severity and span, with its sentences.
     pub report: Report,
     /// The call concerned.
     pub call: Option<u32>,
@@ -192,7 +192,7 @@ impl From<Event<'_>> for OwnedEvent {
 }
 
 impl<D> OwnedEvent<D> {
-    /// An event with what is made of its bytes.
+    /// Converts an event; `own` converts its bytes.
     pub(crate) fn keep(event: Event<'_>, own: impl Fn(&[u8]) -> D) -> Self {
         match event {
             Event::Text {
@@ -245,7 +245,7 @@ impl<D> OwnedEvent<D> {
     }
 }
 
-/// What is inside a block.
+/// Converts an event inside a block.
 fn inside<D>(event: Event<'_>, own: impl Fn(&[u8]) -> D) -> OwnedEvent<D> {
     match event {
         Event::BlockOpen { dialect, span } => OwnedEvent::BlockOpen {
@@ -317,8 +317,8 @@ fn inside<D>(event: Event<'_>, own: impl Fn(&[u8]) -> D) -> OwnedEvent<D> {
     }
 }
 
-/// A sink that keeps events until somebody takes them: an iterator over those that have come. It goes on after it has given
-/// `None`, once the parser was fed again. In asynchronous code feed what has arrived, then send what came.
+/// A sink that queues events: an iterator over those that have arrived. It continues after it has returned `None`, once the
+/// parser was fed again. In asynchronous code feed what has arrived, then send the events.
 ///
 /// ```
 /// use toolglot::{DialectSet, Events, Finish, Options, OwnedEvent, Parser};
@@ -359,7 +359,7 @@ impl Iterator for Events {
     }
 }
 
-/// The events of a stream whose chunks an iterator gives; see [`Parser::events`].
+/// The events of an output whose chunks come from an iterator; see [`Parser::events`].
 #[derive(Clone, Debug)]
 pub struct EventsOf<I> {
     parser: Parser,
@@ -369,8 +369,8 @@ pub struct EventsOf<I> {
 }
 
 impl Parser {
-    /// The events of an output whose chunks an iterator gives, each as soon as it can be said. `finish` is why the output ends
-    /// where the iterator does.
+    /// Returns the events of an output whose chunks come from an iterator, each as soon as it is known. `finish` is the reason
+    /// for which the output ends with the iterator.
     ///
     /// ```
     /// use toolglot::{DialectSet, Finish, Options, OwnedEvent, Parser};
@@ -400,10 +400,10 @@ impl Parser {
     }
 }
 
-/// One chunk at a time.
+/// Feeding one chunk at a time.
 impl Parser {
-    /// Takes the next bytes and gives the events that they bring: [`feed`](Self::feed) for hosts that would rather loop than
-    /// write a sink. All bytes are taken. Cost and memory: a copy of what the events hold.
+    /// Feeds the next bytes and returns their events: [`feed`](Self::feed) for hosts that prefer a loop to a sink. Consumes all
+    /// bytes. Cost and memory: a copy of the data of the events.
     ///
     /// ```
     /// use toolglot::{DialectSet, Finish, Options, OwnedEvent, Parser};
@@ -427,8 +427,8 @@ impl Parser {
         events
     }
 
-    /// Ends the stream and gives the last events: [`finish`](Self::finish) for hosts that would rather loop than write a sink. None
-    /// if it was ended before. Cost and memory: a copy of what the events hold.
+    /// Ends the stream and returns the last events: [`finish`](Self::finish) for hosts that prefer a loop to a sink. Empty if
+    /// the stream has already ended. Cost and memory: a copy of the data of the events.
     ///
     /// ```
     /// use toolglot::{DialectSet, Finish, Options, OwnedEvent, Parser};
@@ -447,7 +447,7 @@ impl Parser {
 }
 
 impl<I> EventsOf<I> {
-    /// The parser, with what it knows of the bytes so far.
+    /// The parser, for its state after the bytes so far.
     #[must_use]
     pub const fn parser(&self) -> &Parser {
         &self.parser

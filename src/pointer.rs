@@ -19,7 +19,7 @@ pub fn member(parent: &str, key: &str) -> String {
     path
 }
 
-/// The key that a step of a pointer is.
+/// Returns the key that a step of a pointer names.
 pub fn key(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }

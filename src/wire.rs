@@ -1,5 +1,5 @@
-//! How events, issues, calls, turns and what detection found are written as JSON: spans as `[start, end]`, kinds by their names, bytes as text. Bytes
-//! that are not UTF-8 are replaced by U+FFFD.
+//! The JSON form of events, issues, calls, turns and detection results: spans as `[start, end]`, kinds as names, bytes as text.
+//! Invalid UTF-8 is replaced by U+FFFD.
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ pub(crate) fn lossy<S: Serializer>(bytes: impl AsRef<[u8]>, out: S) -> Result<S:
     out.serialize_str(&String::from_utf8_lossy(bytes.as_ref()))
 }
 
-/// Facts of a call, as an object.
+/// What a format says about a call, as an object.
 pub(crate) fn meta<S: Serializer>(
     meta: impl AsRef<[(String, String)]>,
     out: S,
@@ -42,9 +42,9 @@ pub(crate) fn meta<S: Serializer>(
     out.collect_map(meta.as_ref().iter().map(|(key, value)| (key, value)))
 }
 
-/// JSON text, as it is; a text if it is none.
+/// JSON text as it is; text that is not JSON as a string.
 pub(crate) fn raw<S: Serializer>(json: &str, out: S) -> Result<S::Ok, S::Error> {
-    // A newline in JSON text stands between tokens; a blank means the same and keeps a record on its line.
+    // A newline in JSON text is always between tokens. A space means the same and keeps a record on one line.
     let text = match json.contains(['\n', '\r']) {
         true => Cow::Owned(json.replace(['\n', '\r'], " ")),
         false => Cow::Borrowed(json),
@@ -55,7 +55,7 @@ pub(crate) fn raw<S: Serializer>(json: &str, out: S) -> Result<S::Ok, S::Error> 
     }
 }
 
-/// What all issues say first.
+/// The members that all issues begin with.
 pub(crate) fn head<S: SerializeStruct>(
     out: &mut S,
     (kind, severity, span): (Kind, Severity, Span),
@@ -69,7 +69,7 @@ pub(crate) fn head<S: SerializeStruct>(
     out.serialize_field("observation", observation)
 }
 
-/// Whom an issue concerns.
+/// What an issue concerns: call, tool, parameter.
 pub(crate) fn whom<S: SerializeStruct>(
     out: &mut S,
     call: Option<u32>,

@@ -1,6 +1,5 @@
-//! Words: what enums are called where people, files and other programs meet them. Each enum has one table; its names, what
-//! reads them, and how serde writes and reads it follow from that. The order of a table is pinned: it is what
-//! binary formats and the C interface count by.
+//! The names of enum variants in messages, files and interfaces. Each enum has one table; its names, their parsers and its
+//! serde form follow from it. The order of a table is pinned: binary formats and the C interface use the indices.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,7 +8,7 @@ pub use serde;
 use serde::de::{Deserialize as _, Deserializer, Error as _, Unexpected, Visitor};
 use serde::ser::Serializer;
 
-/// A word that names nothing where it stands.
+/// A word that names nothing in its context.
 ///
 /// ```
 /// use toolglot::{Prefer, UnknownWord};
@@ -21,7 +20,7 @@ use serde::ser::Serializer;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownWord {
-    /// What was looked for, for example `finish reason`.
+    /// What was expected, for example `finish reason`.
     pub what: &'static str,
     /// The word that was given.
     pub word: String,
@@ -29,12 +28,12 @@ pub struct UnknownWord {
     pub expected: &'static [&'static str],
 }
 
-/// Longer lists are not told in a message.
-const TOLD: usize = 12;
+/// Longer lists are left out of messages.
+const LISTED: usize = 12;
 
 impl fmt::Display for UnknownWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.expected.len() > TOLD {
+        match self.expected.len() > LISTED {
             true => write!(f, "`{}` is no {}", self.word, self.what),
             false => write!(
                 f,
@@ -57,20 +56,20 @@ pub trait Word: Copy + 'static {
     /// Their words, in the same order.
     const WORDS: &'static [&'static str];
 
-    /// Its place in the table.
+    /// Its index in the table.
     fn place(self) -> usize;
 }
 
-/// The one of a word.
+/// The value that a word names.
 pub fn find<W: Word>(word: &str) -> Option<W> {
     let place = W::WORDS.iter().position(|known| *known == word)?;
     W::EACH.get(place).copied()
 }
 
-/// The one of a word.
+/// The value that a word names.
 ///
 /// # Errors
-/// There is none.
+/// The word is not in the table.
 pub fn read<W: Word>(word: &str) -> Result<W, UnknownWord> {
     find(word).ok_or_else(|| UnknownWord {
         what: W::WHAT,
@@ -79,7 +78,7 @@ pub fn read<W: Word>(word: &str) -> Result<W, UnknownWord> {
     })
 }
 
-/// A word, and in binary formats the place in the table.
+/// Writes the word, or in binary formats its index in the table.
 ///
 /// # Errors
 /// The serializer's.
@@ -91,10 +90,10 @@ pub fn serialize<W: Word, S: Serializer>(word: W, out: S) -> Result<S::Ok, S::Er
     }
 }
 
-/// The same back.
+/// Reads what [`serialize`] wrote.
 ///
 /// # Errors
-/// The deserializer's, and a word that is not in the table.
+/// The deserializer's, and a word or index that is not in the table.
 pub fn deserialize<'de, W: Word, D: Deserializer<'de>>(from: D) -> Result<W, D::Error> {
     if from.is_human_readable() {
         return from.deserialize_str(Words(PhantomData));
@@ -120,8 +119,8 @@ impl<W: Word> Visitor<'_> for Words<W> {
     }
 }
 
-/// Gives an enum its words: `ALL`, `name` and `from_name` from a table, and for one that has `ALL` and `name` already (the
-/// second form) `Display`, `FromStr`, `Serialize` and `Deserialize`.
+/// Gives an enum its words: `ALL`, `name` and `from_name` from a table. For an enum that already has `ALL` and `name` (the
+/// second form) it adds only `Display`, `FromStr`, `Serialize` and `Deserialize`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! words {
@@ -136,7 +135,7 @@ macro_rules! words {
                 match self { $(Self::$variant => $word,)* }
             }
 
-            /// The one of that word. `FromStr` says what was expected, too.
+            /// The variant with that name. `FromStr` reports the expected names, too.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 $crate::words::find(name)

@@ -1,9 +1,8 @@
-//! YAML as JSON: arguments that models write, and files that people write.
+//! Reads YAML as JSON: arguments that models write, and files that people write.
 //!
-//! `saphyr-parser` reads the text; this makes values of its events. Plain scalars have the types of the core schema, unless
-//! a schema says otherwise: where it says string, the source text counts. Anchors, aliases and tags are refused, for a few
-//! lines of them can mean gigabytes. Linear in the text; nothing recurses, and depth, names and the number of values are
-//! limited.
+//! `saphyr-parser` reads the text; this module builds values from its events. Plain scalars have the types of the core schema,
+//! unless a schema asks for a string: then the source text counts. Anchors, aliases and tags are refused, because a few lines
+//! of them can expand to gigabytes. Linear in the text. Nothing recurses; depth, names and the number of values are limited.
 
 use std::borrow::Cow;
 
@@ -14,16 +13,16 @@ use crate::hints::{Coerced, Schema, Types, coerce};
 use crate::json::{Map, Number, Value};
 use crate::limits::Limits;
 
-/// The parser counts open brackets in a byte, and says this where it is full.
+/// The parser counts open brackets in a byte and fails if it overflows.
 const MAX_DEPTH: usize = 250;
 const TOO_DEEP: &str = "recursion limit exceeded";
 
 /// Why a text was not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is not YAML, or some that is refused.
+    /// It is not YAML, or uses a refused feature.
     Malformed {
-        /// The character.
+        /// The index of the character.
         at: usize,
         /// What is wrong.
         why: String,
@@ -32,12 +31,12 @@ pub enum Fault {
     Limit(Kind),
 }
 
-/// What a text says.
+/// The contents of a text.
 #[derive(Debug, Default)]
 pub struct Yaml {
-    /// The value, if there is one; of a repeated key the last one.
+    /// The value, if there is one; of a repeated key, the last one.
     pub value: Option<Value>,
-    /// Keys that stood before in their mapping, and the characters where they stand again.
+    /// Repeated keys of a mapping, with the character index of the repetition.
     pub repeated: Vec<(String, usize)>,
     /// The nearest keys of values that do not fit their types.
     pub misfits: Vec<String>,
@@ -45,17 +44,17 @@ pub struct Yaml {
 
 static UNTYPED: Schema = Schema::UNKNOWN;
 
-/// A collection that is open.
+/// An open collection.
 enum Open<'s> {
     List(Vec<Value>, &'s Schema),
-    /// With the key of which the value comes next.
+    /// With the key whose value comes next.
     Map(Map, Option<String>, &'s Schema),
 }
 
-/// Reads one document. `root` has the schemas of the members of the whole.
+/// Reads one document. `root` has the schemas of the members of the top-level value.
 ///
 /// # Errors
-/// It cannot be read.
+/// The text cannot be read.
 pub fn read<'s>(
     text: &str,
     limits: &Limits,
@@ -65,9 +64,9 @@ pub fn read<'s>(
         let why = why.to_owned();
         Err(Fault::Malformed { at, why })
     };
-    // For the parser a text ends there.
+    // The parser takes a NUL for the end of the text.
     if let Some(at) = text.chars().position(|c| c == '\0') {
-        return fault(at, "a NUL is no text");
+        return fault(at, "a NUL is not allowed in text");
     }
     let whole = pairs(text);
     let halves = matches!(whole, Cow::Owned(_));
@@ -172,10 +171,11 @@ pub fn read<'s>(
     Ok(out)
 }
 
-/// Where the halves of pairs go that JSON spells as two escapes and YAML does not know: a plane that nobody uses.
+/// Halves of surrogate pairs are mapped here: JSON escapes them separately, YAML has no such escapes, and the plane is for
+/// private use.
 const HALVES: &str = "\\U0010";
 
-/// A text in which escaped halves of pairs can be read.
+/// Rewrites escaped halves of surrogate pairs so that the parser accepts them.
 fn pairs(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut from = 0;
@@ -184,7 +184,7 @@ fn pairs(text: &str) -> Cow<'_, str> {
             text.as_bytes()[at + 2..],
             [b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..]
         );
-        // An even number of backslashes before it are text.
+        // An even number of backslashes before it is text.
         let before = text[..at].bytes().rev().take_while(|b| *b == b'\\');
         if half && before.count() % 2 == 0 {
             out.push_str(&text[from..at]);
@@ -198,7 +198,7 @@ fn pairs(text: &str) -> Cow<'_, str> {
     Cow::Owned(out + &text[from..])
 }
 
-/// A scalar of such a text: the two halves are one character, and half of one is none.
+/// The value of a scalar of a rewritten text: two halves become one character, a lone half U+FFFD.
 fn joined(text: &str, style: ScalarStyle) -> String {
     if style != ScalarStyle::DoubleQuoted {
         let text = text.replace(&format!("{HALVES}d"), "\\ud");
@@ -214,7 +214,7 @@ fn joined(text: &str, style: ScalarStyle) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// The value of a plain scalar, and whether it fits its type.
+/// Returns the value of a plain scalar, and whether it fits its type.
 pub fn scalar(text: &str, schema: &Schema) -> (Value, bool) {
     let types = schema.types;
     let core = core(text);
@@ -239,7 +239,7 @@ pub fn scalar(text: &str, schema: &Schema) -> (Value, bool) {
     }
 }
 
-/// What a plain scalar is by the core schema, if it is no string.
+/// The value of a plain scalar by the core schema, unless it is a string.
 fn core(text: &str) -> Option<(Types, Value)> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Some((Types::NULL, Value::Null)),
@@ -247,7 +247,7 @@ fn core(text: &str) -> Option<(Types, Value)> {
         "false" | "False" | "FALSE" => return Some((Types::BOOLEAN, false.into())),
         _ => {}
     }
-    // What JSON calls a number keeps its spelling.
+    // A JSON number keeps its spelling.
     let number = Number::read(text).or_else(|| {
         for (prefix, radix) in [("0x", 16), ("0o", 8)] {
             if let Some(digits) = text.strip_prefix(prefix) {
@@ -256,7 +256,7 @@ fn core(text: &str) -> Option<(Types, Value)> {
                 return Number::read(&number.to_string());
             }
         }
-        // Zeros before it, a plus, a bare point.
+        // Leading zeros, a plus sign, or a bare point.
         let (minus, body) = match text.strip_prefix('-') {
             Some(body) => ("-", body),
             None => ("", text.strip_prefix('+').unwrap_or(text)),

@@ -1,4 +1,4 @@
-//! Gives the shared library the name that programs ask for: it changes with the ABI version of a release line.
+//! Sets the soname of the shared library, which changes with the ABI version of a release line.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

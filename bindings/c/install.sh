@@ -10,7 +10,7 @@
 #
 # The isolated archive is the static one as a single object whose Rust symbols are hidden. Two static Rust libraries define
 # the same names and cannot be linked into one program by GNU ld; with this one they can. It needs `ld` and LLVM's objcopy
-# (rust-objcopy of a Rust toolchain, or llvm-objcopy) and is left out with a notice where they are missing.
+# (rust-objcopy of a Rust toolchain, or llvm-objcopy) and is left out with a notice if they are missing.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
@@ -37,7 +37,7 @@ cp "$from/libtoolglot.so" "$prefix/lib/libtoolglot.so.$version"
 ln -sf "libtoolglot.so.$version" "$prefix/lib/libtoolglot.so.0"
 ln -sf libtoolglot.so.0 "$prefix/lib/libtoolglot.so"
 
-# What unwinds the stack and the C library come from the compiler driver, which knows whether the program is static.
+# The unwinder and the C library come from the compiler driver, which knows whether the program is static.
 fill() {
   sed -e "s/@VERSION@/$version/" -e "s/@STATIC_LIBS@/-lutil -lrt -lpthread -lm -ldl/" "$here/package/$1.in" > "$2/$1"
 }
@@ -59,7 +59,7 @@ objcopy() {
 
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
-# Bitcode for optimization at link time, joined by `ld -r`, would confuse tools that look for it.
+# Bitcode for link-time optimization, concatenated by `ld -r`, would confuse tools that look for it.
 if ld -r --whole-archive "$from/libtoolglot.a" -o "$work/all.o" &&
   objcopy -w --keep-global-symbol='toolglot_*' -R .llvmbc -R .llvmcmd "$work/all.o" "$work/toolglot.o"; then
   rm -f "$prefix/lib/libtoolglot_isolated.a"

@@ -1,4 +1,4 @@
-//! Chunks that come as buffers of the crate `bytes`.
+//! Chunks as buffers of the crate `bytes`.
 
 #[cfg(feature = "futures")]
 mod stream;
@@ -11,9 +11,9 @@ use crate::event::Sink;
 pub use stream::EventStream;
 
 impl Parser {
-    /// Takes what a buffer holds, piece by piece where it is not in one, and moves the buffer on by what it has taken. Gives how many
-    /// bytes that are: all there are, unless the sink [stops](Sink::stopped) the parser, which it is also asked between pieces.
-    /// Cost: that of [`feed`](Self::feed); nothing is copied.
+    /// Consumes the contents of a buffer, piece by piece if they are not contiguous, and advances the buffer. Returns the
+    /// number of bytes consumed: all of them, unless the sink [stops](Sink::stopped) the parser; it is also asked between
+    /// pieces. Cost: that of [`feed`](Self::feed); nothing is copied.
     ///
     /// ```
     /// use bytes::{Buf, Bytes};
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_stays_in_the_buffer() {
+    fn the_rest_stays_in_the_buffer() {
         for rest in ["", " b", CALL] {
             for at in [0, CALL.len(), CALL.len() + rest.len()] {
                 let text = format!("{CALL}{rest}");

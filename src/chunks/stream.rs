@@ -1,4 +1,4 @@
-//! An asynchronous stream of events, made of one of chunks.
+//! An asynchronous stream of events, made from a stream of chunks.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,33 +11,33 @@ use crate::engine::{Finish, Parser};
 use crate::event::{Event, Sink};
 use crate::owned::OwnedEvent;
 
-/// The events of an output whose chunks a stream gives; see [`Parser::event_stream`].
+/// The events of an output whose chunks come from a stream; see [`Parser::event_stream`].
 #[derive(Debug)]
 pub struct EventStream<S, E> {
     parser: Parser,
     chunks: S,
     finish: Finish,
     waiting: VecDeque<OwnedEvent<Bytes>>,
-    /// What the stream of chunks failed with.
+    /// The error of the stream of chunks.
     error: Option<E>,
 }
 
-/// Nothing but the stream of chunks is pinned.
+/// Only the stream of chunks is pinned.
 impl<S: Unpin, E> Unpin for EventStream<S, E> {}
 
 impl Parser {
-    /// The events of an output whose chunks a stream gives, each as soon as it can be said. `finish` is why the output ends
-    /// where the stream does; [`finish_as`](EventStream::finish_as) says it later.
+    /// Returns the events of an output whose chunks come from a stream, each as soon as it is known. `finish` is the reason for
+    /// which the output ends with the stream; [`finish_as`](EventStream::finish_as) can change it later.
     ///
-    /// Text, reasoning, protected regions and raw bytes are slices of the chunk where they lie in it, without a copy, and keep the
-    /// whole chunk alive; copied is what was withheld from an earlier chunk and what a block retains. The next chunk is asked
-    /// for when every event of the last one was taken, so memory is bounded by what one chunk brings. Dropping the stream
-    /// cancels it: no chunk is half read.
+    /// Text, reasoning, protected regions and raw bytes are slices of the chunk if they lie in it, without a copy, and keep the
+    /// whole chunk alive. Bytes that were held back from an earlier chunk, and those that a block retains, are copied. The next
+    /// chunk is polled for once every event of the last one was taken, so memory is bounded by the events of one chunk.
+    /// Dropping the stream cancels it; no chunk is left half consumed.
     ///
     /// # Errors
     ///
-    /// An error of the stream of chunks ends the output as [`Finish::Error`]: the last events come first, then the error, then
-    /// nothing.
+    /// An error of the stream of chunks ends the output with [`Finish::Error`]: the last events come first, then the error,
+    /// then the stream ends.
     ///
     /// ```
     /// use std::pin::{Pin, pin};
@@ -85,13 +85,13 @@ impl Parser {
 }
 
 impl<S, E> EventStream<S, E> {
-    /// The parser, with what it knows of the chunks so far.
+    /// The parser, for its state after the chunks so far.
     #[must_use]
     pub const fn parser(&self) -> &Parser {
         &self.parser
     }
 
-    /// Says why the output ends where the stream of chunks does, for hosts that learn it on the way.
+    /// Sets the reason for which the output ends with the stream of chunks, for hosts that learn it on the way.
     pub fn finish_as(&mut self, reason: Finish) {
         self.finish = reason;
     }
@@ -141,7 +141,7 @@ where
     }
 }
 
-/// Keeps events, whose bytes are slices of the chunk where they lie in it.
+/// Converts events; bytes that lie in the chunk become slices of it.
 struct Keep<'c> {
     chunk: Option<&'c Bytes>,
     waiting: &'c mut VecDeque<OwnedEvent<Bytes>>,
@@ -157,7 +157,7 @@ impl Sink for Keep<'_> {
     }
 }
 
-/// Whether bytes are a part of others, not only equal to one.
+/// Whether `bytes` is a part of `all` in memory, not only equal to one.
 fn lies_in(bytes: &[u8], all: &[u8]) -> bool {
     let (part, all) = (bytes.as_ptr_range(), all.as_ptr_range());
     !bytes.is_empty() && all.start <= part.start && part.end <= all.end

@@ -1,17 +1,17 @@
-//! How far is looked where no dialect file says it. Those who read and those who work out how much a stream holds back share
-//! these.
+//! Bounds of lookaheads that no dialect file sets. Shared by the parsers and by the code that computes how much a stream holds
+//! back.
 
-/// So many blanks may stand between an opener and the tag that must follow it.
+/// The maximum whitespace between an opener and the tag that must follow it.
 pub(crate) const PROBE_BLANKS: u32 = 256;
 
-/// So many blanks may stand before a key where a line is looked at, and so many around its colon.
+/// The maximum whitespace before a key where a line is checked for one, and around its colon.
 pub(crate) const LINE_BLANKS: u32 = 64;
 
-/// Blanks in a closing tag after its name.
+/// The maximum whitespace in a closing tag after its name.
 pub(crate) const CLOSER_BLANKS: u32 = 64;
 
-/// So many times the closing tag of a value may stand once more where what follows must confirm it.
+/// How often the closing tag of a value may be repeated if what follows must confirm it.
 pub(crate) const CLOSER_TWINS: u8 = 2;
 
-/// So many markers may end the header of a message.
+/// How many markers may end the header of a message.
 pub(crate) const MAX_ENDS: usize = 8;

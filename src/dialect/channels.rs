@@ -1,17 +1,17 @@
-//! Messages with headers: what a header says, and what its message is.
+//! Messages with headers: the parts of a header, and what its message is.
 
 use std::borrow::Cow;
 
 use super::spec::{self, RouteKind};
 
-/// Longest header of a message.
+/// The maximum length of a message's header, in bytes.
 pub(crate) const MAX_HEADER: u64 = 512;
 
-/// How many markers that begin a header may stand in one: a role and a channel, and both once more where it is begun again. What repeats
-/// them without end is not looked at anew for each of them up to the longest header.
+/// How many markers that begin a header may be in one: a role and a channel, each once more if the header is begun again. The
+/// bound keeps endless repetitions from being re-read for each marker, up to the maximum header length.
 const MAX_BEGUN: usize = 4;
 
-/// Channels of one dialect.
+/// The message headers of one dialect.
 #[derive(Debug)]
 pub(crate) struct Channels {
     pub spec: spec::Channels,
@@ -19,7 +19,7 @@ pub(crate) struct Channels {
     pub reasoning: u16,
 }
 
-/// What a header says.
+/// A parsed header.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Header<'h> {
     pub role: &'h str,
@@ -27,9 +27,9 @@ pub(crate) struct Header<'h> {
     pub channel: &'h str,
     pub content: &'h str,
     pub end: &'h str,
-    /// It has a word that no rule reads.
+    /// It contains a word that no rule reads.
     pub unread: bool,
-    /// A blank before the recipient is missing, or there are some in what stands before it.
+    /// The space before the recipient is missing, or the mark before it contains whitespace.
     pub slipped: bool,
 }
 
@@ -42,7 +42,7 @@ impl<'h> Header<'h> {
     }
 }
 
-/// What `text` begins with, up to a blank or a marker.
+/// The first word of `text`, up to a space or a marker.
 fn word_of(text: &str) -> &str {
     let len = text.find([' ', '<']).unwrap_or(text.len());
     &text[..len]
@@ -54,15 +54,15 @@ fn is_plain(word: &str) -> bool {
     word.bytes().all(plain)
 }
 
-/// Whether a word is what a route asks for.
+/// Whether a word matches a route's condition.
 fn fits_word(wanted: &str, have: &str) -> bool {
     let begins = wanted.strip_suffix('*');
     wanted == have || begins.is_some_and(|b| !have.is_empty() && have.starts_with(b))
 }
 
 impl spec::Channels {
-    /// Reads a header, its markers included. What directly follows a marker is its part; of the words beside these one is the
-    /// recipient and one the type of the content, and what is left is read by no rule.
+    /// Reads a header, including its markers. What directly follows a marker is its part. Of the other words one is the
+    /// recipient and one the content type; no rule reads the rest.
     pub(crate) fn read<'h>(&self, header: &'h str) -> Header<'h> {
         let ends = self.end.iter().filter(|end| header.ends_with(end.as_str()));
         let end = ends.max_by_key(|end| end.len());
@@ -81,7 +81,7 @@ impl spec::Channels {
             let parts = [&self.channel, &self.content].into_iter();
             let Some(marker) = parts.chain(&self.start).find(begins) else {
                 rest = match (rest.strip_prefix(' '), self.recipient_at(rest)) {
-                    (Some(behind), _) => behind,
+                    (Some(after), _) => after,
                     (None, Some((recipient, plain))) => {
                         out.slipped |= !plain;
                         out.name(word_of(recipient));
@@ -94,16 +94,16 @@ impl spec::Channels {
                 };
                 continue;
             };
-            let mut behind = &rest[marker.len()..];
-            let word = behind.trim_start_matches(' ');
+            let mut after = &rest[marker.len()..];
+            let word = after.trim_start_matches(' ');
             if ![&self.channel, &self.content].contains(&marker)
                 && self.recipient_at(word).is_none()
             {
-                behind = word;
+                after = word;
             }
-            let part = word_of(behind);
+            let part = word_of(after);
             let (word, recipient) = self.unglued(part);
-            rest = &behind[part.len()..];
+            rest = &after[part.len()..];
             if *marker == self.channel {
                 out.channel = word;
                 out.unread |= !is_plain(word);
@@ -112,7 +112,7 @@ impl spec::Channels {
                 out.content = if word.is_empty() { out.content } else { word };
             } else {
                 out.role = word;
-                // Where nothing else stands in a header, it is the name of a tool.
+                // A header with nothing else is the name of a tool.
                 let roles = self.route.iter().filter_map(|route| route.role.as_ref());
                 let listed = roles.flatten().any(|wanted| fits_word(wanted, word));
                 out.unread |= !(listed || is_plain(word) || self.recipient.is_empty());
@@ -125,12 +125,12 @@ impl spec::Channels {
         out
     }
 
-    /// Reads the word that `rest` begins with, which is not part of a header. Gives what is behind it. The type of the content may
-    /// stand so where that is `due` (`to=browser.search code`).
+    /// Reads the first word of `rest`, which is not part of a header, and returns what follows it. The word may be the content
+    /// type if that is `due` (`to=browser.search code`).
     fn bare<'h>(&self, out: &mut Header<'h>, rest: &'h str, due: bool) -> &'h str {
-        // What begins like a marker is a word of its own.
+        // Text that begins like a marker is a separate word.
         let ends = rest.char_indices().skip(1).find(|(_, c)| " <".contains(*c));
-        let (word, behind) = rest.split_at(ends.map_or(rest.len(), |(at, _)| at));
+        let (word, after) = rest.split_at(ends.map_or(rest.len(), |(at, _)| at));
         let types = self.route.iter().filter_map(|route| route.content.as_ref());
         let listed = types.flatten().any(|content| content == word);
         match out.content {
@@ -140,30 +140,31 @@ impl spec::Channels {
             }
             _ => out.unread = true,
         }
-        behind
+        after
     }
 
-    /// The recipient if `rest` begins with what stands before it, perhaps with blanks in it; and whether it has none.
+    /// The recipient, if `rest` begins with the mark before it, perhaps with whitespace inside; and whether that whitespace
+    /// exists.
     fn recipient_at<'h>(&self, rest: &'h str) -> Option<(&'h str, bool)> {
         let mark = self.recipient.trim_start();
         match rest.strip_prefix(mark) {
-            Some(behind) if !mark.is_empty() && !behind.starts_with(' ') => {
-                return Some((behind, true));
+            Some(after) if !mark.is_empty() && !after.starts_with(' ') => {
+                return Some((after, true));
             }
             _ => {}
         }
         let stem = rest.strip_prefix(mark.strip_suffix('=')?)?;
         let sign = stem.trim_start_matches(' ');
-        let behind = sign.strip_prefix('=')?;
-        let name = behind.trim_start_matches(' ');
-        // What says nothing is not part of the next one.
+        let after = sign.strip_prefix('=')?;
+        let name = after.trim_start_matches(' ');
+        // An empty part is not part of the next one.
         match name.starts_with(mark) {
-            true => Some((behind, true)),
+            true => Some((after, true)),
             false => Some((name, false)),
         }
     }
 
-    /// A part of a header in which the recipient stands, without the blank before it (`commentaryto=functions.f`).
+    /// Splits a part of a header that contains the recipient without the space before it (`commentaryto=functions.f`).
     fn unglued<'h>(&self, word: &'h str) -> (&'h str, Option<&'h str>) {
         let mark = self.recipient.trim_start();
         let parts = word.split_once(mark).filter(|_| !mark.is_empty());
@@ -173,7 +174,7 @@ impl spec::Channels {
         }
     }
 
-    /// The header that counts where one is begun before the one before it has ended: the last.
+    /// The header that counts if one is begun before the previous one has ended: the last.
     fn last_begun<'h>(&self, header: &'h str) -> &'h str {
         let starts = self.start.iter().filter(|start| **start != self.channel);
         let again = starts.filter_map(|start| header.rfind(start.as_str()));
@@ -186,7 +187,7 @@ impl spec::Channels {
             .map_or(header, |at| &header[at..])
     }
 
-    /// Whether what has come looks like the beginning of a header and not like prose: words right after the markers.
+    /// Whether the bytes so far look like the beginning of a header and not like prose: words directly after the markers.
     pub fn shaped(&self, header: &str) -> bool {
         let word = |c: char| c.is_ascii_alphanumeric() || "_.:-/".contains(c);
         let shaped = |part: &str| {
@@ -206,13 +207,13 @@ impl spec::Channels {
         }
     }
 
-    /// The length of what begins a part of a header, if `rest` begins with it: a marker, or what leaves no doubt about the recipient.
+    /// The length of the beginning of a header part, if `rest` starts with one: a marker, or an unambiguous recipient mark.
     fn part_begins(&self, rest: &str) -> Option<usize> {
         if let Some(stem) = self.recipient.strip_suffix('=') {
-            let sign = |behind: &str| {
+            let sign = |after: &str| {
                 [" = ", " =", "= ", "="]
                     .into_iter()
-                    .find(|s| behind.starts_with(s))
+                    .find(|s| after.starts_with(s))
             };
             if let Some(sign) = rest.strip_prefix(stem).and_then(sign) {
                 return Some(stem.len() + sign.len());
@@ -224,7 +225,7 @@ impl spec::Channels {
         mark.map(str::len)
     }
 
-    /// Whether so many markers that begin a header stand in it that one more begins another one.
+    /// Whether the header has so many begin markers that the next one begins another header.
     pub fn crowded(&self, header: &[u8]) -> bool {
         let begins = |at: &usize| {
             let mut starts = self.start.iter();
@@ -255,7 +256,7 @@ impl spec::Channels {
         self.start.iter().chain(first).cloned().collect()
     }
 
-    /// What messages are taken for that are reasoning.
+    /// The reasoning for which reasoning messages are taken.
     pub fn reasoning(&self) -> spec::Reasoning {
         spec::Reasoning {
             open: vec![],
@@ -273,7 +274,8 @@ impl spec::Channels {
     }
 }
 
-/// Whether a marker closes those messages that are calls, and no others: calls are written with it first, and messages are not.
+/// Whether a marker closes only those messages that are calls: it is then preferred for writing calls, and not used for
+/// messages.
 pub(crate) fn ends_calls(spec: &spec::Spec, marker: &str) -> bool {
     let messages = spec.channels.as_ref().map(|channels| &channels.close);
     let units = spec.framed.iter().flat_map(|framed| &framed.unit);
@@ -282,8 +284,8 @@ pub(crate) fn ends_calls(spec: &spec::Spec, marker: &str) -> bool {
     messages.is_some_and(closes) && first.any(|close| close == marker)
 }
 
-/// A header without the white space in it that holds the end of a line or a tab, and whether there was some. It stands before
-/// a marker and separates nothing.
+/// Removes runs of whitespace that contain a newline or tab from a header, and returns whether there were any. Such a run
+/// precedes a marker and separates nothing.
 pub(crate) fn joined(header: &str) -> (Cow<'_, str>, bool) {
     let breaks = |c: char| matches!(c, '\n' | '\r' | '\t');
     if !header.contains(breaks) {
@@ -301,7 +303,7 @@ pub(crate) fn joined(header: &str) -> (Cow<'_, str>, bool) {
     (Cow::Owned(out), true)
 }
 
-/// Whether a byte can stand in a header.
+/// Whether a byte can be part of a header.
 pub(crate) fn in_header(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80 || b" <>|_.:=-/+,[]".contains(&byte)
 }
@@ -324,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_rule_reads_is_known() {
+    fn unread_words_are_detected() {
         let spec = harmony();
         for (header, recipient, unread, slipped) in [
             (

@@ -1,4 +1,4 @@
-//! What a dialect, and a set of them, must be: every refusal names the key and says why.
+//! Validates a dialect, and a set of them: every rejection names the key and the reason.
 
 use toolglot_scan::Case;
 
@@ -7,7 +7,7 @@ use super::spec::{Deltas, KeyQuote, Payload, Reasoning, Spec};
 use super::{Dialect, Lint};
 use crate::error::{BuildError, Kind};
 
-/// Longest beginning that tells a call without a name from a mention.
+/// The maximum length of a beginning that distinguishes a call without a name from a mention.
 pub(super) const MAX_NAMELESS: usize = 64;
 
 pub(super) fn key(spec: &Spec, key: &str, why: &str) -> BuildError {
@@ -23,7 +23,7 @@ pub(super) fn no_family(spec: &Spec) -> BuildError {
     key(spec, "key_quote", why)
 }
 
-/// Checks one dialect on its own.
+/// Validates one dialect on its own.
 pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
     let id_ok =
         |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_' || c == '.';
@@ -212,7 +212,7 @@ fn reasoning_markers(spec: &Spec, index: usize, reasoning: &Reasoning) -> Result
         .iter()
         .any(|open| reasoning.close.contains(open))
     {
-        let why = "it must differ from the opener, or nothing could be told apart";
+        let why = "it must differ from the opener, or they could not be distinguished";
         return Err(key(spec, &name("close"), why));
     }
     if reasoning.nested && reasoning.repeats {
@@ -225,7 +225,7 @@ fn reasoning_markers(spec: &Spec, index: usize, reasoning: &Reasoning) -> Result
     Ok(())
 }
 
-/// When arguments of these payloads can come out: what any of them can do.
+/// When arguments of these payloads can be delivered: what all of them can do.
 fn framed_deltas(payloads: impl Iterator<Item = Payload>) -> (Vec<Deltas>, &'static str) {
     let mut allowed: Vec<Deltas> = vec![];
     let mut why = "";
@@ -288,7 +288,7 @@ fn marker(spec: &Spec, name: &str, marker: &str) -> Result<(), BuildError> {
     if marker.is_empty() {
         return Err(key(spec, name, "an empty marker would match everywhere"));
     }
-    // A switch may have put the host's value into it.
+    // A switch may have inserted the host's value.
     if marker.len() > MARKER {
         let why = format!("a marker may have at most {MARKER} bytes");
         return Err(key(spec, name, &why));
@@ -303,7 +303,7 @@ fn pair(spec: &Spec, name: &str, open: &str, close: &str) -> Result<(), BuildErr
         return Err(key(
             spec,
             &format!("{name}.close"),
-            "it must differ from the opener, or nothing could be told apart",
+            "it must differ from the opener, or they could not be distinguished",
         ));
     }
     Ok(())
@@ -326,7 +326,7 @@ fn tags(spec: &Spec, table: &str, names: &[(&str, &String)]) -> Result<(), Build
     }
 }
 
-/// A value's first byte tells what encloses it.
+/// The first byte of a value determines its delimiter.
 fn delimiters(spec: &Spec, list: &[String]) -> Result<(), BuildError> {
     let name = "framed.braces.delimiters";
     let first = |text: &String| text.bytes().next();
@@ -415,7 +415,7 @@ fn key_quote(spec: &Spec, body: &KeyQuote) -> Result<(), BuildError> {
             return Err(key(
                 spec,
                 "key_quote.comment.open",
-                "it must be one or two characters that are no blanks",
+                "it must be one or two characters other than whitespace",
             ));
         }
     }
@@ -423,7 +423,7 @@ fn key_quote(spec: &Spec, body: &KeyQuote) -> Result<(), BuildError> {
         ("shared_prefix", &body.shared_prefix),
         ("type_prefix", &body.type_prefix),
     ] {
-        // Its last character may be what the fold puts between words.
+        // Its last character may be one that the fold puts between words.
         let probe = format!("{prefix}x");
         if super::spec::fold(&probe, &body.fold) != probe {
             let why = "it must be written as keys are once they are folded";
@@ -480,7 +480,7 @@ fn key_quote(spec: &Spec, body: &KeyQuote) -> Result<(), BuildError> {
     }
 }
 
-/// Two entries of which the first begins (or is) the second.
+/// Finds two entries of which the first is a prefix of (or equal to) the second.
 fn prefix<'a>(list: &[&'a String]) -> Option<(&'a str, &'a str)> {
     for (i, short) in list.iter().enumerate() {
         for (j, long) in list.iter().enumerate() {
@@ -492,14 +492,14 @@ fn prefix<'a>(list: &[&'a String]) -> Option<(&'a str, &'a str)> {
     None
 }
 
-/// What starts something in plain text.
+/// A marker that starts something in plain text.
 struct Starter<'a> {
     dialect: usize,
     marker: String,
     case: Case,
-    /// What follows it decides whose it is, or whether it is one.
+    /// What follows it decides whose it is, or whether it counts.
     probed: bool,
-    /// Part of no text.
+    /// It is framing, not part of the text.
     framing: bool,
     reasoning: Option<&'a Reasoning>,
 }
@@ -518,9 +518,9 @@ impl Starter<'_> {
         })
     }
 
-    /// Whether both may stand: they mean the same, or one is read where the other is not.
+    /// Whether both are allowed: they mean the same, or each is read where the other is not.
     fn shared(&self, other: &Self) -> bool {
-        // Of two tokens the longer one takes the place of the other, and a token that is an opener too is one where it opens nothing.
+        // The longer of two tokens replaces the other; a token that is also an opener is a token where it opens nothing.
         if self.framing && (other.framing || other.probed) || self.probed && other.framing {
             return true;
         }
@@ -566,7 +566,7 @@ fn starters(dialects: &[Dialect]) -> Vec<Starter<'_>> {
     out
 }
 
-/// Checks dialects against each other.
+/// Validates dialects against each other.
 pub(super) fn set(dialects: &[Dialect]) -> Result<(), BuildError> {
     let clash = |a: usize, b: usize, why: String| BuildError::Clash {
         first: dialects[a].id().to_owned(),
@@ -619,7 +619,7 @@ pub(super) fn set(dialects: &[Dialect]) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// What works and may still surprise.
+/// Valid but possibly surprising properties.
 pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
     let mut out = vec![];
     let mut say = |dialect: &Dialect, message: String| {
@@ -658,7 +658,9 @@ pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
                 if let Some(plain) = quote.close.iter().find(|c| c.len() < 3) {
                     say(
                         dialect,
-                        format!("value closer `{plain}` is short and will cut values that hold it"),
+                        format!(
+                            "value closer `{plain}` is short and will truncate values that contain it"
+                        ),
                     );
                 }
             }

@@ -1,7 +1,7 @@
-//! From dialect files to a compiled set, one table after the other.
+//! Compiles dialect files to a set, one table after the other.
 //!
-//! The order matters: a marker that several things have belongs to the one that claims it first, calls before thoughts and
-//! protected regions, these before tokens. Markers in which stands what they do not show come last.
+//! The order matters: a marker with several meanings belongs to the first one that claims it: calls before reasoning and
+//! protected regions, and these before tokens. Markers with tolerated whitespace or attributes come last.
 
 use std::sync::OnceLock;
 
@@ -72,7 +72,7 @@ impl SetInner {
     }
 }
 
-/// One file by itself.
+/// Compiles one file by itself.
 fn dialect(spec: Spec) -> Result<Dialect, BuildError> {
     check::dialect(&spec)?;
     let family = Family::new(&spec)?;
@@ -99,7 +99,7 @@ fn dialect(spec: Spec) -> Result<Dialect, BuildError> {
 }
 
 impl Dialect {
-    /// Messages or lines of it are thoughts of that number.
+    /// Records that its messages or lines are the reasoning with that number.
     fn thinks_by(&mut self, of: Of, id: u16) {
         match (of, &mut self.family) {
             (Of::Lines, Family::Line(line)) => line.thoughts = id,
@@ -115,10 +115,10 @@ impl Dialect {
     }
 }
 
-/// Tables under way.
+/// The tables under construction.
 #[derive(Default)]
 struct Tables {
-    /// What text is looked through for, and what each of it means.
+    /// The patterns that text is scanned for; their meanings are in `roles`.
     patterns: Vec<Pattern>,
     roles: Vec<Role>,
     calls: Vec<(Pattern, Role)>,
@@ -126,35 +126,35 @@ struct Tables {
     thoughts: Vec<Thought>,
     spans: Vec<SpanMarks>,
     tokens: Vec<Token>,
-    /// Tokens that are openers too.
+    /// Tokens that are also openers.
     seconds: Vec<(String, u16)>,
-    /// Tokens as they are written, by their numbers.
+    /// Tokens as they are written, by number.
     spelt: Vec<(String, u16)>,
-    /// Openers of calls that end thoughts.
+    /// Openers of calls that end reasoning.
     enders: Vec<(Pattern, Role)>,
     marks: Vec<Mark>,
     rests: Rests,
 }
 
-/// One kind of thoughts.
+/// One kind of reasoning.
 struct Thought {
     dialect: u16,
     spec: spec::Reasoning,
     of: Of,
 }
 
-/// What tells a thought.
+/// What delimits the reasoning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Markers,
-    /// A message's header; it ends with the next one.
+    /// A message's header; the next header ends it.
     Messages,
-    /// A header at the start of a line; it ends with the next one.
+    /// A header at the start of a line; the next header ends it.
     Lines,
 }
 
 impl Tables {
-    /// Openers of calls. Where messages have headers, calls open in no other place.
+    /// Adds the openers of calls. If messages have headers, calls open nowhere else.
     fn calls(&mut self, dialects: &[Dialect]) {
         for (index, dialect) in dialects.iter().enumerate() {
             let case = dialect.family.case();
@@ -174,7 +174,7 @@ impl Tables {
                     continue;
                 }
                 for slip in tag::slips(open) {
-                    // That tag with attributes may be another opener.
+                    // The same tag with attributes may be another opener.
                     let other = markers.iter().any(|other| other == slip.trim_ascii_end());
                     if !other {
                         add(slip, Begins::Tag(number));
@@ -198,7 +198,7 @@ impl Tables {
         }
     }
 
-    /// Thoughts and protected regions.
+    /// Adds reasoning and protected regions.
     fn regions(&mut self, dialects: &[Dialect]) -> Result<(), String> {
         for (index, dialect) in dialects.iter().enumerate() {
             let index = index as u16;
@@ -233,8 +233,8 @@ impl Tables {
         self.roles.push(role);
     }
 
-    /// Dialects may share reasoning markers: the first one's rules serve, and each adds what ends it. Openers that only a later
-    /// one has keep its rules.
+    /// Dialects may share reasoning markers: the first one's rules apply, and each adds what ends it. Openers that only a later
+    /// dialect has keep that dialect's rules.
     fn thought(&mut self, index: u16, dialect: &Dialect, spec: &spec::Reasoning) {
         let shares = |open: &[String]| spec.open.iter().any(|own| open.contains(own));
         let mut own = spec.clone();
@@ -265,8 +265,7 @@ impl Tables {
 
     fn tokens(&mut self, dialects: &[Dialect], chosen: bool) {
         for (index, dialect) in dialects.iter().enumerate() {
-            // What opens a turn and is no tag begins as words and brackets do: where many models are looked for, these do not wait
-            // for one.
+            // A turn opener that is not a tag begins like words or brackets. A set for many models does not hold text back for one.
             let opens = |m: &str| dialect.spec.turn.iter().any(|turn| m.starts_with(turn));
             let role = |m: &str| !m.starts_with('<') && opens(m);
             let tokens = dialect.tokens().into_iter();
@@ -280,7 +279,7 @@ impl Tables {
     }
 
     fn token(&mut self, index: u16, dialect: &Dialect, marker: String, sort: Sort) {
-        // What is text in any case is never held back.
+        // A marker that is text in any case is never held back.
         let pattern = Pattern {
             hold: sort != Sort::Stray,
             ..Pattern::new(&marker, dialect.family.case())
@@ -305,13 +304,13 @@ impl Tables {
         };
         let token = &mut self.tokens[usize::from(id)];
         token.is_also(index, dialect, &marker, sort);
-        // An element of HTML with attributes (`<s class="x">`) is no token.
+        // An HTML element with attributes (`<s class="x">`) is not a token.
         if sort != Sort::Stray && !tag::has_one_letter(&marker) {
             self.spelt.push((marker, id));
         }
     }
 
-    /// The token that an opener is where it opens nothing.
+    /// Adds an opener as a token for where it opens nothing.
     fn second(&mut self, marker: &str) -> u16 {
         let same = |(have, _): &&(String, u16)| have == marker;
         if let Some((_, id)) = self.seconds.iter().find(same) {
@@ -323,7 +322,7 @@ impl Tables {
         id
     }
 
-    /// Calls that end thoughts, and the closers that thoughts may still have then.
+    /// Adds calls that end reasoning, and the closers that the reasoning may still have afterwards.
     fn enders(&mut self, dialects: &[Dialect]) {
         let ends = |open: &OpenRef| dialects[usize::from(open.dialect)].spec.ends_thought;
         let opens = &self.opens;
@@ -344,7 +343,7 @@ impl Tables {
         }
     }
 
-    /// Markers of thoughts in which stands what they do not show.
+    /// Adds reasoning markers with tolerated whitespace or attributes.
     fn marks(&mut self) -> Result<(), String> {
         let mut thoughts = std::mem::take(&mut self.thoughts);
         let marked = thoughts.iter_mut().zip(0_u16..);
@@ -364,7 +363,7 @@ impl Tables {
                 };
                 self.marks.push(Mark { id, closes, paths });
                 for slip in tag::slips(&marker) {
-                    // Inside it closes the thought, or is the prompt's opener once more.
+                    // Inside, it closes the reasoning, or repeats the prompt's opener.
                     self.rest((id, &mut thought.spec), &slip, entry);
                     if !closes {
                         self.slip(&slip, entry);
@@ -376,7 +375,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Tokens that end a thought, as they are and with what may stand in them.
+    /// Adds tokens that end reasoning, exact and with tolerated whitespace or attributes.
     fn ending_tokens(&mut self, thought: &mut Thought, id: u16) {
         for marker in thought.spec.ended_by.clone() {
             let token = self.spelt.iter().find(|(have, _)| *have == marker);
@@ -394,8 +393,8 @@ impl Tables {
         }
     }
 
-    /// Tokens in which stands what they do not show. One with line ends after it, or with attributes of its own, is the plain
-    /// one with these, if there is one.
+    /// Adds tokens with tolerated whitespace or attributes. A token with trailing newlines or its own attributes is the plain
+    /// one plus these, if there is a plain one.
     fn loose(&mut self) -> Result<Paths<u16>, String> {
         let plain = self.spelt.iter();
         let plain = plain.map(|(token, id)| (tag::plain(token), *id));
@@ -420,7 +419,7 @@ impl Tables {
         Paths::tags(loose.iter().map(|(token, id)| (token.as_str(), *id)))
     }
 
-    /// Thoughts whose markers may have a suffix: it ends them, and what the prompt has opened may be written once more.
+    /// Adds reasoning whose markers may have a suffix: it ends the reasoning, and an opener from the prompt may be repeated.
     fn suffixes(&mut self) {
         let specs = self.thoughts.iter_mut().map(|thought| &mut thought.spec);
         for spec in specs.filter(|spec| spec.suffix) {
@@ -431,7 +430,7 @@ impl Tables {
         }
     }
 
-    /// The tables of thoughts, of which nothing changes any more.
+    /// Builds the tables of reasoning, which do not change afterwards.
     fn reasoning(&mut self, dialects: &[Dialect]) -> Result<Vec<Reasoning>, String> {
         let thoughts = std::mem::take(&mut self.thoughts);
         let table = |thought: &Thought| {
@@ -468,7 +467,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Headers at the start of a line that end a thought: what each opens.
+    /// Adds headers at the start of a line that end reasoning, with what each opens.
     fn line_headers(&self, table: &mut Reasoning) {
         for marker in &table.spec.ended_by {
             let found = self
@@ -481,7 +480,7 @@ impl Tables {
         }
     }
 
-    /// What the beginnings of markers open that may have a suffix.
+    /// Adds what the beginnings of markers with a suffix open.
     fn suffix(&mut self, table: &mut Reasoning, id: u16) {
         let refs = self.opens.len() as u16;
         for open in &table.spec.open {
@@ -497,7 +496,7 @@ impl Tables {
         table.rest.extend(rest);
     }
 
-    /// What a header opens that lacks its beginning, which would be what a reply begins with.
+    /// Adds what a header without its beginning opens, where that could be the beginning of a reply.
     fn message_rest(&mut self, table: &mut Reasoning, first: &str) {
         let mut ends = table.spec.ended_by.iter();
         let place = ends.position(|marker| marker == first);
@@ -509,7 +508,7 @@ impl Tables {
         }]);
     }
 
-    /// Adds who may own a slip in a thought. Calls whose openers begin with it have their turn, too.
+    /// Adds a possible owner of a variant in reasoning. Calls whose openers begin with it come into question, too.
     fn rest(&mut self, (id, spec): (u16, &mut spec::Reasoning), slip: &str, entry: OpenRef) {
         let known = spec.ended_by.iter().position(|have| have == slip);
         let place = known.unwrap_or(spec.ended_by.len()) as u16;
@@ -532,7 +531,7 @@ impl Tables {
         self.opens.push(all);
     }
 
-    /// Adds who may own a slip in text.
+    /// Adds a possible owner of a variant in text.
     fn slip(&mut self, slip: &str, entry: OpenRef) {
         let pattern = Pattern::new(slip, Case::Exact);
         let same = self.patterns.iter().position(|have| *have == pattern);
@@ -549,7 +548,7 @@ impl Tables {
 }
 
 impl Token {
-    /// It is a token of another dialect, or of that one in another role.
+    /// Records that the marker is a token of another dialect, or of the same one in another role.
     fn is_also(&mut self, index: u16, dialect: &Dialect, marker: &str, sort: Sort) {
         self.dialects.push(index);
         self.dialects.dedup();
@@ -566,11 +565,11 @@ impl Token {
     }
 }
 
-/// What in thoughts is not as it is spelled, or is the beginning of something else: the thought, the place among what ends it, and
-/// what that opens.
+/// Entries in reasoning that differ from their spelling, or are the beginning of something else: the reasoning, the index among
+/// the markers that end it, and what that opens.
 type Rests = Vec<(u16, u16, u16)>;
 
-/// Adds an owner; one candidate does for all tokens.
+/// Adds an owner; one candidate suffices for all tokens.
 fn push(owners: &mut Vec<OpenRef>, entry: OpenRef) {
     let token = |open: &OpenRef| matches!(open.begins, Begins::Token(_));
     if !(token(&entry) && owners.iter().any(token)) {

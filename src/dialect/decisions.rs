@@ -1,8 +1,8 @@
-//! Where the openers of a set meet, and what tells them apart.
+//! Finds where the openers of a set meet, and what distinguishes them.
 //!
-//! Openers are laid side by side in order. What neighbours have in common is where openers part, and the next character
-//! decides; where several dialects have one opener, what follows it decides, and where the end of one opener begins another,
-//! the earlier one wins. Nothing here runs while a stream is parsed: it is a report for the people who put a set together.
+//! Openers are sorted. The common prefix of neighbours is where they part, and the next character decides. If several dialects
+//! have the same opener, the following bytes decide; if the end of one opener begins another, the earlier one wins. Nothing
+//! here runs while a stream is parsed: it is a report for authors of sets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,46 +10,46 @@ use std::fmt;
 use super::Dialect;
 use crate::limits::Limits;
 
-/// Shared beginnings and overlaps shorter than this are the same for most openers and say nothing.
+/// Shorter common prefixes and overlaps are shared by most openers and tell nothing.
 const SHORT: usize = 2;
 
 /// A place where openers of different dialects meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decision {
-    /// What is the same in all of them.
+    /// The bytes that all of them share.
     pub shared: String,
-    /// What tells them apart.
+    /// What distinguishes them.
     pub by: DecidedBy,
-    /// Whose opener it is, by what comes next. An opener that ends here has nothing next.
+    /// The dialects by what comes next. An opener that ends here has an empty `next`.
     pub branches: Vec<Branch>,
-    /// The most bytes after `shared` that have to be seen.
+    /// The maximum number of bytes after `shared` that are needed.
     pub lookahead: usize,
 }
 
-/// What tells openers apart.
+/// What distinguishes openers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DecidedBy {
-    /// They go on differently.
+    /// They continue differently.
     NextByte,
-    /// They are the same: what follows decides, in the order of the set.
+    /// They are equal: what follows decides, in the order of the set.
     Body,
-    /// The end of one is the beginning of another: the one that began earlier counts.
+    /// The end of one is the beginning of another: the one that begins earlier wins.
     Earlier,
 }
 
-/// One way on from what openers share.
+/// One continuation of a shared beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Branch {
-    /// The rest of the opener, up to where it branches again.
+    /// The rest of the opener, up to the next branch.
     pub next: String,
     /// Ids of the dialects.
     pub dialects: Vec<String>,
 }
 
 impl Decision {
-    /// Whether a dialect takes part.
+    /// Whether a dialect is involved.
     #[must_use]
     pub fn concerns(&self, dialect: &str) -> bool {
         let has = |branch: &Branch| branch.dialects.iter().any(|id| id == dialect);
@@ -100,11 +100,11 @@ impl fmt::Display for Decision {
     }
 }
 
-/// Everything that is decided between openers of different dialects.
+/// All decisions between openers of different dialects.
 pub(super) fn decisions(dialects: &[Dialect], limits: &Limits) -> Vec<Decision> {
     let mut openers: Vec<(String, usize)> = vec![];
     for (index, dialect) in dialects.iter().enumerate() {
-        // Where messages have headers, calls open in no other place.
+        // If messages have headers, calls open nowhere else.
         let mut own = match &dialect.spec.channels {
             Some(channels) => channels.start.clone(),
             None => dialect.openers(),
@@ -132,7 +132,7 @@ pub(super) fn decisions(dialects: &[Dialect], limits: &Limits) -> Vec<Decision> 
     out
 }
 
-/// What two strings both begin with.
+/// The common prefix of two strings.
 fn common<'a>(one: &'a str, other: &str) -> &'a str {
     let pairs = one.char_indices().zip(other.chars());
     let differ = pairs.clone().find(|((_, x), y)| x != y);
@@ -158,7 +158,7 @@ impl Report<'_> {
         list.iter().map(id).collect()
     }
 
-    /// An opener of several dialects.
+    /// The decision for an opener of several dialects.
     fn shared(&self, opener: &str) -> Option<Decision> {
         let have = self.openers.iter().filter(|(have, _)| have == opener);
         let list: Vec<usize> = have.map(|(_, dialect)| *dialect).collect();
@@ -178,7 +178,7 @@ impl Report<'_> {
         })
     }
 
-    /// Openers that go on differently, unless all of them are of one dialect.
+    /// The decision for openers with a common prefix, unless all of them belong to one dialect.
     fn parting(&self, shared: &str) -> Option<Decision> {
         let mut ends = vec![];
         let mut ways: BTreeMap<char, (&str, Vec<usize>)> = BTreeMap::new();
@@ -213,7 +213,7 @@ impl Report<'_> {
         })
     }
 
-    /// Openers of which the end of one is the beginning of another dialect's.
+    /// Openers whose end is the beginning of another dialect's opener.
     fn overlaps(&self, out: &mut Vec<Decision>) {
         for (one, first) in self.openers {
             for (other, second) in self.openers.iter().filter(|(_, second)| second != first) {

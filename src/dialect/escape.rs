@@ -1,4 +1,4 @@
-//! What a set's markers ask of escaped text, compiled once for each set.
+//! The tables that escaping needs, compiled once per set.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use toolglot_scan::{Dfa, Pattern, ROOT};
 use super::inner::SetInner;
 use super::marker::{Role, Written};
 
-/// What breaks markers: the first of these that occurs in no marker of the set.
+/// Candidates for the breaker: the first one that occurs in no marker of the set is used.
 const BREAKERS: &[u8] = b"\\^~%!$";
 
 /// Why a set's markers cannot be escaped.
@@ -20,7 +20,7 @@ pub enum EscapeError {
         "markers are broken with one of \\ ^ ~ % ! $, and the markers of the set hold all of them"
     )]
     NoBreaker,
-    /// A marker of one character is written with letters and digits instead of itself, and is one of these.
+    /// A one-character marker is itself one of the letters and digits with which such markers are encoded.
     #[error(
         "the marker `{marker}` is one of the characters that markers of one character are written with (x, 0-9, a-f)"
     )]
@@ -31,41 +31,41 @@ pub enum EscapeError {
     /// The markers do not fit into one automaton.
     #[error("the markers cannot be looked for together: {why}")]
     TooMany {
-        /// What there is too much of.
+        /// What exceeds the automaton's capacity.
         why: String,
     },
 }
 
-/// A marker of one character, and what stands for it after the breaker.
+/// A one-character marker, and its code after the breaker.
 #[derive(Debug)]
 pub struct Code {
     pub marker: Vec<u8>,
     pub code: Vec<u8>,
 }
 
-/// Markers as escaping looks at them. Immutable.
+/// The markers as escaping uses them. Immutable.
 #[derive(Debug)]
 pub(crate) struct EscapeTable {
-    /// Occurs in no marker.
+    /// A byte that occurs in no marker.
     pub breaker: u8,
-    /// All markers of at least two bytes, closers included; a beginning of each is held back.
+    /// All markers of at least two bytes, including closers; a prefix of any of them is held back.
     pub dfa: Dfa,
-    /// Per marker: where it is broken, after its first character.
+    /// Per marker: the position where it is broken, after its first character.
     pub sites: Vec<usize>,
-    /// Every place inside a marker: (marker, bytes before).
+    /// Every position inside a marker: (marker, preceding bytes).
     pub tails: Vec<(u16, u16)>,
     /// Bytes with which a marker begins.
     pub begins: Box<[bool; 256]>,
-    /// Markers of one character, which cannot be broken.
+    /// One-character markers, which cannot be broken.
     pub codes: Vec<Code>,
-    /// Which of them open calls.
+    /// Whether each marker opens calls.
     pub opens: Vec<bool>,
-    /// What the start of a reply may be that a prompt has opened.
+    /// Possible beginnings of a reply that continues what a prompt has opened.
     pub leads: Arc<[Written]>,
 }
 
 impl EscapeTable {
-    /// The table of a set.
+    /// Builds the table of a set.
     pub fn new(set: &SetInner) -> Result<Self, EscapeError> {
         let ends = header_ends(set);
         let table = Self::of(set.markers().chain(&ends))?;
@@ -80,13 +80,13 @@ impl EscapeTable {
         })
     }
 
-    /// The table of two sets, for text that begins no reply. They need not fit together as one set.
+    /// Builds the table of two sets, for text that does not begin a reply. The sets need not be compatible as one.
     pub fn both(one: &SetInner, other: &SetInner) -> Result<Self, EscapeError> {
         let ends = [header_ends(one), header_ends(other)].concat();
         Self::of(one.markers().chain(other.markers()).chain(&ends))
     }
 
-    /// The places inside markers at which a text stands after one of these.
+    /// The positions inside markers that a text may continue after one of these.
     pub fn tails_after(&self, before: &[Vec<u8>]) -> Vec<(u16, u16)> {
         let patterns = self.dfa.patterns();
         let ends = |(p, at): &(u16, u16)| {
@@ -101,7 +101,7 @@ impl EscapeTable {
         self.tails.iter().copied().filter(ends).collect()
     }
 
-    /// The table of any markers.
+    /// Builds the table of any markers.
     pub fn of<'m>(markers: impl IntoIterator<Item = &'m Pattern>) -> Result<Self, EscapeError> {
         let mut patterns: Vec<Pattern> = vec![];
         for marker in markers {
@@ -141,7 +141,7 @@ impl EscapeTable {
     }
 }
 
-/// At the start of a reply a header may stand without its opener; then its end is what makes it one.
+/// The ends of headers: at the start of a reply a header may lack its opener, and only its end makes it one.
 fn header_ends(set: &SetInner) -> Vec<Pattern> {
     let first = set.first.iter().filter_map(|id| {
         let channels = set.dialects.get(usize::from(*id))?.channels.as_ref()?;
@@ -151,14 +151,14 @@ fn header_ends(set: &SetInner) -> Vec<Pattern> {
     ends.collect()
 }
 
-/// Where a marker is broken: after its first character, so that text stays text; after its first byte if that character
-/// is all of it, which only bytes that are not text come to.
+/// Where a marker is broken: after its first character, so that the text remains valid UTF-8; or after its first byte if it is
+/// a single character, which matters only for invalid UTF-8.
 fn first_char(marker: &[u8]) -> usize {
     let len = (1..marker.len()).find(|at| (marker[*at] as i8) >= -0x40);
     len.unwrap_or(1)
 }
 
-/// Codes for the markers of one character.
+/// Assigns codes to the one-character markers.
 fn codes(patterns: &[Pattern]) -> Result<Vec<Code>, EscapeError> {
     let mut codes: Vec<Code> = vec![];
     let mut add = |marker: Vec<u8>| {

@@ -1,19 +1,19 @@
 //! What must follow the marker of a framed block before it opens one.
 //!
-//! A marker alone is not evidence, however it is spelled: people name markers. Evidence is the next structural token,
-//! complete: of JSON a bracket and what may stand first in it; of a section a call's opener with its own evidence, or the
-//! section's closer; of a name what must follow it; of a tag the whole tag, with an attribute. A file says it itself (`probe`) where its
-//! models ask for more or for less. Text that may be anything has no evidence.
+//! A marker alone is not evidence, however it is spelled: people mention markers. Evidence is the next complete structural
+//! token: for JSON, a bracket and what may come first in it; for a section, a call's opener with its own evidence, or the
+//! section's closer; for a name, what must follow it; for a tag, the whole tag, with an attribute. A file overrides this
+//! (`probe`) if its models need more or less. Free text has no evidence.
 
 use toolglot_scan::path::{self, Hole, Part};
 
 use super::spec::{self, Brackets, Payload};
 
-/// What a pattern of evidence asks besides.
+/// What a pattern of evidence requires in addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Evidence {
     Whole,
-    /// The tag in it must have an attribute.
+    /// Its tag must have an attribute.
     Attribute,
 }
 
@@ -27,7 +27,7 @@ impl Evidence {
     }
 }
 
-/// What may stand first in an object or a list of JSON.
+/// What may come first in a JSON object or list.
 const OBJECT: [&str; 3] = ["{$_\"", "{$_'", "{$_}"];
 const LIST: [&str; 4] = ["[$_{", "[$_]", "[$_\"", "[$_'"];
 
@@ -44,20 +44,20 @@ pub(super) fn of_section(spec: &spec::Framed, opener: &str) -> Vec<String> {
         for open in &unit.open {
             match open.find("$^") {
                 Some(0) => out.extend(payload(spec, unit)),
-                _ => out.extend(behind(spec, unit, open, open)),
+                _ => out.extend(continuation(spec, unit, open, open)),
             }
         }
     }
     out.extend(section.close.iter().cloned());
     out.retain(|pattern| !pattern.is_empty());
-    // The rest of its own tag stands first.
+    // The rest of its own tag comes first.
     let rest = holes(opener);
     out.iter()
         .map(|pattern| format!("{rest}$_{pattern}"))
         .collect()
 }
 
-/// What must follow a message's header that is one marker alone, where the message is a call.
+/// What must follow a message's header that consists of one marker, if the message is a call.
 pub(super) fn of_message(spec: &spec::Framed) -> Vec<String> {
     let mut out = vec![];
     if let Some(section) = &spec.section {
@@ -70,7 +70,7 @@ pub(super) fn of_message(spec: &spec::Framed) -> Vec<String> {
         for open in &unit.open {
             match path::literal(open).as_deref() {
                 Ok("") | Err(_) => out.extend(payload(spec, unit)),
-                Ok(_) => out.extend(behind(spec, unit, open, open)),
+                Ok(_) => out.extend(continuation(spec, unit, open, open)),
             }
         }
     }
@@ -86,12 +86,12 @@ pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec
     if unit.bare.is_some() || open.starts_with("$^") {
         return vec![];
     }
-    let mut out = behind(spec, unit, open, holes(open));
+    let mut out = continuation(spec, unit, open, holes(open));
     out.retain(|pattern| !pattern.is_empty());
     out
 }
 
-/// An opener from its first hole on.
+/// The part of an opener from its first hole on.
 fn holes(open: &str) -> &str {
     let hole = open.match_indices('$').find(|(at, _)| {
         let before = open[..*at].bytes().rev().take_while(|b| *b == b'$').count();
@@ -100,8 +100,8 @@ fn holes(open: &str) -> &str {
     hole.map_or("", |(at, _)| &open[at..])
 }
 
-/// The rest of an opener and, where no name in it says enough, what its payload begins with.
-fn behind(spec: &spec::Framed, unit: &spec::Unit, open: &str, rest: &str) -> Vec<String> {
+/// The rest of an opener and, unless a name in it is evidence enough, the beginning of its payload.
+fn continuation(spec: &spec::Framed, unit: &spec::Unit, open: &str, rest: &str) -> Vec<String> {
     let parts = path::parts(open).unwrap_or_default();
     let named = |part: &Part| matches!(part, Part::Hole(Hole::Name | Hole::Id | Hole::Tag));
     let token = |part: &Part| matches!(part, Part::Bytes(_));
@@ -113,13 +113,13 @@ fn behind(spec: &spec::Framed, unit: &spec::Unit, open: &str, rest: &str) -> Vec
     if all.is_empty() {
         return vec![rest.to_owned()];
     }
-    // What is only looked at is the first byte of the payload.
+    // The first byte of the payload is only looked at.
     let rest = rest.find("$^").map_or(rest, |at| &rest[..at]);
     let joined = |first: &String| format!("{rest}{first}");
     all.iter().map(joined).collect()
 }
 
-/// What the payload of a call begins with; nothing if that may be anything.
+/// What the payload of a call begins with; empty if it is free text.
 fn payload(spec: &spec::Framed, unit: &spec::Unit) -> Vec<String> {
     let blank = |first: &str| format!("$_{first}");
     let params = |param: &Option<spec::Param>| -> Vec<String> {
@@ -177,8 +177,8 @@ fn python(spec: &spec::Framed) -> Vec<String> {
     out
 }
 
-/// Patterns of a file, and each that shows a parameter, or the end of a call without any, with an object of all arguments in
-/// its place.
+/// The patterns of a file, plus variants in which an object of all arguments replaces a parameter, or the end of a call without
+/// parameters.
 fn with_objects(spec: &spec::Framed, probe: &[String]) -> Vec<String> {
     let params = [&spec.param, &spec.tree];
     let mut opens: Vec<&String> = params.into_iter().flatten().flat_map(|p| &p.open).collect();
@@ -187,7 +187,7 @@ fn with_objects(spec: &spec::Framed, probe: &[String]) -> Vec<String> {
     }
     opens.extend(spec.unit.iter().flat_map(|unit| &unit.close));
     let object = |pattern: &String| -> Vec<String> {
-        // The first token of what stands there, or some of it.
+        // The first token at that place, or a part of it.
         let cut = pattern.rfind('<').filter(|at| {
             let token = &pattern[*at..];
             let token = token.trim_end_matches('>');
@@ -203,7 +203,7 @@ fn with_objects(spec: &spec::Framed, probe: &[String]) -> Vec<String> {
     probe.iter().cloned().chain(objects).collect()
 }
 
-/// Patterns of a file, in which a bracket alone shows no JSON.
+/// The patterns of a file, extended where they end in a bracket, which alone is not evidence of JSON.
 fn deepened(probe: &[String]) -> Vec<String> {
     let named = |pattern: &str| {
         ["$name", "$id", "$tag", "$^"]

@@ -1,4 +1,4 @@
-//! The grammars of a block's body, with the tables that their parsers run on.
+//! The grammars of a block's body, with the tables of their parsers.
 
 use toolglot_scan::Case;
 
@@ -42,7 +42,7 @@ pub(crate) struct NamedParams {
     pub close: String,
     pub param_open: String,
     pub param_close: String,
-    /// Of arguments as one object.
+    /// For arguments as one object.
     pub json: JsonTable,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct AttributeParams {
     pub spec: spec::AttributeParams,
     pub open: String,
     pub close: String,
-    /// Of arguments as one object.
+    /// For arguments as one object.
     pub json: JsonTable,
 }
 
@@ -159,10 +159,10 @@ impl Family {
         }
     }
 
-    /// Whether what follows an opener decides if it is one.
+    /// Whether the bytes after an opener decide if it counts.
     pub fn probes(&self, opener: &str) -> bool {
         match self {
-            // Fields look alike in every such dialect: they show that there is a block and not whose it is.
+            // Fields look alike in all these dialects: they show that there is a block, but not whose.
             Self::KeyQuote(_) | Self::Plain => false,
             Self::ElementTree(_)
             | Self::NamedParams(_)
@@ -209,13 +209,13 @@ impl Family {
         }
     }
 
-    /// The most bytes that a block of this family withholds: a lookahead, a name, or a tag that is not complete.
+    /// The maximum number of bytes that a block of this family holds back: a lookahead, a name, or an incomplete tag.
     pub fn lookahead(&self, limits: &Limits) -> usize {
         let len = |list: &[String]| list.iter().map(String::len).max().unwrap_or(0);
-        // Two ends of a tag, and a character that is cut.
+        // Two ends of a tag, and an incomplete character.
         let edges = 8;
         let tag = (limits.max_header.max(limits.max_name)) as usize;
-        // What is looked at after a tag without a name.
+        // The lookahead after a tag without a name.
         let probe = PROBE_BLANKS as usize + check::MAX_NAMELESS;
         edges
             + match self {
@@ -229,7 +229,7 @@ impl Family {
                         .unwrap_or(0);
                     let ahead = body.spec.lookahead.min(limits.max_lookahead) as usize
                         + len(&body.spec.close);
-                    // A character may be a blank of three bytes.
+                    // A whitespace character may have three bytes.
                     let line = limits.max_name as usize + 3 * LINE_BLANKS as usize + quotes;
                     ahead.max(line).max(len(&body.spec.open))
                 }

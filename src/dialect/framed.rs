@@ -1,4 +1,4 @@
-//! Tables of the framed family: which patterns may stand at which place.
+//! Tables of the framed family: which patterns are allowed at each position.
 
 use toolglot_scan::path::{self, Paths};
 
@@ -6,7 +6,7 @@ use super::evidence::{self, Evidence};
 use super::payload::{BraceTable, JsonTable, PythonTable, Syntax};
 use super::spec::{self, Payload};
 
-/// What a pattern does.
+/// The effect of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// A call of this form opens.
@@ -19,23 +19,23 @@ pub(crate) enum Action {
     Close,
     /// Something between calls.
     Separator,
-    /// A closer of the call before stands once more.
+    /// A closer of the previous call is repeated.
     Repeat,
     /// A parameter opens.
     Param,
-    /// All parameters follow as an object in JSON, after a marker of its own or in their place.
+    /// All parameters follow as a JSON object, after a marker of its own or in place of parameters.
     Whole,
     /// A parameter's closer that closes nothing.
     Stray,
     /// The next block, or call, begins inside.
     Reopen,
-    /// The section closes by a misspelt closer.
+    /// A misspelt closer closes the section.
     WrongEnd,
-    /// The call closes by a misspelt closer.
+    /// A misspelt closer closes the call.
     WrongClose,
-    /// One of several markers that close the call together stands alone.
+    /// One of several markers that together close the call occurs alone.
     Half,
-    /// The next object of a call stands after the last one, without markers of its own.
+    /// Another argument object of a call follows the last one, without its own markers.
     Further,
 }
 
@@ -49,14 +49,14 @@ pub(crate) struct Framed {
     pub gap: Paths<Action>,
     pub units: Vec<UnitTable>,
     pub openers: Vec<Opener>,
-    /// What begins a block, or a call, among bytes that are hidden: openers with their evidence.
+    /// What begins a block, or a call, in hidden bytes: openers with their evidence.
     pub again: Paths<Action>,
     pub json: JsonTable,
     pub python: PythonTable,
     pub braces: BraceTable,
-    /// What a message that is a call must begin with, where its header is one marker alone.
+    /// What a message that is a call must begin with, if its header is a single marker.
     pub message: Option<Paths<Evidence>>,
-    /// Literals that end a block that is skipped.
+    /// Literals that end a skipped block.
     pub closers: Vec<String>,
 }
 
@@ -67,48 +67,49 @@ pub(crate) struct UnitTable {
     pub tail: Paths<Action>,
     /// Between parameters.
     pub inner: Paths<Action>,
-    /// Before a further call without an opener.
+    /// Before another call without an opener.
     pub more: Option<Paths<Action>>,
-    /// The whole opener of a parameter may stand twice: one that is named like any tag may be the beginning of a value.
+    /// The whole opener of a parameter may be repeated. False for one named like any tag, which may be the beginning of a
+    /// value.
     pub twins: bool,
-    /// Closers of values in which a part stands twice.
+    /// Closers of values, with one part repeated.
     pub close: Vec<String>,
 }
 
 /// One way to open a block in text.
 #[derive(Debug)]
 pub(crate) struct Opener {
-    /// What is looked for.
+    /// The literal to search for.
     pub literal: String,
-    /// It is part of what it opens, and of its probe.
+    /// The literal is part of what it opens, and of the probe.
     pub peek: bool,
-    /// What must follow; none: nothing.
+    /// What must follow; `None`: anything.
     pub probe: Option<Paths<Evidence>>,
-    /// The JSON after the probe, or the opener with what follows it, must show a call.
+    /// The JSON after the probe, or the opener with what follows it, must be a call.
     pub json: Option<spec::Bare>,
-    /// The name that a probe found must be declared.
+    /// The name found by the probe must be that of a declared tool.
     pub offered: bool,
     /// It opens a call whose section is missing.
     pub bare: bool,
     /// People type it: it is not spelled like a special token.
     pub typed: bool,
-    /// Attributes of which the tag must have one, to name a tool; none: any.
+    /// Attributes of which the tag must have one, to name a tool; empty: any attribute.
     pub names: Vec<String>,
 }
 
 impl Opener {
-    /// Whether what follows decides if it opens a block.
+    /// Whether the following bytes decide if it opens a block.
     pub fn probes(&self) -> bool {
         self.probe.is_some() || self.json.is_some()
     }
 
-    /// Whether it is no marker but the first byte of a payload, or of something that anybody writes.
+    /// Whether it is not a marker but the first byte of a payload, or common text.
     pub fn unmarked(&self) -> bool {
         self.peek || self.json.is_some()
     }
 }
 
-/// An opener as it is found in a description.
+/// An opener as described in the dialect file.
 struct Found {
     literal: String,
     peek: bool,
@@ -139,7 +140,7 @@ impl Found {
         })
     }
 
-    /// Adds it to those that were found before; openers with the same literal are one.
+    /// Adds it to the openers found so far; openers with the same literal are merged.
     fn join(self, found: &mut Vec<Self>) -> Result<(), String> {
         if self.literal.is_empty() || (self.peek && self.json.is_none() && self.probe.is_none()) {
             // It opens nothing in text.
@@ -166,7 +167,7 @@ impl Found {
 }
 
 impl Framed {
-    /// Tables of a description, or what is wrong with it.
+    /// Builds the tables of a description, or returns what is wrong with it.
     pub fn new(spec: spec::Framed, starts: &[String]) -> Result<Self, String> {
         for unit in &spec.unit {
             let keyed = |list: &[String]| list.iter().any(|p| p.contains("$key"));
@@ -222,7 +223,7 @@ impl Framed {
             let paths = Paths::tags(all()).map(Paths::with_blanks)?;
             paths.with_twins(all().map(|(p, _)| p), &[])
         };
-        // Where openers tell what `$x` is, each is looked for with every suffix.
+        // If openers determine `$x`, each is searched for with every suffix.
         let mut fixes: Vec<&str> = spec.fixed.values().map(String::as_str).collect();
         fixes.sort_unstable();
         fixes.dedup();
@@ -305,7 +306,7 @@ impl Framed {
                     ),
                     None => (vec![], vec![]),
                 };
-                // In a section the next call goes on in it; elsewhere it is a block of its own.
+                // In a section the next call continues the section; elsewhere it is a block of its own.
                 let next = match section {
                     Some(_) => marked(&units),
                     None => reopen(&units),
@@ -322,7 +323,7 @@ impl Framed {
                     .iter()
                     .map(|p| (p.clone(), Action::Unit(0)))
                     .collect::<Vec<_>>();
-                // After a call whose section's opener is missing, the section's closer may follow all the same.
+                // The section's closer may follow even if the opener of the call's section is missing.
                 let ends = section.filter(|section| section.optional && unit.more.is_empty());
                 let ends = ends.map_or(none, |section| &section.close);
                 // No other token of the dialect is a closer that is named after its tool.
@@ -349,7 +350,7 @@ impl Framed {
         for (open, fix) in section_open.iter().flat_map(|open| spelt(open)) {
             let probe = evidence::of_section(&spec, &open);
             let mut one = Found::new(&open, &with(&probe, fix))?;
-            // Attributes of its own may be any.
+            // Its own attributes may be anything.
             if !open.contains("$tag") {
                 one.names = spec.unit.iter().map(|unit| unit.name.clone()).collect();
             }
@@ -369,11 +370,11 @@ impl Framed {
         let opener = |found: Found| {
             let probe = match found.probe {
                 Some(patterns) => {
-                    // What is only looked at stands in the patterns, too.
+                    // What is only looked at is in the patterns, too.
                     let before = if found.peek { "" } else { &found.literal };
                     let all = patterns.iter().map(|p| (p.as_str(), Evidence::of(p)));
                     let paths = Paths::behind(before, all)?;
-                    // What ends an opener stands once: after it comes what the call holds.
+                    // The end of an opener is not repeated: the contents of the call follow it.
                     let opens = spec.unit.iter().flat_map(|unit| &unit.open);
                     let opens: Vec<&str> = opens.map(String::as_str).collect();
                     Some(paths.with_twins(patterns.iter().map(String::as_str), &opens)?)
@@ -413,7 +414,7 @@ impl Framed {
         closers.sort();
         closers.dedup();
         if closers.is_empty() {
-            // What has no closer is skipped to the end of its line.
+            // A block without a closer is skipped to the end of its line.
             closers.push("\n".to_owned());
         }
         let message = evidence::of_message(&spec);
@@ -445,7 +446,7 @@ impl Framed {
         self.openers.iter().find(|opener| opener.literal == literal)
     }
 
-    /// An opener as the description has it; `spelt` are its openers with what may stand in them.
+    /// The opener as the description spells it; `spelt` are its openers with tolerated whitespace or attributes.
     pub fn plain(&self, opener: &str, spelt: &[Option<Paths<()>>]) -> String {
         let shown = self.opener(opener).is_some();
         let mut openers = self.openers.iter().zip(spelt).filter(|_| !shown);
@@ -453,7 +454,7 @@ impl Framed {
         slip.map_or_else(|| opener.to_owned(), |(plain, _)| plain.literal.clone())
     }
 
-    /// The most bytes that a block withholds; `tag` is the longest header.
+    /// The maximum number of bytes that a block holds back; `tag` is the length of the longest header.
     pub fn lookahead(&self, tag: usize) -> usize {
         let params = || self.spec.param.iter().chain(&self.spec.tree);
         let closers = params().flat_map(|p| &p.close);
@@ -473,7 +474,7 @@ impl Framed {
         opener + probe.max(tag + blanks).max(closer + confirm + tag + blanks)
     }
 
-    /// The last literal of a closer that is more than the end of a tag; `fix` is what `$x`, or `$ticks`, stands for.
+    /// The last literal of a closer that is more than the end of a tag; `fix` replaces `$x`, or `$ticks`.
     pub fn last_literal(&self, pattern: &str, fix: &str) -> Option<String> {
         let parts = path::parts(&spelt(pattern, fix)).ok()?;
         let whole = |literal: &String| literal.len() > 1;
@@ -481,7 +482,7 @@ impl Framed {
         literals.find(whole).or_else(|| last_literal(pattern))
     }
 
-    /// How values are spelled in a payload that knows strings.
+    /// The spelling of values in a payload with string syntax.
     pub fn syntax(&self, payload: Payload) -> Option<&Syntax> {
         match payload {
             Payload::Json | Payload::Arguments => Some(&self.json.syntax),
@@ -491,13 +492,13 @@ impl Framed {
         }
     }
 
-    /// The parameters that stand between tags in calls of a form.
+    /// The tagged parameters in calls of a form.
     pub fn params(&self, unit: u16) -> Option<&spec::Param> {
         self.spec.params(self.spec.unit.get(usize::from(unit))?)
     }
 
-    /// What ends a block in particular: one without its section, one of calls without closers, or one whose `$x` is known
-    /// and stands in a closer.
+    /// The closer of a particular block: one without its section, one of calls without closers, or one with a known `$x` in its
+    /// closer.
     pub fn own_closer(&self, unit: u16, fix: &str, section: bool) -> Option<String> {
         let of_call = &self.spec.unit.get(usize::from(unit))?.close;
         let (closers, bare) = match &self.spec.section {
@@ -516,7 +517,7 @@ impl Framed {
         (!close.contains('$')).then_some(close)
     }
 
-    /// Whether blocks end by a closer of a section.
+    /// Whether blocks end with a section's closer.
     pub fn section_closes(&self) -> bool {
         self.spec
             .section
@@ -526,7 +527,7 @@ impl Framed {
 }
 
 impl spec::Framed {
-    /// The parameters that stand between tags in calls of a form.
+    /// The tagged parameters in calls of a form.
     pub fn params(&self, unit: &spec::Unit) -> Option<&spec::Param> {
         match unit.payload {
             Payload::Params => self.param.as_ref(),
@@ -563,7 +564,7 @@ fn again(spec: &spec::Framed, bare: bool) -> Result<Paths<Action>, String> {
         }
     }
     let build = |list: &[(String, Action)]| Paths::tags(list.iter().map(|(p, a)| (p.as_str(), *a)));
-    // Two forms of a call may ask for holes where only one can stand: the first form counts.
+    // Two forms of a call may need different holes at one position: the first form wins.
     let mut good: Vec<(String, Action)> = vec![];
     for (pattern, action) in patterns {
         good.push((pattern, action));
@@ -594,7 +595,7 @@ fn evidence(unit: &spec::Unit, open: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether text that is one argument has a name and an end.
+/// Validates that free text as an argument has a name and an end.
 fn contents(spec: &spec::Framed) -> Result<(), String> {
     for unit in &spec.unit {
         if unit.bare.is_some_and(|bare| bare.within > 65_536) {
@@ -622,7 +623,7 @@ fn contents(spec: &spec::Framed) -> Result<(), String> {
     Ok(())
 }
 
-/// What makes an expression of Python go on behind a call, but for what may begin a marker there.
+/// Bytes after a call that continue a Python expression, except those that may begin a marker there.
 fn goes_on(spec: &spec::Framed) -> Vec<u8> {
     let section = spec.section.iter();
     let section = section.flat_map(|section| section.open.iter().chain(&section.close));
@@ -644,7 +645,7 @@ fn goes_on(spec: &spec::Framed) -> Vec<u8> {
     goes_on.filter(|byte| !taken.contains(byte)).collect()
 }
 
-/// Tables of what stands inside calls.
+/// Tables of the contents of calls.
 fn payloads(spec: &spec::Framed) -> (JsonTable, PythonTable, BraceTable) {
     let json = JsonTable {
         syntax: Syntax {
@@ -688,17 +689,17 @@ fn spelt(close: &str, fix: &str) -> String {
     close.replace("$ticks", fix).replace("$x", fix)
 }
 
-/// The last literal part of a closer, by which a block that is skipped ends.
+/// The last literal part of a closer, which ends a skipped block.
 fn last_literal(pattern: &str) -> Option<String> {
     let parts = path::parts(pattern).ok()?;
-    // After a suffix only `>` is left; what stands before it must serve.
+    // After a suffix only `>` is left; the part before it has to serve.
     parts
         .iter()
         .filter_map(literal_part)
         .max_by_key(String::len)
 }
 
-/// A pattern with a closing tag in its middle, which stands there twice or three times.
+/// Variants of a pattern whose inner closing tag is repeated once or twice.
 fn repeated(pattern: &str) -> Vec<String> {
     let mut out = vec![];
     for (at, _) in pattern.match_indices("</") {
@@ -716,7 +717,7 @@ fn repeated(pattern: &str) -> Vec<String> {
     out
 }
 
-/// The markers of a closer that has several, as far as one of them may stand for all: each closes the call by itself.
+/// The markers of a multi-part closer, as far as one of them may replace all: each closes the call by itself.
 fn parted(close: &str) -> Vec<String> {
     let parts: Vec<&str> = close.split("$_").collect();
     let marker = |part: &&str| !part.is_empty() && !part.contains('$');
@@ -730,8 +731,8 @@ fn parted(close: &str) -> Vec<String> {
     }
 }
 
-/// A closer of several parts with one of them twice, as far as a value may end with it, and its last part, which may stand
-/// behind it once more: `<|close|>argument<|sep|>`.
+/// A multi-part closer with one part repeated, as far as a value may end with it, and its last part, which may follow once
+/// more: `<|close|>argument<|sep|>`.
 pub(crate) fn halves(close: &str) -> Option<(Vec<String>, String)> {
     let last = close.rfind('<').filter(|at| *at > 0)?;
     let first = close.find('>')? + 1;

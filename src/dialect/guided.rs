@@ -1,7 +1,7 @@
-//! What a reply is written in where the server guides it to a call: JSON without any marker.
+//! The format of a reply that the server constrains to a call: JSON without any marker.
 //!
-//! No set looks for it: the host says so with [`ToolChoice`](crate::ToolChoice), and the engine opens it. So these two stand
-//! after the dialects of every set, by number.
+//! No set looks for it: the host requests it with [`ToolChoice`](crate::ToolChoice), and the engine opens it. These two
+//! dialects are therefore numbered after the dialects of every set.
 
 use std::sync::OnceLock;
 
@@ -12,11 +12,11 @@ use super::family::Family;
 use super::spec::Spec;
 use crate::error::BuildError;
 
-/// The arguments of the tool that was named.
+/// The arguments of the named tool.
 pub(crate) const ARGUMENTS: usize = 0;
 /// Calls: an object, or a list of objects.
 pub(crate) const CALLS: usize = 1;
-/// How many there are.
+/// The number of these dialects.
 pub(crate) const COUNT: usize = 2;
 
 const FILES: [&str; COUNT] = [
@@ -46,7 +46,7 @@ more = ["$_;$_$^{", "$_$^{"]
 "#,
 ];
 
-/// A dialect of guided output by its number.
+/// A dialect of constrained output, by number.
 pub(crate) fn dialect(number: usize) -> Option<&'static Dialect> {
     static MADE: OnceLock<Vec<Dialect>> = OnceLock::new();
     let made = MADE.get_or_init(|| FILES.iter().filter_map(|text| make(text).ok()).collect());

@@ -1,4 +1,4 @@
-//! A compiled set: the tables that all its streams share. How they are made is in [`compile`](super::compile).
+//! A compiled set: the tables that all its streams share. [`compile`](super::compile) builds them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,12 +18,12 @@ use crate::limits::Limits;
 pub(crate) struct SetInner {
     pub dialects: Vec<Dialect>,
     pub text: Scanner,
-    /// Per pattern of `text`.
+    /// The meaning of each pattern of `text`.
     pub roles: Vec<Role>,
-    /// Who opens a block with a marker, in the order of the set.
+    /// The dialects that open a block with each marker, in the order of the set.
     pub opens: Vec<Vec<OpenRef>>,
     pub reasoning: Vec<Reasoning>,
-    /// Markers of thoughts with what may stand in them.
+    /// Reasoning markers with tolerated whitespace or attributes.
     pub marks: Vec<Mark>,
     /// Openers of calls.
     pub calls: Vec<(Pattern, Role)>,
@@ -31,64 +31,65 @@ pub(crate) struct SetInner {
     pub tokens: Vec<Token>,
     /// Openers that are tokens where they open nothing.
     pub seconds: Vec<(String, u16)>,
-    /// Tokens with what may stand in them that they do not show, by their numbers.
+    /// Tokens with tolerated whitespace or attributes, by number.
     pub loose: Paths<u16>,
-    /// It has one dialect of calls, or is one of reasoning alone: the host has chosen a model.
+    /// The set has only one dialect of calls, or only reasoning: the host has chosen a model.
     pub chosen: bool,
     /// Dialects that look for the rest of a header at the beginning of a stream.
     pub first: Vec<u16>,
     /// What the prompt may have written.
     pub begins: Arc<[Written]>,
-    /// Some dialect does not look into code.
+    /// Some dialect ignores markers in code.
     pub skips: bool,
-    /// Some dialect's calls end thoughts: there code matters.
+    /// Some dialect's calls end reasoning: there code matters.
     pub thinks: bool,
     pub fingerprint: u64,
-    /// It reads whatever there is: only calls of declared tools count, unless the host says otherwise.
+    /// The set reads any format: only calls of declared tools count, unless the host says otherwise.
     pub any: bool,
-    /// What escaping needs, compiled when it is first asked for.
+    /// The tables for escaping, compiled on first use.
     pub escapes: OnceLock<Result<Arc<EscapeTable>, EscapeError>>,
 }
 
 impl SetInner {
-    /// A dialect by its number; those of guided output stand after the others.
+    /// A dialect by number; those of constrained output follow the others.
     pub fn dialect(&self, index: u16) -> Option<&Dialect> {
         let index = usize::from(index);
         let guided = || guided::dialect(index.checked_sub(self.dialects.len())?);
         self.dialects.get(index).or_else(guided)
     }
 
-    /// How many dialects a block may be of.
+    /// The number of dialects that a block may have.
     pub fn kinds_of_blocks(&self) -> usize {
         self.dialects.len() + guided::COUNT
     }
 
-    /// Every marker that text is looked through for, and what ends regions and blocks; some of them more than once.
+    /// Every marker that text is scanned for, and every closer of regions and blocks; some occur more than once.
     pub fn markers(&self) -> impl Iterator<Item = &Pattern> {
         let reasoning = self.reasoning.iter().map(|r| &r.inside.dfa);
         let spans = self.spans.iter().map(|s| &s.inside.dfa);
         let closers = self.dialects.iter().map(|d| &d.closer);
         let all = std::iter::once(&self.text.dfa).chain(reasoning);
-        // What has no closer is skipped to the end of its line; that is no marker.
+        // A block without a closer is skipped to the end of its line; that is not a marker.
         let all = all.chain(spans).chain(closers).flat_map(Dfa::patterns);
         all.filter(|pattern| pattern.bytes != b"\n")
     }
 
-    /// The longest beginning of a marker that text or reasoning withholds.
+    /// The maximum number of bytes that are held back in text or reasoning for an incomplete marker.
     pub fn marker(&self) -> usize {
         let reasoning = self.reasoning.iter().map(|r| r.inside.dfa.max_len());
         let longest = reasoning.max().unwrap_or(0).max(self.text.dfa.max_len());
         longest.saturating_sub(1)
     }
 
-    /// The most bytes that wait with a token until it is told whether it is framing: the token, and white space after it.
+    /// The maximum number of bytes that are held back with a token until it is known whether it is framing: the token, and
+    /// whitespace after it.
     fn waits(&self) -> usize {
-        // One that holds what it does not show is a tag, and may be as long as one.
+        // A token with tolerated attributes is a tag, and may be as long as one.
         let loose = self.loose.is_empty();
         let token = |(pattern, role): (&Pattern, &Role)| match role {
             Role::Token { .. } if !loose => pattern.bytes.len().max(PROBE_BLANKS as usize),
             Role::Token { .. } => pattern.bytes.len(),
-            // An opener, and the name behind it, wait for what they stand before once more.
+            // An opener and the following name are held back while they may be repeated.
             Role::Open { .. } => pattern.bytes.len() + PROBE_BLANKS as usize,
             Role::Reasoning { .. } | Role::Span { .. } => 0,
         };
@@ -105,7 +106,8 @@ impl SetInner {
             .map_or(0, |len| (len + BESIDE as usize) * TOGETHER)
     }
 
-    /// The most bytes that are ever withheld: the longest marker less one, or the longest lookahead.
+    /// The maximum number of bytes that are ever held back: for an incomplete marker, a lookahead, a header, a label or a lead,
+    /// whichever is longest, plus the tokens before it.
     pub fn bound(&self, limits: &Limits) -> usize {
         let ahead = self
             .dialects

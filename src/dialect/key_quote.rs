@@ -12,12 +12,12 @@ pub(crate) struct KeyQuote {
     pub marks: Dfa,
     /// How many of the patterns of `marks` are closers of the block.
     pub closers: usize,
-    /// The quote of each further pattern than the block's own.
+    /// The quote of each pattern after the block's own.
     doubled: Vec<u16>,
     pub quotes: Vec<QuoteTable>,
 }
 
-/// Tables of one way to enclose a value.
+/// Tables of one kind of quote.
 #[derive(Debug)]
 pub(crate) struct QuoteTable {
     pub scanner: Scanner,
@@ -31,13 +31,13 @@ pub(crate) enum QuoteEnd {
     Close,
     /// Another quote's closer: it counts at the end of a line.
     Loose,
-    /// The block's closer, after so many bytes of framing newline: provisional.
+    /// The block's closer, after that many bytes of framing newline: provisional.
     BlockClose { newline: u8 },
-    /// A newline, where a line may end the value.
+    /// A newline, if a line may end the value.
     Newline,
     /// The block's opener, which matters after a provisional closer.
     BlockOpen,
-    /// A value's opener, `own` if it is that of this quote: doubled, or of a field that the value swallowed.
+    /// A value's opener; `own` if it is that of this quote: doubled, or of a field that the value has swallowed.
     Open { own: bool },
 }
 
@@ -45,7 +45,7 @@ impl KeyQuote {
     pub(super) fn new(spec: spec::KeyQuote) -> Result<Self, String> {
         let blocks = spec.close.iter().chain(&spec.open);
         let blocks = blocks.map(|m| Pattern::new(m, spec.case));
-        // Closers of values may stand twice.
+        // Closers of values may be doubled.
         let mut patterns: Vec<Pattern> = blocks.collect();
         let mut doubled = vec![];
         for (index, quote) in spec.quotes.iter().enumerate() {
@@ -72,7 +72,7 @@ impl KeyQuote {
         })
     }
 
-    /// The quote that a pattern of `marks` closes; none if it is one of the block.
+    /// The quote that a pattern of `marks` closes; `None` if the pattern belongs to the block.
     pub fn closes(&self, pattern: u16) -> Option<u16> {
         let blocks = self.closers + self.spec.open.len();
         let at = usize::from(pattern).checked_sub(blocks)?;
@@ -102,7 +102,7 @@ impl QuoteTable {
             |open: &&String| quote.close.contains(open) || quote.loose_close.contains(open);
         for other in &spec.quotes {
             let own = other.open == quote.open;
-            // Between quotes that protect a text, openers of others are part of it.
+            // Between quotes that protect their text, openers of others are part of the text.
             let counts = own || !(quote.protect || other.protect);
             for open in other.open.iter().filter(|open| counts && !ends_it(open)) {
                 add(open.clone(), other.case, true, QuoteEnd::Open { own });

@@ -23,7 +23,7 @@ pub(crate) enum Head {
     Tail,
 }
 
-/// An action in JSON as far as its first key shows it: `Action: {"action":`, also in a list and in a fence.
+/// A JSON action up to its first key: `Action: {"action":`, also in a list and in a fence.
 fn blobs(header: &str, blob: &spec::Blob) -> Vec<(String, Head)> {
     let mut all = vec![];
     for fence in ["", "$_```", "$_```json", "$_```JSON"] {
@@ -39,7 +39,7 @@ fn blobs(header: &str, blob: &spec::Blob) -> Vec<(String, Head)> {
     all
 }
 
-/// How an action in JSON is written.
+/// The keys of a JSON action.
 fn blob(spec: &spec::Line) -> JsonTable {
     let Some(blob) = &spec.blob else {
         return JsonTable::default();
@@ -56,7 +56,7 @@ fn blob(spec: &spec::Line) -> JsonTable {
 /// Emphasis that models put around a header.
 const EMPHASIS: [&str; 5] = ["***", "**", "*", "__", "_"];
 
-/// Adds each header as models emphasise it, with its colon inside or outside.
+/// Adds each header with the emphasis that models use, with its colon inside or outside.
 fn emphasise(headers: &mut Vec<String>) {
     let plain = |header: &&String| header.starts_with(char::is_alphanumeric);
     for header in headers.iter().filter(plain).cloned().collect::<Vec<_>>() {
@@ -85,7 +85,7 @@ fn emphasise(headers: &mut Vec<String>) {
 #[derive(Debug)]
 pub(crate) struct Line {
     pub spec: spec::Line,
-    /// What is looked for in text, and whether it is a whole header.
+    /// The literals to search for in text, and whether each is a whole header.
     pub openers: Vec<(String, bool)>,
     /// Headers in text: an action with its name up to the end of the line.
     pub heads: Paths<Head>,
@@ -93,17 +93,17 @@ pub(crate) struct Line {
     pub all: Paths<Head>,
     /// What may follow the header of an input.
     pub input: Paths<Head>,
-    /// What ends an input's line, without and with a fence.
+    /// What ends the line of an input, without and with a fence.
     pub tails: [Paths<Head>; 2],
     pub json: JsonTable,
-    /// How JSON that names the tool is written.
+    /// The keys of JSON that names the tool.
     pub blob: JsonTable,
-    /// The reasoning that thoughts are.
+    /// The reasoning of thoughts.
     pub thoughts: u16,
 }
 
 impl Line {
-    /// Tables of a description, or what is wrong with it.
+    /// Builds the tables of a description, or returns what is wrong with it.
     pub fn new(mut spec: spec::Line) -> Result<Self, String> {
         for patterns in [
             &mut spec.thought,
@@ -129,7 +129,7 @@ impl Line {
         let mut all: Vec<(String, Head)> = vec![];
         for (patterns, kind) in kinds {
             for pattern in patterns {
-                // The blank after it belongs to it.
+                // The space after it belongs to it.
                 let both = [pattern.clone(), format!("{pattern} ")];
                 all.extend(both.clone().map(|pattern| (pattern, kind)));
                 match kind {
@@ -179,7 +179,7 @@ impl Line {
         })
     }
 
-    /// What thoughts are: reasoning that the next header ends.
+    /// The reasoning of thoughts, which the next header ends.
     pub fn reasoning(&self) -> spec::Reasoning {
         spec::Reasoning {
             open: vec![],
@@ -196,12 +196,12 @@ impl Line {
         }
     }
 
-    /// Whether an action names no tool on purpose.
+    /// Whether an action deliberately names no tool.
     pub fn is_null(&self, name: &str) -> bool {
         self.spec.null.iter().any(|null| null == name)
     }
 
-    /// Where the JSON of an action begins in what shows it, and whether that is in a fence.
+    /// Where the JSON of an action begins in its evidence, and whether it is in a fence.
     pub fn blob(&self, shown: &[u8]) -> (usize, bool) {
         let object = shown.iter().rposition(|byte| *byte == b'{').unwrap_or(0);
         let before = shown[..object].trim_ascii_end();
@@ -212,10 +212,10 @@ impl Line {
         (at, info.is_some_and(|at| fenced[..=at].ends_with(b"```")))
     }
 
-    /// The most bytes that are withheld.
+    /// The maximum number of bytes that are held back.
     pub fn lookahead(&self, tag: usize) -> usize {
         let longest = self.spec.headers().map(String::len).max().unwrap_or(0);
-        // Blanks, a number, a name.
+        // Whitespace, a number, a name.
         longest + tag + 2 * usize::from(path::MAX_BLANKS)
     }
 }

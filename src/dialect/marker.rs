@@ -1,4 +1,4 @@
-//! What markers in plain text mean: what they open, and which of them are part of no text.
+//! The meaning of markers in plain text: what they open, and which are framing.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Scanner;
@@ -18,24 +18,24 @@ pub(crate) struct OpenRef {
 /// What a marker begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Begins {
-    /// A block, by the opener of that number among those of the dialect.
+    /// A block, by the index of the opener in its dialect.
     Block(u16),
-    /// The same, in which stands what it does not show: blanks or attributes.
+    /// The same, with tolerated whitespace or attributes.
     Tag(u16),
     /// The header of a message.
     Message,
-    /// The same without its beginning, in a thought that was left without a closer.
+    /// The same without its beginning, in reasoning that has no closer.
     Rest,
-    /// A marker of a thought, by its number, that has a suffix.
+    /// A reasoning marker with a suffix, by the number of the reasoning.
     Thought(u16),
-    /// A marker of a thought in which stands what it does not show, by its number in `SetInner::marks`.
+    /// A reasoning marker with tolerated whitespace or attributes, by its index in `SetInner::marks`.
     Mark(u16),
-    /// A token in which stands what it does not show: once it is complete, its number in `SetInner::tokens`.
+    /// A token with tolerated whitespace or attributes: once it is complete, its index in `SetInner::tokens`.
     Token(u16),
 }
 
 impl Begins {
-    /// Its opener among those of a framed dialect.
+    /// The opener, for a framed dialect.
     pub fn of(self, table: &Framed) -> Option<&framed::Opener> {
         match self {
             Self::Block(number) | Self::Tag(number) => table.openers.get(usize::from(number)),
@@ -47,11 +47,11 @@ impl Begins {
 /// What a marker in plain text means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// An entry of `SetInner::opens`.
+    /// Opens a block: an index into `SetInner::opens`.
     Open {
         refs: u16,
     },
-    /// Part of no text where it is framing: an entry of `SetInner::tokens`.
+    /// A token, not part of the text where it is framing: an index into `SetInner::tokens`.
     Token {
         id: u16,
     },
@@ -63,18 +63,19 @@ pub(crate) enum Role {
     },
 }
 
-/// White space that may stand between a token and what it belongs to.
+/// The maximum whitespace, in bytes, between a token and what it belongs to.
 pub(crate) const BESIDE: u64 = 64;
 
-/// Tokens of one dialect that wait together, with white space between at most, for what stands after the last.
+/// The maximum number of tokens of one dialect, separated only by whitespace, that are held back together until it is known
+/// what follows them.
 pub(crate) const TOGETHER: usize = 4;
 
-/// A token that is part of no text where it is framing.
+/// A token that is not part of the text where it is framing.
 #[derive(Debug)]
 pub(crate) struct Token {
-    /// Whose it is, in the order of the set.
+    /// The dialects that have it, in the order of the set.
     pub dialects: Vec<u16>,
-    /// It opens messages of text.
+    /// It opens text messages.
     pub opens: bool,
     /// It is a tag of ordinary markup whose closing tag is a token as well.
     pub pairs: bool,
@@ -82,26 +83,27 @@ pub(crate) struct Token {
     pub closes: bool,
     /// It closes blocks or calls, and is not framing.
     pub stray: bool,
-    /// It closes thoughts, and is nothing else.
+    /// It closes reasoning, and has no other role.
     pub thought: bool,
-    /// It closes thoughts that calls have ended, and is nothing else.
+    /// It closes reasoning that calls have ended, and has no other role.
     pub owed: bool,
     /// It closes messages.
     pub message: bool,
     /// It closes those messages that are calls.
     pub calls: bool,
-    /// No dialect of it is a model's own: what closes its thoughts and messages is framing only where one is open or beside one.
+    /// None of its dialects is a model's own: its closers of reasoning and messages are framing only if one is open or
+    /// adjacent.
     pub plain: bool,
-    /// It is ordinary markup too.
+    /// It is also ordinary markup.
     pub markup: bool,
-    /// The thoughts that it closes.
+    /// The reasoning that it closes.
     pub thoughts: Vec<u16>,
-    /// The thoughts that it ends though it is none of their closers.
+    /// The reasoning that it ends without being one of its closers.
     pub ends: Vec<u16>,
 }
 
 impl Default for Token {
-    /// Of no dialect so far.
+    /// A token of no dialect yet.
     fn default() -> Self {
         Self {
             dialects: vec![],
@@ -129,10 +131,10 @@ pub(crate) struct SpanMarks {
     pub inside: Scanner,
 }
 
-/// So many bytes of a reply may tell what the prompt has written.
+/// The maximum number of bytes of a reply that may determine what the prompt has written.
 pub(crate) const MAX_LEAD: usize = 128;
 
-/// What the prompt may have written, and what the reply begins with then.
+/// What the prompt may have written, and how the reply then begins.
 #[derive(Debug)]
 pub(crate) struct Written {
     pub prompt: String,
@@ -140,7 +142,8 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Those of a set: only where it has one dialect with calls, or what begins a reply could be another's text.
+    /// Those of a set, only if it has one dialect with calls; otherwise the beginning of a reply could be another dialect's
+    /// text.
     pub(super) fn all(dialects: &[Dialect]) -> Result<Vec<Self>, BuildError> {
         let calls = |dialect: &&Dialect| !matches!(dialect.family, Family::Plain);
         let mut chosen = dialects.iter().filter(calls);
@@ -149,7 +152,7 @@ impl Written {
         };
         let mut all = vec![];
         for begins in &dialect.spec.begins {
-            // Each for itself: a name may begin like a word of another.
+            // Separate patterns, because a name may begin like a word of another.
             for reply in &begins.reply {
                 let paths = Paths::new([(reply.as_str(), ())])
                     .map_err(|why| check::key(&dialect.spec, "begins", &why))?;

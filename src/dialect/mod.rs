@@ -1,6 +1,6 @@
 //! Dialects as data: one TOML file each, compiled together into a [`DialectSet`].
 //!
-//! Nothing in the engine knows a dialect by name. What a built-in file can say, a user's file can say; both go through
+//! No dialect is hard-coded in the engine. A user's file can express whatever a built-in file can; both go through
 //! [`load`](SetBuilder::toml) and the same compiler. `docs/DIALECTS.md` is the manual of the format.
 
 pub(crate) mod bounds;
@@ -61,25 +61,25 @@ pub fn builtin_files() -> &'static [(&'static str, &'static str)] {
     builtin::FILES
 }
 
-/// What calls are written in where a configuration of the tools layer does not say.
+/// The default dialect of calls for a configuration of the tools layer.
 pub const fn default_protocol() -> &'static str {
     builtin::DEFAULT_PROTOCOL
 }
 
-/// What sort of token something is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
     Turn,
-    /// It opens a message of text.
+    /// It opens a text message.
     Opener,
-    /// It closes a thought.
+    /// It closes reasoning.
     Thought,
-    /// The same where only a prompt asks for the format: framing where a call has ended that thought, and else text.
+    /// The same for a format that only a prompt asks for: framing if a call has ended that reasoning, otherwise text.
     Owed,
     /// It closes a message with a header.
     Message,
     Closer,
-    /// It closes what is no token of a model: never framing.
+    /// It closes something that is not a model's own token: never framing.
     Stray,
     Markup,
 }
@@ -99,17 +99,17 @@ pub struct Dialect {
     pub(crate) family: Family,
     /// Messages with headers.
     pub(crate) channels: Option<channels::Channels>,
-    /// What ends a block that is skipped.
+    /// Literals that end a skipped block.
     pub(crate) closer: toolglot_scan::Dfa,
-    /// So many of its markers close blocks alone; the others close messages.
+    /// How many of its closers close only blocks; the others close messages.
     pub blocks_close: usize,
-    /// Its openers with what may stand in them that they do not show, where something may.
+    /// Its openers with tolerated whitespace or attributes, for those that tolerate any.
     pub(crate) spelt: Vec<Option<toolglot_scan::path::Paths<()>>>,
 }
 
 impl Dialect {
-    /// Whether a call says that the steps of its chain after it run even if it fails: by the field that the dialect's file
-    /// names for it (`go_on`), in what the format says of the call ([`Call::meta`](crate::Call::meta)).
+    /// Whether a call requests that the later steps of its chain run even if it fails: by the field that the dialect's file
+    /// names for it (`go_on`), in the metadata of the call ([`Call::meta`](crate::Call::meta)).
     #[must_use]
     pub fn goes_on(&self, meta: &[(String, String)]) -> bool {
         let field = self
@@ -142,19 +142,19 @@ impl Dialect {
         self.family.name()
     }
 
-    /// Other names it is asked for by.
+    /// Other names under which it can be requested.
     #[must_use]
     pub fn aliases(&self) -> &[String] {
         &self.spec.aliases
     }
 
-    /// Who writes it.
+    /// The models or systems that write it.
     #[must_use]
     pub fn models(&self) -> &[String] {
         &self.spec.models
     }
 
-    /// Where its rules come from.
+    /// The sources of its rules.
     #[must_use]
     pub fn sources(&self) -> &[String] {
         &self.spec.sources
@@ -166,7 +166,7 @@ impl Dialect {
         self.spec.default
     }
 
-    /// The group that it belongs to: dialects of one markup, of which a set can hold one.
+    /// Its group: dialects with the same markup, of which a set can contain only one.
     #[must_use]
     pub fn group(&self) -> Option<&str> {
         self.spec.group.as_deref()
@@ -178,31 +178,31 @@ impl Dialect {
         switches.map(|(name, layer)| (name.as_str(), set::takes_value(layer)))
     }
 
-    /// What opens its blocks; a tag is shown up to its name.
+    /// The openers of its blocks; a tag is given up to its name.
     #[must_use]
     pub fn openers(&self) -> Vec<String> {
         let mut out = match &self.spec.channels {
             Some(channels) => channels.start.clone(),
             None => self.family.openers(),
         };
-        // Forms of one tag are shown alike.
+        // Forms of one tag look alike here.
         let mut seen = BTreeSet::new();
         out.retain(|opener| seen.insert(opener.clone()));
         out
     }
 
-    /// What closes its blocks; a tag is shown up to its name.
+    /// The closers of its blocks; a tag is given up to its name.
     #[must_use]
     pub fn closers(&self) -> Vec<String> {
         self.family.closers()
     }
 
-    /// Tokens that are part of no text where they are framing.
+    /// Tokens that are not part of the text where they are framing.
     pub(crate) fn tokens(&self) -> Vec<(String, Sort)> {
         let mut out: Vec<(String, Sort)> = vec![];
         let mut add = |sort: Sort, marker: &str| {
             let literal = toolglot_scan::path::literal(marker).as_deref() == Ok(marker);
-            // A newline is the end of what has no closer, and a fence closes code: neither is a token.
+            // A newline ends a block without a closer, and a fence closes code: neither is a token.
             let short = marker.trim().is_empty() || marker.bytes().all(|byte| byte == b'`');
             if literal && !short {
                 out.push((marker.to_owned(), sort));
@@ -217,17 +217,17 @@ impl Dialect {
         for marker in &self.spec.framing {
             add(Sort::Turn, marker);
         }
-        // What opens a turn is no word of a reply that goes on after it.
+        // A turn opener is not ordinary markup in a reply that continues after it.
         let markup = |turn: &&String| self.spec.markup.contains(turn);
         let turns = self.spec.turn.iter().filter(|turn| !markup(turn));
-        // Where messages have headers it begins one of these.
+        // If messages have headers, it begins one of them.
         let sort = match self.spec.channels {
             Some(_) => Sort::Markup,
             None => Sort::Turn,
         };
         for turn in turns {
             add(sort, turn);
-            // A role stands on a line of its own.
+            // A role is on a line of its own.
             if turn.ends_with(char::is_alphanumeric) {
                 add(sort, &format!("{turn}\n"));
             }
@@ -242,8 +242,8 @@ impl Dialect {
                 .iter()
                 .for_each(|marker| add(Sort::Turn, marker));
         }
-        // A dialect of messages with headers opens calls in no other place, and what only a prompt asks for is no token of a
-        // model: closers that close nothing are text there.
+        // A dialect of messages with headers opens calls nowhere else, and a format that only a prompt asks for has no model's
+        // own tokens: closers that close nothing are text there.
         let sort = match (&self.family, &self.spec.channels) {
             (Family::Framed(_), None) => Sort::Closer,
             _ => Sort::Stray,
@@ -278,7 +278,7 @@ impl Dialect {
         out
     }
 
-    /// Whether a marker begins as a message's header does: the header comes first.
+    /// Whether a marker begins like a message's header: the header takes precedence.
     pub(crate) fn begins_header(&self, marker: &str) -> bool {
         let starts = self
             .spec
@@ -288,21 +288,21 @@ impl Dialect {
         starts.into_iter().any(|start| marker.starts_with(start))
     }
 
-    /// What opens reasoning in it.
+    /// The openers of its reasoning.
     #[must_use]
     pub fn reasoning_openers(&self) -> Vec<String> {
         let open = |reasoning: &spec::Reasoning| reasoning.open.clone();
         self.spec.reasoning.iter().flat_map(open).collect()
     }
 
-    /// What closes reasoning in it.
+    /// The closers of its reasoning.
     #[must_use]
     pub fn reasoning_closers(&self) -> Vec<String> {
         let close = |reasoning: &spec::Reasoning| reasoning.close.clone();
         self.spec.reasoning.iter().flat_map(close).collect()
     }
 
-    /// The most bytes that a block of this dialect withholds: a lookahead, a name, or a tag that is not complete.
+    /// The maximum number of bytes that a block of this dialect holds back: a lookahead, a name, or an incomplete tag.
     #[must_use]
     pub fn lookahead(&self, limits: &Limits) -> usize {
         self.family.lookahead(limits)
@@ -314,7 +314,7 @@ impl Dialect {
         self.spec.observe.get(kind.name()).map(String::as_str)
     }
 
-    /// Its own wording for what keeps a call from being carried out: that of the kind, or else of any kind.
+    /// Its own wording for why a call cannot be carried out: that of the kind, or else the one for any kind.
     #[must_use]
     pub fn refusal(&self, kind: Kind) -> Option<&str> {
         let other = || self.spec.observe.get("other").map(String::as_str);

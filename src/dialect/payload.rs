@@ -1,23 +1,23 @@
-//! Payloads as a dialect file describes them: what the readers of bodies are given.
+//! Payload syntax of a dialect file, as the body parsers use it.
 
 use super::spec::Brackets;
 
 /// How values are spelled.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Syntax {
-    /// Literals of Python: its strings, names, tuples and numbers, and commas before closing brackets.
+    /// Python literals: strings, names, tuples and numbers, and trailing commas.
     pub python: bool,
-    /// `true`, `false` and `null` stand beside them and are not slips.
+    /// `true`, `false` and `null` are allowed beside the Python words without being repairs.
     pub json_words: bool,
-    /// What encloses strings beside quotes: no escapes, up to the same delimiter. No two begin with the same byte.
+    /// Additional string delimiters: no escapes, up to the same delimiter. No two begin with the same byte.
     pub delims: Vec<String>,
-    /// Keys stand without quotes.
+    /// Keys have no quotes.
     pub bare_keys: bool,
-    /// What is not a value otherwise is a string, up to the next comma or closing bracket.
+    /// Any other text is a string, up to the next comma or closing bracket.
     pub bare_values: bool,
 }
 
-/// How calls are written in JSON.
+/// The keys of calls in JSON.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JsonTable {
     pub syntax: Syntax,
@@ -25,20 +25,20 @@ pub(crate) struct JsonTable {
     pub name: Vec<String>,
     /// Keys of its arguments.
     pub args: Vec<String>,
-    /// Keys of what identifies the call.
+    /// Keys of the call's id.
     pub id: Vec<String>,
     /// Keys of an object that holds name and arguments.
     pub wrapper: Vec<String>,
-    /// The key is the name, its value the arguments.
+    /// The key is the name; its value is the arguments.
     pub name_is_key: bool,
-    /// Arguments may be a text; the parameter that takes it where no schema says which one does. Empty: they may not.
+    /// Arguments may be a string: the parameter that takes it if no schema determines one. Empty: they may not.
     pub plain: String,
-    /// Names that are not a tool: their arguments are the answer.
+    /// Names that are not tools: their arguments are the answer.
     pub answer: Vec<String>,
 }
 
 impl JsonTable {
-    /// Of an object that is the arguments and nothing else.
+    /// The table for an object that is only the arguments.
     pub fn arguments() -> Self {
         Self {
             syntax: Syntax {
@@ -50,29 +50,29 @@ impl JsonTable {
     }
 }
 
-/// How calls are written in Python.
+/// The syntax of calls in Python.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PythonTable {
-    /// Of the values; `python` must be set.
+    /// The syntax of the values; `python` must be set.
     pub syntax: Syntax,
     pub brackets: Brackets,
-    /// Bytes with which the expression goes on behind a call that stands in no list: it is not the call that it began with.
+    /// Bytes that continue the expression after a call outside a list: it is then not just that call.
     pub goes_on: Vec<u8>,
-    /// What may stand after a name and is not part of it, for example `.call`.
+    /// What may follow a name without being part of it, for example `.call`.
     pub method: String,
-    /// Quotes are delimiters; the schema gives their text its type.
+    /// Quotes are delimiters; the schema gives the type of their text.
     pub typed: bool,
-    /// The list may hold calls in JSON instead.
+    /// The list may contain calls in JSON instead.
     pub json: Option<JsonTable>,
 }
 
-/// How calls are written as `call:name{..}`.
+/// The syntax of calls as `call:name{..}`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BraceTable {
-    /// Of the object: delimiters, keys and values without quotes.
+    /// The syntax of the object: delimiters, unquoted keys and values.
     pub syntax: Syntax,
-    /// What stands before the name, for example `call:`.
+    /// What precedes the name, for example `call:`.
     pub prefix: String,
-    /// Every value is between delimiters; the schema gives its text its type.
+    /// Every value is delimited; the schema gives the type of its text.
     pub typed: bool,
 }

@@ -25,12 +25,12 @@ pub struct DialectSet {
     pub(crate) inner: Arc<SetInner>,
 }
 
-/// Something about a set that works and may still surprise.
+/// A valid but possibly surprising property of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lint {
     /// The dialect concerned.
     pub dialect: String,
-    /// What and why.
+    /// What it is, and why.
     pub message: String,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Lint {
 }
 
 impl DialectSet {
-    /// Starts a set.
+    /// Starts a builder for a set.
     ///
     /// ```
     /// use toolglot::DialectSet;
@@ -71,7 +71,7 @@ impl DialectSet {
             .expect("the built-in dialects fit together")
     }
 
-    /// Every built-in dialect of calls that can be active beside the others, for replies of which nothing is known: see
+    /// Every built-in tool-call dialect that can be active beside the others, for replies of unknown format: see
     /// [`SetBuilder::any`].
     ///
     /// # Panics
@@ -105,7 +105,7 @@ impl DialectSet {
         self.inner.dialects.iter()
     }
 
-    /// The most bytes of text that a stream with these dialects and limits ever withholds.
+    /// The maximum number of bytes of text that a stream with these dialects and limits ever holds back.
     ///
     /// ```
     /// use toolglot::{DialectSet, Limits};
@@ -117,12 +117,12 @@ impl DialectSet {
         self.inner.bound(limits)
     }
 
-    /// Whether a piece of text may hold a marker: one ends in it, or it ends with the beginning of one. If not, no block and no
-    /// thought begins in it, wherever in a reply's text it stands. Not looked at: what was before it (a marker may have begun there,
-    /// see [`Parser::may_hold_marker`](crate::Parser::may_hold_marker)), and what a dialect reads at the first byte of a reply
-    /// without a marker (a header, for example, or what goes on after the prompt).
+    /// Whether a piece of text may contain a marker: one ends in it, or it ends with the beginning of one. If not, no block and
+    /// no reasoning begins in it, wherever it occurs in a reply's text. It ignores earlier text (a marker may have begun there,
+    /// see [`Parser::may_hold_marker`](crate::Parser::may_hold_marker)), and what a dialect reads without a marker at the first
+    /// byte of a reply (for example a header, or the continuation of the prompt).
     ///
-    /// Cost: linear; some bytes at once where nothing begins a marker. Nothing is allocated.
+    /// Cost: linear; several bytes at a time where nothing begins a marker. Allocates nothing.
     ///
     /// ```
     /// let set = toolglot::DialectSet::defaults();
@@ -150,20 +150,20 @@ impl DialectSet {
         scanner.dfa.hold(node) > 0
     }
 
-    /// What escaping needs.
+    /// The tables for escaping.
     pub(crate) fn escapes(&self) -> Result<Arc<EscapeTable>, EscapeError> {
         let build = || EscapeTable::new(&self.inner).map(Arc::new);
         self.inner.escapes.get_or_init(build).clone()
     }
 
-    /// What works and may still surprise.
+    /// Valid but possibly surprising properties of the set.
     #[must_use]
     pub fn lints(&self) -> Vec<Lint> {
         check::lints(&self.inner.dialects)
     }
 
-    /// Where openers of its dialects meet: shared openers, shared beginnings and overlaps, with what decides between them
-    /// and how far it has to look.
+    /// Where the openers of its dialects meet: shared openers, shared prefixes and overlaps, with what decides between them and
+    /// the lookahead that it needs.
     #[must_use]
     pub fn decisions(&self, limits: &Limits) -> Vec<Decision> {
         decisions::decisions(&self.inner.dialects, limits)
@@ -183,16 +183,16 @@ impl fmt::Debug for DialectSet {
 struct File {
     origin: String,
     text: String,
-    /// Only calls with a marker of their own: what is bare could fire on prose.
+    /// Only calls with their own marker: bare ones could fire on prose.
     marked: bool,
-    /// Only calls of declared tools: its markers could stand in prose.
+    /// Only calls of declared tools: its markers could occur in prose.
     offered: bool,
 }
 
-/// The preset that reads everything, among names of dialects.
+/// The name of the preset that reads every format.
 const ANY: &str = "any";
 
-/// Gathers dialects for a [`DialectSet`]. Errors wait for [`build`](Self::build).
+/// Collects dialects for a [`DialectSet`]. Errors are reported by [`build`](Self::build).
 ///
 /// ```
 /// use toolglot::{DialectSet, builtin_files};
@@ -208,12 +208,12 @@ pub struct SetBuilder {
     files: Vec<File>,
     switches: Vec<(String, String)>,
     unknown: Option<String>,
-    /// The preset that reads everything.
+    /// The preset that reads every format.
     any: bool,
 }
 
 impl SetBuilder {
-    /// Adds a built-in dialect by its id or an alias. The word `any` stands for [`any`](Self::any).
+    /// Adds a built-in dialect by its id or an alias. The word `any` means [`any`](Self::any).
     #[must_use]
     pub fn builtin(mut self, id: &str) -> Self {
         if id == ANY {
@@ -226,33 +226,33 @@ impl SetBuilder {
         self
     }
 
-    /// Adds every built-in dialect of the default set that is not there yet and whose group is free.
+    /// Adds every built-in dialect of the default set that was not added yet and whose group is free.
     #[must_use]
     pub fn defaults(mut self) -> Self {
         self.free(|head| head.default, true, false);
         self
     }
 
-    /// Adds every built-in dialect of calls that is not there yet and whose group is free: those of the default set, then the
+    /// Adds every built-in tool-call dialect that was not added yet and whose group is free: those of the default set, then the
     /// others. Calls without a marker count too: bare and fenced JSON, bare Python lists, tags named after tools, lines.
     ///
-    /// Such a set is for replies of which nothing is known. It reads calls of declared tools alone
-    /// ([`Options::tools`](crate::Options::tools)): without tools none that has no marker of its own, and with them calls of
-    /// other tools are text ([`Options::unknown_tool`](crate::Options::unknown_tool) says otherwise).
+    /// Such a set is for replies of unknown format. It reads only calls of declared tools
+    /// ([`Options::tools`](crate::Options::tools)): without tools, dialects without a marker of their own find nothing; with
+    /// tools, calls of other tools are text ([`Options::unknown_tool`](crate::Options::unknown_tool) overrides this).
     #[must_use]
     pub fn any(mut self) -> Self {
         self.any = true;
         self
     }
 
-    /// What the preset adds to dialects that were named.
+    /// Adds the preset's dialects to those that were named.
     fn fill(&mut self) {
         self.files.iter_mut().for_each(|file| file.marked = false);
         self.free(|head| head.default, false, false);
         self.free(|head| !head.default && head.calls(), false, true);
     }
 
-    /// Adds the built-in dialects that are `wanted`, that are not there yet, and whose group is free.
+    /// Adds the `wanted` built-in dialects that were not added yet and whose group is free.
     fn free(&mut self, wanted: impl Fn(&Head) -> bool, marked: bool, offered: bool) {
         let mut groups: Vec<String> = self
             .files
@@ -272,7 +272,7 @@ impl SetBuilder {
         }
     }
 
-    /// Adds a dialect file. `origin` names it in errors.
+    /// Adds a dialect file. `origin` identifies it in errors.
     #[must_use]
     pub fn toml(mut self, origin: &str, text: &str) -> Self {
         self.files.push(File {
@@ -284,18 +284,18 @@ impl SetBuilder {
         self
     }
 
-    /// Switches on a named variation of a dialect, for example `("vcp", "fuzzy")`, or one with a value:
-    /// `("hy-v4", "suffix=:7b2e")`.
+    /// Enables a named variation of a dialect, for example `("vcp", "fuzzy")`, or one with a value: `("hy-v4",
+    /// "suffix=:7b2e")`.
     #[must_use]
     pub fn switch(mut self, dialect: &str, name: &str) -> Self {
         self.switches.push((dialect.to_owned(), name.to_owned()));
         self
     }
 
-    /// Compiles the set. Linear in the size of the files; milliseconds for all built-in ones.
+    /// Compiles the set. Linear in the size of the files; takes milliseconds for all built-in ones.
     ///
     /// # Errors
-    /// The first thing that is wrong, with the key and the reason.
+    /// The first problem, with the key and the reason.
     pub fn build(mut self) -> Result<DialectSet, BuildError> {
         if self.any {
             self.fill();
@@ -358,12 +358,12 @@ fn find_builtin(id: &str) -> Option<(&'static str, &'static str)> {
     let files = || builtin::FILES.iter().copied();
     let alias =
         |text: &str| Head::of(text).is_some_and(|head| head.aliases.iter().any(|a| a == id));
-    // Files are read only for what is no id.
+    // Files are read only if the name is not an id.
     let by_id = files().find(|(have, _)| *have == id);
     by_id.or_else(|| files().find(|(_, text)| alias(text)))
 }
 
-/// The part of a file that tells where it belongs.
+/// The part of a file that determines where it belongs.
 #[derive(Deserialize)]
 pub(crate) struct Head {
     #[serde(default)]
@@ -416,7 +416,7 @@ fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec,
     let spec: Spec = toml::from_str(text).map_err(fail)?;
     let table: toml::Table = toml::from_str(text).map_err(fail)?;
     sizes::values(&spec, &table)?;
-    // Every switch must work, also while nobody turns it on.
+    // Every switch must be valid, even if nothing enables it.
     for (name, layer) in &spec.switch {
         let layer = filled(layer, SAMPLE);
         let one: Spec = switched(&table, &[layer]).map_err(|error| {
@@ -452,9 +452,9 @@ fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec,
     switched(&table, &layers).map_err(fail)
 }
 
-/// What stands in a switch's strings for the value that the host gives.
+/// The placeholder in a switch's strings for the host's value.
 const VALUE: &str = "${value}";
-/// A value with which switches are tried when their file is read.
+/// The value with which switches are validated when their file is read.
 const SAMPLE: &str = ":0a1b";
 
 pub(super) fn takes_value(layer: &toml::Table) -> bool {
@@ -469,7 +469,7 @@ pub(super) fn takes_value(layer: &toml::Table) -> bool {
     layer.values().any(holds)
 }
 
-/// A switch with the host's value in its strings.
+/// A switch with the host's value inserted.
 fn filled(layer: &toml::Table, value: &str) -> toml::Table {
     fn fill(item: &toml::Value, value: &str) -> toml::Value {
         match item {
@@ -485,14 +485,14 @@ fn filled(layer: &toml::Table, value: &str) -> toml::Table {
     layer.iter().map(fill).collect()
 }
 
-/// The dialect with some of its switches on.
+/// The dialect with some of its switches enabled.
 fn switched(table: &toml::Table, layers: &[toml::Table]) -> Result<Spec, toml::de::Error> {
     let mut table = table.clone();
     layers.iter().for_each(|layer| overlay(&mut table, layer));
     table.try_into()
 }
 
-/// Lays one table over another: tables are merged, everything else is replaced.
+/// Overlays one table on another: tables are merged, everything else is replaced.
 fn overlay(base: &mut toml::Table, layer: &toml::Table) {
     for (key, value) in layer {
         match (base.get_mut(key), value) {

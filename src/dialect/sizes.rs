@@ -1,8 +1,8 @@
-//! Upper bounds of a dialect file.
+//! Size limits of a dialect file.
 //!
-//! Compiling a set costs time and memory that grow with its markers, and a file may come from a stranger. So the file, its
-//! lists and its markers are bounded before anything is made of them. The walk over the file's values is the one place that
-//! knows the bounds; the checks of the tables need not repeat them.
+//! Compiling a set costs time and memory that grow with its markers, and a file may come from an untrusted source. So the file,
+//! its lists and its markers are limited before they are compiled. Only this walk over the file's values knows the limits; the
+//! checks of the tables do not repeat them.
 
 use toml::{Table, Value};
 use toolglot_scan::unseen;
@@ -11,23 +11,23 @@ use super::check;
 use super::spec::Spec;
 use crate::error::BuildError;
 
-/// Most bytes of a file.
+/// Maximum bytes of a file.
 const FILE: usize = 256 * 1024;
 
-/// Most entries of a list of markers.
+/// Maximum entries of a list of markers.
 const LIST: usize = 256;
 
-/// Most tables in a list: forms of calls, spans, rules.
+/// Maximum tables in a list: forms of calls, spans, rules.
 const TABLES: usize = 64;
 
-/// Most bytes of a marker or a pattern.
+/// Maximum bytes of a marker or a pattern.
 pub(super) const MARKER: usize = 256;
 
-/// Tables and keys, in switches too, that hold words for people and models, which no automaton is made of.
+/// Tables and keys, also in switches, that contain text for people and models and are not compiled.
 const WORDS: [&str; 6] = ["title", "sources", "models", "observe", "prompt", "aliases"];
 
-/// Keys of markers that open or close something: they cannot be blank. A unit of a message may have an empty opener, which the
-/// checks of the tables know.
+/// Keys of markers that open or close something: they cannot be blank. A unit of a message may have an empty opener; the checks
+/// of the tables handle it.
 const MARKS: [&str; 10] = [
     "open",
     "close",
@@ -61,7 +61,7 @@ pub(super) fn values(spec: &Spec, file: &Table) -> Result<(), BuildError> {
         .try_for_each(|(key, value)| one(spec, key, key, value))
 }
 
-/// Checks a value; `path` names it, `key` is its last part. Nesting is bounded by the reader of TOML.
+/// Checks a value; `path` names it, `key` is its last part. The TOML parser limits nesting.
 fn one(spec: &Spec, path: &str, key: &str, value: &Value) -> Result<(), BuildError> {
     let fail = |why: &str| Err(check::key(spec, path, why));
     match value {
@@ -101,7 +101,7 @@ fn one(spec: &Spec, path: &str, key: &str, value: &Value) -> Result<(), BuildErr
     }
 }
 
-/// Whether nobody sees it: white space, and the characters that show nothing.
+/// Whether a text is invisible: only whitespace, and characters that show nothing.
 fn blank(text: &str) -> bool {
     text.chars().all(|one| one.is_whitespace() || unseen(one))
 }

@@ -1,6 +1,6 @@
 //! A dialect file, key by key. `docs/DIALECTS.md` explains every key with examples.
 //!
-//! Built-in files and a user's files are read by the same code into the same structures; unknown keys are errors.
+//! Built-in files and users' files are read by the same code into the same structures; unknown keys are errors.
 
 mod channels;
 mod framed;
@@ -23,10 +23,10 @@ pub struct Spec {
     pub title: String,
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// Who writes it: models or systems.
+    /// The models or systems that write it.
     #[serde(default)]
     pub models: Vec<String>,
-    /// Where the rules come from.
+    /// The sources of its rules.
     #[serde(default)]
     pub sources: Vec<String>,
     /// At most one member of a group is active in a set: same markup, different framing.
@@ -38,10 +38,10 @@ pub struct Spec {
     pub fence: Fence,
     #[serde(default = "drop")]
     pub unclosed: Unclosed,
-    /// What text is whose type nobody knows.
+    /// How text of unknown type is read.
     #[serde(default)]
     pub untyped: Untyped,
-    /// What becomes of a block whose body breaks its grammar.
+    /// What happens to a block whose body breaks its grammar.
     #[serde(default)]
     pub malformed: Malformed,
     #[serde(default)]
@@ -54,13 +54,13 @@ pub struct Spec {
     /// Markers count only where the host vouches for them.
     #[serde(default)]
     pub trusted_only: bool,
-    /// What the prompt opens the model's turn with, after which the reply or what is left of its header stands.
+    /// How the prompt opens the model's turn; the reply, or the rest of its header, follows.
     #[serde(default)]
     pub turn: Vec<String>,
-    /// What the prompt may have written, told from what the reply begins with.
+    /// What the prompt may have written, inferred from the beginning of the reply.
     #[serde(default)]
     pub begins: Vec<Begins>,
-    /// Its calls end an open thought.
+    /// Its calls end open reasoning.
     #[serde(default)]
     pub ends_thought: bool,
     pub deltas: Deltas,
@@ -69,20 +69,20 @@ pub struct Spec {
     pub named_params: Option<NamedParams>,
     pub attribute_params: Option<AttributeParams>,
     pub framed: Option<Framed>,
-    /// It has no calls, and that is meant.
+    /// It deliberately has no calls.
     #[serde(default)]
     pub plain: bool,
     pub line: Option<Line>,
-    /// Markers that are part of no text: of messages, of the end of a stream.
+    /// Markers that are not part of the text: those of messages, and of the end of a stream.
     #[serde(default)]
     pub framing: Vec<String>,
-    /// Framing that opens messages of text: at the start of a reply it is framing in every set.
+    /// Framing that opens text messages: at the start of a reply it is framing in every set.
     #[serde(default)]
     pub messages: Vec<String>,
-    /// Framing that is ordinary markup too.
+    /// Framing that is also ordinary markup.
     #[serde(default)]
     pub markup: Vec<String>,
-    /// Messages with headers that say what they are.
+    /// Messages with headers, which determine what the messages are.
     pub channels: Option<Channels>,
     #[serde(default)]
     pub reasoning: Vec<Reasoning>,
@@ -91,10 +91,10 @@ pub struct Spec {
     /// Observation texts by kind of issue.
     #[serde(default)]
     pub observe: BTreeMap<String, String>,
-    /// What models read: definitions of tools, how to call them, results.
+    /// Text for the model: definitions of tools, how to call them, results.
     #[serde(default)]
     pub prompt: Prompt,
-    /// Named tables that are laid over the file when a host switches them on.
+    /// Named tables that overlay the file when a host enables them.
     #[serde(default)]
     pub switch: BTreeMap<String, toml::Table>,
 }
@@ -104,33 +104,33 @@ pub struct Spec {
 #[serde(deny_unknown_fields)]
 pub struct Begins {
     pub prompt: String,
-    /// What a reply begins with that goes on after it: patterns.
+    /// How a reply begins that continues it: patterns.
     pub reply: Vec<String>,
 }
 
-/// What models read of tools. A layout is the text of a template, or the name of a shared one.
+/// Text about tools for the model. A layout is a template, or the name of a shared one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prompt {
-    /// Where the layouts come from; nothing: they are the general ones.
+    /// The sources of the layouts; empty for the general ones.
     pub sources: Vec<String>,
     /// The definitions.
     pub tools: Option<String>,
     /// How to call them.
     pub usage: Option<String>,
-    /// What stands between both.
+    /// The text between both.
     pub between: Option<String>,
     /// Results of calls.
     pub results: Option<String>,
-    /// Whose message results are.
+    /// The role of the message with the results.
     pub role: Option<String>,
-    /// What ends a reply; nothing: told from the rest of the file.
+    /// What ends a reply; `None`: derived from the rest of the file.
     pub stop: Option<Vec<String>>,
-    /// Marks of the layout of results that no result may hold.
+    /// Markers of the results layout that no result may contain.
     pub guard: Vec<String>,
-    /// So many characters of a result are shown.
+    /// The number of characters of a result that are shown.
     pub cut: Option<usize>,
-    /// What stands where a result is cut.
+    /// The text that marks where a result is shortened.
     pub mark: Option<String>,
 }
 
@@ -146,7 +146,7 @@ fn drop() -> Unclosed {
     Unclosed::Drop
 }
 
-/// What becomes of a block whose body breaks its grammar.
+/// What happens to a block whose body breaks its grammar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Malformed {
@@ -164,11 +164,11 @@ pub enum Reopen {
     /// It is abandoned.
     #[default]
     Abandon,
-    /// It counts if everything opened inside was closed.
+    /// It remains valid if everything opened inside was closed.
     Complete,
 }
 
-/// When the arguments of a call come out.
+/// When the arguments of a call are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deltas {
@@ -177,18 +177,18 @@ pub enum Deltas {
     AtCallEnd,
 }
 
-/// What does not matter when keys are compared.
+/// What is ignored when keys are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fold {
     Case,
     Underscore,
     Hyphen,
-    /// Every run of other than letters and digits is one underscore.
+    /// Every run of characters other than letters and digits becomes one underscore.
     Punctuation,
 }
 
-/// A key as it is compared.
+/// Normalizes a key for comparison.
 pub fn fold(key: &str, folds: &[Fold]) -> String {
     let mut key = key.to_owned();
     for fold in folds {
@@ -213,7 +213,7 @@ pub fn fold(key: &str, folds: &[Fold]) -> String {
 pub struct ElementTree {
     pub open: String,
     pub close: String,
-    /// The element that holds one item of a list, where the schema says list.
+    /// The element for one item of a list, if the schema asks for a list.
     pub item: String,
 }
 
@@ -224,9 +224,9 @@ pub struct NamedParams {
     pub call: String,
     pub param: String,
     pub name: String,
-    /// Without a name: what the body must begin with to be an error and no mention.
+    /// Without a name: what the body must begin with to be an error and not a mention.
     pub nameless: Vec<String>,
-    /// White space that may stand between a closer and what confirms it.
+    /// The maximum whitespace between a closer and what confirms it.
     pub confirm: u32,
 }
 
@@ -238,12 +238,12 @@ pub struct AttributeParams {
     pub name: String,
     pub value: String,
     pub nameless: Vec<String>,
-    /// Bytes after a quote that may be looked at to tell whether it ends the value.
+    /// How many bytes after a quote may be looked at to decide whether it ends the value.
     pub confirm: u32,
 }
 
 impl Spec {
-    /// Whether ordinary markup that is framing closes this tag of it.
+    /// Whether ordinary markup that is framing closes this tag.
     pub fn closes_markup(&self, tag: &str) -> bool {
         let inner = tag
             .strip_prefix('<')
@@ -256,7 +256,7 @@ impl Spec {
         inner.is_some_and(closer)
     }
 
-    /// Of calls whose markers could stand in prose only those of declared tools count.
+    /// Restricts calls whose markers could occur in prose to declared tools.
     pub fn only_offered(&mut self) {
         if let Some(line) = &mut self.line {
             line.offered = true;
@@ -281,11 +281,11 @@ pub struct SpanSpec {
     /// Where its opener counts.
     #[serde(default)]
     pub at: ReasoningAt,
-    /// What its opener is reported as.
+    /// The kind of issue with which its opener is reported.
     pub issue: Option<String>,
 }
 
-/// Whether a marker is spelled like a special token, so that nobody types it.
+/// Whether a marker is spelled like a special token, which nobody types.
 pub fn special(marker: &str) -> bool {
     let parts = ["<|", "|>", "｜", "]<]"];
     parts.iter().any(|part| marker.contains(part))

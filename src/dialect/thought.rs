@@ -1,4 +1,4 @@
-//! Markers of reasoning: how a thought opens, and what ends it.
+//! Reasoning markers: how reasoning opens, and what ends it.
 
 use std::sync::OnceLock;
 
@@ -13,39 +13,39 @@ use super::spec;
 pub(crate) struct Reasoning {
     pub dialect: u16,
     pub spec: spec::Reasoning,
-    /// Closers, openers, what ends it without a closer, and calls that do.
+    /// Closers, openers, markers that end it without a closer, and calls that end it.
     pub inside: Scanner,
-    /// Of how many patterns of each kind but calls `inside` consists.
+    /// The number of patterns of `inside` of each kind except calls.
     pub kinds: [usize; 3],
-    /// What the calls are that end it.
+    /// The meaning of the calls that end it.
     pub ends: Vec<Role>,
-    /// What ends it are headers at the start of a line: what each opens.
+    /// The headers at the start of a line that end it: what each opens.
     pub headers: Vec<u16>,
-    /// Which of what ends it is a header without its beginning, or the beginning of a closer that has a suffix or holds what it
-    /// does not show, and what that opens.
+    /// Those of the ending markers that are a header without its beginning, or the beginning of a closer with a suffix or with
+    /// tolerated whitespace or attributes, and what each opens.
     pub(super) rest: Vec<(u16, u16)>,
-    /// The same, then all call openers; made when a stream first asks for it.
+    /// As `inside`, plus all call openers; built when a stream first needs it.
     with_calls: OnceLock<Scanner>,
 }
 
-/// What a pattern inside reasoning means.
+/// The meaning of a pattern inside reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inside {
     Close,
     Open,
     EndedBy,
-    /// A call that ends it, if it is one.
+    /// A call that ends it, if it turns out to be one.
     Ends(Role),
     Call(Role),
 }
 
-/// What a marker begins with where it has a suffix: `<think:`.
+/// The beginning of a marker that has a suffix: `<think:`.
 pub(crate) fn suffixed(marker: &str) -> String {
     format!("{}:", marker.strip_suffix('>').unwrap_or(marker))
 }
 
 impl Reasoning {
-    /// What a pattern opens that must be looked at: a header without its beginning, or a closer that is not as it is spelled.
+    /// What a pattern opens that must be looked at: a header without its beginning, or a closer with a variant spelling.
     pub fn rest(&self, pattern: u16) -> Option<u16> {
         let before: usize = self.kinds[..2].iter().sum();
         let place = usize::from(pattern).checked_sub(before)?;
@@ -79,18 +79,18 @@ impl Reasoning {
         })
     }
 
-    /// Whether a marker is the beginning of its opener where that has a suffix.
+    /// Whether a marker is the beginning of its opener with a suffix.
     pub fn opens_with_suffix(&self, marker: &[u8]) -> bool {
         let mut open = self.spec.open.iter();
         self.spec.suffix && open.any(|open| suffixed(open).as_bytes() == marker)
     }
 
-    /// How much of its label has come, where it may come.
+    /// The matched length of its label at the start, if it has one.
     pub fn label(&self) -> Option<u8> {
         (!self.spec.label.is_empty()).then_some(0)
     }
 
-    /// The scanner of the inside, with the openers of calls if they count there.
+    /// The scanner for the inside, with the openers of calls if they count there.
     pub fn scanner(&self, calls: Option<&[(Pattern, Role)]>) -> &Scanner {
         let Some(calls) = calls else {
             return &self.inside;
@@ -103,7 +103,7 @@ impl Reasoning {
         })
     }
 
-    /// What a pattern of the scanner means.
+    /// The meaning of a pattern of the scanner.
     pub fn meaning(&self, pattern: u16, calls: &[(Pattern, Role)]) -> Option<Inside> {
         let mut at = usize::from(pattern);
         for (count, meaning) in
@@ -124,10 +124,10 @@ impl Reasoning {
     }
 }
 
-/// A marker of a thought, with what may stand in it that it does not show.
+/// A reasoning marker with tolerated whitespace or attributes.
 #[derive(Debug)]
 pub(crate) struct Mark {
-    /// The thought.
+    /// The reasoning.
     pub id: u16,
     pub closes: bool,
     pub paths: Paths<()>,

@@ -1,15 +1,16 @@
-//! The tokens of a dialect's prompts, as they are known from its file: what parts turns and messages, and what its calls stand in.
+//! The tokens of a dialect's prompts, derived from its file: those that separate turns and messages, and those that calls are
+//! written in.
 
 use super::spec::Spec;
 
-/// The tokens with which a model's prompts are written, as far as its dialect names them.
+/// The tokens of a model's prompts, as far as its dialect names them.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
-    /// What parts turns and messages: an opener stands for its closer and the other way round.
+    /// Tokens that separate turns and messages: an opener implies its closer and vice versa.
     pub turns: Vec<String>,
-    /// What calls stand in: whole tags, or the beginning of one up to what differs.
+    /// Tokens around calls: whole tags, or the constant beginning of one.
     pub calls: Vec<String>,
-    /// How its special tokens are spelled: with a bar after `<`, before `>`, or both.
+    /// The spelling of its special tokens: with a bar after `<`, before `>`, or both.
     pub bars: Vec<(bool, bool)>,
 }
 
@@ -43,7 +44,7 @@ impl Tokens {
     }
 }
 
-/// What a framed dialect looks for in and around calls.
+/// The patterns of a framed dialect in and around calls.
 fn patterns(spec: &Spec) -> impl Iterator<Item = &String> {
     let framed = || spec.framed.iter();
     let sections = framed().flat_map(|framed| &framed.section);
@@ -55,7 +56,7 @@ fn patterns(spec: &Spec) -> impl Iterator<Item = &String> {
     sections.chain(units).chain(params)
 }
 
-/// What stands between the holes of a pattern.
+/// The literals between the holes of a pattern.
 fn literals(pattern: &str) -> impl Iterator<Item = &str> {
     let hole = |part: &str| match part.strip_prefix('^') {
         Some(next) => 1 + next.chars().next().map_or(0, char::len_utf8),
@@ -95,13 +96,13 @@ fn pieces(marker: &str) -> Vec<String> {
     out
 }
 
-/// What opens a turn, without the role: the other roles have it, too.
+/// A turn opener without the role, which the other roles share.
 fn without_role(turn: &str) -> Option<String> {
     let token = turn.trim_matches(|c: char| c.is_alphanumeric() || c.is_whitespace() || c == '=');
     (token.chars().count() > 2).then(|| token.to_owned())
 }
 
-/// The form of a special token.
+/// The spelling of a special token.
 fn barred(token: &str) -> Option<(bool, bool)> {
     let bar = ['|', '｜'];
     let left = token

@@ -1,7 +1,7 @@
 //! Text that is one argument of a call, and arguments that are attributes of tags.
 //!
-//! The text stands as it is up to the closer, so no closer may stand in it. Where a rule of the dialect takes something
-//! of it away (blanks, a fence), it is written so that what is left is what was meant.
+//! The text is written verbatim up to the closer, so it must not contain a closer. If a rule of the dialect removes a part of
+//! it (whitespace, a fence), it is written so that the intended text remains.
 
 use toolglot_scan::xml;
 
@@ -39,7 +39,7 @@ pub(super) fn write(
         }
     });
     let text = placed(&unit.close, clean, text).map_err(fault)?;
-    // With a blank after it, the call's own opener leaves a doubt where the text ends.
+    // With whitespace after it, the call's own opener makes it ambiguous where the text ends.
     let literals = unit.open.iter().filter_map(|open| open.split_once('$'));
     for (open, _) in literals.filter(|(open, _)| open.len() > 1) {
         let blank =
@@ -72,7 +72,7 @@ fn string<'i>(item: &'i Item<'_>, node: usize) -> Result<&'i str, Reason> {
     }
 }
 
-/// The text as it is, or in a fence that goes: whatever reads back.
+/// The text as it is, or inside a fence that will be removed: whichever reads back.
 fn placed(closers: &[String], clean: Clean, text: &str) -> Result<String, Reason> {
     let fence = |inner: &str| format!("```\n{inner}\n```");
     let line = text.strip_suffix('\n').unwrap_or(text);
@@ -89,7 +89,7 @@ fn placed(closers: &[String], clean: Clean, text: &str) -> Result<String, Reason
     Err(reason)
 }
 
-/// Whether a text ends with the first closer after it and nowhere before.
+/// Whether a text ends with the closer that follows it, and not earlier.
 fn ends(closers: &[String], text: &str) -> Result<(), Reason> {
     let own = closers.first().map_or("", String::as_str);
     let whole = format!("{text}{own}");
@@ -146,7 +146,7 @@ fn attribute(key: &str, value: Result<&str, Reason>) -> Result<String, Reason> {
     Ok(format!(" {key}=\"{}\"", entities(value?, true)))
 }
 
-/// The argument that the attributes of the section are, in calls of that form.
+/// The argument that the section's attributes form, for calls of that form.
 pub(super) fn shared<'t>(table: &'t Framed, unit: &spec::Unit) -> Option<&'t str> {
     let section = table.spec.section.as_ref()?;
     match unit.payload {
@@ -173,7 +173,7 @@ pub(super) fn section<'i>(
             let fault = |reason| Fault::at(key, reason);
             let made = match item.doc.node(node) {
                 Node::Object(_) => pairs(item, key, node)?,
-                // An attribute of the call comes first.
+                // An attribute of the call takes precedence.
                 Node::String(_) if unit.attributes => continue,
                 _ => return Err(fault(Reason::Untyped)),
             };
@@ -187,7 +187,7 @@ pub(super) fn section<'i>(
     Ok(tag.unwrap_or_default())
 }
 
-/// The members of an object as attributes. What is after the opener takes no backtick, so such keys come last.
+/// The members of an object as attributes. Names in the opener allow no backtick, so such keys come last.
 fn pairs(item: &Item<'_>, at: &str, node: usize) -> Result<String, Fault> {
     let Node::Object(members) = item.doc.node(node) else {
         return Ok(String::new());

@@ -1,6 +1,6 @@
-//! JSON text as a tree that keeps what a value tree loses: spelling of numbers, halves of surrogate pairs, order of keys.
+//! JSON text as a tree that keeps what a value tree loses: spelling of numbers, lone surrogates, order of keys.
 //!
-//! The tree is an arena; nothing here recurses, so depth costs memory and no stack.
+//! The tree is an arena; nothing here recurses, so depth costs memory but no stack.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use toolglot_scan::json;
 
 use crate::pointer::member as pointer;
 
-/// A string of JSON: text, or code units where half of a surrogate pair stands alone.
+/// A JSON string: text, or code units if it contains a lone surrogate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Text {
     Whole(String),
@@ -16,7 +16,7 @@ pub(super) enum Text {
 }
 
 impl Text {
-    /// The text, if it is one.
+    /// The text, unless it contains a lone surrogate.
     pub fn whole(&self) -> Option<&str> {
         match self {
             Self::Whole(text) => Some(text),
@@ -37,14 +37,14 @@ pub(super) enum Node {
     Object(Vec<(Text, usize)>),
 }
 
-/// How strings are written.
+/// How strings are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spelling {
-    /// Only what JSON demands is escaped.
+    /// Escape only what JSON requires.
     Plain,
-    /// Everything but ASCII letters, digits and blanks is.
+    /// Escape everything but ASCII letters, digits and spaces.
     Marks,
-    /// Everything is.
+    /// Escape everything.
     All,
 }
 
@@ -56,9 +56,9 @@ impl Spelling {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Style<'s> {
     Json(Spelling),
-    /// Literals of Python.
+    /// Python literals.
     Python(Spelling),
-    /// Strings between delimiters, and keys too.
+    /// Strings and keys between delimiters.
     Delimited(&'s str),
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Doc {
 }
 
 impl Doc {
-    /// Reads JSON text; `Err` says what is wrong with it.
+    /// Parses JSON text; the error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         Reader::new(text).read()
     }
@@ -78,7 +78,7 @@ impl Doc {
         &self.nodes[index]
     }
 
-    /// How many values there are, the root included.
+    /// The number of values, including the root.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -91,7 +91,7 @@ impl Doc {
         }
     }
 
-    /// How many brackets are open around the deepest value below `index`, its own included.
+    /// The number of brackets open around the deepest value below `index`, including its own.
     pub fn depth(&self, index: usize) -> usize {
         let mut deepest = 0;
         let mut stack = vec![(index, 1)];
@@ -125,7 +125,7 @@ impl Doc {
         out
     }
 
-    /// Where half of a surrogate pair stands in the value: a JSON pointer.
+    /// The JSON pointer to a lone surrogate in the value, if any.
     pub fn half_pair(&self, index: usize) -> Option<String> {
         let mut stack = vec![(index, String::new())];
         while let Some((index, path)) = stack.pop() {
@@ -151,14 +151,14 @@ impl Doc {
         None
     }
 
-    /// The value without blanks between its parts.
+    /// The value without whitespace between its parts.
     pub fn json(&self, index: usize, spelling: Spelling) -> String {
         let mut out = String::new();
         self.write(index, Style::Json(spelling), &mut out);
         out
     }
 
-    /// Writes the value without blanks between its parts.
+    /// Writes the value without whitespace between its parts.
     pub fn write(&self, index: usize, style: Style<'_>, out: &mut String) {
         enum Task {
             Value(usize),
@@ -215,12 +215,12 @@ impl Doc {
         }
     }
 
-    /// Whether both mean the same: numbers as they are spelled, members in any order.
+    /// Whether both are equal: numbers by spelling, members in any order.
     pub fn same(&self, other: &Self) -> bool {
         self.same_at(0, other, 0)
     }
 
-    /// Whether a value here means the same as one there.
+    /// Whether a value here equals one there.
     pub fn same_at(&self, mine: usize, other: &Self, theirs: usize) -> bool {
         let mut stack = vec![(mine, theirs)];
         while let Some((mine, theirs)) = stack.pop() {
@@ -248,7 +248,7 @@ impl Doc {
     }
 }
 
-/// Writes a key: as a string, or without quotes where it can stand so.
+/// Writes a key: as a string, or without quotes if possible.
 pub(super) fn key(text: &Text, style: Style<'_>, out: &mut String) {
     match (style, text) {
         (Style::Delimited(_), Text::Whole(key)) if bare(key) => out.push_str(key),
@@ -256,7 +256,7 @@ pub(super) fn key(text: &Text, style: Style<'_>, out: &mut String) {
     }
 }
 
-/// Whether a key can stand without quotes.
+/// Whether a key can be written without quotes.
 fn bare(key: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !key.is_empty() && key.chars().all(fits)
@@ -336,7 +336,7 @@ impl<'t> Reader<'t> {
     fn read(mut self) -> Result<Doc, String> {
         loop {
             self.value()?;
-            // After a value: close what ends here, or go on to the next one.
+            // After a value: close what ends here, or continue with the next one.
             loop {
                 let Some(top) = self.stack.len().checked_sub(1) else {
                     return match self.peek() {
@@ -382,7 +382,7 @@ impl<'t> Reader<'t> {
         }
         let key = self.string()?;
         if !self.stack[top].keys.insert(key.clone()) {
-            return Err(format!("a key stands twice, before byte {}", self.at));
+            return Err(format!("a key occurs twice, before byte {}", self.at));
         }
         if self.peek() != Some(b':') {
             return self.wrong();
@@ -440,7 +440,7 @@ impl<'t> Reader<'t> {
         Ok(Node::Number(text.to_owned()))
     }
 
-    /// A string, of which the opening quote comes next.
+    /// Reads a string, starting at its opening quote.
     fn string(&mut self) -> Result<Text, String> {
         self.at += 1;
         let mut units: Vec<u16> = vec![];

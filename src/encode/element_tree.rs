@@ -1,5 +1,5 @@
-//! `<ACTION><tool><param>value</param></tool></ACTION>`: objects and lists as elements, or as JSON where the schema reads
-//! it. Markup in text is escaped; what is cut at the ends of a text is kept by CDATA.
+//! `<ACTION><tool><param>value</param></tool></ACTION>`: objects and lists as elements, or as JSON if the schema reads it.
+//! Markup in text is escaped; CDATA keeps whitespace that would be trimmed at the ends of a text.
 
 use toolglot_scan::xml;
 
@@ -10,7 +10,7 @@ use super::{Ctx, Item, PLAIN, Written, fits};
 use crate::dialect::ElementTree;
 use crate::hints::{Schema, Types};
 
-/// Elements nest no deeper than this, whatever the limits say: the only recursion is bounded by it.
+/// The maximum nesting of elements, whatever the limits say: it bounds the only recursion.
 const MAX_NEST: usize = 128;
 
 pub(super) fn encode(ctx: &Ctx<'_>, table: &ElementTree, items: &[Item<'_>]) -> Written {
@@ -45,7 +45,7 @@ struct Writer<'a> {
     ctx: &'a Ctx<'a>,
     table: &'a ElementTree,
     doc: &'a Doc,
-    /// Elements so far, at most: what was tried and given up counts too.
+    /// An upper bound on the elements so far: discarded attempts count too.
     elements: usize,
 }
 
@@ -76,7 +76,7 @@ impl Writer<'_> {
             && name.len() <= self.ctx.limits.max_name as usize
     }
 
-    /// A member of an object: one element, or one for each item of a list. `depth` elements are open.
+    /// A member of an object: one element, or one per item of a list. `depth` elements are open.
     fn member(
         &mut self,
         key: &str,
@@ -100,10 +100,10 @@ impl Writer<'_> {
         }
         let whole = self.value(node, schema, &at, depth + 1);
         let listed = schema.types.has(Types::ARRAY) && !schema.types.has(Types::OBJECT);
-        // Elsewhere an element that stands twice is a mistake.
+        // Otherwise a repeated element is a mistake.
         let many = schema.types.has(Types::ARRAY) || schema.types == Types::none();
         let items = match self.doc.node(node) {
-            // A list that its schema knows was tried item by item already.
+            // A list with a schema was already tried item by item.
             Node::Array(items) if items.len() > 1 && many && !listed => items.clone(),
             _ => {
                 self.elements += 1;
@@ -124,7 +124,7 @@ impl Writer<'_> {
         Ok(out)
     }
 
-    /// What stands inside an element: elements where there is a way, else text.
+    /// The inside of an element: elements if possible, else text.
     fn value(
         &mut self,
         node: usize,

@@ -1,8 +1,7 @@
-//! Values as elements inside a parameter: objects and lists as elements where that reads back, else as JSON text where the
-//! schema asks for it.
+//! Values as elements inside a parameter: objects and lists as elements if that reads back, else as JSON text if the schema
+//! asks for it.
 //!
-//! Whole values are read as the parser reads them before they are placed: where elements have no entities, text may look
-//! like elements.
+//! Before values are placed, they are read as the parser reads them: if elements have no entities, text may look like elements.
 
 use super::doc::{Doc, Node, Text};
 use super::error::{Fault, Reason, pointer};
@@ -12,7 +11,7 @@ use crate::body::{Elements, tag_name};
 use crate::error::Kind;
 use crate::hints::{Coerced, Schema, Types};
 
-/// Elements nest no deeper than this, whatever the limits say: the only recursion is bounded by it.
+/// The maximum nesting of elements, whatever the limits say: it bounds the only recursion.
 const MAX_NEST: usize = 128;
 
 /// Writes the values of one call.
@@ -22,7 +21,7 @@ pub(super) struct Writer<'a> {
     pub form: &'a Elements,
 }
 
-/// Whether a schema asks for a list and for no object.
+/// Whether a schema allows lists and no objects.
 fn listed(schema: &Schema) -> bool {
     schema.types.has(Types::ARRAY) && !schema.types.has(Types::OBJECT)
 }
@@ -32,7 +31,7 @@ fn untyped(schema: &Schema) -> bool {
 }
 
 impl Writer<'_> {
-    /// Hands texts that are read as the value to `place`, until one can be placed; the first refusal counts if none can.
+    /// Passes texts that are read as the value to `place`, until one can be placed. If none can, returns the first rejection.
     pub fn place(
         &self,
         node: usize,
@@ -65,7 +64,7 @@ impl Writer<'_> {
             .as_ref()
             .is_ok_and(|value| value.kinds.contains(Kind::DuplicateParam))
         {
-            // A list where the schema wants none.
+            // A list, but the schema wants none.
             return Err(Reason::Coerced);
         }
         match value.map(|value| (value.how, value.kinds.is_empty())) {
@@ -87,7 +86,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What stands inside an element: elements where there is a way, else text. `depth` elements are open.
+    /// The inside of an element: elements if possible, else text. `depth` elements are open.
     fn value(&self, node: usize, schema: &Schema, at: &str, depth: usize) -> Result<String, Fault> {
         let nested = match self.doc.node(node) {
             Node::Object(members) if !members.is_empty() => {
@@ -103,7 +102,7 @@ impl Writer<'_> {
         let flat = texts(self.doc, node, schema, |json| {
             let leaf = self.leaf(json, schema)?;
             if !text && leaf.contains(&self.form.open) {
-                // Spelled otherwise it does not look like an element.
+                // In another spelling it does not look like an element.
                 return Err(Reason::Marker {
                     marker: self.form.open.clone(),
                 });
@@ -128,18 +127,18 @@ impl Writer<'_> {
         })
     }
 
-    /// Text as it stands in an element.
+    /// Text as it is written in an element.
     fn leaf(&self, text: &str, schema: &Schema) -> Result<String, Reason> {
         let types = schema.types;
         let holds = types.has(Types::OBJECT) || types.has(Types::ARRAY);
         if text.trim().is_empty() && holds && !types.has(Types::STRING) {
-            // Nothing is an empty list or object.
+            // An empty element is an empty list or object.
             return Err(Reason::Coerced);
         }
         Ok(escaped(self.form, text))
     }
 
-    /// How deep an element in an element may stand.
+    /// Checks that another element may be nested at this depth.
     fn nest(&self, at: &str, depth: usize) -> Result<(), Fault> {
         if depth >= MAX_NEST.min(self.ctx.limits.max_depth as usize) {
             return Err(Fault {
@@ -179,7 +178,7 @@ impl Writer<'_> {
         Ok(out)
     }
 
-    /// A member of an object: one element, or one for each item of a list that cannot stand in one.
+    /// A member of an object: one element, or one per item of a list that cannot be in a single element.
     fn member(
         &self,
         key: &str,
@@ -201,7 +200,7 @@ impl Writer<'_> {
         }
         let whole = self.value(node, schema, at, depth + 1);
         let items = match self.doc.node(node) {
-            // A list that may stand in one element was tried item by item already.
+            // A list that may be in a single element was already tried item by item.
             Node::Array(items) if items.len() > 1 && !(untyped(schema) || listed(schema)) => items,
             _ => return whole.map(|value| self.element(key, &value)),
         };
@@ -232,7 +231,7 @@ impl Writer<'_> {
         self.items(&self.form.item, items, schema, at, depth)
     }
 
-    /// One element of that name for each item of a list.
+    /// One element of that name per item of a list.
     fn items(
         &self,
         key: &str,
@@ -257,7 +256,7 @@ impl Writer<'_> {
     }
 }
 
-/// Text as it stands in elements of that form.
+/// Text as it is written in elements of that form.
 pub(super) fn escaped(form: &Elements, text: &str) -> String {
     if form.entities {
         entities(text, false)

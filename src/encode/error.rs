@@ -2,18 +2,18 @@
 
 pub(super) use crate::pointer::member as pointer;
 
-/// A call that a dialect cannot say: no text of the dialect reads back as it.
+/// A call that a dialect cannot express: no text of the dialect reads back as it.
 ///
-/// `docs/ENCODE.md` lists, family by family, exactly when which reason is given.
+/// `docs/ENCODE.md` lists the exact conditions for each reason, family by family.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("call {call} ({name}){}: {reason}", place(pointer))]
 #[non_exhaustive]
 pub struct NotRepresentable {
-    /// Number of the call among those that were given, from 0.
+    /// Index of the call among those that were given, from 0.
     pub call: usize,
     /// Its tool.
     pub name: String,
-    /// Which value: a JSON pointer into the arguments; empty for the call as a whole.
+    /// The value concerned: a JSON pointer into the arguments; empty for the call as a whole.
     pub pointer: String,
     /// Why.
     pub reason: Reason,
@@ -34,73 +34,73 @@ pub enum Reason {
     /// The set has no such dialect, or the dialect describes no calls.
     #[error("there is no dialect {dialect} with calls in the set")]
     Dialect {
-        /// What was asked for.
+        /// The id that was asked for.
         dialect: String,
     },
-    /// The arguments are not a JSON object, or a key stands twice in one.
+    /// The arguments are not a JSON object, or a key occurs twice in one object.
     #[error("the arguments are not one JSON object with different keys: {why}")]
     Arguments {
         /// What is wrong.
         why: String,
     },
-    /// The tool's name cannot stand where the dialect has it.
+    /// The tool's name is not possible in the dialect's syntax.
     #[error("the dialect cannot write this tool name: {why}")]
     Name {
         /// Why not.
         why: &'static str,
     },
-    /// The parameter's name cannot stand where the dialect has it, or means something else there.
+    /// The parameter's name is not possible in the dialect's syntax, or has another meaning there.
     #[error("the dialect cannot write this parameter name: {why}")]
     Key {
         /// Why not.
         why: &'static str,
     },
-    /// The value holds a marker that would end it, and the dialect has no way to write it otherwise.
-    #[error("the value holds `{marker}`, which the dialect would take for its own")]
+    /// The value contains a marker that would end it, and the dialect cannot write it in another way.
+    #[error("the value contains `{marker}`, which the dialect would read as its own")]
     Marker {
         /// The marker.
         marker: String,
     },
-    /// The value is not a string, the dialect writes untyped text, and no schema types the parameter.
+    /// The value is not a string, the dialect writes untyped text, and no schema gives the parameter a type.
     #[error("the dialect writes untyped text, and no schema gives this value its type")]
     Untyped,
-    /// The schema reads the text of the value as another value.
+    /// The schema would read the text as another value.
     #[error("the schema of the parameter would read this value as another one")]
     Coerced,
-    /// White space at the ends of the value would be cut, or added.
-    #[error("white space at the ends of the value would be cut off or added")]
+    /// Whitespace at the ends of the value would be trimmed or added.
+    #[error("whitespace at the ends of the value would be trimmed or added")]
     Blanks,
-    /// Half of a surrogate pair: no text has it.
-    #[error("half of a surrogate pair is no text")]
+    /// A lone surrogate, which is not valid text.
+    #[error("a lone surrogate is not valid text")]
     Surrogate,
-    /// A list of one, an empty list or an empty object where the dialect writes neither, or an object that would be read
-    /// as a list.
+    /// A list of one, an empty list or an empty object in a dialect that can write neither, or an object that would be read as
+    /// a list.
     #[error("the dialect has no form for {what} here")]
     Shape {
-        /// What it is.
+        /// The kind of value.
         what: &'static str,
     },
-    /// The dialect writes an argument in every such call, and this one lacks it.
+    /// The dialect writes an argument in every such call, and this call lacks it.
     #[error("every such call of the dialect has the argument `{key}`")]
     Missing {
         /// The argument.
         key: String,
     },
-    /// A limit would fire.
+    /// A limit would be exceeded.
     #[error("it breaks the limit {limit}")]
     Limit {
         /// The field of [`Limits`](crate::Limits), or another bound of the format.
         limit: &'static str,
     },
-    /// Read back, the text was something else. No rule foresaw it: this is a mistake of the encoder or of the parser.
+    /// The text reads back as something else, although no rule rejects it: this is a bug in the encoder or the parser.
     #[error("read back it is something else: {what}")]
     RoundTrip {
-        /// What is different.
+        /// The difference.
         what: String,
     },
 }
 
-/// Where and why, inside one call.
+/// Where and why, within one call.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub pointer: String,

@@ -1,8 +1,8 @@
-//! Calls between markers, as the patterns of a dialect say.
+//! Calls between markers, following the patterns of a dialect.
 //!
-//! A block is put together piece by piece; when it is whole, every pattern in it is read through the tree of patterns of its
-//! place, which tells whether it stands for what was meant: a name that goes on where the pattern should, or that makes
-//! another pattern of it, is refused. A dialect may have several forms of a call; the first that can say a call is used.
+//! A block is assembled piece by piece. When it is complete, every pattern in it is matched with the pattern tree of its place,
+//! which shows whether it has the intended meaning: a name that continues where the pattern should, or that turns it into
+//! another pattern, is rejected. A dialect may have several forms of a call; the first that can express a call is used.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::dialect::spec::{self, Brackets, Payload, Unit};
 use crate::dialect::{Action, Framed};
 use crate::engine::opens;
 
-/// What fills the holes of a pattern.
+/// The values for the holes of a pattern.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holes<'h> {
     pub name: Option<&'h str>,
@@ -40,7 +40,7 @@ impl Holes<'_> {
     }
 }
 
-/// Where a pattern stands.
+/// The place of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// At the beginning of a block.
@@ -53,9 +53,9 @@ pub(super) enum Place {
     Tail(usize),
 }
 
-/// A pattern that was written.
+/// A written pattern.
 struct Piece {
-    /// Where the walk through the tree begins; blanks may stand before the pattern.
+    /// Where matching begins; whitespace may precede the pattern.
     at: usize,
     end: usize,
     place: Place,
@@ -65,14 +65,14 @@ struct Piece {
     holes: Vec<(Hole, Range<usize>)>,
 }
 
-/// A block under way.
+/// A block under construction.
 pub(super) struct Block<'a> {
     pub ctx: &'a Ctx<'a>,
     pub table: &'a Framed,
     pub text: String,
     /// The suffix of its markers.
     pub fix: String,
-    /// After the last pattern or value.
+    /// The end of the last pattern or value.
     pub at: usize,
     /// Where the body begins: after the header of a message.
     from: usize,
@@ -84,9 +84,9 @@ pub(super) struct Block<'a> {
 struct Form<'a> {
     unit: usize,
     open: &'a str,
-    /// In JSON: in a list.
+    /// For JSON: in a list.
     list: bool,
-    /// In JSON: with the call's id, which some openers leave no room for.
+    /// For JSON: with the call's id, which some openers do not allow.
     id: bool,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn encode(ctx: &Ctx<'_>, table: &Framed, items: &[Item<'_>]) -> Writt
     Ok(singles)
 }
 
-/// The first form that can say a call, and the call in a block of its own.
+/// The first form that can express a call, and the call in a block of its own.
 fn alone<'a>(
     ctx: &Ctx<'_>,
     table: &'a Framed,
@@ -123,7 +123,7 @@ fn alone<'a>(
     Err(first.unwrap_or_else(none))
 }
 
-/// All calls in one block, where the dialect has such blocks.
+/// All calls in one block, if the dialect has such blocks.
 fn together(
     ctx: &Ctx<'_>,
     table: &Framed,
@@ -135,7 +135,7 @@ fn together(
         let parts: Vec<_> = alone.iter().copied().zip(parts).collect();
         return block(ctx, table, &parts).ok();
     }
-    // What a file names first is what its models write; a list may only be what is read too.
+    // The first form in a file is what its models write; a list may only be accepted when reading.
     let lists = |unit: &Unit| {
         let first = unit.probe.first();
         first.is_none_or(|probe| !probe.trim_start_matches("$_").starts_with('{'))
@@ -158,10 +158,10 @@ fn together(
         .find_map(Result::ok)
 }
 
-/// Every way to write a call, the usual ones first.
+/// All forms of a call, the usual ones first.
 fn forms(table: &Framed) -> Vec<Form<'_>> {
     let mut out = vec![];
-    // A call without a marker counts in few places; who can have one writes it.
+    // A call without a marker counts in few places; if there is a form with one, it is used.
     let marked = table.spec.unit.iter().any(|unit| unit.bare.is_none());
     for (unit, spec) in table.spec.unit.iter().enumerate() {
         if marked && spec.bare.is_some() {
@@ -171,7 +171,7 @@ fn forms(table: &Framed) -> Vec<Form<'_>> {
             .open
             .iter()
             .filter(|open| !table.spec.misspelt.contains(open))
-            // A tag named after its tool may close itself, and is written with its closer.
+            // A tag named after its tool may be self-closing, but is written with its closer.
             .filter(|open| !spec.fix_name || open.ends_with("$name>"));
         for open in opens {
             let ways: &[(bool, bool)] = match spec.payload {
@@ -250,7 +250,7 @@ fn block(
         block.pattern(close, Place::Gap, Action::End, &Holes::default())?;
     }
     if let (Some(channels), Some(_)) = (&ctx.dialect.channels, section) {
-        // The unit's closer ends a message without a section; one with a section ends by itself.
+        // The unit's closer ends a message without a section; a message with a section ends by itself.
         block
             .text
             .push_str(channels.spec.close.first().map_or("", String::as_str));
@@ -267,7 +267,7 @@ impl<'a> Block<'a> {
             return Ok(());
         };
         let holes = self.holes(spec, form.open, first)?;
-        // The header of a message names the tool: its payload follows at once.
+        // The header of a message names the tool: its payload follows directly.
         let named = self.from > 0 && !inside && literals::names(self.ctx);
         let place = if named { Place::Gap } else { place };
         self.pattern(form.open, place, Action::Unit(form.unit as u16), &holes)?;
@@ -280,7 +280,7 @@ impl<'a> Block<'a> {
             Payload::Arguments => literals::arguments(self, first)?,
             Payload::Python => literals::python(self, items)?,
             Payload::Braces => literals::braces(self, first)?,
-            // What ends these is looked for in their text, and taken with it.
+            // The end of these payloads is searched for in their text and consumed with it.
             Payload::Content => return content::write(self, spec, first),
             Payload::Yaml => return yaml::write(self, spec, first),
         }
@@ -302,7 +302,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// What the opener of a call says.
+    /// The values for the opener of a call.
     fn holes<'h>(
         &self,
         spec: &spec::Unit,
@@ -360,14 +360,14 @@ impl<'a> Block<'a> {
         for (index, part) in parts.iter().enumerate() {
             match part {
                 Part::Bytes(bytes) => self.text.push_str(&String::from_utf8_lossy(bytes)),
-                // A name is set off from what follows it.
+                // A name is separated from what follows it.
                 Part::Blanks | Part::Lines => {
                     let name = index > 0 && parts[index - 1] == Part::Hole(Hole::Name);
                     if name && index + 1 == parts.len() {
                         self.text.push('\n');
                     }
                 }
-                // The byte after it is looked at and not taken.
+                // The next byte is looked at and not consumed.
                 Part::Peek => break,
                 Part::Hole(Hole::Fix) => {
                     let fix = self.fix.clone();
@@ -392,10 +392,10 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Whether every pattern reads back as what it was written for.
+    /// Checks that every pattern reads back with its intended meaning.
     fn check(&self, items: &[&Item<'_>]) -> Result<(), Fault> {
         for piece in &self.pieces {
-            // The header of a message was looked at where it was made.
+            // The header of a message was checked where it was written.
             let named = piece.place == Place::Gap && self.from > 0 && piece.at == self.from;
             if !named {
                 self.walk(piece)?;
@@ -421,7 +421,7 @@ impl<'a> Block<'a> {
             .iter()
             .chain(&spec.messages)
             .chain(&spec.markup);
-        // One that the opener begins with is framing only where that opens nothing.
+        // A marker with which the opener begins is framing only where it opens nothing.
         let longer = |marker: &&String| marker.len() > opener.literal.len();
         if framing.any(|marker| longer(&marker) && self.text.starts_with(marker.as_str())) {
             return Err(Reason::Name {
@@ -445,8 +445,8 @@ impl<'a> Block<'a> {
             return Ok(());
         };
         let mut walk = probe.begin();
-        let behind = &self.text.as_bytes()[opener.literal.len()..];
-        for (at, byte) in behind.iter().enumerate() {
+        let after = &self.text.as_bytes()[opener.literal.len()..];
+        for (at, byte) in after.iter().enumerate() {
             if at >= PROBE_BLANKS as usize {
                 return Err(Reason::Limit { limit: "opener" }.into());
             }
@@ -454,7 +454,7 @@ impl<'a> Block<'a> {
                 Go::More => {}
                 Go::Found { .. } => {
                     let span = walk.span(Hole::Name);
-                    let name = &behind[span.start as usize..span.end as usize];
+                    let name = &after[span.start as usize..span.end as usize];
                     let first = items.first().is_some_and(|item| item.tool.is_some());
                     if opens(opener, &String::from_utf8_lossy(name), first) {
                         return self.names_no_marker(items);
@@ -473,7 +473,7 @@ impl<'a> Block<'a> {
         Err(Reason::Name { why }.into())
     }
 
-    /// Where a marker waits for what follows, other markers in between would make it text.
+    /// Markers between a marker and its evidence would turn it into text.
     fn names_no_marker(&self, items: &[&Item<'_>]) -> Result<(), Fault> {
         let spec = &self.ctx.dialect.spec;
         let reasoning = spec.reasoning.iter().flat_map(|r| &r.open);

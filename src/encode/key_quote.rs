@@ -1,6 +1,6 @@
-//! `key:「始」value「末」` fields between two markers: one block for several calls where a numbered chain can say them.
+//! `key:「始」value「末」` fields between two markers: one block for several calls if a numbered chain can express them.
 //!
-//! Nothing inside a value is escaped, so what a value may hold depends on its quotes: the first that can hold it is used.
+//! Nothing inside a value is escaped, so what a value may contain depends on its quotes: the first suitable pair is used.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -35,7 +35,7 @@ pub(super) fn encode(ctx: &Ctx<'_>, table: &KeyQuote, items: &[Item<'_>]) -> Wri
     items.iter().map(one).collect()
 }
 
-/// Several calls as one numbered chain, if the dialect has them and each call fits.
+/// Several calls as one numbered chain, if the dialect has chains and each call fits.
 fn chain(ctx: &Ctx<'_>, table: &KeyQuote, items: &[(&Item<'_>, Option<u32>)]) -> Option<String> {
     let spec = &table.spec;
     let chain = fold(spec.chain.as_deref()?, &spec.fold);
@@ -57,7 +57,7 @@ fn chain(ctx: &Ctx<'_>, table: &KeyQuote, items: &[(&Item<'_>, Option<u32>)]) ->
     for (item, number) in items {
         let mut mine = fields(ctx, table, item, *number).ok()?;
         if !by_name && !all.is_empty() {
-            // The tool is named once.
+            // The tool is named only once.
             mine.remove(0);
         }
         all.append(&mut mine);
@@ -66,10 +66,10 @@ fn chain(ctx: &Ctx<'_>, table: &KeyQuote, items: &[(&Item<'_>, Option<u32>)]) ->
     join(ctx, table, &all).ok()
 }
 
-/// A field as it will be written, and as it must be read.
+/// A field as it will be written, and as it must be read back.
 struct Field {
     key: String,
-    /// What the number is to be taken from, and the number.
+    /// The key from which the number is to be read, and the number.
     base: String,
     number: Option<u32>,
     /// Its tool is declared with a parameter of that name.
@@ -122,7 +122,7 @@ fn fields(
         });
         let value = match plain {
             Ok(value) => value,
-            // A string that its quotes cannot hold may be JSON that they can.
+            // A string that no quotes can hold may be possible as JSON.
             Err(_) if hints(table, key) => {
                 let hint = format!("{}{key}", spec.type_prefix);
                 let json = quoted(ctx, table, "json").map_err(fault)?;
@@ -144,7 +144,7 @@ fn fields(
     Ok(out)
 }
 
-/// Whether a field can say that the value of this parameter is JSON.
+/// Whether a field can declare that the value of this parameter is JSON.
 fn hints(table: &KeyQuote, key: &str) -> bool {
     let spec = &table.spec;
     let written = fold(&format!("{}{key}", spec.type_prefix), &spec.fold);
@@ -152,7 +152,7 @@ fn hints(table: &KeyQuote, key: &str) -> bool {
         && written.strip_prefix(spec.type_prefix.as_str()) == Some(&fold(key, &spec.fold))
 }
 
-/// Whether a parameter of that name can be a field and comes back under it.
+/// Whether a parameter of that name can be a field and reads back under the same name.
 fn key_fits(
     table: &KeyQuote,
     item: &Item<'_>,
@@ -177,7 +177,7 @@ fn key_fits(
         return Err("its prefix means something in this dialect");
     }
     if listed(&spec.meta) || listed(&spec.ignore) {
-        return Err("fields of this name are no arguments");
+        return Err("fields with this name are not arguments");
     }
     let fold_it = |name: &str| fold(name, &spec.fold);
     let params = item
@@ -196,7 +196,7 @@ fn key_fits(
         }
         None => {}
     }
-    // Digits of a chain belong to the key where only the whole is a parameter.
+    // The digits of a chain belong to the key if only the whole is a parameter.
     let whole = number.map(|n| fold_it(&format!("{key}{}{n}", spec.chain_infix)));
     let chained = spec.chain.as_deref().map(fold_it).as_deref() == Some(&folded);
     if whole.is_some_and(|whole| {
@@ -207,7 +207,7 @@ fn key_fits(
     Ok(())
 }
 
-/// Whether numbers are read off the keys as they were meant.
+/// Checks that numbers are read from the keys as intended.
 fn reads(table: &KeyQuote, fields: &[Field]) -> Result<(), Fault> {
     let spec = &table.spec;
     let chain = spec.chain.as_deref().map(|chain| fold(chain, &spec.fold));
@@ -295,7 +295,7 @@ fn quoted(ctx: &Ctx<'_>, table: &KeyQuote, text: &str) -> Result<String, Reason>
     Err(refused.unwrap_or(Reason::Untyped))
 }
 
-/// How a text can be spelled between quotes: with what the quotes restore, and as it is.
+/// The spellings of a text between quotes: with the replacements that reading restores, and as it is.
 fn ways(quote: &Quote, text: &str) -> Vec<String> {
     let restored = |text: &str| {
         let mut text = text.to_owned();
@@ -310,7 +310,7 @@ fn ways(quote: &Quote, text: &str) -> Vec<String> {
     }
     let mut out = vec![spelled, text.to_owned()];
     out.dedup();
-    // What is left is empty where the text holds the spelling itself.
+    // They must restore to the text; they do not if the text contains the replacement itself.
     out.retain(|way| restored(way) == text);
     if out.is_empty() {
         return vec![];
@@ -318,7 +318,7 @@ fn ways(quote: &Quote, text: &str) -> Vec<String> {
     out
 }
 
-/// Whether a text between these quotes ends where it should.
+/// Checks that a text between these quotes ends where it should.
 fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(), Reason> {
     let spec = &table.spec;
     let marker = |marker: &str| Reason::Marker {
@@ -326,7 +326,7 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
     };
     let ignore = quote.case == Case::Ignore;
     let whole = format!("{text}{}", first(&quote.close));
-    // An opener right after the value's own is one that stands twice.
+    // An opener directly after the value's own is a doubled opener.
     let doubles = |open: &&String| find_all(text, open, ignore).next() == Some(0);
     if let Some(open) = quote.open.iter().find(doubles) {
         return Err(marker(open));
@@ -343,9 +343,9 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
     for close in &quote.loose_close {
         let blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b',' | 0xef | 0xbc | 0x8c);
         let ends_line = |at: usize| {
-            let behind = &whole.as_bytes()[at + close.len()..];
-            let blanks = behind.iter().take_while(|b| blank(b)).count();
-            blanks <= LINE_BLANKS as usize && behind.get(blanks) == Some(&b'\n')
+            let after = &whole.as_bytes()[at + close.len()..];
+            let blanks = after.iter().take_while(|b| blank(b)).count();
+            blanks <= LINE_BLANKS as usize && after.get(blanks) == Some(&b'\n')
         };
         if find_all(&whole, close, ignore).any(ends_line) {
             return Err(marker(close));
@@ -377,7 +377,7 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
             marker: "a line that begins like a field".to_owned(),
         });
     }
-    // The block's closer is content if the value's own closer comes soon, and no field before it.
+    // The block's closer is content if the value's own closer follows soon, without a field before it.
     let block = spec.close.iter().flat_map(|close| {
         find_all(text, close, spec.case == Case::Ignore).map(move |at| (at + close.len(), close))
     });
@@ -392,7 +392,7 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
     Ok(())
 }
 
-/// Where a value's opener stands in a text.
+/// The positions of value openers in a text.
 fn openers<'t>(table: &'t KeyQuote, text: &'t str) -> impl Iterator<Item = usize> + 't {
     let quotes = table.spec.quotes.iter();
     quotes.flat_map(move |quote| {
@@ -404,7 +404,7 @@ fn openers<'t>(table: &'t KeyQuote, text: &'t str) -> impl Iterator<Item = usize
     })
 }
 
-/// Whether what stands before a value's opener is the beginning of a field on a line of its own.
+/// Whether the text before a value's opener is the beginning of a field on its own line.
 fn begins_field(table: &KeyQuote, before: &str) -> bool {
     before_key(&table.spec, before)
         .is_some_and(|rest| rest.trim_end_matches([' ', '\t']).ends_with('\n'))

@@ -1,4 +1,4 @@
-//! Payloads whose values carry their types: JSON, calls in Python, calls with braces; and the headers of messages.
+//! Payloads whose values carry their types: JSON, Python calls, calls with braces; and message headers.
 
 use super::doc::{Doc, Node, Spelling, Style, Text, key, string};
 use super::error::{Fault, Reason};
@@ -10,7 +10,7 @@ use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Brackets, Channels, RouteKind};
 use crate::hints::Types;
 
-/// Calls as JSON objects, or as a list of them; with their ids if asked for.
+/// Calls as JSON objects, or as a list of them; with their ids on request.
 pub(super) fn json(
     block: &mut Block<'_>,
     items: &[Item<'_>],
@@ -24,7 +24,7 @@ pub(super) fn json(
         } else {
             Style::Json(spelling)
         };
-        // What names the call stays as it is: openers may look for it.
+        // The name stays unescaped: openers may look for it.
         let plain = Style::Json(Spelling::Plain);
         let mut out = String::new();
         for (index, item) in items.iter().enumerate() {
@@ -36,7 +36,7 @@ pub(super) fn json(
                 out.push_str(&name);
                 out.push(':');
             } else {
-                // Before the name: after it an id is not looked at any more.
+                // Before the name: an id after the name is ignored.
                 if let (Some(field), Some(id)) = (spec.id.first(), item.id.filter(|_| with_id)) {
                     let id = spelled(id, plain);
                     short(block.ctx, &id)?;
@@ -55,7 +55,7 @@ pub(super) fn json(
         Ok(out)
     };
     let mut text = write(Spelling::Plain)?;
-    // The parser minds no closer in a string; others do.
+    // The parser ignores closers inside strings; other parsers do not.
     if block
         .table
         .closers
@@ -70,7 +70,7 @@ pub(super) fn json(
     Ok(())
 }
 
-/// The arguments alone.
+/// Only the arguments.
 pub(super) fn arguments(block: &mut Block<'_>, item: &Item<'_>) -> Result<(), Fault> {
     let python = block.table.spec.json.python;
     let style = |spelling| {
@@ -101,9 +101,9 @@ fn spelled(text: &str, style: Style<'_>) -> String {
     out
 }
 
-/// Whether a string is short enough for a name or a key as it is spelled.
+/// Checks that a string is short enough for a name or a key in its spelling.
 fn short(ctx: &Ctx<'_>, spelled: &str) -> Result<(), Reason> {
-    // Its quotes are not counted.
+    // Its quotes do not count.
     if spelled.len() > ctx.limits.max_name as usize + 2 {
         return Err(Reason::Limit { limit: "max_name" });
     }
@@ -117,7 +117,7 @@ fn depth(ctx: &Ctx<'_>, doc: &Doc) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The arguments as an object, member by member, so that a refusal names its value.
+/// The arguments as an object, member by member, so that a rejection identifies its value.
 pub(super) fn object(
     ctx: &Ctx<'_>,
     item: &Item<'_>,
@@ -140,7 +140,7 @@ pub(super) fn object(
     Ok(())
 }
 
-/// Calls as Python writes them.
+/// Calls in Python syntax.
 pub(super) fn python(block: &mut Block<'_>, items: &[Item<'_>]) -> Result<(), Fault> {
     let spec = &block.table.spec.python;
     let style = Style::Python(Spelling::Plain);
@@ -167,7 +167,7 @@ pub(super) fn python(block: &mut Block<'_>, items: &[Item<'_>]) -> Result<(), Fa
                 return Err(fault(Reason::Key { why }));
             }
             if let (true, Node::String(text)) = (spec.quoted_typed, item.doc.node(node)) {
-                // Half of a pair is read as U+FFFD where text is looked at.
+                // A lone surrogate becomes U+FFFD wherever it is read as text.
                 let schema = item.schema(name);
                 if !schema.types.plain() {
                     let text = text.whole().ok_or_else(|| fault(Reason::Surrogate))?;
@@ -263,7 +263,7 @@ fn brace_value(
     Ok(out)
 }
 
-/// Whether a text between delimiters ends where it should.
+/// Checks that a text between delimiters ends where it should.
 fn delimited(text: &Text, delimiter: &str) -> Result<(), Reason> {
     let text = text.whole().ok_or(Reason::Surrogate)?;
     let whole = format!("{text}{delimiter}");
@@ -284,7 +284,7 @@ pub(super) fn names(ctx: &Ctx<'_>) -> bool {
     })
 }
 
-/// The header of a message that is a call, or holds calls.
+/// The header of a message that is a call, or contains calls.
 pub(super) fn header(
     table: &Framed,
     spec: &Channels,

@@ -1,12 +1,12 @@
-//! Calls into text: the inverse of parsing, for every dialect.
+//! Writes calls as text: the inverse of parsing, for every dialect.
 //!
-//! What [`encode`] writes reads back as the calls it was given: same names, same arguments (numbers as they are spelled),
-//! no text beside them, nothing recovered. A call that a dialect cannot say is refused with [`NotRepresentable`], which
-//! names the value and the rule. Every refusal follows a rule that `docs/ENCODE.md` states; the check at the end, which
-//! reads everything back, is a second line, and the tests demand that it never has to fire.
+//! The output of [`encode`] reads back as the calls it was given: same names, same arguments (numbers with their spelling), no
+//! text beside them, nothing recovered. A call that a dialect cannot express is rejected with [`NotRepresentable`], which names
+//! the value and the rule. Every rejection follows a rule stated in `docs/ENCODE.md`. The final check, which reads everything
+//! back, is a second safeguard; the tests require that it never fails.
 //!
-//! One file for each family, as in `body`. Text dialects write a value as text that the schema reads back as that value
-//! (`text`); where strings of JSON hold a marker they are spelled with escapes.
+//! One file per family, as in `body`. Text dialects write a value as text that the schema reads back as that value (`text`);
+//! JSON strings that contain a marker are written with escapes.
 
 mod attribute_params;
 mod content;
@@ -44,26 +44,26 @@ use error::Fault;
 pub use error::{NotRepresentable, Reason};
 pub use transcode::{TranscodeError, Transcoder, transcode};
 
-/// A call to be written.
+/// A call to encode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EncodeCall {
     /// Name of the tool.
     pub name: String,
     /// The arguments: JSON text of an object. Numbers keep their spelling.
     pub arguments: String,
-    /// What identifies the call. It is written where the dialect has a place for it, and left out elsewhere.
+    /// The call's id. Written if the dialect has a place for it, otherwise omitted.
     pub id: Option<String>,
 }
 
-/// How calls are written. serde reads and writes it as it does [`Options`].
+/// How to write calls. Serde reads and writes it like [`Options`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct EncodeOptions {
-    /// The declared tools, by which the text will be read: in dialects of untyped text their schemas tell what a value is.
+    /// The declared tools with which the text will be read: in dialects of untyped text their schemas determine the values.
     #[serde(skip_serializing, deserialize_with = "read_tools")]
     pub tools: Option<Arc<Tools>>,
-    /// The limits by which the text will be read.
+    /// The limits with which the text will be read.
     pub limits: Limits,
     /// Read the text back and compare. On by default.
     pub verify: bool,
@@ -87,7 +87,7 @@ setters! {
 }
 
 impl EncodeOptions {
-    /// How the text will be read.
+    /// The options with which the text will be read.
     fn parsing(&self) -> Options {
         Options {
             limits: self.limits.clone(),
@@ -116,7 +116,7 @@ impl EncodeOptions {
 /// ```
 ///
 /// # Errors
-/// The first call that the dialect cannot say, with the value and the reason.
+/// The first call that the dialect cannot express, with the value and the reason.
 pub fn encode(
     set: &DialectSet,
     dialect: &str,
@@ -126,7 +126,7 @@ pub fn encode(
     Encoder::new(set, dialect)?.encode(calls, options)
 }
 
-/// Writes calls in one dialect. Make it once and use it often: it holds what reading back needs.
+/// Writes calls in one dialect. Reuse it: it holds what reading back needs.
 ///
 /// ```
 /// use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder};
@@ -144,10 +144,10 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// For the dialect with that id in the set.
+    /// Creates an encoder for the dialect with that id in the set.
     ///
     /// # Errors
-    /// There is none, or it describes no calls.
+    /// The set has no such dialect, or the dialect describes no calls.
     pub fn new(set: &DialectSet, dialect: &str) -> Result<Self, NotRepresentable> {
         let none = || NotRepresentable {
             call: 0,
@@ -173,10 +173,10 @@ impl Encoder {
         &self.set.inner.dialects[0]
     }
 
-    /// The calls as text, several of them in one block where the dialect has such blocks. No calls are not text.
+    /// Returns the calls as text, several in one block if the dialect has such blocks. Without calls the text is empty.
     ///
     /// # Errors
-    /// The first call that the dialect cannot say, with the value and the reason.
+    /// The first call that the dialect cannot express, with the value and the reason.
     pub fn encode(
         &self,
         calls: &[EncodeCall],
@@ -243,7 +243,7 @@ impl Encoder {
     ) -> Result<(), NotRepresentable> {
         let mut parser = Parser::new(&self.set, options.parsing());
         let mut turn = Collect::new();
-        // Markers that must be vouched for are vouched for here.
+        // Markers that need the host's trust are trusted here.
         parser.feed_special(text.as_bytes(), &mut turn);
         parser.finish(Finish::Stop, &mut turn);
         let turn = turn.turn();
@@ -291,10 +291,10 @@ fn refusal(call: usize, given: &EncodeCall, fault: Fault) -> NotRepresentable {
     }
 }
 
-/// Blocks, or which call cannot be written and why.
+/// Blocks, or the index of a call that cannot be written and the reason.
 type Written = Result<Vec<String>, (usize, Fault)>;
 
-/// What holds for all calls.
+/// The context that all calls share.
 struct Ctx<'a> {
     dialect: &'a Dialect,
     limits: &'a Limits,
@@ -302,7 +302,7 @@ struct Ctx<'a> {
     tools: Option<&'a Tools>,
 }
 
-/// A call that every dialect could read: a name, and an object whose keys are text.
+/// A call that every dialect could read: a name, and an object whose keys are valid text.
 struct Item<'a> {
     index: usize,
     name: &'a str,
@@ -323,13 +323,13 @@ impl<'a> Item<'a> {
         match tool_name(&call.name, limits.max_name) {
             Ok(name) if is_torn(name, tools) => {
                 let why =
-                    "what is left of markup stands at an end of it, and no tool is declared by it";
+                    "an end of it is left over from markup, and no tool of that name is declared";
                 return Err(Reason::Name { why }.into());
             }
             Ok(name) if name == call.name => {}
             Ok(_) => {
                 return Err(Reason::Name {
-                    why: "blanks at its ends are no part of it",
+                    why: "whitespace at its ends is not part of it",
                 }
                 .into());
             }
@@ -342,7 +342,7 @@ impl<'a> Item<'a> {
         }
         let doc = Doc::parse(&call.arguments).map_err(|why| Reason::Arguments { why })?;
         let Some(members) = doc.members() else {
-            let why = "it is no object".to_owned();
+            let why = "it is not an object".to_owned();
             return Err(Reason::Arguments { why }.into());
         };
         if members.len() > limits.max_params as usize {
@@ -385,14 +385,14 @@ impl<'a> Item<'a> {
             .map(|(_, node)| node)
     }
 
-    /// What is known of a parameter's type.
+    /// The schema of a parameter.
     fn schema(&self, key: &str) -> &Schema {
         let param = self.tool.and_then(|tool| tool.param(key));
         param.map_or(&PLAIN, |param| &param.schema)
     }
 }
 
-/// Whether a value of that length fits.
+/// Checks that a value of that length is within the limits.
 fn fits(ctx: &Ctx<'_>, text: &str) -> Result<(), Reason> {
     if text.len() as u64 > ctx.limits.max_value {
         return Err(Reason::Limit { limit: "max_value" });

@@ -14,12 +14,12 @@ pub(super) fn encode(ctx: &Ctx<'_>, table: &NamedParams, items: &[Item<'_>]) -> 
 fn call(ctx: &Ctx<'_>, table: &NamedParams, item: &Item<'_>) -> Result<String, Fault> {
     let spec = &table.spec;
     let mut out = header(ctx, &spec.call, &spec.name, item.name)?;
-    // Only where blanks may stand after a closing tag.
+    // Only if whitespace is allowed after a closing tag.
     let newline = if spec.confirm > 0 { "\n" } else { "" };
     out.push_str(newline);
     for (key, node) in item.arguments() {
         if key.trim() != key || key.is_empty() {
-            let why = "it is empty, or blanks at its ends would be cut off";
+            let why = "it is empty, or whitespace at its ends would be trimmed";
             return Err(Fault::at(key, Reason::Key { why }));
         }
         let open = format!("<{} {}=\"{}\">", spec.param, spec.name, entities(key, true));

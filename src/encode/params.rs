@@ -1,7 +1,7 @@
-//! Parameters between tags, in framed dialects.
+//! Tagged parameters in framed dialects.
 //!
-//! A value stands as it is, so it may hold nothing that would end it: no closer of its own, no line that opens the next
-//! parameter. CDATA keeps closers where the dialect reads it.
+//! A value is written verbatim, so it must not contain anything that would end it: neither its own closer nor a line that opens
+//! the next parameter. CDATA protects closers if the dialect reads it.
 
 use toolglot_scan::path::{self, Hole, Part};
 use toolglot_scan::{Needle, xml};
@@ -35,7 +35,7 @@ pub(super) fn write(block: &mut Block<'_>, unit: usize, item: &Item<'_>) -> Resu
     }
     for (key, node) in members {
         one(block, unit, param, item, key, node)?;
-        // White space is taken there, and at most so much of it.
+        // Only a limited amount of whitespace is accepted there.
         if param.confirm > 0 {
             block.text.push('\n');
         }
@@ -43,8 +43,8 @@ pub(super) fn write(block: &mut Block<'_>, unit: usize, item: &Item<'_>) -> Resu
     Ok(())
 }
 
-/// Where tags are named after tools: a tag named after another tool begins its call, and after a value a tag that is
-/// neither a parameter's nor a tool's is text.
+/// For tags named after tools: a tag named after another tool begins its call, and after a value a tag that belongs neither to
+/// a parameter nor to a tool is text.
 fn named(
     ctx: &Ctx<'_>,
     param: &Param,
@@ -70,11 +70,11 @@ fn named(
     Ok(())
 }
 
-/// How a value is meant to be read.
+/// How a value will be read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum As<'w> {
     Schema,
-    /// The tag says so, with this word.
+    /// The tag declares text, with this word.
     Text(&'w str),
     Json(&'w str),
 }
@@ -89,7 +89,7 @@ fn one(
 ) -> Result<(), Fault> {
     let fault = |reason| Fault::at(key, reason);
     if key.is_empty() || key.trim() != key {
-        let why = "it is empty, or blanks at its ends would be cut off";
+        let why = "it is empty, or whitespace at its ends would be trimmed";
         return Err(fault(Reason::Key { why }));
     }
     let ends = param.open.iter().any(|open| open.ends_with("$key>"));
@@ -157,10 +157,10 @@ fn one(
     Ok(())
 }
 
-/// What a value is of which nothing is known, where JSON is read as JSON.
+/// The schema of an unknown value, if JSON is read as JSON.
 static ANY: Schema = Schema::ANY;
 
-/// A value that its schema types: text, or elements.
+/// A value typed by its schema: text, or elements.
 fn untyped(
     block: &Block<'_>,
     unit: usize,
@@ -228,16 +228,16 @@ fn tag(param: &Param, key: &str, word: Option<&str>) -> String {
     out
 }
 
-/// What is around the value of a parameter.
+/// What surrounds the value of a parameter.
 struct Frame<'p> {
     param: &'p Param,
     framing: Framing,
     closers: Vec<String>,
-    /// The parameter's own opener, where elements in its value count.
+    /// The parameter's own opener, if elements in its value count.
     nest: Option<String>,
-    /// What begins a parameter: no value holds it.
+    /// The beginning of a parameter: no value may contain it.
     strange: Option<Strange>,
-    /// The marker that ends a parameter's opener: no value holds it either.
+    /// The marker that ends a parameter's opener: no value may contain it either.
     again: Option<Needle>,
 }
 
@@ -263,11 +263,11 @@ impl<'p> Frame<'p> {
         self.closers.first().map_or("", String::as_str)
     }
 
-    /// A value with what stands between it and its tags, if it ends where it should.
+    /// A value with what separates it from its tags, if it ends where it should.
     fn around(&self, text: &str) -> Result<String, Reason> {
         let newlines = self.framing == Framing::Newline;
         let plain = match self.framing {
-            // A carriage return would go with the newline after it.
+            // The carriage return would be removed with the newline after it.
             Framing::Newline if text.ends_with('\r') && text.starts_with('\n') => {
                 return Err(Reason::Blanks);
             }
@@ -286,7 +286,7 @@ impl<'p> Frame<'p> {
         if !self.param.cdata {
             return Err(reason);
         }
-        // CDATA holds everything up to its own end, and stands only at the beginning.
+        // CDATA contains everything up to its own end, and is possible only at the beginning.
         let (inside, rest) = text.split_at(text.find("]]>").unwrap_or(text.len()));
         let newline = if newlines { "\n" } else { "" };
         if newlines && rest.ends_with('\r') {
@@ -296,7 +296,7 @@ impl<'p> Frame<'p> {
         Ok(format!("{newline}{CDATA}{inside}]]>{rest}{newline}"))
     }
 
-    /// Whether a value ends with the closer after it and nowhere before.
+    /// Checks that a value ends with the closer after it, and not earlier.
     fn ends(&self, text: &str) -> Result<(), Reason> {
         let whole = format!("{text}{}", self.closer());
         let marker = |marker: &str| {
@@ -304,10 +304,10 @@ impl<'p> Frame<'p> {
                 marker: marker.to_owned(),
             })
         };
-        // By where they end: places of closers, and of the parameter's own opener.
+        // Ordered by their ends: closers, and the parameter's own opener.
         let mut marks: Vec<(usize, usize, Option<&str>)> = vec![];
         for close in &self.closers {
-            // With the blanks that it may hold.
+            // With the whitespace that it may contain.
             let mut needle = Needle::tag(close.as_bytes());
             for (at, byte) in whole.bytes().enumerate() {
                 if needle.step(byte) {
@@ -336,7 +336,7 @@ impl<'p> Frame<'p> {
         if !ended {
             return marker(self.nest.as_deref().unwrap_or(self.closer()));
         }
-        // Before its closer, a part of the closer would be that part twice.
+        // A part of a closer directly before it would be a repeated part.
         for close in &self.closers {
             let twice = halves(close).map_or(vec![], |(twice, _)| twice);
             let parts = twice

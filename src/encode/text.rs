@@ -1,6 +1,6 @@
-//! Values as untyped text: what a schema reads back as the same value.
+//! Values as untyped text that a schema reads back as the same value.
 //!
-//! The inverse of [`coerce`], which is asked whether it is one: a text is used only if the schema makes the value of it.
+//! The inverse of [`coerce`], which verifies it: a text is used only if the schema reads it as the value.
 
 use toolglot_scan::json;
 
@@ -8,7 +8,7 @@ use super::doc::{Doc, Node, Spelling};
 use super::error::Reason;
 use crate::hints::{Coerced, Schema, coerce};
 
-/// Hands texts that mean the value to `place`, until one can be placed; the first refusal counts if none can.
+/// Passes texts that mean the value to `place`, until one can be placed. If none can, returns the first rejection.
 pub(super) fn texts<T>(
     doc: &Doc,
     node: usize,
@@ -26,7 +26,7 @@ pub(super) fn texts<T>(
     })
 }
 
-/// Hands JSON texts of the value to `place`, until one can be placed; the first refusal counts if none can.
+/// Passes JSON spellings of the value to `place`, until one can be placed. If none can, returns the first rejection.
 pub(super) fn spellings<T>(
     doc: &Doc,
     node: usize,
@@ -45,7 +45,7 @@ pub(super) fn spellings<T>(
     Err(first.unwrap_or(Reason::Untyped))
 }
 
-/// Whether the schema leaves a text a string.
+/// Checks that the schema reads the text as a string.
 pub(super) fn string(text: &str, schema: &Schema) -> Result<(), Reason> {
     if schema.types.plain() {
         return Ok(());
@@ -60,7 +60,7 @@ pub(super) fn string(text: &str, schema: &Schema) -> Result<(), Reason> {
     }
 }
 
-/// Whether the schema reads JSON text as it stands.
+/// Checks that the schema reads JSON text unchanged.
 fn typed(text: &str, schema: &Schema) -> Result<(), Reason> {
     if schema.types.plain() {
         return Err(Reason::Untyped);
@@ -72,7 +72,7 @@ fn typed(text: &str, schema: &Schema) -> Result<(), Reason> {
     }
 }
 
-/// Where `needle` stands in `hay`; letters in either case where `ignore` says so.
+/// The positions of `needle` in `hay`; ignores case if `ignore` is set.
 pub(super) fn find_all<'h>(
     hay: &'h str,
     needle: &'h str,
@@ -92,7 +92,7 @@ pub(super) fn find_all<'h>(
         .map(|(at, _)| at)
 }
 
-/// Text with the characters escaped that markup gives a meaning; in an attribute also what ends it.
+/// Escapes the characters that have a meaning in markup; in an attribute also those that end it.
 pub(super) fn entities(text: &str, quotes: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -101,7 +101,7 @@ pub(super) fn entities(text: &str, quotes: bool) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' if quotes => out.push_str("&quot;"),
-            // An attribute stands on one line.
+            // An attribute stays on one line.
             '\n' if quotes => out.push_str("&#10;"),
             c => out.push(c),
         }

@@ -1,8 +1,8 @@
-//! A transcript in one dialect into another: text stays, calls are written anew where they stood.
+//! Converts a transcript from one dialect to another: text stays, calls are rewritten in place.
 //!
-//! Only calls that stand are written anew. A recovered call is a guess, and a block that broke is none: written anew they
-//! would look complete, so they are errors, or their bytes stay as they are. The result is read back: text that happens to
-//! hold a marker of the new dialect must not become a call.
+//! Only valid calls are rewritten. A recovered call is a guess, and a broken block is not a call: rewritten they would look
+//! complete, so they are errors, or their bytes stay unchanged. The result is read back, because text that contains a marker of
+//! the new dialect must not become a call.
 
 use super::doc::Doc;
 use super::{EncodeCall, EncodeOptions, Encoder, NotRepresentable};
@@ -14,43 +14,43 @@ use crate::error::{Grade, KindSet};
 use crate::event::{Abandoned, CallState, Event, Sink, Span};
 use crate::sink::Collect;
 
-/// Why a transcript cannot be written in another dialect.
+/// Why a transcript cannot be converted to another dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TranscodeError {
-    /// The new dialect cannot say a call.
+    /// The new dialect cannot express a call.
     #[error("bytes {}..{}: {why}", span.start, span.end)]
     NotRepresentable {
         /// The block of the call.
         span: Span,
-        /// Which call of it, and why.
+        /// Which call of the block, and why.
         why: NotRepresentable,
     },
-    /// A call was put together by guessing.
+    /// A call is recovered.
     #[error("bytes {}..{}: the call of {name} is recovered ({kinds:?}); written anew it would look complete", span.start, span.end)]
     Recovered {
         /// Its block.
         span: Span,
         /// Its tool.
         name: String,
-        /// What was recovered.
+        /// Why it is recovered.
         kinds: KindSet,
     },
-    /// A block holds no call that stands.
-    #[error("bytes {}..{}: the block holds no call that stands", span.start, span.end)]
+    /// A block contains no valid call.
+    #[error("bytes {}..{}: the block contains no valid call", span.start, span.end)]
     Broken {
         /// The block.
         span: Span,
     },
-    /// Read in the new dialect the result says something else: its text holds a marker of it, for example.
+    /// In the new dialect the result means something else, for example because its text contains a marker.
     #[error("read in the new dialect it would say something else: {what}")]
     Differs {
-        /// What is different.
+        /// The difference.
         what: String,
     },
 }
 
-/// Writes transcripts of a set of dialects in another dialect.
+/// Converts transcripts from the dialects of a set to another dialect.
 ///
 /// ```
 /// use toolglot::{DialectSet, EncodeOptions, Encoder, Transcoder};
@@ -68,11 +68,11 @@ pub struct Transcoder {
     options: EncodeOptions,
     /// Why the transcripts ended.
     pub finish: Finish,
-    /// What cannot be written stays as it is, instead of being an error.
+    /// Keep what cannot be written unchanged, instead of returning an error.
     pub keep: bool,
 }
 
-/// Writes a transcript in the dialect `to` of its own set; see [`Transcoder`].
+/// Converts a transcript to the dialect `to` of its own set; see [`Transcoder`].
 ///
 /// ```
 /// use toolglot::{DialectSet, EncodeOptions, transcode};
@@ -88,7 +88,7 @@ pub struct Transcoder {
 /// ```
 ///
 /// # Errors
-/// The first thing that cannot be written in the new dialect, with its place.
+/// The first thing that cannot be written in the new dialect, with its position.
 pub fn transcode(
     from: &DialectSet,
     input: &[u8],
@@ -104,7 +104,7 @@ pub fn transcode(
 }
 
 impl Transcoder {
-    /// From every dialect of a set to the encoder's.
+    /// Converts from every dialect of a set to the encoder's.
     #[must_use]
     pub fn new(from: &DialectSet, to: Encoder, options: EncodeOptions) -> Self {
         Self {
@@ -116,8 +116,8 @@ impl Transcoder {
         }
     }
 
-    /// Writes one transcript. Text, reasoning and protected regions keep their bytes. Markers of reasoning become those of
-    /// the new dialect where it has some that count there, else they stay; other framing of the old dialect is left out.
+    /// Converts one transcript. Text, reasoning and protected regions keep their bytes. Reasoning markers become those of the
+    /// new dialect if it has some that count at that place; otherwise they stay. Other framing of the old dialect is dropped.
     ///
     /// # Errors
     /// The first thing that cannot be written, unless it is to be kept; or the result would be read as something else.
@@ -145,7 +145,7 @@ impl Transcoder {
         Ok(writer.out)
     }
 
-    /// Reads the result in the new dialect.
+    /// Reads the result in the new dialect and compares.
     fn compare(&self, writer: &Writer<'_>) -> Result<(), TranscodeError> {
         let differs = |what: String| Err(TranscodeError::Differs { what });
         let turn = self.read(&writer.out);
@@ -181,19 +181,19 @@ impl Transcoder {
     }
 }
 
-/// A call that was read.
+/// A parsed call.
 struct Read {
     call: EncodeCall,
     state: CallState,
 }
 
-/// Where the reasoning stands.
+/// The state of the reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reasoning {
     Outside,
-    /// Its markers stay.
+    /// Its markers are kept.
     Kept,
-    /// Its markers are those of the new dialect.
+    /// Its markers are replaced by those of the new dialect.
     Anew,
 }
 
@@ -209,7 +209,7 @@ struct Writer<'a> {
     written: Vec<EncodeCall>,
     /// Text that was copied.
     text: Vec<u8>,
-    /// Something was kept that could not be written.
+    /// Something that could not be written was kept.
     kept: bool,
     error: Option<TranscodeError>,
 }
@@ -222,7 +222,7 @@ impl Sink for Writer<'_> {
             } => {
                 self.leave();
                 let mut bytes = self.source(span).to_vec();
-                // What broke it may be taken out: it must not become a call again.
+                // Removing what broke it must not turn it into a call.
                 if recovered && let Ok(safe) = crate::escape(&self.coder.from, &bytes) {
                     bytes = safe;
                 }
@@ -294,7 +294,7 @@ impl Writer<'_> {
         self.out.extend_from_slice(&bytes);
     }
 
-    /// What stands at `span` cannot be written.
+    /// The input at `span` cannot be written.
     fn refuse(&mut self, span: Span, error: TranscodeError) {
         if self.coder.keep {
             self.kept = true;
@@ -328,7 +328,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Reasoning, or a marker of it.
+    /// Handles reasoning, or one of its markers.
     fn reason(&mut self, framing: bool, span: Span) {
         let marker = self.source(span).to_vec();
         let closes = |spec: &spec::Reasoning| spec.close.iter().any(|c| c.as_bytes() == marker);
@@ -355,7 +355,7 @@ impl Writer<'_> {
         }
         match self.reasoning {
             Reasoning::Anew if closer => self.leave(),
-            // A label, or an opener that is repeated.
+            // A label, or a repeated opener.
             Reasoning::Anew if framing => {}
             Reasoning::Anew | Reasoning::Kept | Reasoning::Outside => {
                 self.copy(span);
@@ -366,7 +366,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether markers of the new dialect would count here, and hold what follows.
+    /// Whether markers of the new dialect would count here, and can enclose what follows.
     fn counts(&self, target: &spec::Reasoning, span: Span) -> bool {
         let line = self.out.rsplit(|b| *b == b'\n').next().unwrap_or_default();
         let blank = |bytes: &[u8]| {

@@ -1,7 +1,7 @@
-//! Arguments as YAML: one mapping, a line for each argument, its value in flow style.
+//! Arguments as YAML: one mapping, one line per argument, its value in flow style.
 //!
-//! Strings stand in double quotes with escapes, so every text can be written. Numbers, booleans and null are plain: the
-//! schema may make another value of them.
+//! Strings are written in double quotes with escapes, so every text is possible. Numbers, booleans and null are plain: the
+//! schema may read them as another value.
 
 use super::doc::{Doc, Node, Spelling, Style, Text, key};
 use super::error::{Fault, Reason, pointer};
@@ -32,7 +32,7 @@ pub(super) fn write(
     let close = unit.close.first().map_or("", String::as_str);
     let close = close.replace("$x", item.name);
     let plain = mapping(item, Spelling::Plain);
-    // Such closers begin like this, and nothing but text does.
+    // Such closers begin like this, and only text contains it.
     let slash = plain.replace("</", "<\\/");
     let marks = [Spelling::Marks, Spelling::All].map(|spelling| mapping(item, spelling));
     for text in [plain, slash].into_iter().chain(marks) {
@@ -62,7 +62,7 @@ fn mapping(item: &Item<'_>, spelling: Spelling) -> String {
     out
 }
 
-/// Whether a value reads back as it is written.
+/// Checks that a value reads back as it is written.
 fn value(ctx: &Ctx<'_>, doc: &Doc, node: usize, schema: &Schema, key: &str) -> Result<(), Fault> {
     let mut stack = vec![(node, schema, pointer("", key))];
     while let Some((node, schema, at)) = stack.pop() {

@@ -2,7 +2,7 @@
 
 use super::Kind;
 
-/// Whether a template of an observation is Chinese: then what stands in it is, too.
+/// Whether the template of an observation is Chinese. If so, the sentence filled into it is Chinese too.
 pub fn is_chinese(template: &str) -> bool {
     template.contains(|c| matches!(c, '\u{4e00}'..='\u{9fff}'))
 }

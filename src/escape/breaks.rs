@@ -1,13 +1,12 @@
-//! Breaks markers of more than one byte, and takes the breaks out again.
+//! Breaks markers of more than one byte, and removes the breaks.
 //!
-//! The *skeleton* of a text is the text without breaker characters. What must be broken, and where, is read off the
-//! skeleton alone: after the first character of each marker that stands in it, at its start if it may begin with the rest
-//! of a marker, at its end if it ends with the beginning of one. Escaping puts one breaker more at each of these sites,
-//! and unescaping takes one away: the skeleton is the same before and after, so both see the same sites, whatever breakers
-//! the text had of its own.
+//! The *skeleton* of a text is the text without breaker characters. The skeleton alone determines what must be broken, and
+//! where: after the first character of each marker in it, at its start if it may begin with the rest of a marker, and at its
+//! end if it ends with the beginning of one. Escaping adds one breaker at each of these sites, and unescaping removes one. The
+//! skeleton is the same before and after, so both see the same sites, whatever breakers the text itself had.
 //!
-//! A site is known once its marker is complete. Until then bytes wait: less than the longest marker, with the number of
-//! breakers before each.
+//! A site is known once its marker is complete. Until then bytes are held back: fewer than the longest marker has, with the
+//! number of breakers before each.
 
 use std::collections::VecDeque;
 
@@ -16,7 +15,7 @@ use toolglot_scan::{Node, Pattern, ROOT};
 use super::lead::{Lead, Step};
 use crate::dialect::EscapeTable;
 
-/// Whether breakers are put in or taken out.
+/// Whether breakers are added or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Escape,
@@ -33,17 +32,17 @@ impl Way {
     }
 }
 
-/// A byte of the skeleton that waits, and how many breakers stand before it.
+/// A held back byte of the skeleton, and the number of breakers before it.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     breakers: u64,
     byte: u8,
 }
 
-/// What is known of the text's start.
+/// What is known about the text's start.
 #[derive(Clone, Debug)]
 enum Start {
-    /// So far it is the rest of these markers.
+    /// So far it matches the rest of these markers.
     Tails(Vec<(u16, u16)>),
     Settled,
 }
@@ -76,7 +75,7 @@ impl Breaks {
         }
     }
 
-    /// In the middle of a prompt, where these markers have begun.
+    /// Starts in the middle of a prompt, where these markers have begun.
     pub fn after(tails: &[(u16, u16)]) -> Self {
         Self {
             way: Way::Escape,
@@ -92,7 +91,7 @@ impl Breaks {
         }
     }
 
-    /// What stood before the text matters no more.
+    /// The text before the start no longer matters.
     fn settle(&mut self) {
         self.start = Start::Settled;
         self.lead = None;
@@ -108,7 +107,7 @@ impl Breaks {
                 let end = free.map_or(chunk.len(), |n| at + n);
                 if end > at {
                     out.extend_from_slice(&chunk[at..end]);
-                    // No marker that is still to come begins before here.
+                    // No later marker begins before this point.
                     self.since = usize::MAX;
                     self.node = ROOT;
                     at = end;
@@ -124,7 +123,7 @@ impl Breaks {
         }
     }
 
-    /// Whether nothing is under way.
+    /// Whether nothing is pending.
     fn idle(&self) -> bool {
         self.held.is_empty()
             && self.breakers == 0
@@ -132,13 +131,13 @@ impl Breaks {
             && matches!(self.start, Start::Settled)
     }
 
-    /// One byte of the skeleton.
+    /// Processes one byte of the skeleton.
     fn step(&mut self, table: &EscapeTable, byte: u8, out: &mut Vec<u8>) {
         let breakers = std::mem::take(&mut self.breakers);
         self.held.push_back(Held { breakers, byte });
         self.node = table.dfa.next(self.node, byte);
         self.since = self.since.saturating_add(1);
-        // Shorter markers first: what breaks them often breaks the longer ones around them.
+        // Shorter markers first: breaking them often breaks the longer ones around them.
         for pattern in table.dfa.hits(self.node).iter().rev() {
             let len = table.dfa.len_of(*pattern);
             if self.since < len {
@@ -149,7 +148,7 @@ impl Breaks {
             if let Some(held) = self.held.get_mut(site) {
                 self.way.site(&mut held.breakers);
             }
-            // A marker that stood before the text and went on up to here is broken by this, too.
+            // This also breaks a marker that began before the text and continued up to here.
             self.settle();
         }
         self.lead(table, byte);
@@ -201,7 +200,7 @@ impl Breaks {
         self.settle();
     }
 
-    /// Lets out all but the last `keep` bytes of the skeleton.
+    /// Writes all but the last `keep` bytes of the skeleton.
     fn release(&mut self, breaker: u8, keep: usize, out: &mut Vec<u8>) {
         while self.held.len() > keep {
             if let Some(held) = self.held.pop_front() {
@@ -215,23 +214,24 @@ impl Breaks {
         self.finish_before(table, None, out);
     }
 
-    /// Ends the text before one of these; before anything at all if there is no list.
+    /// Ends the text before one of these; without a list, before any text.
     pub fn finish_before(
         &mut self,
         table: &EscapeTable,
-        behind: Option<&[Vec<u8>]>,
+        following: Option<&[Vec<u8>]>,
         out: &mut Vec<u8>,
     ) {
-        let begins = self.begins_marker(table, behind);
+        let begins = self.begins_marker(table, following);
         let patterns = table.dfa.patterns();
-        let on = |(p, at): &(u16, u16)| goes_on(&patterns[usize::from(*p)], (*at).into(), behind);
+        let on =
+            |(p, at): &(u16, u16)| goes_on(&patterns[usize::from(*p)], (*at).into(), following);
         let inside = matches!(&self.start, Start::Tails(tails) if tails.iter().any(on));
         let lead = self
             .lead
             .as_ref()
             .is_some_and(|lead| lead.tells(&table.leads));
         if begins || (lead && !inside) {
-            // A marker around the whole text is broken by this, too.
+            // This also breaks a marker around the whole text.
             self.way.site(&mut self.breakers);
         } else if inside {
             self.break_start();
@@ -242,27 +242,29 @@ impl Breaks {
     }
 
     /// Whether the text ends with the beginning of a marker that no site breaks.
-    fn begins_marker(&self, table: &EscapeTable, behind: Option<&[Vec<u8>]>) -> bool {
+    fn begins_marker(&self, table: &EscapeTable, following: Option<&[Vec<u8>]>) -> bool {
         let longest = table.dfa.hold(self.node).min(self.since);
         let end = |len: usize| self.held.iter().skip(self.held.len() - len);
         (1..=longest.min(self.held.len())).any(|len| {
             table.dfa.patterns().iter().any(|p| {
                 len < p.bytes.len()
                     && end(len).enumerate().all(|(at, h)| p.accepts(at, h.byte))
-                    && goes_on(p, len, behind)
+                    && goes_on(p, len, following)
             })
         })
     }
 }
 
-/// Whether a marker of which `at` bytes stand may go on in what follows. Where what is known of that ends too soon, it may,
-/// unless no more than a word stands there.
-fn goes_on(pattern: &Pattern, at: usize, behind: Option<&[Vec<u8>]>) -> bool {
-    let Some(behind) = behind else { return true };
+/// Whether a marker of which `at` bytes are present may continue in what follows. If too little is known about what follows, it
+/// may, unless the present part is no more than a word.
+fn goes_on(pattern: &Pattern, at: usize, following: Option<&[Vec<u8>]>) -> bool {
+    let Some(following) = following else {
+        return true;
+    };
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let word = pattern.bytes[..at].iter().all(plain);
     let left = pattern.bytes.len() - at;
-    behind.iter().any(|next| {
+    following.iter().any(|next| {
         let mut known = next.iter().take(left).enumerate();
         known.all(|(n, byte)| pattern.accepts(at + n, *byte)) && (next.len() >= left || !word)
     })

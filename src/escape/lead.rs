@@ -1,32 +1,32 @@
-//! What a reply may begin with that the prompt has opened: `f` and a line with `{`, where the prompt ends with `>>>`.
+//! Beginnings of a reply that continue what the prompt has opened: `f` and a line with `{`, if the prompt ends with `>>>`.
 //!
-//! Some dialects read a reply that begins so as if its opener stood there. It is not a marker, and in the middle of a text it means
-//! nothing; so only the start of a text is looked at, and what completes it there is broken before its last byte. Nothing has
-//! to wait for that.
+//! Some dialects read a reply with such a beginning as if it followed its opener. It is not a marker, and means nothing in the
+//! middle of a text. So only the start of a text is checked, and what completes the beginning is broken before its last byte.
+//! Nothing has to be held back for it.
 
 use toolglot_scan::path::{Go, Hole, Walk};
 
 use crate::dialect::{MAX_LEAD, Written};
 
-/// The start of a text, while it may be such a beginning.
+/// The start of a text, while it may still be such a beginning.
 #[derive(Clone, Debug)]
 pub(super) struct Lead {
-    /// A walk for each beginning that still fits.
+    /// A match in progress for each beginning that still fits.
     walks: Vec<Option<Walk>>,
     len: usize,
 }
 
-/// What a byte makes of it.
+/// The effect of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     More,
-    /// The byte completes one.
+    /// The byte completes a beginning.
     Whole,
     Over,
 }
 
 impl Lead {
-    /// None where nothing is looked for.
+    /// Returns `None` if there is nothing to look for.
     pub fn new(leads: &[Written]) -> Option<Self> {
         (!leads.is_empty()).then(|| Self {
             walks: leads.iter().map(|lead| Some(lead.paths.begin())).collect(),

@@ -1,33 +1,32 @@
-//! Makes untrusted text safe to stand in a prompt or a tool result: no dialect of a set sees a marker in it.
+//! Makes untrusted text safe for a prompt or a tool result: no dialect of a set finds a marker in it.
 //!
-//! Text that a model reads comes back in what it writes. A web page that holds `<tool_call name="delete">`, quoted in a
-//! reply, would be a call. Escaped it is `<\tool_call name="delete">`, which is none.
+//! A model repeats text that it reads. A web page that contains `<tool_call name="delete">`, quoted in a reply, would be a
+//! call. Escaped it is `<\tool_call name="delete">`, which is not.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! Markers are all that the set looks for in text, and what ends it: openers, closers, reasoning markers, span markers. Of
-//! a tag with attributes the marker is the part up to its name.
+//! Markers are everything that the set looks for in text, and what ends it: openers, closers, reasoning markers, span markers.
+//! For a tag with attributes the marker is the part up to its name.
 //!
-//! * **Safe.** No marker stands in the escaped text, and none touches it, whatever bytes stand before and after. (A marker
-//!   that is whole in a neighbour is the neighbour's: an open block takes what follows as its body.)
-//! * **Reversible.** [`unescape`] gives back every byte string, with escapes of its own or not.
-//! * **Minimal.** Without a marker, whole or cut at its edges, a text stays as it is, backslashes included.
-//! * **Streaming.** The result does not depend on chunks; less than the longest marker waits; the cost is linear. UTF-8
-//!   stays UTF-8.
+//! * **Safe.** The escaped text contains no marker, and none overlaps it, whatever bytes precede and follow it. (A whole marker
+//!   in the surrounding text is not affected: an open block takes what follows as its body.)
+//! * **Reversible.** [`unescape`] restores every byte string, with or without escapes of its own.
+//! * **Minimal.** A text without a marker, whole or partial at its edges, is unchanged, backslashes included.
+//! * **Streaming.** The result does not depend on the chunks; fewer bytes than the longest marker has are held back; the cost
+//!   is linear. UTF-8 stays UTF-8.
 //!
-//! # How
+//! # Method
 //!
-//! A backslash goes after the first character of a marker: `<\think>`. It goes to the start of a text that may begin with
-//! the rest of a marker (`\ll name=`) and to the end of one that ends with the beginning of a marker (`<tool_c\`). At the start
-//! of a text stands another before what would complete a call that a prompt may have opened (`f` and a line with `\{`, after
-//! `>>>`). Where a
-//! marker has backslashes in it already (`<\think>` in the original) there is one more; that is how it can be taken back.
-//! If a marker of the set holds a backslash, the first of `^ ~ % ! $` that is in no marker serves instead. A marker of one
-//! character cannot be broken and is written as its bytes in hex: `\x7b` for `{`.
+//! A backslash is inserted after the first character of a marker: `<\think>`. It is also inserted at the start of a text that
+//! may begin with the rest of a marker (`\ll name=`) and at the end of one that ends with the beginning of a marker
+//! (`<tool_c\`). At the start of a text another one precedes what would complete a call that a prompt may have opened (`f` and
+//! a line with `\{`, after `>>>`). If a marker already contains backslashes (`<\think>` in the original) one more is added, so
+//! that the change can be reversed. If a marker of the set contains a backslash, the first of `^ ~ % ! $` that occurs in no
+//! marker is used instead. A marker of one character cannot be broken and is written as its bytes in hex: `\x7b` for `{`.
 //!
-//! Why a character that can be seen: models know the backslash as "this is quoted" and copy it; a character without width
-//! is dropped when text is normalised, tokenised or copied, and then the marker is whole again. After the first character
-//! rather than further on, so that no token and no eye takes what is left for the marker.
+//! Why a visible character: models know the backslash as a sign of quoting and copy it. An invisible character is dropped when
+//! text is normalised, tokenised or copied, and the marker is then whole again. It follows the first character, and not a later
+//! one, so that neither a tokenizer nor a reader takes the rest for the marker.
 
 mod breaks;
 mod lead;
@@ -46,7 +45,7 @@ use spell::Spell;
 pub use crate::dialect::EscapeError;
 pub(crate) use seam::Seams;
 
-/// Escapes text for a set of dialects, as it comes; [`escape`](crate::escape()) says what that means.
+/// Escapes streamed text for a set of dialects; see [`escape`](crate::escape()).
 ///
 /// ```
 /// let set = toolglot::DialectSet::defaults();
@@ -64,12 +63,12 @@ pub struct Escaper {
     table: Arc<EscapeTable>,
     spell: Spell,
     breaks: Breaks,
-    /// What the first stage gave the second.
+    /// The output of the first stage, which is the input of the second.
     between: Vec<u8>,
 }
 
 impl Escaper {
-    /// At the start of a text.
+    /// Starts a text.
     ///
     /// # Errors
     /// The markers of the set cannot be escaped; no built-in dialect has such markers.
@@ -86,7 +85,7 @@ impl Escaper {
         }
     }
 
-    /// Takes the next bytes of the text and adds to `out` what is settled. Linear.
+    /// Processes the next bytes of the text and appends what is final to `out`. Linear.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
         if self.table.codes.is_empty() {
             return self.breaks.push(&self.table, chunk, out);
@@ -103,7 +102,7 @@ impl Escaper {
         out
     }
 
-    /// Ends the text: adds what waited. Another text may follow.
+    /// Ends the text: appends what was held back. Another text may follow.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.between.clear();
         self.spell.finish(&self.table, &mut self.between);
@@ -112,9 +111,9 @@ impl Escaper {
     }
 }
 
-/// Takes back what [`Escaper`] did, as the text comes.
+/// Reverses [`Escaper`], on streamed text.
 ///
-/// Text that was never escaped may lose backslashes where an escaped one would have them.
+/// Text that was never escaped may lose backslashes at places where an escaped text would have them.
 ///
 /// ```
 /// use toolglot::{DialectSet, Unescaper, escape};
@@ -134,12 +133,12 @@ pub struct Unescaper {
     table: Arc<EscapeTable>,
     breaks: Breaks,
     spell: Spell,
-    /// What the first stage gave the second.
+    /// The output of the first stage, which is the input of the second.
     between: Vec<u8>,
 }
 
 impl Unescaper {
-    /// At the start of a text that was escaped for the same set.
+    /// Starts a text that was escaped for the same set.
     ///
     /// # Errors
     /// As [`Escaper::new`].
@@ -156,7 +155,7 @@ impl Unescaper {
         }
     }
 
-    /// Takes the next bytes of the escaped text and adds to `out` what is settled. Linear.
+    /// Processes the next bytes of the escaped text and appends what is final to `out`. Linear.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
         if self.table.codes.is_empty() {
             return self.breaks.push(&self.table, chunk, out);
@@ -166,7 +165,7 @@ impl Unescaper {
         self.spell.push(&self.table, &self.between, out);
     }
 
-    /// Ends the text: adds what waited. Another text may follow.
+    /// Ends the text: appends what was held back. Another text may follow.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.between.clear();
         self.breaks.finish(&self.table, &mut self.between);
@@ -175,11 +174,11 @@ impl Unescaper {
     }
 }
 
-/// Escapes a whole text, so that no dialect of the set sees a marker in it or at its edges.
+/// Escapes a whole text, so that no dialect of the set finds a marker in it or across its edges.
 ///
-/// A backslash breaks each marker after its first character, and stands at the edges of a text that is cut inside one.
-/// Any neighbours are safe, [`unescape`] gives the text back, and text without markers stays as it is. A visible character
-/// does it, because models copy it where they would drop one without width.
+/// A backslash breaks each marker after its first character, and is added at an edge that splits a marker. The text is safe
+/// between any neighbours, [`unescape`] restores it, and text without markers is unchanged. The breaker is visible because
+/// models copy visible characters and drop invisible ones.
 ///
 /// ```
 /// use toolglot::{DialectSet, escape, unescape};
@@ -197,24 +196,24 @@ pub fn escape(set: &DialectSet, text: &[u8]) -> Result<Vec<u8>, EscapeError> {
     Ok(Escaper::new(set)?.all(text))
 }
 
-/// What may stand around a text in a prompt.
+/// What may be next to a text in a prompt.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// The markers that have begun before it, and how much of each stands there.
+    /// The markers that have begun before it, with the length of the part before it.
     tails: Vec<(u16, u16)>,
-    /// One of these follows. Nothing is known after the last byte.
-    behind: Vec<Vec<u8>>,
+    /// One of these follows. Nothing is known beyond their last bytes.
+    following: Vec<Vec<u8>>,
 }
 
 impl Beside {
-    /// One of `before` stands before the text, and no marker goes on from before that.
-    pub(crate) fn new(table: &EscapeTable, before: &[Vec<u8>], behind: Vec<Vec<u8>>) -> Self {
+    /// One of `before` precedes the text, and no marker continues from earlier text.
+    pub(crate) fn new(table: &EscapeTable, before: &[Vec<u8>], following: Vec<Vec<u8>>) -> Self {
         let tails = table.tails_after(before);
-        Self { tails, behind }
+        Self { tails, following }
     }
 }
 
-/// The same for a text of which it is known what stands beside it: only what is a marker together with that is broken.
+/// Escapes a text with known neighbours: breaks only what forms a marker together with them.
 pub(crate) fn beside(table: &Arc<EscapeTable>, text: &[u8], beside: &Beside) -> Vec<u8> {
     let mut escaper = Escaper {
         spell: Spell::new(Way::Escape),
@@ -229,11 +228,11 @@ pub(crate) fn beside(table: &Arc<EscapeTable>, text: &[u8], beside: &Beside) -> 
     escaper.breaks.push(table, &escaper.between, &mut out);
     escaper
         .breaks
-        .finish_before(table, Some(&beside.behind), &mut out);
+        .finish_before(table, Some(&beside.following), &mut out);
     out
 }
 
-/// The text that [`escape`] made this of.
+/// Restores the text from which [`escape`] made this one.
 ///
 /// # Errors
 /// As [`escape`].

@@ -1,12 +1,12 @@
-//! Text that is left over where parts of a reply were taken out: no reader of the same set may find a call in it.
+//! Text that remains where parts of a reply were removed: no reader of the same set may find a call in it.
 //!
-//! Two things could make one. A block that turned out to be none comes back as text, and a block inside it that is taken
-//! out may have been what broke it. And what stands before and after a part that is taken out meets: the beginning of a
-//! marker and its rest, or an opener and what shows a call. So text that comes back is escaped, and where a marker may begin
-//! before a seam a breaker stands in the seam; where an opener may go on over it, a breaker on a line of its own. What is taken out at the start lets other text begin the reply: where that is what a prompt may have opened
-//! ([`lead`](super::lead)), it is broken. A thought or a protected region that follows what is taken out counts because it does;
-//! where text comes before it on its line, a line end stands in the seam, else its markers would be those of text. All other text
-//! stays as it is.
+//! Two things could form a call. First, a block that was retracted comes back as text, and a block removed from inside it may
+//! have been what broke it. Second, removing a part joins the text before and after it: the beginning of a marker and its rest,
+//! or an opener and its evidence. So text that comes back is escaped. If a marker may begin before a seam, a breaker is written
+//! into the seam; if an opener may continue across it, a breaker on a line of its own. Removing the start of a reply makes
+//! other text its beginning: if that is what a prompt may have opened ([`lead`](super::lead)), it is broken. Reasoning or a
+//! protected region that follows a removed part may count only because of it; if text precedes it on its line, a newline is
+//! written into the seam, because its markers would otherwise be text. All other text is unchanged.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use crate::dialect::EscapeTable;
 use crate::dialect::bounds::PROBE_BLANKS;
 use crate::event::Event;
 
-/// What was written since an opener of calls, as long as what follows may show a call.
+/// What was written since an opener of calls, as long as what follows may be its evidence.
 #[derive(Clone, Copy, Debug)]
 struct Opener {
     len: u32,
-    /// In its tag: attributes may follow.
+    /// Inside its tag: attributes may follow.
     tag: bool,
-    /// Right after a letter or a digit.
+    /// Directly after a letter or a digit.
     word: bool,
 }
 
@@ -38,7 +38,7 @@ impl Opener {
         }
     }
 
-    /// After one more byte. Outside of tags a second word is prose.
+    /// The state after one more byte. Outside of tags a second word is prose.
     fn after(self, byte: u8) -> Option<Self> {
         let prose = self.word && !self.tag && xml::is_space(byte);
         let word = byte.is_ascii_alphanumeric() || byte >= 0x80;
@@ -57,14 +57,14 @@ pub(crate) struct Seams {
     node: Node,
     opener: Option<Opener>,
     seam: bool,
-    /// Something was taken out.
+    /// Something was removed.
     cut: bool,
     /// What the output may begin with.
     lead: Option<Lead>,
-    /// What was written on this line.
+    /// What was written on the current line.
     line: Line,
-    /// Whether nothing but blanks was written since something was taken out or came back.
-    behind: bool,
+    /// Only whitespace was written since something was removed or came back.
+    at_seam: bool,
 }
 
 impl Seams {
@@ -78,27 +78,27 @@ impl Seams {
             seam: false,
             cut: false,
             line: Line::Start,
-            behind: false,
+            at_seam: false,
         })
     }
 
-    /// Something is taken out here.
+    /// Records that something is removed here.
     pub fn cut(&mut self) {
         self.seam = true;
         self.cut = true;
-        self.behind = true;
+        self.at_seam = true;
     }
 
-    /// Writes a piece of a thought or of a protected region that is kept.
+    /// Writes a piece of reasoning or of a protected region that is kept.
     pub fn keep(&mut self, data: &[u8], mut out: impl FnMut(&[u8])) {
-        if self.behind && !self.line.begins() {
+        if self.at_seam && !self.line.begins() {
             self.write(b"\n", false, &mut out);
         }
-        self.behind = false;
+        self.at_seam = false;
         self.write(data, false, out);
     }
 
-    /// Notes what an event takes out of the text, for sinks that write nothing but text.
+    /// Records what an event removes from the text, for sinks that write only text.
     pub fn event(&mut self, event: &Event<'_>) {
         if matches!(
             event,
@@ -114,9 +114,9 @@ impl Seams {
     /// Writes a text event.
     pub fn write(&mut self, data: &[u8], recovered: bool, mut out: impl FnMut(&[u8])) {
         self.line = self.line.after(data);
-        self.behind &= data.iter().all(|byte| matches!(byte, b' ' | b'\t'));
+        self.at_seam &= data.iter().all(|byte| matches!(byte, b' ' | b'\t'));
         if recovered {
-            self.behind = true;
+            self.at_seam = true;
             let text = self.recovered(data);
             return self.begun(&text, &mut out);
         }
@@ -140,7 +140,7 @@ impl Seams {
         self.read(rest);
     }
 
-    /// Where the text completes what a prompt may have opened, if something was taken out before: the place to break it.
+    /// The position at which to break the text if it completes what a prompt may have opened, and something was removed before.
     fn started(&mut self, data: &[u8]) -> Option<usize> {
         let lead = self.lead.as_mut()?;
         for (at, byte) in data.iter().enumerate() {
@@ -159,10 +159,10 @@ impl Seams {
         None
     }
 
-    /// What must stand before more text, if anything. The text is written as it is.
+    /// What must precede more text, if anything. The text is written unchanged.
     fn text(&mut self, data: &[u8]) -> Option<Vec<u8>> {
         let dfa = &self.table.dfa;
-        // A marker meets its rest only if the first byte goes on with it.
+        // A marker is completed only if the first byte continues it.
         let goes_on = data.first().is_some_and(|byte| {
             let next = dfa.next(self.node, *byte);
             dfa.hold(next) > 1 || dfa.is_hit(next)
@@ -181,7 +181,7 @@ impl Seams {
         broken
     }
 
-    /// Notes what is written.
+    /// Records what is written.
     fn read(&mut self, data: &[u8]) {
         let EscapeTable { dfa, opens, .. } = &*self.table;
         for byte in data {
@@ -195,7 +195,7 @@ impl Seams {
         }
     }
 
-    /// A whole text that comes back.
+    /// Escapes a whole text that comes back.
     fn recovered(&mut self, data: &[u8]) -> Vec<u8> {
         let mut escaper = Escaper::with(Arc::clone(&self.table));
         let mut out = Vec::with_capacity(data.len() + 8);

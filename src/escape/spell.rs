@@ -1,8 +1,8 @@
-//! Writes markers of one character as codes, and reads the codes.
+//! Writes one-character markers as codes, and reads the codes.
 //!
-//! A marker of one character cannot be broken; it is written as the breaker, `x` and its bytes in hex: `{` is `\x7b`.
-//! Breakers that stand before such a marker, or before something that looks like its code, are doubled, so that an odd
-//! number before a code says "the marker" and an even number "the code itself".
+//! A one-character marker cannot be broken; it is written as the breaker, `x` and its bytes in hex: `{` is `\x7b`. Breakers
+//! before such a marker, or before something that looks like its code, are doubled, so that an odd number before a code means
+//! the marker and an even number the code itself.
 
 use super::breaks::Way;
 use crate::dialect::EscapeTable;
@@ -11,13 +11,13 @@ use crate::dialect::EscapeTable;
 #[derive(Clone, Debug)]
 pub(super) struct Spell {
     way: Way,
-    /// Breakers that wait for what they stand before.
+    /// Breakers that are held back until it is known what follows them.
     breakers: usize,
     /// The beginning of a marker or a code.
     part: Vec<u8>,
 }
 
-/// What waiting bytes are.
+/// The meaning of the held back bytes.
 enum Found<'t> {
     Marker { code: &'t [u8] },
     Code { marker: &'t [u8], code: &'t [u8] },
@@ -52,7 +52,7 @@ impl Spell {
                 let breakers = self.take();
                 match self.way {
                     Way::Escape => self.write(table, 2 * breakers + 1, code, out),
-                    // Escaped text holds no such marker: this was never escaped.
+                    // Escaped text contains no such marker: this text was never escaped.
                     Way::Unescape => {
                         let part = std::mem::take(&mut self.part);
                         self.write(table, breakers, &part, out);
@@ -83,8 +83,8 @@ impl Spell {
         self.part.clear();
     }
 
-    /// The waiting bytes are neither; only the last of them may begin something, for no character and no code holds the
-    /// beginning of another.
+    /// The held back bytes are neither; only the last of them may begin something, because no character and no code contains
+    /// the beginning of another.
     fn give_up(&mut self, table: &EscapeTable, last: u8, out: &mut Vec<u8>) {
         let again = self.part.len() > 1;
         if again {

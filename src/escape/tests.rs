@@ -1,4 +1,4 @@
-//! Escaped text against brute force (every marker at every place, neighbours included) and against the parser.
+//! Compares escaped text with brute force (every marker at every position, neighbours included) and with the parser.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -16,7 +16,7 @@ use crate::engine::{Finish, Parser};
 use crate::event::Event;
 use crate::limits::Options;
 
-/// A set with everything that is looked for in it.
+/// A set with everything that it looks for.
 struct Set {
     set: DialectSet,
     markers: Vec<Pattern>,
@@ -68,7 +68,7 @@ static SETS: LazyLock<Vec<Set>> = LazyLock::new(|| {
     sets.filter(|set| !set.markers.is_empty()).collect()
 });
 
-/// A marker that touches `text` in some neighbourhood: everything of it that lies over the text agrees.
+/// A marker that overlaps `text` with some neighbours: the part of it that lies over the text agrees.
 fn touched<'m>(markers: &'m [Pattern], text: &[u8]) -> Option<&'m Pattern> {
     markers.iter().find(|marker| {
         let len = marker.bytes.len();
@@ -135,14 +135,14 @@ fn check(escaper: &Escaper, unescaper: &Unescaper, markers: &[Pattern], text: &[
 
     let breaker = escaper.table.breaker;
     let skeleton: Vec<u8> = text.iter().copied().filter(|b| *b != breaker).collect();
-    // What a reply may begin with that a prompt has opened is not a marker, and is broken at the start of a text.
+    // What a reply may begin with because of its prompt is not a marker, and is broken at the start of a text.
     let plain = escaper.table.codes.is_empty() && escaper.table.leads.is_empty();
     if touched(markers, &skeleton).is_none() && plain {
         assert_eq!(show(&escaped), show(text), "there is nothing to escape");
     }
 }
 
-/// Pieces of a set's markers, with what stands between them.
+/// Pieces of a set's markers, with text between them.
 fn pieces(set: usize) -> impl Strategy<Value = Vec<u8>> {
     let markers: Vec<Vec<u8>> = SETS[set].markers.iter().map(|m| m.bytes.clone()).collect();
     let part = (select(markers), any::<Index>(), any::<Index>()).prop_map(|(marker, a, b)| {
@@ -197,9 +197,9 @@ proptest! {
     }
 
     #[test]
-    fn the_parser_sees_only_text((set, text, before, behind) in any_set(), chars: bool) {
+    fn the_parser_sees_only_text((set, text, before, following) in any_set(), chars: bool) {
         let Set { set, markers } = &SETS[set];
-        // Neighbours without whole markers: what they hold is theirs.
+        // Neighbours without whole markers: those would be the neighbours' own.
         let parts = |bytes: &[u8]| {
             let mut bytes = bytes.to_vec();
             while let Some(at) = (0..bytes.len()).find(|at| markers.iter().any(|m| stands(m, &bytes[*at..]))) {
@@ -211,7 +211,7 @@ proptest! {
         prop_assume!(!escaped.is_empty());
         let before = parts(&before);
         let range = before.len() as u64..(before.len() + escaped.len()) as u64;
-        let all = [before, escaped, parts(&behind)].concat();
+        let all = [before, escaped, parts(&following)].concat();
         let mut options = Options {
             start: crate::limits::Start::Text,
             ..Options::default()
@@ -221,7 +221,7 @@ proptest! {
         }
         let mut parser = Parser::new(set, options);
         let mut only_text = |event: Event<'_>| {
-            // The end of the stream may cut a marker of a neighbour.
+            // The end of the stream may truncate a marker of a neighbour.
             if let Event::Protected { span, .. } = event
                 && (span.end <= range.start || span.start >= range.end)
             {
@@ -234,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_come_back(text in vec(any::<u8>(), 0..64)) {
+    fn arbitrary_bytes_are_restored(text in vec(any::<u8>(), 0..64)) {
         for Set { set, .. } in SETS.iter() {
             let escaped = escape(set, &text).expect("it can");
             prop_assert_eq!(unescape(set, &escaped).expect("it can"), text.clone());
@@ -248,11 +248,11 @@ fn stands(marker: &Pattern, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn every_marker_of_every_set_alone_and_cut() {
+fn every_marker_of_every_set_alone_and_split() {
     for Set { set, markers } in SETS.iter() {
         let escaper = Escaper::new(set).expect("it can");
         let unescaper = Unescaper::new(set).expect("it can");
-        // Markers are spelled alike: most parts are parts of several. Of those that are cut on both sides, some.
+        // Markers are similar: most parts are parts of several. Of parts that are split on both sides, only some are used.
         let parts = |bytes: &'static [u8]| {
             let len = bytes.len();
             let all = (0..=len).flat_map(move |from| (from..=len).map(move |to| (from, to)));
@@ -261,7 +261,7 @@ fn every_marker_of_every_set_alone_and_cut() {
             all.filter(some).map(move |(from, to)| &bytes[from..to])
         };
         let parts: BTreeSet<&[u8]> = markers.iter().flat_map(|m| parts(&m.bytes)).collect();
-        // Each part is held against each marker: of a large set a quick run takes some.
+        // Each part is compared with each marker; a quick run takes only some of a large set.
         let quick = std::env::var_os("TOOLGLOT_SPLITS").is_some() && markers.len() > 100;
         for part in parts.into_iter().step_by(if quick { 8 } else { 1 }) {
             check(&escaper, &unescaper, markers, part, part.len() / 2);

@@ -1,7 +1,7 @@
 //! The declared tools, as hints: names, parameter names and types.
 //!
-//! The engine uses them to give untyped text its type, to spell keys as the schema does, and to warn of tools and
-//! parameters that nobody offers. Validation against the whole schema is not done here.
+//! The engine uses them to give untyped text its type, to correct the spelling of keys, and to warn about undeclared tools and
+//! parameters. It does not validate against the whole schema.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::schema::{Doc, open, params, ready, ref_alone};
 
 pub use crate::schema::{Coerced, Param, Schema, Types, coerce, is_json, may_be_json};
 
-/// How much may be looked at to read the schema of one tool; of the rest nothing is known.
+/// The budget for reading the schema of one tool; what exceeds it counts as unknown.
 const WORK: u64 = 200_000;
 
 /// A list of tools. Immutable; share it with an `Arc`.
@@ -48,7 +48,7 @@ pub enum ToolsError {
     /// The text is not JSON.
     #[error("the tools are not JSON: {0}")]
     Json(String),
-    /// It is JSON, but no array of tools.
+    /// It is JSON, but not an array of tools.
     #[error("tools{path}: {why}")]
     Shape {
         /// Where, for example `[2].function.name`.
@@ -62,8 +62,8 @@ impl Tools {
     /// Reads a JSON array of `{"name", "description"?, "parameters": JSON Schema}` or of OpenAI's
     /// `{"type": "function", "function": {...}}`.
     ///
-    /// A definition that is odd, or whose name another has, is left out, and what is odd in a schema is passed over; the
-    /// others count. [`issues`](Self::issues) says which.
+    /// An invalid definition, or one that repeats an earlier name, is left out, and invalid parts of a schema are ignored; the
+    /// others count. [`issues`](Self::issues) lists them.
     ///
     /// # Errors
     /// The text is not JSON, not an array, or an array of definitions none of which can be read.
@@ -73,7 +73,7 @@ impl Tools {
         Self::from_value(&value)
     }
 
-    /// The same from a JSON value.
+    /// As [`from_json`](Self::from_json), from a JSON value.
     ///
     /// # Errors
     /// It is not an array, or an array of definitions none of which can be read.
@@ -86,7 +86,7 @@ impl Tools {
         for (index, item) in list.iter().enumerate() {
             out.add(format!("[{index}]"), item);
         }
-        // Whoever lists only what cannot be read has not meant to offer nothing.
+        // A list of only unreadable definitions is not meant as an empty list.
         if let (true, Some(odd)) = (out.tools.is_empty(), out.issues.first()) {
             return Err(odd.clone());
         }
@@ -96,7 +96,7 @@ impl Tools {
         Ok(out)
     }
 
-    /// What was left out of the list, or passed over, and where.
+    /// What was left out of the list, or ignored, and where.
     #[must_use]
     pub fn issues(&self) -> &[ToolsError] {
         &self.issues
@@ -180,13 +180,13 @@ impl Tools {
         (params(&doc), open(&doc))
     }
 
-    /// How many there are.
+    /// The number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
@@ -211,7 +211,7 @@ impl Tool {
         self.by_name.get(name).map(|index| &self.params[*index])
     }
 
-    /// The parameters by their folded names; the first of those that fold alike.
+    /// The parameters by their folded names; of those that fold alike, the first.
     pub fn folded(&self, fold: impl Fn(&str) -> String) -> HashMap<String, &Param> {
         self.params
             .iter()
@@ -221,21 +221,21 @@ impl Tool {
     }
 }
 
-/// Where definitions have their schema: OpenAI's, Anthropic's and MCP's name for it.
+/// The member that holds a definition's schema: in OpenAI's, Anthropic's and MCP's form.
 const SCHEMAS: [&str; 3] = ["parameters", "input_schema", "inputSchema"];
 
-/// Names longer than this, and names after so many others, are not compared: suggestions must cost little.
+/// Names longer than this, and names after this many others, are not compared, to bound the cost of suggestions.
 const SUGGEST_LEN: usize = 64;
 const SUGGEST_NAMES: usize = 1000;
 
-/// The name that is closest to `wanted`, if one is close enough to be meant.
+/// Returns the name closest to `wanted`, if one is close enough.
 pub fn closest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     near(wanted, names)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
 
-/// The names that are close enough to `wanted` to be meant, the nearest first.
+/// Returns the names close enough to `wanted`, nearest first.
 pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut found: Vec<(usize, &str)> = near(wanted, names).collect();
     found.sort_by_key(|(distance, _)| *distance);
@@ -243,10 +243,10 @@ pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'
     found.into_iter().map(|(_, name)| name).collect()
 }
 
-/// The most suggestions that are made at once.
+/// The maximum number of suggestions at once.
 const SUGGESTIONS: usize = 3;
 
-/// Names that are a few letters away from `wanted`, case and separators aside.
+/// Names within a few edits of `wanted`, ignoring case and separators.
 fn near<'a>(
     wanted: &str,
     names: impl Iterator<Item = &'a str>,
@@ -308,7 +308,7 @@ mod tests {
         assert!(Tools::from_json("[]").expect("no tools").is_empty());
     }
 
-    /// What is odd is passed over, and the others count.
+    /// Invalid definitions are ignored, and the others count.
     #[test]
     fn odd_definitions_cost_only_themselves() {
         let text = r#"[{"name": "a", "parameters": {"properties": {"n": {"type": "int"}}}}, 5, {"name": "a"}, {"name": ""},
@@ -417,7 +417,7 @@ mod tests {
         assert!(types("e").has(Types::STRING) && types("e").has(Types::INTEGER));
     }
 
-    /// References that double at every step are followed within a budget.
+    /// References that double at every step are followed only within a budget.
     #[test]
     fn a_schema_that_grows_is_bounded() {
         let defs: Map = (0..30)

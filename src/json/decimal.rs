@@ -1,11 +1,11 @@
-//! The exact value of a number's text. No number passes through a float.
+//! The exact value of a number's text. No number is converted to a float.
 
 use std::cmp::Ordering;
 
-/// Digits that a division works on at most; a text with more of them is divided by nothing.
+/// The maximum number of digits for a division; longer numbers are not divided.
 const MAX_DIGITS: usize = 4096;
 
-/// A decimal number: digits without zeros at either end, and the power of ten that the last digit counts.
+/// A decimal number: digits without zeros at either end, and the power of ten of the last digit.
 ///
 /// ```
 /// use toolglot::json::Decimal;
@@ -23,7 +23,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// The value of a number's text; none if it is not a JSON number, or its exponent is out of all reason.
+    /// Returns the value of a number's text; `None` if it is not a JSON number, or its exponent is too large.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
@@ -52,18 +52,19 @@ impl Decimal {
         })
     }
 
-    /// Whether it is a whole number.
+    /// Whether it is an integer.
     #[must_use]
     pub fn is_integer(&self) -> bool {
         self.power >= 0
     }
 
-    /// The power of ten that its first digit counts.
+    /// The power of ten of its first digit.
     fn top(&self) -> i128 {
         self.power.saturating_add(self.digits.len() as i128)
     }
 
-    /// Whether it is a whole multiple of another. Nothing is a multiple of zero. None if that takes too long to find out.
+    /// Whether it is an integer multiple of another number. Nothing is a multiple of zero. `None` if that would take too long
+    /// to compute.
     #[must_use]
     pub fn is_multiple_of(&self, other: &Self) -> Option<bool> {
         if self.digits.is_empty() {
@@ -72,8 +73,8 @@ impl Decimal {
         if other.digits.is_empty() {
             return Some(false);
         }
-        // self = a * 10^p, other = b * 10^q. With p < q, a (no zero at its end) would have to be divisible by 10 unless b
-        // gives the factors back; so b is what gets longer.
+        // self = a * 10^p, other = b * 10^q. With p < q, a (without trailing zeros) would have to be divisible by 10 unless b
+        // compensates for the factors; so b is extended.
         let shift = self.power.checked_sub(other.power)?;
         let long = |digits: &str, zeros: i128| {
             let zeros = usize::try_from(zeros).ok()?;
@@ -91,7 +92,7 @@ impl Decimal {
         if divisor.len() > self.digits.len() && shift <= 0 {
             return Some(false);
         }
-        // Zeros after the number bring only factors 2 and 5: more of them than the divisor has bits change nothing.
+        // Trailing zeros only add factors 2 and 5: more of them than the divisor has bits change nothing.
         let zeros = shift.max(0).min(4 * divisor.len() as i128 + 4);
         let number = long(&self.digits, zeros)?;
         if divisor.len() > MAX_DIGITS {
@@ -101,7 +102,7 @@ impl Decimal {
     }
 }
 
-/// Whether one decimal text divides by another: a long division, digit by digit.
+/// Whether one decimal text is divisible by another: a long division, digit by digit.
 fn remainder_is_zero(number: &str, divisor: &str) -> bool {
     if let Ok(divisor) = divisor.parse::<u64>() {
         let step =
@@ -109,7 +110,7 @@ fn remainder_is_zero(number: &str, divisor: &str) -> bool {
         return number.bytes().fold(0, step) == 0;
     }
     let divisor: Vec<u8> = divisor.bytes().rev().map(|byte| byte - b'0').collect();
-    // The rest, its lowest digit first, always below the divisor before a digit comes in.
+    // The remainder, lowest digit first; below the divisor before each new digit.
     let mut rest: std::collections::VecDeque<u8> = std::collections::VecDeque::new();
     for byte in number.bytes() {
         rest.push_front(byte - b'0');
@@ -156,7 +157,7 @@ impl Ord for Decimal {
             (false, false) => 1,
         };
         let size = || {
-            // Digits without zeros at their end compare as text once the first ones count the same.
+            // If the first digits have the same power, digits without trailing zeros compare as text.
             let size = self.top().cmp(&other.top());
             size.then_with(|| self.digits.cmp(&other.digits))
         };

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use super::Value;
 
-/// The members of an object, in order. Each key stands once.
+/// The members of an object, in order. Each key occurs once.
 ///
 /// ```
 /// let mut map = toolglot::json::Map::new();
@@ -16,19 +16,19 @@ use super::Value;
 pub struct Map(IndexMap<String, Value>);
 
 impl Map {
-    /// No members.
+    /// An empty object.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many members there are.
+    /// The number of members.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -40,33 +40,33 @@ impl Map {
         self.0.get(key)
     }
 
-    /// The value of a key, to be changed.
+    /// The value of a key, mutably.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         self.0.get_mut(key)
     }
 
-    /// Whether a key stands here.
+    /// Whether a key exists.
     #[must_use]
     pub fn contains_key(&self, key: &str) -> bool {
         self.0.contains_key(key)
     }
 
-    /// Puts a member last, or its value in the place of the old one, which comes back.
+    /// Appends a member, or replaces the value of an existing key and returns the old one.
     pub fn insert(&mut self, key: String, value: Value) -> Option<Value> {
         self.0.insert(key, value)
     }
 
-    /// The value of a key, which is put in if it is not there.
+    /// Returns the value of a key, which is inserted if missing.
     pub fn or_insert(&mut self, key: &str, new: impl FnOnce() -> Value) -> &mut Value {
         self.0.entry(key.to_owned()).or_insert_with(new)
     }
 
-    /// Takes a member out; the others keep their order.
+    /// Removes a member; the others keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         self.0.shift_remove(key)
     }
 
-    /// Keeps the members for which `keep` says so.
+    /// Keeps only the members for which `keep` returns true.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &mut Value) -> bool) {
         self.0.retain(|key, value| keep(key, value));
     }
@@ -76,7 +76,7 @@ impl Map {
         self.0.iter()
     }
 
-    /// The members, in order, with values to be changed.
+    /// The members, in order, with mutable values.
     pub fn iter_mut(&mut self) -> indexmap::map::IterMut<'_, String, Value> {
         self.0.iter_mut()
     }
@@ -91,7 +91,7 @@ impl Map {
         self.0.values()
     }
 
-    /// The values, in order, to be changed.
+    /// The values, in order, mutably.
     pub fn values_mut(&mut self) -> indexmap::map::ValuesMut<'_, String, Value> {
         self.0.values_mut()
     }

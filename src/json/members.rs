@@ -1,4 +1,4 @@
-//! The members of an object as they are written: a key may stand more than once.
+//! The members of an object as written: a key may occur more than once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,19 +30,19 @@ impl<'de> Deserialize<'de> for Members<'de> {
 }
 
 impl<'a> Members<'a> {
-    /// Those of an object; none if the text is not an object.
+    /// Reads the members of an object; `None` if the text is not an object.
     pub fn read(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// Keys that stood before, each time that they stand again.
+    /// Repeated keys, once per repetition.
     pub fn repeated(&self) -> Vec<String> {
         let mut seen: HashSet<&str> = HashSet::new();
         let again = self.0.iter().filter(|(key, _)| !seen.insert(key));
         again.map(|(key, _)| key.clone()).collect()
     }
 
-    /// The canonical text: each key once, where it stood first, with its last value.
+    /// The canonical text: each key once, at its first position, with its last value.
     pub fn last_wins(&self) -> String {
         let mut last: HashMap<&str, &str> = HashMap::new();
         for (key, value) in &self.0 {

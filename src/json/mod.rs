@@ -1,8 +1,8 @@
-//! JSON values that keep what others lose: the order of keys and the spelling of numbers.
+//! JSON values that preserve the order of keys and the spelling of numbers.
 //!
-//! `serde_json` has features for both, but a feature that a library turns on is on for its host too, whose own types then
-//! stop reading floats. So the values are the library's own. They read and write through `serde_json`, which leaves the
-//! text of a number alone where it is a [`RawValue`](serde_json::value::RawValue).
+//! `serde_json` has features for both, but a feature that a library enables is enabled for its host too, whose own types then
+//! fail to read floats. So the library has its own values. They read and write through `serde_json`, which preserves the text
+//! of a number in a [`RawValue`](serde_json::value::RawValue).
 //!
 //! ```
 //! use toolglot::json::{Value, json};
@@ -28,23 +28,23 @@ pub use number::Number;
 pub(crate) use read::{Bounds, read};
 pub use value::{Index, Value};
 
-/// The JSON value of anything that serde can write.
+/// Converts anything that serde can write to a JSON value.
 ///
 /// # Errors
-/// It cannot be written as JSON: a map whose keys are not strings.
+/// It cannot be written as JSON, for example a map whose keys are not strings.
 pub fn to_value<T: ::serde::Serialize + ?Sized>(value: &T) -> Result<Value, serde_json::Error> {
     serde_json::to_string(value)?.parse()
 }
 
-/// What a JSON value says, as a type that serde reads.
+/// Converts a JSON value to a type that serde can read.
 ///
 /// # Errors
-/// It says something else.
+/// The value does not have the type's form.
 pub fn from_value<T: ::serde::de::DeserializeOwned>(value: &Value) -> Result<T, serde_json::Error> {
     serde_json::from_str(&value.to_string())
 }
 
-/// A list that is filled item by item.
+/// Builds a list item by item.
 #[doc(hidden)]
 pub fn filled(fill: impl FnOnce(&mut Vec<Value>)) -> Value {
     let mut list = vec![];
@@ -52,7 +52,7 @@ pub fn filled(fill: impl FnOnce(&mut Vec<Value>)) -> Value {
     Value::Array(list)
 }
 
-/// Makes a [`Value`] of something that looks like JSON, as `serde_json::json!` does.
+/// Builds a [`Value`] from JSON-like syntax, like `serde_json::json!`.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! json_value {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn invalid_json_is_refused() {
         for text in [
             "",
             "{",

@@ -1,4 +1,4 @@
-//! Numbers: their text.
+//! Numbers as text.
 
 use std::fmt;
 
@@ -15,31 +15,31 @@ use std::fmt;
 pub struct Number(String);
 
 impl Number {
-    /// The number that a text is, if it is one and nothing else.
+    /// Reads a text that is exactly one number.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         toolglot_scan::json::is_number(text).then(|| Self(text.to_owned()))
     }
 
-    /// As it is spelled.
+    /// The number as it is spelled.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The value, if it is spelled as an integer of this range.
+    /// The value, if it is spelled as an integer in this range.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         self.0.parse().ok()
     }
 
-    /// The value, if it is spelled as an integer of this range.
+    /// The value, if it is spelled as an integer in this range.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         self.0.parse().ok()
     }
 
-    /// The nearest float, if there is a finite one.
+    /// The nearest float, if it is finite.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         self.0.parse().ok().filter(|float: &f64| float.is_finite())

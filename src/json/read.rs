@@ -1,29 +1,29 @@
-//! The reader of JSON text: once and strictly.
+//! Reads JSON text strictly.
 //!
-//! What is validated must be what is delivered. A reader that takes the first of two equal keys and one that takes the last
-//! see different calls in one text, so repeated keys are noted with their place; the last one counts. Linear in the text;
-//! the depth is bounded.
+//! What is validated must be what is delivered. A reader that takes the first of two equal keys and one that takes the last see
+//! different calls in one text. Repeated keys are therefore recorded with their position; the last one counts. Linear in the
+//! text; the depth is bounded.
 
 use toolglot_scan::json::plain;
 
 use super::{Map, Number, Value};
 use crate::pointer::step;
 
-/// What a text says.
+/// The contents of a text.
 #[derive(Debug)]
 pub struct Read {
-    /// The value; of a repeated key the last one.
+    /// The value; of a repeated key, the last one.
     pub value: Value,
-    /// JSON pointers of keys that stand more than once.
+    /// JSON pointers of repeated keys.
     pub twice: Vec<String>,
 }
 
-/// What a reader takes at most.
+/// The bounds of a reader.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// How deep values may be nested.
+    /// The maximum nesting of values.
     pub depth: usize,
-    /// Characters of a number.
+    /// The maximum number of characters in a number.
     pub number: usize,
 }
 
@@ -160,7 +160,7 @@ impl Reader<'_> {
             match bytes.get(end) {
                 None => return self.wrong("a string has no end"),
                 Some(b'"') => break,
-                // The character after a backslash is not an end; what it is, is looked at below.
+                // The character after a backslash does not end the string; it is checked below.
                 Some(b'\\') => end = (end + 2).min(bytes.len()),
                 Some(_) => return self.wrong("a string holds a control character"),
             }
@@ -206,7 +206,7 @@ mod tests {
     };
 
     #[test]
-    fn values_are_read_as_they_stand() {
+    fn values_are_read_unchanged() {
         let text = r#" {"a": [1, -2.50, 123456789012345678901234567890, true, null], "b\n\u00e9\"": {"c": "x"}, "d": {}, "e": []} "#;
         let read = read(text, BOUNDS).expect("JSON");
         let want: Value = text.parse().expect("JSON");
@@ -214,7 +214,7 @@ mod tests {
         assert!(read.twice.is_empty());
     }
 
-    /// The last of equal keys counts, and every repetition is told, however it is spelled.
+    /// The last of equal keys counts, and every repetition is reported, however it is spelled.
     #[test]
     fn repeated_keys_are_noted() {
         let read = read(
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn invalid_json_is_refused() {
         let deep = "[".repeat(100_000);
         let long = "1".repeat(1025);
         for text in [

@@ -1,4 +1,4 @@
-//! Reading and writing with serde, through raw JSON text. Formats other than JSON are not read.
+//! Reading and writing with serde, through raw JSON text. Only JSON can be read.
 
 use serde::de::Error;
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{Bounds, Map, Number, Value, read};
 
-/// What is read here: values as deep as `serde_json` reads them.
+/// The bounds of reading: as deep as `serde_json` reads.
 const BOUNDS: Bounds = Bounds {
     depth: 128,
     number: usize::MAX,

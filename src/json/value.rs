@@ -1,4 +1,4 @@
-//! Values.
+//! JSON values.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,11 +31,11 @@ pub enum Value {
     Object(Map),
 }
 
-/// What a value can be looked into with: a key, or the place in a list.
+/// An index into a value: a key, or a position in a list.
 pub trait Index {
-    /// What is there.
+    /// The value at the index.
     fn of<'v>(&self, value: &'v Value) -> Option<&'v Value>;
-    /// What is there, to be changed.
+    /// The value at the index, mutably.
     fn of_mut<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value>;
 }
 
@@ -76,17 +76,17 @@ impl<T: Index + ?Sized> Index for &T {
 }
 
 impl Value {
-    /// What is at a key or place, if this is an object or a list that has it.
+    /// The value at a key or position, if this is an object or a list that has it.
     pub fn get<I: Index>(&self, index: I) -> Option<&Value> {
         index.of(self)
     }
 
-    /// The same, to be changed.
+    /// As [`get`](Self::get), mutably.
     pub fn get_mut<I: Index>(&mut self, index: I) -> Option<&mut Value> {
         index.of_mut(self)
     }
 
-    /// What a JSON pointer leads to.
+    /// The value at a JSON pointer.
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Option<&Value> {
         if pointer.is_empty() {
@@ -103,7 +103,7 @@ impl Value {
         })
     }
 
-    /// Takes the value out and leaves null.
+    /// Takes the value, leaving null.
     pub fn take(&mut self) -> Value {
         std::mem::take(self)
     }
@@ -226,7 +226,7 @@ impl Value {
 
 impl<I: Index> std::ops::Index<I> for Value {
     type Output = Value;
-    /// What is there; null if nothing is.
+    /// The value at the index; null if there is none.
     fn index(&self, index: I) -> &Value {
         static NULL: Value = Value::Null;
         index.of(self).unwrap_or(&NULL)
@@ -234,10 +234,10 @@ impl<I: Index> std::ops::Index<I> for Value {
 }
 
 impl std::ops::IndexMut<&str> for Value {
-    /// What is there. Null becomes an object, and what is missing a null.
+    /// The value of a key. Null becomes an object, and a missing value null.
     ///
     /// # Panics
-    /// This is something else than an object.
+    /// This is neither an object nor null.
     fn index_mut(&mut self, key: &str) -> &mut Value {
         if self.is_null() {
             *self = Self::Object(Map::new());
@@ -246,15 +246,15 @@ impl std::ops::IndexMut<&str> for Value {
         if !map.contains_key(key) {
             map.insert(key.to_owned(), Self::Null);
         }
-        map.get_mut(key).expect("it was put in")
+        map.get_mut(key).expect("it was inserted")
     }
 }
 
 impl std::ops::IndexMut<usize> for Value {
-    /// What is there.
+    /// The value at a position.
     ///
     /// # Panics
-    /// This is not a list, or one that is too short.
+    /// This is not a list, or it is too short.
     fn index_mut(&mut self, at: usize) -> &mut Value {
         self.get_mut(at).expect("a list that has the place")
     }
@@ -318,7 +318,7 @@ macro_rules! numbers {
 numbers!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
 
 impl From<f64> for Value {
-    /// Null for what JSON has no number for.
+    /// Null if JSON has no number for the float.
     fn from(float: f64) -> Self {
         serde_json::to_string(&float)
             .ok()
@@ -387,7 +387,7 @@ impl<T: Into<Value>> FromIterator<T> for Value {
     }
 }
 
-/// Keys and numbers are as `serde_json` has them; what it lost before stays lost.
+/// Keys and numbers are as `serde_json` has them; what it has lost stays lost.
 impl From<serde_json::Value> for Value {
     fn from(value: serde_json::Value) -> Self {
         match value {
@@ -405,7 +405,7 @@ impl From<serde_json::Value> for Value {
     }
 }
 
-/// Numbers that no type of `serde_json` holds become the nearest float, those beyond all floats null.
+/// Numbers that no type of `serde_json` can represent become the nearest float; those beyond the range of floats become null.
 impl From<&Value> for serde_json::Value {
     fn from(value: &Value) -> Self {
         match value {

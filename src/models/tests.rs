@@ -1,7 +1,7 @@
 use super::*;
 use crate::dialect::DialectSet;
 
-/// Each name of the list leads to its dialects.
+/// Each name of the list maps to its dialects.
 #[test]
 fn names_lead_to_dialects() {
     let (mut wrong, mut tried) = (vec![], 0);
@@ -25,14 +25,14 @@ fn names_lead_to_dialects() {
     }
 }
 
-/// The templates of the proof are named after models, and each has the dialect that reads it.
+/// The templates of the proof are named after models; each model has the dialect that reads its template.
 #[test]
 fn templates_are_read_by_the_dialects_of_their_models() {
     let text = include_str!("../../tests/templates/templates.toml");
     let table: toml::Table = toml::from_str(text).expect("a table");
     let (mut wrong, mut tried) = (vec![], 0);
     for (name, ids) in table["dialects"].as_table().expect("a table") {
-        // Others are named after dialects, or after a publisher and one word.
+        // Others are named after dialects, or only after a publisher and one word.
         if name.contains("template_") || ["Qwen-QwQ-32B", "qwen35"].contains(&name.as_str()) {
             continue;
         }
@@ -51,7 +51,7 @@ fn templates_are_read_by_the_dialects_of_their_models() {
     assert!(tried > 50, "{tried}");
 }
 
-/// What is found for one model can stand in one set.
+/// The dialects of one model can be active in one set.
 #[test]
 fn the_dialects_of_a_model_fit_together() {
     for name in [
@@ -70,7 +70,7 @@ fn the_dialects_of_a_model_fit_together() {
     }
 }
 
-/// Every entry that is a name is found by that name, in its own dialect or one that shares it.
+/// Every entry that is a name maps to its own dialect or one that shares the name.
 #[test]
 fn every_entry_finds_a_dialect() {
     for (id, _) in builtin_files() {

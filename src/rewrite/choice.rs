@@ -1,4 +1,4 @@
-//! One choice of a response: its parser, its deltas, and what the server says beside them.
+//! One choice of a response: its parser, its deltas, and the server's other members.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,14 +12,14 @@ use crate::source::feeder::Flow;
 use crate::source::json::{Node, Object};
 use crate::source::{End, Item, SourceError, Take, openai};
 
-/// So many members of native calls are kept until the calls go out.
+/// At most this many members of API tool calls are kept until the calls are sent.
 const MAX_EXTRAS: usize = 4096;
 
-/// What goes out.
+/// One unit of output.
 pub(super) enum Made {
     /// A chunk.
     Chunk(Chunk),
-    /// The output broke off: an error object.
+    /// The response broke off: an error object.
     Error(String),
 }
 
@@ -32,13 +32,13 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct Chunk {
     /// The delta, as JSON.
     delta: String,
-    /// Members of the delta that the server gave.
+    /// Members of the delta, from the server.
     beside_delta: Members,
-    /// Members of the choice that the server gave.
+    /// Members of the choice, from the server.
     beside_choice: Members,
-    /// The reason, as JSON.
+    /// The finish reason, as JSON.
     reason: Option<String>,
-    /// What stands beside the protocol.
+    /// The extra member beside the protocol.
     pub beside: Option<String>,
 }
 
@@ -63,14 +63,14 @@ impl Chunk {
     }
 }
 
-/// Compares what goes out of a choice with what came in.
+/// Compares the output of a choice with its input.
 #[derive(Default)]
 struct Watch {
-    /// Text that has not come out.
+    /// Text that has not been output yet.
     text: String,
-    /// Reasoning that the server sent as such and that has not come out.
+    /// Reasoning from the server that has not been output yet.
     reasoning: String,
-    /// Something else came out than what came in.
+    /// The output differs from the input.
     changed: bool,
 }
 
@@ -97,12 +97,12 @@ impl Watch {
             Delta::Content(text) => take(&mut self.text, text),
             Delta::Reasoning { text, .. } => take(&mut self.reasoning, text),
             Delta::Call { .. } | Delta::Arguments { .. } => false,
-            // What has not come out by now was framing, and is hidden.
+            // Text that was not output by now was framing, and is hidden.
             Delta::Finish { void, left, .. } => {
                 let all = self.text.is_empty() && self.reasoning.is_empty();
                 all && void.is_empty() && left.is_empty()
             }
-            // Whatever came before it came as it was.
+            // Everything before it was output unchanged.
             Delta::Error { .. } => true,
         };
         self.changed |= !same;
@@ -112,22 +112,22 @@ impl Watch {
 type Door = Box<dyn FnMut(Delta<'_>) + Send>;
 type Queue = Arc<Mutex<Vec<Made>>>;
 
-/// Members of native calls beside id and function, by the call's id.
+/// Members of API tool calls besides id and function, by the call's id.
 pub(super) type Extras = Vec<(String, Members)>;
 
 pub(super) struct Choice {
     pub index: u64,
-    /// Why it ended.
+    /// Why the choice ended.
     pub reason: Option<Finish>,
     flow: Flow,
     deltas: Deltas<Door>,
     queue: Queue,
     extras: Arc<Mutex<Extras>>,
     end: End,
-    /// The reason in the words of the server.
+    /// The finish reason as the server spells it.
     word: Option<String>,
     watch: Option<Arc<Mutex<Watch>>>,
-    /// The server makes calls of its own, and nothing was made of its text: all goes out as it comes.
+    /// The server makes its own calls, and its text was not changed: everything is passed on unchanged.
     native: bool,
 }
 
@@ -140,7 +140,7 @@ impl Choice {
         passing: bool,
     ) -> Self {
         let mut settings = settings.clone();
-        // Ids differ between the choices of a response too. The first has the seed as it is.
+        // Ids must also differ between the choices of a response. The first choice uses the seed itself.
         settings.id_seed = settings
             .id_seed
             .wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -172,7 +172,7 @@ impl Choice {
         }
     }
 
-    /// Whether what has come out says the same as what came in.
+    /// Whether the output so far is equivalent to the input.
     pub fn same(&self) -> Same {
         let Some(watch) = &self.watch else {
             return Same::No;
@@ -194,7 +194,7 @@ impl Choice {
         std::mem::take(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes the choice of a chunk, or of a whole response.
+    /// Reads the choice of a chunk, or of a whole response.
     pub fn read(&mut self, line: u64, choice: &Object<'_>, faults: &mut Take<'_>) -> Vec<Made> {
         let (delta, whole) = openai::said(choice).unwrap_or_default();
         if self.reason.is_some() {
@@ -224,23 +224,23 @@ impl Choice {
             self.word = Some(word.into_owned());
         }
         let mut made = self.made();
-        if self.end.told {
+        if self.end.reported {
             made.extend(self.finish(None, &mut errors));
         }
         for error in errors {
             faults(Item::Error(error));
         }
         if let Some(watch) = &self.watch {
-            // In a block something is made of the text, whatever it will be.
+            // Text in a block changes, whatever the block turns out to be.
             locked(watch).changed |= self.flow.stage() == Stage::TagContent;
         }
         attach(&mut made, beside, beside_of(choice));
         made
     }
 
-    /// Whether the server makes its calls itself.
+    /// Whether the server makes its own calls.
     fn is_native(&mut self, delta: &Object<'_>) -> bool {
-        // Some servers have the list in each delta, without calls.
+        // Some servers send the list in each delta, without calls.
         let calls =
             || !delta.items("tool_calls").is_empty() || delta.some("function_call").is_some();
         if !self.native && self.same() != Same::No && calls() {
@@ -249,7 +249,7 @@ impl Choice {
         self.native
     }
 
-    /// A choice with calls of the server's own.
+    /// Passes on a choice with the server's own calls.
     fn as_it_came(
         &mut self,
         line: u64,
@@ -284,7 +284,7 @@ impl Choice {
         made
     }
 
-    /// What comes after the reason goes out as it came.
+    /// Passes on what follows the finish reason.
     fn late(&self, choice: &Object<'_>, delta: &Object<'_>) -> Vec<Made> {
         let mut chunk = Chunk::empty();
         for (key, node) in &delta.0 {
@@ -299,14 +299,14 @@ impl Choice {
         }
     }
 
-    /// Ends it for its own reason or a given one.
+    /// Ends the choice, with its own reason or a given one.
     pub fn finish(&mut self, reason: Option<Finish>, errors: &mut Vec<SourceError>) -> Vec<Made> {
         if self.reason.is_some() {
             return vec![];
         }
-        let given = reason.filter(|_| !self.end.told);
+        let given = reason.filter(|_| !self.end.reported);
         if let (false, Some(Finish::Stop | Finish::ToolCalls | Finish::Length)) =
-            (self.end.told, given)
+            (self.end.reported, given)
         {
             self.flow
                 .take(Item::CallEnd(None), &mut self.deltas, errors);
@@ -320,7 +320,7 @@ impl Choice {
             .as_ref()
             .map(|word| crate::json::Value::from(word.as_str()).to_string());
         if let (Finish::Error | Finish::Cancelled, Some(word)) = (reason, word) {
-            // The server said why, so that nothing need be said for it.
+            // The server gave the reason, so no error has to be made up.
             made.retain(|made| matches!(made, Made::Chunk(_)));
             let chunk = Chunk {
                 reason: Some(word),
@@ -332,7 +332,7 @@ impl Choice {
     }
 }
 
-/// Members of a delta that are no content, and the rest of it. The role goes first in any case.
+/// Splits a delta into members that are not content, and the rest. The role always goes first.
 pub(super) fn split<'a>(delta: Object<'a>) -> (Members, Object<'a>) {
     const READ: [&str; 5] = [
         "content",
@@ -353,7 +353,7 @@ pub(super) fn split<'a>(delta: Object<'a>) -> (Members, Object<'a>) {
     (beside, message)
 }
 
-/// Members of a choice that are not its output: those that belong to its text, and those that belong to its end.
+/// Splits the members of a choice that are not its output: those that belong to its text, and those that belong to its end.
 pub(super) fn beside_of(choice: &Object<'_>) -> (Members, Members) {
     let (mut first, mut last) = (Members::default(), Members::default());
     for (key, node) in &choice.0 {
@@ -366,7 +366,7 @@ pub(super) fn beside_of(choice: &Object<'_>) -> (Members, Members) {
     (first, last)
 }
 
-/// Gives the chunks what the server said beside. If there is none, one is made for what is worth one.
+/// Attaches the server's other members to the chunks. If there are no chunks, one is created for members that must be sent.
 fn attach(made: &mut Vec<Made>, delta: Members, (first, last): (Members, Members)) {
     let worth = !(delta.is_null() && first.is_null() && last.is_null());
     let mut chunks: Vec<&mut Chunk> = chunks(made);
@@ -399,13 +399,13 @@ fn chunks(made: &mut [Made]) -> Vec<&mut Chunk> {
     all
 }
 
-/// Keeps what a native call says beside id and function, until it goes out.
+/// Keeps the members of an API tool call besides id and function, until the call is sent.
 fn keep_extras(extras: &Mutex<Extras>, message: &Object<'_>) {
     let mut kept = extras.lock().unwrap_or_else(PoisonError::into_inner);
     extras_of(&mut kept, message);
 }
 
-/// What native calls say beside id and function.
+/// Reads the members of API tool calls besides id and function.
 pub(super) fn extras_of(kept: &mut Extras, message: &Object<'_>) {
     for call in message.items("tool_calls") {
         let call = call.object();
@@ -416,7 +416,7 @@ pub(super) fn extras_of(kept: &mut Extras, message: &Object<'_>) {
             }
         }
         let id = call.text("id").map(std::borrow::Cow::into_owned);
-        // A piece without an id goes on with the call that began last.
+        // A piece without an id continues the call that began last.
         let id = id.or_else(|| kept.last().map(|(id, _)| id.clone()));
         let Some(id) = id.filter(|_| kept.len() < MAX_EXTRAS) else {
             continue;
@@ -428,7 +428,7 @@ pub(super) fn extras_of(kept: &mut Extras, message: &Object<'_>) {
     }
 }
 
-/// A delta in parts.
+/// Splits a delta into parts.
 fn made(delta: &Delta<'_>, extras: &Extras) -> Made {
     let delta_json = serde_json::to_string(delta).unwrap_or_default();
     let chunk = Chunk {
@@ -446,7 +446,7 @@ fn made(delta: &Delta<'_>, extras: &Extras) -> Made {
                 .map(|(_, more)| more);
             let delta = match (more, chunk.delta.strip_suffix("]}")) {
                 (Some(more), Some(call)) => {
-                    // The call is the last thing in its delta.
+                    // The call is the last member of its delta.
                     let (list, call) = call.split_at(call.find("[{").map_or(0, |at| at + 1));
                     format!("{list}{}]}}", more.spliced(call))
                 }
@@ -455,7 +455,7 @@ fn made(delta: &Delta<'_>, extras: &Extras) -> Made {
             Made::Chunk(Chunk { delta, ..chunk })
         }
         Delta::Finish { .. } => {
-            // The sink's own chunk says what stands beside the protocol.
+            // The sink's own chunk contains the extra member.
             let whole = delta.to_json(&Head::default());
             let whole = Node::read(1, whole.as_bytes())
                 .map(Node::object)

@@ -1,4 +1,4 @@
-//! Members of objects as JSON text: nothing is read of them that need not be, and numbers keep their spelling.
+//! Members of objects as JSON text: they are parsed only if necessary, and numbers keep their spelling.
 
 use crate::source::json::Node;
 
@@ -20,14 +20,14 @@ impl Members {
         self.set(key, &string(text));
     }
 
-    /// Sets all members of another one.
+    /// Sets all members of another object.
     pub fn add(&mut self, other: &Self) {
         for (key, json) in &other.0 {
             self.set(key, json);
         }
     }
 
-    /// Sets all members of another one but those that are `null` where this one has more to say.
+    /// Sets all members of another object, except `null` ones that already have a value here.
     pub fn add_some(&mut self, other: &Self) {
         for (key, json) in &other.0 {
             if json != "null" || !self.has(key) {
@@ -45,7 +45,7 @@ impl Members {
         self.0.is_empty()
     }
 
-    /// Whether all of it is `null`.
+    /// Whether all members are `null`.
     pub fn is_null(&self) -> bool {
         self.0.iter().all(|(_, json)| json == "null")
     }
@@ -58,7 +58,7 @@ impl Members {
         out
     }
 
-    /// The text of an object with these members at its end.
+    /// The text of an object with these members appended.
     pub fn spliced(&self, object: &str) -> String {
         let Some(open) = object.strip_suffix('}') else {
             return object.to_owned();
@@ -84,12 +84,12 @@ impl Members {
     }
 }
 
-/// Members that come in pieces, as chunks have them.
+/// Members that arrive in pieces, as in chunks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pieces(Vec<(String, Vec<String>)>);
 
 impl Pieces {
-    /// Takes the members of the next chunk.
+    /// Adds the members of the next chunk.
     pub fn add(&mut self, members: &Members) {
         for (key, json) in &members.0 {
             match self.0.iter_mut().find(|(have, _)| have == key) {
@@ -99,8 +99,8 @@ impl Pieces {
         }
     }
 
-    /// All together, as the protocol has it: lists go on, and so do texts where they are pieces too; objects do so member by
-    /// member, and of anything else the last one counts. Linear in all pieces.
+    /// Joins the pieces as the protocol defines: lists are concatenated, and so are strings if `texts` is set; objects are
+    /// joined member by member; of anything else the last one counts. Linear in all pieces.
     pub fn joined(&self, texts: bool) -> Members {
         let whole = |(key, pieces): &(String, Vec<String>)| {
             let pieces = pieces.iter().map(String::as_str).collect();
@@ -110,7 +110,7 @@ impl Pieces {
     }
 }
 
-/// Joins the pieces of one value; objects are looked into so deep.
+/// Joins the pieces of one value; objects are joined up to this depth.
 fn join(mut pieces: Vec<&str>, texts: bool, depth: u32) -> String {
     pieces.retain(|piece| *piece != "null");
     let Some((last, earlier)) = pieces.split_last() else {
@@ -163,17 +163,17 @@ pub(super) fn is_plain(node: Node<'_>) -> bool {
     !node.json().starts_with(['{', '['])
 }
 
-/// A JSON text without the line breaks that may stand between its tokens; in strings there are none.
+/// Removes line breaks between the tokens of a JSON text; strings contain none.
 pub(super) fn one_line(json: &str) -> String {
     json.replace(['\n', '\r'], " ")
 }
 
-/// A string as JSON. Strings always have a JSON text.
+/// A string as JSON. Serializing a string cannot fail.
 fn string(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// The object of an error that only has words.
+/// An error object with only a message.
 pub(super) fn error(message: &str) -> String {
     let message = string(message.trim());
     format!(

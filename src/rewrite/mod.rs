@@ -1,5 +1,5 @@
-//! Chat completions of another server, rewritten: calls that the model wrote into its text become `tool_calls`, and all else
-//! stays what it was.
+//! Rewrites chat completions of another server: calls that the model wrote into its text become `tool_calls`, everything else
+//! is unchanged.
 //!
 //! ```
 //! use toolglot::rewrite::Rewriter;
@@ -25,24 +25,24 @@
 //! assert!(lines.iter().all(|line| line.contains(r#""id":"chatcmpl-7""#)));
 //! ```
 //!
-//! # What stays
+//! # What is unchanged
 //!
-//! *Members of a chunk.* Plain ones (strings, numbers, `null`) belong to the response: each chunk that goes out has them as they
-//! came last. Objects and lists (`usage`, filter results, token ids) belong to the chunk that came with them and go out once,
-//! with the last chunk that is made of it. *Members of a choice* beside `delta` and `finish_reason` go out once: objects and
-//! lists (`logprobs`) with the first chunk, plain ones (`stop_reason`) with the last. *Members of a delta* that are neither
-//! content, reasoning nor calls (`refusal`, `annotations`) go out once, and so do members of a native call beside id and
-//! function. A chunk of which only the plain members of the response are left is not sent; its text waits in the parser.
+//! *Members of a chunk.* Plain ones (strings, numbers, `null`) belong to the response: each output chunk has their latest
+//! values. Objects and lists (`usage`, filter results, token ids) belong to their chunk and are sent once, with the last output
+//! chunk made from it. *Members of a choice* besides `delta` and `finish_reason` are sent once: objects and lists (`logprobs`)
+//! with the first output chunk, plain ones (`stop_reason`) with the last. *Members of a delta* that are neither content,
+//! reasoning nor calls (`refusal`, `annotations`) are sent once, and so are members of an API tool call besides id and
+//! function. A chunk with nothing left but the plain members of the response is not sent; its text is held back in the parser.
 //!
-//! *Chunks without choices* go out as they came. *An error* of the server does too, whatever its shape; what waits in the parsers
-//! comes before it, and nothing is made up after it. A body that is no JSON becomes the message of an error.
+//! *Chunks without choices* are passed on unchanged. So is *an error* of the server, whatever its shape: what the parsers hold
+//! back is sent before it, and nothing is made up after it. A body that is not JSON becomes the message of an error.
 //!
-//! *Each choice is an output of its own*, with its parser, its calls and its reason; up to [`MAX_CHOICES`]. A choice ends at its
-//! reason; what the server still sends for it afterwards goes out as it came. A reason that no
-//! [`Reason`](crate::sink::openai::Reason) is (`content_filter`) stays.
+//! *Each choice is a separate output*, with its parser, its calls and its reason; up to [`MAX_CHOICES`]. A choice ends at its
+//! reason; what the server sends for it afterwards is passed on unchanged. A reason that
+//! [`Reason`](crate::sink::openai::Reason) does not have (`content_filter`) is kept.
 //!
-//! What is made of text follows [`sink::openai`](crate::sink::openai), escapes of left-over text included, and what is read
-//! [`source`](crate::source); errors do not stop anything.
+//! Output follows [`sink::openai`](crate::sink::openai), including the escaping of left-over text, and input
+//! [`source`](crate::source); errors do not stop the stream.
 
 mod choice;
 mod members;
@@ -65,13 +65,13 @@ use choice::{Choice, Made};
 use members::Members;
 pub use whole::{Completer, completion};
 
-/// So many choices are read. Servers make 128 at most.
+/// The maximum number of choices. Servers generate at most 128.
 pub const MAX_CHOICES: usize = 256;
 
-/// Rewrites the body of one streamed response: bytes in any cut go in, chunks come out, one line of JSON each. See the
-/// [module](self).
+/// Rewrites the body of one streamed response: takes bytes in chunks of any size, gives chunks as one line of JSON each. See
+/// the [module](self).
 ///
-/// The body may be server-sent events or one object. `data: [DONE]` is left to the host.
+/// The body may be server-sent events or one object. The host sends `data: [DONE]` itself.
 pub struct Rewriter {
     set: DialectSet,
     options: Options,
@@ -81,31 +81,31 @@ pub struct Rewriter {
     state: State,
 }
 
-/// How what has come out of a response compares with what came in.
+/// How the output of a response compares with its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Same {
-    /// It says the same, so what came can go out in its place.
+    /// It is equivalent, so the input can be sent in its place.
     Yes,
-    /// So far, and some of the text waits.
+    /// Equivalent so far, but some of the text is held back.
     Waits,
-    /// Something was made of the text.
+    /// The text was changed.
     No,
 }
 
-/// What the chunks of a response say of it where the host knows better than the server.
+/// Metadata of a response that the host overrides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     /// Id of the response.
     pub id: Option<String>,
-    /// When it was made, in seconds since 1970.
+    /// When it was created, in seconds since 1970.
     pub created: Option<u64>,
     /// The model.
     pub model: Option<String>,
 }
 
 impl Given {
-    /// What keeps a head at what a response of another API says of itself, for [`Telling`](crate::source::Telling): what is given
-    /// wins.
+    /// Returns a function that keeps a head up to date with the metadata of a response of another API, for
+    /// [`Telling`](crate::source::Telling). Given values take precedence.
     pub fn learn(&self, head: Arc<Mutex<Head>>) -> impl FnMut(&Said<'_>) + Send + use<> {
         let given = self.clone();
         move |said| {
@@ -134,12 +134,12 @@ impl Given {
 /// How a response ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// The reason of its first choice; [`Finish::Error`] if there is none.
+    /// The finish reason of its first choice; [`Finish::Error`] if there is none.
     pub reason: Finish,
     /// What could not be read at the end.
     pub errors: Vec<SourceError>,
-    /// Something was made of the text: a call, a thought, or what has to be escaped or is not delivered. If not, a completion says
-    /// the same as the body that it was made of. (A [`Rewriter`] says `true` but with [`Rewriter::passing`].)
+    /// The text was changed: it contained a call or reasoning, or a part that is escaped or not delivered. If not, a completion
+    /// is equivalent to its input body. (A [`Rewriter`] always sets it, except with [`Rewriter::passing`].)
     pub changed: bool,
 }
 
@@ -147,11 +147,11 @@ struct State {
     given: Given,
     only: Option<u64>,
     choices: Vec<Choice>,
-    /// Plain members of the response, as they came last.
+    /// Plain members of the response, with their latest values.
     head: Members,
-    /// `[DONE]` has come.
+    /// `[DONE]` has arrived.
     done: bool,
-    /// Something that is no chunk went out.
+    /// Something that is not a chunk was sent.
     passed: bool,
     /// The beginning of a body in which no document was found yet.
     start: Vec<u8>,
@@ -161,7 +161,7 @@ struct State {
 }
 
 impl Rewriter {
-    /// Reads all choices, with the default [`Settings`].
+    /// Rewrites all choices, with the default [`Settings`].
     #[must_use]
     pub fn new(set: &DialectSet, options: Options) -> Self {
         let mut state = State {
@@ -186,16 +186,15 @@ impl Rewriter {
         }
     }
 
-    /// For a host that sends the bytes of the response themselves while [`same`](Self::same) allows it. Then calls of the server's
-    /// own go out as they come, piece by piece, in a choice of whose text nothing was made, and its text is left alone from there
-    /// on.
+    /// For a host that passes on the original bytes while [`same`](Self::same) allows it. In a choice whose text was not
+    /// changed, the server's own calls are then passed on piece by piece, and its later text is not parsed.
     #[must_use]
     pub fn passing(mut self) -> Self {
         self.passing = true;
         self
     }
 
-    /// Whether what has come out says the same as what came in; always [`Same::No`] without [`passing`](Self::passing).
+    /// Whether the output so far is equivalent to the input; always [`Same::No`] without [`passing`](Self::passing).
     #[must_use]
     pub fn same(&self) -> Same {
         if !self.passing {
@@ -209,37 +208,37 @@ impl Rewriter {
         })
     }
 
-    /// How calls and reasoning are written.
+    /// Sets how calls and reasoning are written.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Reads one choice; the others are left out.
+    /// Rewrites only this choice; the others are dropped.
     #[must_use]
     pub fn choice(mut self, index: u64) -> Self {
         self.state.only = Some(index);
         self
     }
 
-    /// What to say of the response where the server does not. (The choice in it is not looked at.)
+    /// Sets metadata for responses whose server sends none. (The choice in `head` is ignored.)
     #[must_use]
     pub fn spare(mut self, head: &Head) -> Self {
         self.state.spare(head);
         self
     }
 
-    /// What to say of the response whatever the server says.
+    /// Sets metadata that overrides the server's.
     #[must_use]
     pub fn given(mut self, given: Given) -> Self {
         self.state.given = given;
         self
     }
 
-    /// Takes the next bytes of the body and hands over the chunks that they bring. Gives what could not be read in them, which
-    /// stops nothing.
-    #[must_use = "what could not be read is told here only"]
+    /// Takes the next bytes of the body and delivers the chunks that they produce. Returns what could not be read in them; it
+    /// does not stop the stream.
+    #[must_use = "errors are reported only here"]
     pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(&str)) -> Vec<SourceError> {
         let mut errors = vec![];
         let state = &mut self.state;
@@ -268,7 +267,7 @@ impl Rewriter {
         errors
     }
 
-    /// The body is at its end. The reason is that of the response, or a given one for choices that have none.
+    /// Ends the body. `reason` is used for choices that have no reason of their own.
     pub fn finish(&mut self, reason: Option<Finish>, take: &mut dyn FnMut(&str)) -> End {
         let mut errors = vec![];
         let state = &mut self.state;
@@ -298,7 +297,7 @@ impl Rewriter {
         }
     }
 
-    /// Calls that were sent in part and do not stand: of each choice that has some, its index and theirs.
+    /// Calls that were partly sent and retracted: for each choice that has any, its index and theirs.
     #[must_use]
     pub fn void(&self) -> Vec<(u64, Vec<u32>)> {
         let void = self
@@ -310,7 +309,7 @@ impl Rewriter {
     }
 }
 
-/// Collects what cannot be read.
+/// Collects read errors.
 fn faults(errors: &mut Vec<SourceError>) -> impl FnMut(Item<'_>) {
     |item| {
         if let Item::Error(error) = item {
@@ -334,7 +333,7 @@ impl State {
         self.head.text("model", &head.model);
     }
 
-    /// Takes a document of the body.
+    /// Reads a document of the body.
     fn read(
         &mut self,
         line: u64,
@@ -386,7 +385,7 @@ impl State {
         self.write(made, &once, list.is_empty(), take);
     }
 
-    /// The choice of an index; they stand in order.
+    /// The choice of an index; choices are sorted.
     fn choice(&mut self, index: u64, new: &New<'_>) -> Option<&mut Choice> {
         let place = self
             .choices
@@ -401,7 +400,7 @@ impl State {
         }
     }
 
-    /// Takes the members of a chunk: the plain ones into the head, the others are given back.
+    /// Reads the members of a chunk: plain ones go into the head, the others are returned.
     fn head_of(&mut self, root: &Object<'_>) -> Members {
         let mut once = Members::default();
         for (key, node) in &root.0 {
@@ -421,7 +420,7 @@ impl State {
         out
     }
 
-    /// Sends the chunks that one chunk has become. `bare`: it had no choices.
+    /// Sends the chunks made from one input chunk. `bare`: it had no choices.
     fn write(
         &mut self,
         mut made: Vec<(u64, Made)>,
@@ -433,7 +432,7 @@ impl State {
         if made.is_empty() && (bare || !once.is_empty()) {
             let mut out = common;
             out.add(once);
-            // A chunk that says nothing of its choices says something of the response.
+            // A chunk without choices contains only members of the response.
             out.set("choices", "[]");
             return take(&out.json());
         }
@@ -456,13 +455,13 @@ impl State {
         }
     }
 
-    /// Sends what is no chunk of choices as it came.
+    /// Passes on anything that is not a chunk with choices.
     fn pass(&mut self, node: Node<'_>, take: &mut Lines<'_>) {
         self.passed = true;
         take(&members::one_line(node.json()));
     }
 
-    /// The server reports an error: what waits comes out, and nothing is told twice.
+    /// Handles an error of the server: what is held back is sent, and nothing is sent twice.
     fn break_off(&mut self, take: &mut Lines<'_>) {
         for place in 0..self.choices.len() {
             let index = self.choices[place].index;
@@ -473,7 +472,7 @@ impl State {
         }
     }
 
-    /// The body is at its end.
+    /// Ends the body.
     fn end(
         &mut self,
         reason: Option<Finish>,
@@ -493,7 +492,7 @@ impl State {
         if reason.is_none() && (open || self.choices.is_empty()) {
             errors.push(SourceError::Cut);
         }
-        let mut told = self.passed;
+        let mut reported = self.passed;
         for place in 0..self.choices.len() {
             if self.choices[place].reason.is_some() {
                 continue;
@@ -501,17 +500,17 @@ impl State {
             let index = self.choices[place].index;
             let reason = reason.unwrap_or(Finish::Error);
             let mut made = self.choices[place].finish(Some(reason), errors);
-            // One error tells that the response broke off, not one for each choice.
+            // A single error reports that the response broke off, not one per choice.
             made.retain(|made| match made {
                 Made::Chunk(_) => true,
-                Made::Error(_) => !std::mem::replace(&mut told, true),
+                Made::Error(_) => !std::mem::replace(&mut reported, true),
             });
             let made = made.into_iter().map(|made| (index, made)).collect();
             self.write(made, &Members::default(), false, take);
         }
     }
 
-    /// A body in which no document was found: a list of errors, or the page of a proxy.
+    /// Handles a body in which no document was found: a list of errors, or a proxy's error page.
     fn foreign(&mut self, take: &mut Lines<'_>) {
         let start = std::mem::take(&mut self.start);
         if start.trim_ascii().is_empty() {

@@ -1,4 +1,4 @@
-//! Upstream chunks are generated: any number of choices, any cuts, members that nobody knows.
+//! Upstream chunks are generated: any number of choices, any chunking, unknown members.
 
 use super::*;
 use crate::json::{Map, Value, json};
@@ -11,7 +11,7 @@ const TEXTS: [&str; 4] = [
     "",
 ];
 
-/// A small generator; every choice comes from it.
+/// A small pseudo-random generator; every choice comes from it.
 struct Chance(u64);
 
 impl Chance {
@@ -91,7 +91,7 @@ fn run(body: &[u8], pieces: usize, build: impl FnOnce(Rewriter) -> Rewriter) -> 
     (lines, end)
 }
 
-/// What a client makes of one choice.
+/// What a client reads from one choice.
 #[derive(Debug, Default, PartialEq)]
 struct Client {
     content: String,
@@ -141,7 +141,7 @@ fn client(chunks: &[Value], index: usize) -> Client {
 }
 
 #[test]
-fn all_that_a_server_says_stays() {
+fn all_members_of_a_server_are_kept() {
     for seed in 0..60 {
         let mut chance = Chance(seed);
         let choices = 1 + seed as usize % 4;
@@ -224,7 +224,7 @@ fn one_choice_may_be_asked_for() {
 }
 
 #[test]
-fn errors_go_out_as_they_came() {
+fn errors_are_passed_on_unchanged() {
     let page = "<html><body>502 Bad Gateway</body></html>";
     let bodies: [(&str, Value); 7] = [
         (
@@ -265,7 +265,7 @@ fn errors_go_out_as_they_came() {
 }
 
 #[test]
-fn an_error_in_the_midst_comes_after_what_waits() {
+fn an_error_within_a_response_follows_held_back_text() {
     let begun = r#"{"choices":[{"index":0,"delta":{"content":"x <tool"}}]}"#;
     let error = r#"{"id":"e","error":{"message":"gone"},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}"#;
     let body = format!("data: {begun}\n\ndata: {error}\n\n");
@@ -276,7 +276,7 @@ fn an_error_in_the_midst_comes_after_what_waits() {
 }
 
 #[test]
-fn a_body_that_breaks_off_is_told_once() {
+fn a_body_that_breaks_off_is_reported_once() {
     let body = sse(&upstream(&mut Chance(1), 3));
     let (lines, end) = run(&body.as_bytes()[..body.len() / 3], 9, |rewriter| rewriter);
     let errors = lines
@@ -288,7 +288,7 @@ fn a_body_that_breaks_off_is_told_once() {
 }
 
 #[test]
-fn a_reason_that_is_none_of_ours_stays() {
+fn an_unknown_reason_is_kept() {
     for word in ["content_filter", "abort", "error"] {
         let chunk =
             json!({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": word}]});
@@ -299,7 +299,7 @@ fn a_reason_that_is_none_of_ours_stays() {
 }
 
 #[test]
-fn native_calls_keep_what_stands_beside() {
+fn api_calls_keep_their_other_members() {
     let call = |piece: Value| json!({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]});
     let chunks = [
         call(
@@ -351,7 +351,7 @@ fn the_host_may_know_better() {
 }
 
 #[test]
-fn text_that_is_left_over_is_no_call_for_the_next_reader() {
+fn left_over_text_is_not_read_as_a_call_again() {
     let text = "<tool_call name=\"f\"><x<tool_call name=\"g\"></tool_call>";
     let chunk =
         json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]});
@@ -427,9 +427,9 @@ fn whole_completions_keep_the_rest() {
     }
 }
 
-/// The completion of a stream is that of the object that a client joins its chunks to.
+/// The completion of a stream equals that of the object into which a client joins its chunks.
 #[test]
-fn a_stream_becomes_the_completion_that_it_says() {
+fn a_stream_becomes_the_equivalent_completion() {
     let usage = json!({"total_tokens": 9, "cost": 1.50});
     for seed in 0..60 {
         let mut chance = Chance(seed);
@@ -591,7 +591,8 @@ fn pieces_of_a_message_are_joined() {
     assert_eq!(made(&spare, given)["id"], json!("z"));
 }
 
-/// What a host sends that passes bytes on where it may: each event of the body, or what was made of those that wait.
+/// The output of a host that passes on bytes if possible: each event of the body, or what was made from those that were held
+/// back.
 fn passed(body: &str) -> (String, Same) {
     let mut rewriter = Rewriter::new(&DialectSet::defaults(), Options::default()).passing();
     let (mut out, mut raw, mut made) = (String::new(), String::new(), String::new());
@@ -621,7 +622,7 @@ fn chunk(delta: &str) -> String {
 }
 
 #[test]
-fn bytes_of_which_nothing_is_made_can_pass() {
+fn unchanged_bytes_can_be_passed_on() {
     let end = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
     let plain: String = [
         r#"{"role":"assistant","content":""}"#,
@@ -641,7 +642,7 @@ fn bytes_of_which_nothing_is_made_can_pass() {
     ]
     .map(chunk)
     .concat();
-    // A list without calls says nothing, wherever it stands.
+    // A list without calls has no effect, wherever it is.
     let empty = call.replace(r#""}"#, r#"","tool_calls":[],"function_call":null}"#);
     for call in [call, empty] {
         let (out, same) = passed(&format!("{call}{end}"));
@@ -652,13 +653,13 @@ fn bytes_of_which_nothing_is_made_can_pass() {
         );
         assert!(!out.contains("<tool"), "{out}");
     }
-    // What was hidden and came back, or is escaped, is no longer what came.
+    // Text that was hidden and came back, or is escaped, differs from the input.
     let (_, same) = passed(&(chunk(r#"{"content":"<think>a</think>b"}"#) + end));
     assert_eq!(same, Same::No);
 }
 
 #[test]
-fn a_completion_tells_whether_anything_was_made_of_its_text() {
+fn a_completion_reports_whether_its_text_was_changed() {
     for (content, changed) in [
         ("plain <b>", false),
         ("<tool_call name='f'></tool_call>", true),

@@ -1,4 +1,4 @@
-//! One response as one object, whether it was streamed or not.
+//! One response as one object, streamed or not.
 
 use super::choice::{Extras, beside_of, extras_of, split};
 use super::members::{Members, Pieces};
@@ -17,7 +17,7 @@ use crate::source::{
     self, DEFAULT_MAX, Item, ServerError, SourceError, Take, document, openai as read,
 };
 
-/// Rewrites one `chat.completion` object, or the stream of one, and gives one line of JSON and what could not be read. See
+/// Rewrites one `chat.completion` object, or the stream of one; returns one line of JSON and the read errors. See
 /// [`Completer`].
 ///
 /// ```
@@ -47,13 +47,13 @@ pub fn completion(
     (line, errors)
 }
 
-/// Rewrites the body of one response, streamed or not, into one `chat.completion` object: each choice is parsed on its own, and
-/// all else stays what it was.
+/// Rewrites the body of one response, streamed or not, to one `chat.completion` object: each choice is parsed separately,
+/// everything else is unchanged.
 ///
-/// Of a stream plain members count as they came last; texts of a delta that are no content are joined, and so are lists
-/// (`logprobs`). What was left out stands at the object's end, or, of several choices, in each of them. A response that is an
-/// error, or breaks off with one, becomes that error as it came; a body that is no JSON becomes the message of an error. A
-/// stream that breaks off without a word keeps what has come, with no reason.
+/// Of the plain members of a stream the latest values count; strings of a delta that are not content are concatenated, and so
+/// are lists (`logprobs`). What was left out is listed at the object's end or, with several choices, in each choice. A response
+/// that is an error, or breaks off with one, becomes that error unchanged; a body that is not JSON becomes the message of an
+/// error. A stream that breaks off without an error keeps what has arrived, without a reason.
 pub struct Completer {
     set: DialectSet,
     options: Options,
@@ -70,16 +70,16 @@ struct State {
     choices: Vec<Choice>,
     /// Members of the response.
     members: Members,
-    /// `[DONE]` has come.
+    /// `[DONE]` has arrived.
     done: bool,
-    /// A document with choices has come.
+    /// A document with choices has arrived.
     seen: bool,
-    /// What goes out in place of a completion.
+    /// What to return instead of a completion.
     instead: Option<String>,
 }
 
 impl Completer {
-    /// Reads all choices, with the default [`Settings`].
+    /// Rewrites all choices, with the default [`Settings`].
     #[must_use]
     pub fn new(set: &DialectSet, options: Options) -> Self {
         Self {
@@ -94,36 +94,36 @@ impl Completer {
         }
     }
 
-    /// How calls and reasoning are written.
+    /// Sets how calls and reasoning are written.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Reads one choice; the others are left out.
+    /// Rewrites only this choice; the others are dropped.
     #[must_use]
     pub fn choice(mut self, index: u64) -> Self {
         self.only = Some(index);
         self
     }
 
-    /// What to say of a streamed response where the server does not. (The choice in it is not looked at.)
+    /// Sets metadata for streamed responses whose server sends none. (The choice in `head` is ignored.)
     #[must_use]
     pub fn spare(mut self, head: &Head) -> Self {
         self.spare = head.clone();
         self
     }
 
-    /// What to say of the response whatever the server says.
+    /// Sets metadata that overrides the server's.
     #[must_use]
     pub fn given(mut self, given: Given) -> Self {
         self.given = given;
         self
     }
 
-    /// Takes the next bytes of the body. Gives what could not be read in them, which stops nothing.
-    #[must_use = "what could not be read is told here only"]
+    /// Takes the next bytes of the body. Returns what could not be read in them; it does not stop the stream.
+    #[must_use = "errors are reported only here"]
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<SourceError> {
         let mut errors = vec![];
         let new = |index| Choice::new(index, &self.set, &self.options);
@@ -138,7 +138,7 @@ impl Completer {
         errors
     }
 
-    /// The body is at its end: the object, on one line, and how the response ended. A given reason wins over that of the
+    /// Ends the body: returns the object, on one line, and how the response ended. A given reason overrides that of the
     /// response.
     pub fn finish(mut self, reason: Option<Finish>) -> (String, End) {
         let mut errors = vec![];
@@ -210,11 +210,11 @@ impl Completer {
         out.add(&members);
         out.text("object", "chat.completion");
         self.given.write(&mut out);
-        let cut = !whole && !done && choices.iter().any(|choice| !choice.end.told);
+        let cut = !whole && !done && choices.iter().any(|choice| !choice.end.reported);
         if cut && given.is_none() {
             errors.push(SourceError::Cut);
         }
-        // A body that is whole was not cut.
+        // A whole body was not truncated.
         let spare = match whole || done {
             true => Finish::Stop,
             false => Finish::Error,
@@ -238,7 +238,7 @@ impl Completer {
 }
 
 impl State {
-    /// Takes a document of the body.
+    /// Reads a document of the body.
     fn read(
         &mut self,
         line: u64,
@@ -269,7 +269,7 @@ impl State {
         };
         self.seen = true;
         for (key, node) in &root.0 {
-            // What a later chunk no longer says stays.
+            // A later chunk does not unset a member.
             if !node.is_null() || !self.members.has(key) {
                 self.members.set(key, node.json());
             }
@@ -290,7 +290,7 @@ impl State {
         }
     }
 
-    /// The choice of an index; they stand in order.
+    /// The choice of an index; choices are sorted.
     fn choice(&mut self, index: u64, new: &dyn Fn(u64) -> Choice) -> Option<&mut Choice> {
         let place = self.choices.binary_search_by_key(&index, |own| own.index);
         match place {
@@ -304,21 +304,21 @@ impl State {
     }
 }
 
-/// One choice: its parser, its turn, and what the server says beside them.
+/// One choice: its parser, its turn, and the server's other members.
 struct Choice {
     index: u64,
     flow: Flow,
     collect: Collect,
     end: source::End,
-    /// The reason in the words of the server.
+    /// The finish reason as the server spells it.
     word: Option<String>,
-    /// Members of the message that are no content.
+    /// Members of the message that are not content.
     message: Pieces,
     /// Members of the choice that are not its output: objects and lists, and plain ones.
     first: Pieces,
     last: Members,
     extras: Extras,
-    /// The text, and what the server says of its thoughts, as they came.
+    /// The text and the server's reasoning, unchanged.
     text: String,
     reasoning: String,
 }
@@ -341,7 +341,7 @@ impl Choice {
         }
     }
 
-    /// Takes the choice of a chunk, or of a whole response.
+    /// Reads the choice of a chunk, or of a whole response.
     fn read(&mut self, line: u64, choice: &Object<'_>, take: &mut Take<'_>) {
         let (said, whole) = read::said(choice).unwrap_or_default();
         let (beside, message) = split(said);
@@ -378,7 +378,7 @@ impl Choice {
         }
     }
 
-    /// The choice as it is written, what was left out of it, and its reason.
+    /// The rewritten choice, what was left out of it, and its reason.
     fn made(
         mut self,
         settings: &Settings,
@@ -387,15 +387,15 @@ impl Choice {
         changed: &mut bool,
         errors: &mut Vec<SourceError>,
     ) -> (Members, Option<String>, Finish) {
-        if !self.end.told && given.unwrap_or(spare) != Finish::Error {
+        if !self.end.reported && given.unwrap_or(spare) != Finish::Error {
             let all = Item::CallEnd(None);
             self.flow.take(all, &mut self.collect, errors);
         }
-        let told = self.end.told;
-        let given = given.or((!told).then_some(spare));
+        let reported = self.end.reported;
+        let given = given.or((!reported).then_some(spare));
         let finish = self.flow.finish(given, &mut self.collect, errors);
         let mut settings = settings.clone();
-        // Ids differ between the choices of a response too. The first has the seed as it is.
+        // Ids must also differ between the choices of a response. The first choice uses the seed itself.
         settings.id_seed = settings
             .id_seed
             .wrapping_add(self.index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -422,8 +422,8 @@ impl Choice {
         out.add(&self.first.joined(false));
         out.add(&self.last);
         match (finish, self.word) {
-            // The server said why.
-            (Finish::Error | Finish::Cancelled, Some(word)) if told => {
+            // The server gave the reason.
+            (Finish::Error | Finish::Cancelled, Some(word)) if reported => {
                 out.text("finish_reason", &word);
             }
             (_, _) => {
@@ -436,7 +436,7 @@ impl Choice {
     }
 }
 
-/// The message as it is written, with what the server said beside.
+/// The rewritten message, with the server's other members.
 fn with(message: &Object<'_>, beside: &Members, extras: &Extras) -> Members {
     let mut out = Members::default();
     for (key, node) in &message.0 {

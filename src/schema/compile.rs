@@ -1,4 +1,4 @@
-//! A schema as the parser asks for it: types, members and items, with everything resolved.
+//! Schemas as the parser needs them: types, members and items, fully resolved.
 
 use super::Types;
 use super::doc::{Doc, unions};
@@ -6,15 +6,15 @@ use crate::json::{Map, Value};
 
 /// How deep a schema is followed.
 const MAX_DEPTH: usize = 32;
-/// How many schemas are made of one document: references can make many of few. Of the rest nothing is known.
+/// The maximum number of schemas compiled from one document, because references can multiply them. The rest counts as unknown.
 const MAX_SCHEMAS: u32 = 10_000;
 
-/// What a schema says of a value.
+/// What a schema says about a value.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
-    /// None if nothing is known.
+    /// Empty if unknown.
     pub types: Types,
-    /// The values that it may be, where they are listed.
+    /// The values that it may have, if they are listed.
     pub listed: Vec<Value>,
     pub items: Option<Box<Schema>>,
     pub props: Vec<(String, Schema)>,
@@ -28,7 +28,7 @@ pub struct Param {
     pub required: bool,
 }
 
-/// The parameters that a document names, those of alternatives too.
+/// The parameters that a document names, including those of alternatives.
 pub fn params(doc: &Doc<'_>) -> Vec<Param> {
     let root = Compile {
         doc,
@@ -48,7 +48,7 @@ pub fn params(doc: &Doc<'_>) -> Vec<Param> {
     root.props.into_iter().map(param).collect()
 }
 
-/// Whether an object may have members that the document does not name, where it says so itself.
+/// Whether a schema explicitly allows an object to have members that it does not name.
 pub fn open(doc: &Doc<'_>) -> bool {
     let more = |part: &Map, word: &str| part.get(word).is_some_and(|value| *value != false);
     let words = [
@@ -73,7 +73,7 @@ struct Compile<'d, 's> {
 }
 
 impl<'s> Compile<'_, 's> {
-    /// What all of `schemas` say together. Recursion is bounded by [`MAX_DEPTH`] and by what is left.
+    /// Combines all of `schemas`. Recursion is bounded by [`MAX_DEPTH`] and by the remaining budget.
     fn schema(&mut self, schemas: &[&'s Value], depth: usize) -> Schema {
         if depth == MAX_DEPTH || self.left == 0 || schemas.is_empty() {
             return Schema::UNKNOWN;
@@ -139,7 +139,7 @@ impl Schema {
         props: vec![],
     };
 
-    /// Everything is allowed: JSON where the text is some, else a string.
+    /// Everything is allowed: text that is JSON is read as JSON, otherwise as a string.
     pub const ANY: Self = Self {
         types: Types::ANY,
         listed: vec![],
@@ -154,7 +154,7 @@ impl Schema {
             .map(|(_, schema)| schema)
     }
 
-    /// What one of two says: a member that only one of them names is what that one says.
+    /// Either of two schemas: a member that only one of them names has that one's schema.
     fn or(mut self, other: Self) -> Self {
         let known = self.types != Types::NONE && other.types != Types::NONE;
         self.types = if known {
@@ -179,7 +179,7 @@ impl Schema {
         self
     }
 
-    /// Adds what the alternatives beside it say; its own types count those already.
+    /// Adds the alternatives beside the schema; its own types already include theirs.
     fn also(&mut self, any: Self) {
         if self.listed.is_empty() {
             self.listed = any.listed;

@@ -1,8 +1,8 @@
-//! A schema document: references and compositions resolved, wherever they stand.
+//! A schema document with references and compositions resolved.
 //!
-//! Everything here errs on one side: a value that a schema allows always [fits](Doc::fits), and its type is always among the
-//! [types](Doc::types). So what does not fit may be changed, and what is valid never is. The other way round, only the
-//! validator decides. Work is counted; where there is too much of it the answer is "it may fit".
+//! All approximations err on one side: a value that a schema allows always [fits](Doc::fits), and its type is always among the
+//! [types](Doc::types). So a value that does not fit may be changed, and a valid one never is. The converse is left to the
+//! validator. Work is counted; beyond the budget the answer is "it may fit".
 
 use std::cell::Cell;
 
@@ -10,18 +10,18 @@ use super::Types;
 use crate::json::{Decimal, Number};
 use crate::json::{Map, Value};
 
-/// A schema document, and how much may still be looked at.
+/// A schema document, with a work budget.
 pub struct Doc<'s> {
     pub root: &'s Value,
-    /// Up to draft 7 nothing counts beside a `$ref`.
+    /// Up to draft 7, siblings of a `$ref` are ignored.
     pub ref_alone: bool,
     left: Cell<u64>,
 }
 
-/// Schemas that all hold at one place.
+/// Schemas that all apply to one value.
 pub type Parts<'s> = Vec<&'s Map>;
 
-/// How many schemas may hold at one place.
+/// The maximum number of schemas that may apply to one value.
 const MAX_PARTS: usize = 64;
 /// How deep unions are followed.
 const MAX_DEPTH: usize = 32;
@@ -35,14 +35,14 @@ impl<'s> Doc<'s> {
         }
     }
 
-    /// Takes some work from what is left; false if there is not enough.
+    /// Takes work from the budget; returns false if not enough is left.
     pub fn spend(&self, work: u64) -> bool {
         let left = self.left.get();
         self.left.set(left.saturating_sub(work));
         left >= work
     }
 
-    /// What a reference inside the document means.
+    /// The target of a reference inside the document.
     pub fn target(&self, reference: &str) -> Option<&'s Value> {
         let fragment = reference.strip_prefix('#')?;
         match fragment.contains('%') {
@@ -51,7 +51,7 @@ impl<'s> Doc<'s> {
         }
     }
 
-    /// The schemas that hold where all of `schemas` hold: with references and `allOf` followed.
+    /// The schemas that apply if all of `schemas` apply: follows references and `allOf`.
     pub fn parts(&self, schemas: &[&'s Value]) -> Parts<'s> {
         let mut out: Parts<'s> = vec![];
         let mut todo: Vec<&'s Value> = schemas.iter().rev().copied().collect();
@@ -77,7 +77,7 @@ impl<'s> Doc<'s> {
         out
     }
 
-    /// The types that a value may have there.
+    /// The types that a value may have.
     pub fn types(&self, parts: &[&'s Map]) -> Types {
         self.types_at(parts, 0)
     }
@@ -123,7 +123,7 @@ impl<'s> Doc<'s> {
         types
     }
 
-    /// Whether a value may be valid there.
+    /// Whether a value may be valid.
     pub fn fits(&self, value: &Value, schema: &'s Value, depth: usize) -> bool {
         if depth == 2 * MAX_DEPTH || !self.spend(1) {
             return true;
@@ -170,7 +170,7 @@ impl<'s> Doc<'s> {
     pub fn property(&self, parts: &[&'s Map], key: &str) -> Vec<&'s Value> {
         let of = |part: &&'s Map| {
             let own = part.get("properties").and_then(|own| own.get(key));
-            // Which patterns match is the validator's to know.
+            // Only the validator knows which patterns match.
             own.or_else(|| match part.contains_key("patternProperties") {
                 true => None,
                 false => part.get("additionalProperties"),
@@ -183,7 +183,7 @@ impl<'s> Doc<'s> {
     pub fn item(&self, parts: &[&'s Map], index: usize) -> Vec<&'s Value> {
         let of = |part: &&'s Map| {
             let items = part.get("items");
-            // Drafts that let nothing stand beside a reference do not know `prefixItems`.
+            // Drafts that ignore siblings of a reference do not have `prefixItems`.
             let prefix = part.get("prefixItems").filter(|_| !self.ref_alone);
             let (first, rest) = match (prefix, items) {
                 (Some(Value::Array(first)), _) => (first.as_slice(), items),
@@ -196,7 +196,7 @@ impl<'s> Doc<'s> {
     }
 }
 
-/// A part of a URI without its percent signs.
+/// Percent-decodes a part of a URI.
 fn decoded(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut out = parts.next()?.as_bytes().to_vec();
@@ -207,7 +207,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// The lists of which one schema must hold.
+/// The lists of alternatives, of which one schema must apply.
 pub fn unions(part: &Map) -> impl Iterator<Item = &[Value]> {
     let lists = ["anyOf", "oneOf"].into_iter();
     lists
@@ -215,7 +215,7 @@ pub fn unions(part: &Map) -> impl Iterator<Item = &[Value]> {
         .map(Vec::as_slice)
 }
 
-/// Whether a value is among the values that are listed there, if some are.
+/// Whether a value is among the listed values, if any are listed.
 pub fn listed(value: &Value, parts: &[&Map]) -> bool {
     parts.iter().all(|part| {
         let list = part.get("enum").and_then(Value::as_array);
@@ -224,7 +224,7 @@ pub fn listed(value: &Value, parts: &[&Map]) -> bool {
     })
 }
 
-/// Whether two values are equal: `1`, `1.0` and `1e0` are. Values are no deeper than what reads them allows.
+/// Whether two values are equal: `1`, `1.0` and `1e0` are. The reader bounds the depth of values.
 pub fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {

@@ -1,7 +1,7 @@
-//! JSON Schema: one engine for the hints of the parser, for coercion and for the check of calls.
+//! JSON Schema: one engine for the hints of the parser, for coercion and for the validation of calls.
 //!
-//! [`read`] puts what people write into plain JSON Schema, [`doc`] follows references and compositions, [`types`] are sets of
-//! types, [`compile`] makes of a schema what the parser asks for, [`text`] says what text becomes.
+//! [`read`] normalizes schemas to plain JSON Schema, [`doc`] follows references and compositions, [`types`] are sets of types,
+//! [`compile`] converts a schema to what the parser needs, [`text`] converts text to typed values.
 
 mod compile;
 mod doc;

@@ -1,4 +1,4 @@
-//! Schemas as they are written, put into plain JSON Schema.
+//! Normalizes schemas to plain JSON Schema.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,14 @@ use super::types::alias;
 use crate::json::{Map, Value};
 use crate::pointer::step;
 
-/// What a part of a document is.
+/// The role of a part of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// A schema, or a list of them.
     Schema,
     /// Schemas by name.
     Named,
-    /// A value of which the schema speaks.
+    /// A value that the schema describes.
     Data,
 }
 
@@ -32,7 +32,7 @@ impl Place {
     }
 }
 
-/// A document in plain JSON Schema, node for node as it was written.
+/// Normalizes a document to plain JSON Schema, node for node.
 pub fn ready(schema: &Value) -> Value {
     let mut found = HashMap::new();
     anchors(schema, Place::Schema, &mut String::new(), &mut found);
@@ -41,7 +41,7 @@ pub fn ready(schema: &Value) -> Value {
     out
 }
 
-/// Whether nothing counts beside a `$ref`: up to draft 7.
+/// Whether siblings of a `$ref` are ignored: up to draft 7.
 pub fn ref_alone(schema: &Value) -> bool {
     let name = schema
         .get("$schema")
@@ -52,7 +52,7 @@ pub fn ref_alone(schema: &Value) -> bool {
         .any(|draft| name.contains(draft))
 }
 
-/// The pointers that anchors stand for. Recursion is bounded by the depth of what was read.
+/// Collects the pointers of anchors. Recursion is bounded by the depth of the input.
 fn anchors(value: &Value, place: Place, path: &mut String, out: &mut HashMap<String, String>) {
     let outer = path.len();
     match value {
@@ -82,14 +82,14 @@ fn anchors(value: &Value, place: Place, path: &mut String, out: &mut HashMap<Str
     }
 }
 
-/// Puts every schema of a document into plain JSON Schema. Recursion is bounded by the depth of what was read.
+/// Normalizes every schema of a document. Recursion is bounded by the depth of the input.
 fn translate_all(value: &mut Value, place: Place, anchors: &HashMap<String, String>) {
     match value {
         Value::Object(map) => {
             if place == Place::Schema {
                 translate(map);
                 if let Some(Value::String(target)) = map.get_mut("$ref") {
-                    // Pointers are what can be followed without a search.
+                    // Pointers can be followed without a search.
                     if let Some(pointer) = anchors.get(target.as_str()) {
                         target.clone_from(pointer);
                     }
@@ -109,7 +109,7 @@ fn translate_all(value: &mut Value, place: Place, anchors: &HashMap<String, Stri
     }
 }
 
-/// OpenAPI's `nullable: true` is the type null beside the others; `int`, `dict` and the like are what they are called there.
+/// OpenAPI's `nullable: true` adds the type null; type names of other languages such as `int` and `dict` are mapped.
 fn translate(map: &mut Map) {
     let nullable = map.get("nullable") == Some(&Value::Bool(true));
     let Some(kind) = map.get_mut("type") else {

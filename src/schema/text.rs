@@ -1,29 +1,29 @@
-//! What text becomes by the types that a schema allows.
+//! Converts text to the types that a schema allows.
 //!
-//! Types are tried in the order null, integer, number, boolean, object, array; text that is none of them is a string.
-//! Numbers keep their spelling and never pass through a float. The parser and the check of calls ask the same function.
+//! Types are tried in the order null, integer, number, boolean, object, array; other text is a string. Numbers keep their
+//! spelling and are never converted to a float. The parser and the validation of calls use the same function.
 
 use toolglot_scan::json;
 
 use super::{Schema, Types, whole};
 use crate::json::{Decimal, Value};
 
-/// What text is.
+/// The type of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typed {
     Null,
     Integer,
     Number,
     Boolean(bool),
-    /// It begins as an object, and may be broken.
+    /// It begins like an object, and may be malformed.
     Object,
-    /// It begins as a list, and may be broken.
+    /// It begins like a list, and may be malformed.
     Array,
 }
 
-/// The first of the types that the text, without blanks around it, is written as. Linear.
+/// Returns the first of the types whose syntax the trimmed text has. Linear.
 pub fn typed(text: &str, types: Types) -> Option<Typed> {
-    // Python's word for it may be a text, too.
+    // Python's word for null may also be a string.
     let none = text == "None" && !types.has(Types::STRING);
     if types.has(Types::NULL) && (text == "null" || none) {
         return Some(Typed::Null);
@@ -36,7 +36,7 @@ pub fn typed(text: &str, types: Types) -> Option<Typed> {
     }
     if types.has(Types::BOOLEAN) {
         for (word, value) in [("true", true), ("false", false)] {
-            // Where anything may stand, only JSON's own words are not text.
+            // If any type is allowed, only JSON's own words are not strings.
             let meant = match types == Types::ANY {
                 true => text == word,
                 false => text.eq_ignore_ascii_case(word),
@@ -53,7 +53,7 @@ pub fn typed(text: &str, types: Types) -> Option<Typed> {
     }
 }
 
-/// The value of a list that a text spells: a string as it is, a number by its value.
+/// Returns the listed value that a text spells: strings are compared as they are, numbers by value.
 pub fn spelled<'v>(
     text: &str,
     listed: impl Iterator<Item = &'v Value> + Clone,
@@ -62,7 +62,7 @@ pub fn spelled<'v>(
     let exact = |have: &&Value| have.as_str() == Some(text);
     let means = |have: &&Value| match have {
         Value::String(have) => have == bare,
-        // Longer text would have to be written out to be compared.
+        // To be compared, they would have to be written out.
         Value::Array(_) | Value::Object(_) => false,
         Value::Number(have) => {
             have.as_str() == bare
@@ -80,14 +80,14 @@ pub fn spelled<'v>(
         .or_else(|| listed.clone().find(means))
 }
 
-/// How it went.
+/// The result of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coerced {
     /// The value has a type that the schema allows.
     Fits,
-    /// It fits no type and stays a string.
+    /// It has no allowed type and stays a string.
     Mismatch,
-    /// It begins as the JSON that its type demands and does not parse.
+    /// It begins like the JSON that its type requires and does not parse.
     Malformed,
 }
 
@@ -100,7 +100,7 @@ pub fn coerce(text: &str, schema: &Schema, out: &mut String) -> Coerced {
     }
     let bare = text.trim();
     if let Some(value) = spelled(text, schema.listed.iter()) {
-        // A number keeps the spelling that it has here.
+        // A number keeps its spelling in the text.
         match value {
             Value::Number(_) => out.push_str(bare),
             other => out.push_str(&other.to_string()),
@@ -125,10 +125,10 @@ pub fn coerce(text: &str, schema: &Schema, out: &mut String) -> Coerced {
     Coerced::Fits
 }
 
-/// One value where a list is asked for.
+/// A single value, if a list is required.
 fn single(text: &str, schema: &Schema, out: &mut String) -> Coerced {
     out.push('[');
-    // A list of lists is not guessed: the inner value would be wrapped without end.
+    // Lists of lists are not guessed: the inner value would be wrapped endlessly.
     let items = schema.items.as_deref();
     let items = items.filter(|items| !items.types.has(Types::ARRAY));
     let result = coerce(text, items.unwrap_or(&Schema::UNKNOWN), out);
@@ -141,9 +141,9 @@ pub fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Whether text that begins so may become JSON that is not a string. Once it cannot, nothing that follows changes that.
+/// Whether text with this beginning may become JSON other than a string. Once the answer is no, it stays no.
 pub fn may_be_json(text: &[u8]) -> bool {
-    /// Longer numbers, and white space before a value, are nothing that a template writes.
+    /// Longer numbers, and longer whitespace before a value, occur in no template.
     const MAX: usize = 64;
     let begun = text.trim_ascii_start();
     let structure = matches!(begun.first(), Some(b'{' | b'['));

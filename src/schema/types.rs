@@ -10,7 +10,7 @@ impl Types {
     pub const NULL: Self = Self(1);
     pub const BOOLEAN: Self = Self(2);
     pub const INTEGER: Self = Self(4);
-    /// Numbers that are not integers, too.
+    /// All numbers, including integers.
     pub const NUMBER: Self = Self(8 | 4);
     pub const STRING: Self = Self(16);
     pub const ARRAY: Self = Self(32);
@@ -18,12 +18,12 @@ impl Types {
     pub const ANY: Self = Self(127);
     pub const NONE: Self = Self(0);
 
-    /// The empty set; of a schema: nothing is known.
+    /// The empty set; for a schema: unknown.
     pub const fn none() -> Self {
         Self::NONE
     }
 
-    /// A type by its name or one of its other names; none if there is no such type.
+    /// Returns the type of a name or one of its synonyms; `None` if there is no such type.
     pub fn named(name: &str) -> Option<Self> {
         Some(match alias(name).unwrap_or(name) {
             "null" => Self::NULL,
@@ -50,17 +50,17 @@ impl Types {
         }
     }
 
-    /// Whether some type is in both.
+    /// Whether the sets intersect.
     pub fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether all of the other are in this.
+    /// Whether this set contains all of the other.
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether text of this type is the value as it stands: a string, or nothing known.
+    /// Whether text of this type is already the value: a string, or unknown.
     pub fn plain(self) -> bool {
         self == Self::NONE || self == Self::STRING
     }
@@ -78,7 +78,7 @@ impl Types {
     }
 }
 
-/// Whether a number is an integer, however it is written: `5`, `5.0` and `1e3` are.
+/// Whether a number is an integer, in any spelling: `5`, `5.0` and `1e3` are.
 pub fn whole(number: &str) -> bool {
     match number.contains(['.', 'e', 'E']) {
         true => Decimal::read(number).is_some_and(|exact| exact.is_integer()),
@@ -86,7 +86,7 @@ pub fn whole(number: &str) -> bool {
     }
 }
 
-/// The types by name, in the order in which people read them.
+/// The types by name, in display order.
 const NAMES: [(&str, Types); 6] = [
     ("string", Types::STRING),
     ("number", Types::NUMBER),
@@ -110,9 +110,9 @@ impl std::fmt::Display for Types {
     }
 }
 
-/// What JSON Schema calls a type that has another name in a language or an interface.
+/// The JSON Schema name of a type that has another name in a language or an API.
 pub fn alias(name: &str) -> Option<&'static str> {
-    // Types of Gemini's interface are in capitals.
+    // Gemini's API capitalizes types.
     Some(match name.to_ascii_lowercase().as_str() {
         "int" | "int32" | "int64" | "uint" | "uint32" | "uint64" | "long" | "short" | "bigint" => {
             "integer"

@@ -10,7 +10,7 @@ use crate::event::{Abandoned, Event, Sink};
 
 /// A sink that builds a [`Turn`]. Memory grows with the turn.
 ///
-/// Calls of a block that is abandoned are taken back. In a call that repeats a parameter the last value counts.
+/// Calls of a block that is abandoned are removed again. If a call repeats a parameter, the last value counts.
 ///
 /// ```
 /// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
@@ -27,65 +27,67 @@ use crate::event::{Abandoned, Event, Sink};
 #[derive(Clone, Debug, Default)]
 pub struct Collect {
     text: Vec<u8>,
-    /// Where the text stands in the stream: an entry for each piece that does not follow the one before it at once.
+    /// Positions of the text in the stream: an entry for each piece that does not directly follow the previous one.
     places: Vec<(usize, u64)>,
     /// The end of the last piece of text.
-    behind: u64,
+    text_end: u64,
     seams: Option<Seams>,
-    /// All that came, if it is kept; nothing from where bytes were not retained.
+    /// All bytes, if they are kept; `None` once bytes were not retained.
     original: Option<Vec<u8>>,
     reasoning: Vec<u8>,
     calls: Vec<Call>,
     open: Gather,
-    /// Calls before the open block. (What `Retain::None` leaves of arguments as provisional parameters is not collected.)
+    /// The number of calls before the open block. (Arguments that `Retain::None` delivers only as provisional parameters are
+    /// not collected.)
     block_calls: usize,
     errors: Vec<Report>,
     ledger: Ledger,
 }
 
 impl Collect {
-    /// Nothing yet.
+    /// An empty turn.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps the text from being a call for the next reader of the same set, for hosts that send it on without the calls:
-    /// as [`Mask::guard`](crate::sink::mask::Mask::guard) does. Without it the text is verbatim.
+    /// Prevents the text from being read as a call by another reader of the same set, like
+    /// [`Mask::guard`](crate::sink::mask::Mask::guard), for hosts that send it on without the calls. Without it the text is
+    /// verbatim.
     #[must_use]
     pub fn guard(mut self, set: &DialectSet) -> Self {
         self.seams = Seams::new(set).ok();
         self
     }
 
-    /// Keeps all that the model wrote, for [`Turn::original`]: the bytes of all leaves in order, as much memory again as the
-    /// reply is long. A turn of a stream with [`Retain::None`](crate::Retain::None) that holds a block has none.
+    /// Keeps all that the model wrote for [`Turn::original`]: the bytes of all leaves in order. This takes as much memory again
+    /// as the reply is long. A turn with [`Retain::None`](crate::Retain::None) that contains a block has no original.
     #[must_use]
     pub fn keep_original(mut self) -> Self {
         self.original = Some(vec![]);
         self
     }
 
-    /// The text so far, joined: the bytes as they came.
+    /// The text so far, concatenated: the bytes as they arrived.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// The reasoning so far, joined, without its markers.
+    /// The reasoning so far, concatenated, without its markers.
     #[must_use]
     pub fn reasoning(&self) -> &[u8] {
         &self.reasoning
     }
 
-    /// The calls so far that closed and were not taken back. Their indices are those of the events.
+    /// The calls so far that closed and were not retracted. Their indices are those of the events.
     #[must_use]
     pub fn calls(&self) -> &[Call] {
         &self.calls
     }
 
-    /// The call that is open, with its arguments so far, final JSON text as far as they go. None where no call is open, and for
-    /// formats whose calls open when their block ends.
+    /// The open call, with its arguments so far: JSON text, final as far as it goes. `None` if no call is open, and for formats
+    /// whose calls open only when their block ends.
     ///
     /// ```
     /// use toolglot::{Collect, DialectSet, Options, Parser};
@@ -102,14 +104,14 @@ impl Collect {
         self.open.open()
     }
 
-    /// What is wrong so far.
+    /// The issues so far.
     #[must_use]
     pub fn errors(&self) -> &[Report] {
         &self.errors
     }
 
-    /// All that the model wrote so far, the bytes as they came: where [`keep_original`](Self::keep_original) asked for it and
-    /// all of it was retained.
+    /// All that the model wrote so far, as bytes, if [`keep_original`](Self::keep_original) asked for it and all of it was
+    /// retained.
     #[must_use]
     pub fn original(&self) -> Option<&[u8]> {
         self.original.as_deref()
@@ -130,7 +132,8 @@ impl Collect {
         }
     }
 
-    /// Where a byte of the text stands in the stream. What [`guard`](Self::guard) writes is not counted out.
+    /// The stream position of a byte of the text. The text must not be guarded: bytes that [`guard`](Self::guard) inserts are
+    /// not accounted for.
     pub(super) fn place(&self, at: u64) -> u64 {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         let next = self.places.partition_point(|(from, _)| *from <= at);
@@ -139,13 +142,13 @@ impl Collect {
         start + (at - from) as u64
     }
 
-    /// Takes an issue that was kept elsewhere, in its place among the events.
+    /// Adds an issue that was kept elsewhere, at its place among the events.
     pub fn report(&mut self, report: Report) {
         self.ledger.report(&report);
         self.errors.push(report);
     }
 
-    /// What has come so far. Calls are numbered as they stand in the turn, without those that were taken back.
+    /// The turn so far. Calls are renumbered, without the retracted ones.
     #[must_use]
     pub fn turn(mut self) -> Turn {
         for (index, call) in self.calls.iter_mut().enumerate() {
@@ -164,7 +167,7 @@ impl Collect {
         }
     }
 
-    /// Takes the bytes of a leaf, if they are kept.
+    /// Keeps the bytes of a leaf, if asked to.
     fn leaf(&mut self, event: &Event<'_>) {
         let Some(original) = &mut self.original else {
             return;
@@ -217,10 +220,10 @@ impl Sink for Collect {
                 recovered,
                 span,
             } => {
-                if span.start != self.behind || self.places.is_empty() {
+                if span.start != self.text_end || self.places.is_empty() {
                     self.places.push((self.text.len(), span.start));
                 }
-                self.behind = span.end;
+                self.text_end = span.end;
                 match &mut self.seams {
                     Some(seams) => seams.write(data, recovered, |bytes| {
                         self.text.extend_from_slice(bytes);

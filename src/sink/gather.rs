@@ -1,12 +1,12 @@
-//! Puts calls together from their events, for the sinks that hand over whole calls.
+//! Assembles calls from their events, for sinks that deliver whole calls.
 
 use crate::call::Call;
 use crate::error::{Grade, Kind, KindSet};
 use crate::event::{Arguments, CallState, Event, Span};
 use crate::json::Members;
 
-/// Puts calls together: each event goes in, and [`Event::CallClose`] gives the whole call. It holds the call that is open;
-/// memory grows with its arguments.
+/// Assembles calls: takes every event, and returns the whole call at [`Event::CallClose`]. It holds only the open call; memory
+/// grows with its arguments.
 ///
 /// ```
 /// use toolglot::{DialectSet, Options, Parser, sink::Gather};
@@ -25,7 +25,7 @@ pub struct Gather {
     open: Option<Call>,
 }
 
-/// Goes on after the events of a call that was open, as [`open`](Gather::open) told it.
+/// Continues after the events of an open call, as returned by [`open`](Gather::open).
 impl From<Option<Call>> for Gather {
     fn from(open: Option<Call>) -> Self {
         Self { open }
@@ -33,14 +33,14 @@ impl From<Option<Call>> for Gather {
 }
 
 impl Gather {
-    /// The call that is open, with its arguments so far.
+    /// The open call, with its arguments so far.
     #[must_use]
     pub fn open(&self) -> Option<&Call> {
         self.open.as_ref()
     }
 
-    /// Takes an event and gives the call that it closes. In a call that repeats a parameter the last value counts. A call
-    /// whose arguments went by as parameters only is recovered, for no kind, and its arguments are `{}`.
+    /// Takes an event and returns the call that it closes. If a call repeats a parameter, the last value counts. A call whose
+    /// arguments were delivered only as parameters is recovered, without a kind, and its arguments are `{}`.
     pub fn event(&mut self, event: &Event<'_>) -> Option<Call> {
         match *event {
             Event::CallOpen {
@@ -100,7 +100,7 @@ impl Gather {
         call.grade = state.grade();
         call.kinds = state.kinds();
         if arguments == Arguments::Params {
-            // The arguments went by as parameters, so this is not the whole call, whatever else was repaired in it.
+            // The arguments were delivered only as parameters, so the call is incomplete, whatever else was repaired in it.
             call.arguments = "{}".to_owned();
             call.grade = Grade::Recovered;
             call.kinds = KindSet::default();

@@ -1,8 +1,8 @@
-//! Hints: calls that a finished text holds and that its dialects did not read.
+//! Hints: calls in a finished text that its dialects did not read.
 //!
-//! Models that were never taught a format, or were taught another one, write `{"name": .., "arguments": ..}` into the text, in a
-//! code fence, between `<tools>` tags, or bare. Where no call was found, the text is read once more with the preset that reads
-//! everything; what it finds is not a call, but the host is told.
+//! Models that were never taught a format, or were taught another one, write `{"name": .., "arguments": ..}` into the text, in
+//! a code fence, between `<tools>` tags, or bare. If no call was found, the text is read again with the preset that reads
+//! everything. What it finds is not delivered as a call, but reported to the host.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,17 +15,17 @@ use crate::hints::Tools;
 use crate::issue::Issue;
 use crate::limits::Options;
 
-/// Bytes of stack that compiling the set is given.
+/// Stack size in bytes for compiling the set.
 const STACK: usize = 4 << 20;
-/// So many hints are given for one text.
+/// At most this many hints are given per text.
 const MOST: usize = 16;
 
-/// The set that reads everything. None only if the built-in dialects did not fit together, which a test excludes.
+/// The set that reads everything. `None` only if the built-in dialects were incompatible, which a test rules out.
 fn any() -> Option<&'static DialectSet> {
     static ANY: OnceLock<Option<DialectSet>> = OnceLock::new();
     let build = || DialectSet::builder().any().build().ok();
     ANY.get_or_init(|| {
-        // Reading the files takes more stack than the thread of a host may have. Where there are no threads, it has to do.
+        // Reading the files may need more stack than the host's thread has. Without threads, the caller's stack has to do.
         let thread = std::thread::Builder::new().stack_size(STACK);
         match thread.spawn(build) {
             Ok(made) => made.join().ok().flatten(),
@@ -35,16 +35,16 @@ fn any() -> Option<&'static DialectSet> {
     .as_ref()
 }
 
-/// Whether one of the tools is named in the text at all.
+/// Whether the text contains the name of any of the tools.
 fn named(text: &[u8], tools: &Tools) -> bool {
     let find = |name: &str| memchr::memmem::find(text, name.as_bytes()).is_some();
     tools.names().take(MOST).any(find) || tools.len() > MOST
 }
 
 impl Collect {
-    /// Calls of declared tools that stand in the finished text and that no dialect of the set has read, as issues of the kind
-    /// `bare_call`: a hint that another dialect is spoken. There are none where a call was found, or without tools. Linear
-    /// in the text. [`Options::hinted`] says which tools to ask for.
+    /// Reports calls of declared tools in the finished text that no dialect of the set read, as issues of the kind `bare_call`:
+    /// hints that the model uses another dialect. There are none if a call was found, or without tools. Linear in the text.
+    /// [`Options::hinted`] returns the tools to pass.
     pub fn hints(&self, tools: Option<&Arc<Tools>>, mut tell: impl FnMut(&Issue<'_>)) {
         let Some(tools) =
             tools.filter(|tools| self.calls().is_empty() && named(self.text(), tools))
@@ -74,7 +74,7 @@ impl Collect {
         }
     }
 
-    /// Reports [`hints`](Self::hints) in this turn, which is finished.
+    /// Adds [`hints`](Self::hints) to this finished turn.
     pub fn hint(&mut self, tools: Option<&Arc<Tools>>) {
         let mut reports = vec![];
         self.hints(tools, |issue| reports.push(issue.into()));

@@ -1,14 +1,14 @@
-//! What a stream does not deliver: the bytes of blocks and calls that were dropped. Calls that are withheld are the business
-//! of the sink that withholds them.
+//! Records what a stream does not deliver: the bytes of dropped blocks and calls. Withheld calls are recorded by the sink that
+//! withholds them.
 //!
-//! Dropped are a block that was abandoned and did not become text, the raw bytes that go on from it, a call that was
-//! abandoned in a block that stands, what is hidden after a break in such a block up to its next call or its end, what follows the
-//! last call of a block that the stream ends in, a step of a chain that is none or does not run, a block that closes with an error
-//! and without a call, a call that gave way to native ones, a result or an answer that the model wrote where none was due, and a
-//! protected region that the stream ends in. Where native calls are preferred the calls of a block come after it, if they come:
-//! then what was lost beside them is dropped in the block's place.
+//! The following is dropped: an abandoned block that did not become text; the raw bytes that continue it; an abandoned call in
+//! a valid block; what is hidden after a break in such a block, up to its next call or its end; what follows the last call of a
+//! block in which the stream ends; a step of a chain that is not a call or is not run; a block that closes with an error and
+//! without a call; a call that was replaced by API tool calls; a result or an answer that the model wrote where none was due;
+//! and a protected region in which the stream ends. If API tool calls are preferred, the calls of a block may come after it;
+//! then only what was lost between them is dropped, in place of the block.
 //!
-//! A native call that is refused has no bytes: what is dropped is an empty span where it would have come out.
+//! A rejected API tool call has no bytes: it is recorded as an empty span where it would have been delivered.
 
 use std::collections::VecDeque;
 
@@ -17,29 +17,29 @@ use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Span};
 use crate::issue::Issue;
 
-/// Takes events. Memory grows with the number of things that were dropped.
+/// Takes events. Memory grows with the number of dropped ranges.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     block: Option<Block>,
-    /// The last error outside blocks: it may speak of what is dropped next.
+    /// The last error outside blocks: it may concern what is dropped next.
     outside: Option<(Span, Kind)>,
     dropped: Vec<Dropped>,
-    /// Blocks among them whose calls may still come.
+    /// Dropped blocks whose calls may still come.
     empty: Vec<(Span, Block)>,
-    /// Native calls that were refused.
+    /// Rejected API tool calls.
     natives: Vec<Dropped>,
 }
 
-/// An issue, as far as it says what was dropped.
-struct Told {
+/// The part of an issue that says what was dropped.
+struct Reported {
     kind: Kind,
     severity: Severity,
     span: Span,
-    /// A dialect speaks.
+    /// A dialect reports it.
     dialect: bool,
 }
 
-impl From<&Issue<'_>> for Told {
+impl From<&Issue<'_>> for Reported {
     fn from(issue: &Issue<'_>) -> Self {
         Self {
             kind: issue.kind,
@@ -50,7 +50,7 @@ impl From<&Issue<'_>> for Told {
     }
 }
 
-impl From<&Report> for Told {
+impl From<&Report> for Reported {
     fn from(report: &Report) -> Self {
         Self {
             kind: report.kind,
@@ -68,30 +68,30 @@ struct Block {
     kinds: KindSet,
     /// Calls that closed.
     calls: usize,
-    /// What the calls that closed have of issues.
-    stood: KindSet,
+    /// The kinds of the calls that closed.
+    call_kinds: KindSet,
     /// The end of the last call that closed, or of the block's opener.
     until: u64,
-    /// Breaks since then: what follows them is hidden, unless they are a call's own.
+    /// Breaks since then: what follows them is hidden, unless they belong to a call.
     breaks: VecDeque<(Span, Kind)>,
-    /// Calls that were abandoned, and what was hidden.
+    /// Abandoned calls, and what was hidden.
     lost: Vec<Span>,
-    /// The end of the stream cuts it: what follows the last call is lost.
-    cut: bool,
+    /// The stream ends in the block: what follows the last call is lost.
+    truncated: bool,
 }
 
 impl Block {
     /// A call closes: what was hidden ends before it.
     fn call(&mut self, span: Span, kinds: KindSet) {
-        self.stood.extend(kinds);
-        // Where calls come after their block, so do the breaks after this one.
+        self.call_kinds.extend(kinds);
+        // If calls come after their block, so do the breaks that follow this call.
         let later = self.breaks.partition_point(|(at, _)| at.start < span.end);
         self.hidden(later, span.start);
         self.calls += 1;
         self.until = self.until.max(span.end);
     }
 
-    /// A call is none: what is hidden after its break is part of it.
+    /// A call is retracted: what is hidden after its break is part of it.
     fn abandoned(&mut self, span: Span) {
         let breaks = self.breaks.iter_mut();
         match breaks.rev().find(|(at, _)| at.start >= span.start) {
@@ -100,15 +100,15 @@ impl Block {
         }
     }
 
-    /// What the first so many breaks hide: all from the last call up to `end`. A break may be seen late, also at the byte where
-    /// the next call begins. A break inside valid calls is theirs, or that of a step of their chain.
+    /// Adds what the first `breaks` breaks hide: everything from the last call up to `end`, because a break may be detected
+    /// late, at the latest where the next call begins. A break inside valid calls belongs to them, or to a step of their chain.
     fn hidden(&mut self, breaks: usize, end: u64) {
         let late = Span::new(end, end + 1);
         let hides = |at: Span| self.until <= at.start && (at.start < end || at == late);
         let mut hidden = false;
         for (at, kind) in self.breaks.drain(..breaks) {
             hidden |= hides(at);
-            if !hides(at) && !self.stood.contains(kind) {
+            if !hides(at) && !self.call_kinds.contains(kind) {
                 self.lost.push(at);
             }
         }
@@ -117,10 +117,10 @@ impl Block {
         }
     }
 
-    /// The block ends: what was lost in it. What stands after the block's end came back as text.
+    /// Returns what was lost in the block, which ends at `end`. Anything after that came back as text.
     fn ends(mut self, end: u64) -> Vec<Span> {
         self.hidden(self.breaks.len(), end);
-        if self.cut {
+        if self.truncated {
             self.lost.push(Span::new(self.until, end));
         }
         self.lost.retain_mut(|lost| {
@@ -159,7 +159,7 @@ impl Ledger {
 
     /// Takes an issue that was kept elsewhere.
     pub fn report(&mut self, report: &Report) {
-        self.issue(&Told::from(report));
+        self.issue(&Reported::from(report));
     }
 
     /// Takes an event.
@@ -188,7 +188,7 @@ impl Ledger {
                 }
             }
             Event::Raw { span, .. } => self.raw(span),
-            Event::Issue(ref issue) => self.issue(&Told::from(issue)),
+            Event::Issue(ref issue) => self.issue(&Reported::from(issue)),
             Event::Text { .. }
             | Event::Reasoning { .. }
             | Event::Protected { .. }
@@ -224,7 +224,7 @@ impl Ledger {
         }
     }
 
-    /// A call closes outside blocks: its block seemed to have none.
+    /// A call closes outside blocks: its block had been taken for one without calls.
     fn late(&mut self, call: Span, kinds: KindSet) {
         let Some(at) = self.within(call) else {
             return;
@@ -236,7 +236,8 @@ impl Ledger {
         }
     }
 
-    /// What else was lost in a block that seemed to have no calls, and the raw bytes that go on from it.
+    /// Returns what else was lost in a block that had been taken for one without calls, including the raw bytes that continue
+    /// it.
     fn beside(dropped: &Dropped, span: Span, block: &Block) -> Vec<Dropped> {
         let Dropped { span: whole, kinds } = *dropped;
         let mut lost = block.clone().ends(span.end);
@@ -249,14 +250,14 @@ impl Ledger {
         lost.map(|span| Dropped { span, kinds }).collect()
     }
 
-    /// What was dropped that holds a range of the stream.
+    /// Finds the dropped range that contains a range of the stream.
     fn within(&self, span: Span) -> Option<usize> {
         let next = self.dropped.partition_point(|d| d.span.start <= span.start);
         let at = next.checked_sub(1)?;
         (!span.is_empty() && span.end <= self.dropped[at].span.end).then_some(at)
     }
 
-    /// A call gave way, long after its block.
+    /// A call was replaced, long after its block.
     fn replaced(&mut self, span: Span) {
         let kinds: KindSet = [Kind::ReplacedCall].into_iter().collect();
         match self.within(span) {
@@ -268,7 +269,7 @@ impl Ledger {
         }
     }
 
-    /// Raw bytes go on from what was dropped before them.
+    /// Raw bytes continue what was dropped before them.
     fn raw(&mut self, span: Span) {
         match self.dropped.last_mut() {
             Some(last) if last.span.end == span.start => last.span.end = span.end,
@@ -276,9 +277,9 @@ impl Ledger {
         }
     }
 
-    /// An issue of the open block, of what was dropped last, or of a native call that is refused.
-    fn issue(&mut self, told: &Told) {
-        let Told { kind, span, .. } = *told;
+    /// Records an issue of the open block, of what was dropped last, or of a rejected API tool call.
+    fn issue(&mut self, reported: &Reported) {
+        let Reported { kind, span, .. } = *reported;
         if kind == Kind::ReplacedCall {
             return self.replaced(span);
         }
@@ -286,23 +287,23 @@ impl Ledger {
             let kinds = [kind].into_iter().collect();
             return self.dropped.push(Dropped { span, kinds });
         }
-        if told.severity != Severity::Error && !hides(kind) {
+        if reported.severity != Severity::Error && !hides(kind) {
             return;
         }
-        // A native call is given between two bytes, and no dialect speaks of it.
-        if span.is_empty() && !told.dialect && refuses_native(kind) {
+        // An API tool call is given between two bytes, and no dialect reports on it.
+        if span.is_empty() && !reported.dialect && refuses_native(kind) {
             let kinds = [kind].into_iter().collect();
             self.natives.push(Dropped { span, kinds });
         } else if let Some(block) = &mut self.block {
             block.kinds.insert(kind);
             if matches!(kind, Kind::UnknownTool | Kind::LimitNative) {
-                // A call that is left out, or that cannot be held, never opens.
+                // A call that is left out, or that cannot be held back, never opens.
                 block.lost.push(span);
             } else if breaks(kind) || hides(kind) {
                 block.breaks.push_back((span, kind));
             } else if kind == Kind::UnclosedBlock {
-                // A block that broke before ends where its last call does.
-                block.cut |= !span.is_empty();
+                // A block that broke earlier ends where its last call does.
+                block.truncated |= !span.is_empty();
             }
         } else if let Some(last) = self.dropped.last_mut()
             && last.span.start <= span.start
@@ -315,7 +316,7 @@ impl Ledger {
     }
 }
 
-/// Whether the grammar of a block breaks so, or a step of its chain is not a call.
+/// Whether the kind breaks the grammar of a block, or makes a step of its chain fail.
 fn breaks(kind: Kind) -> bool {
     matches!(
         kind,
@@ -330,12 +331,12 @@ fn breaks(kind: Kind) -> bool {
     )
 }
 
-/// Whether what a model wrote itself in place of a host is hidden from there on.
+/// Whether the text is hidden from there on, because the model wrote what the host should have written.
 fn hides(kind: Kind) -> bool {
     matches!(kind, Kind::HallucinatedResult | Kind::FinalAnswerWithAction)
 }
 
-/// Whether a native call can be refused so.
+/// Whether an API tool call can be rejected with this kind.
 fn refuses_native(kind: Kind) -> bool {
     matches!(
         kind,

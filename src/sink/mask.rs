@@ -1,7 +1,7 @@
-//! The text with calls taken out, live: for renderers, logs and sanitizers.
+//! The text with calls removed, live: for renderers, logs and sanitizers.
 //!
-//! Every byte that this sink writes is final, so a block leaves nothing, or its placeholder, when it ends: until then it
-//! may turn out to be text. A block that does comes back verbatim.
+//! Every byte that this sink writes is final. A block therefore leaves nothing, or its placeholder, only when it ends: until
+//! then it may turn out to be text. If it does, it comes back verbatim.
 //!
 //! ```
 //! use toolglot::sink::mask::{Mask, Show};
@@ -22,7 +22,7 @@ use crate::dialect::DialectSet;
 use crate::escape::Seams;
 use crate::event::{Abandoned, Event, Sink};
 
-/// What is written for a part of the reply.
+/// What to write for a part of the reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Show {
     /// Its bytes, verbatim. For a block these are the retained ones ([`Retain::Block`](crate::Retain::Block)).
@@ -30,21 +30,21 @@ pub enum Show {
     Keep,
     /// Nothing.
     Drop,
-    /// This text. For a block, `{tools}` in it stands for the names of its calls, joined by `, `.
+    /// This text. For a block, `{tools}` in it is replaced by the names of its calls, joined by `, `.
     With(String),
 }
 
-/// A sink that writes the reply as bytes, with some of its parts replaced.
+/// A sink that writes the reply as bytes, with some parts replaced.
 ///
-/// Text is written at once and verbatim. In the beginning blocks are dropped and everything else is kept. With
-/// everything kept, all that is written is the input, but for bytes that a host did not retain.
+/// Text is written immediately and verbatim. By default blocks are dropped and everything else is kept. If everything is kept,
+/// the output equals the input, except for bytes that were not retained.
 ///
-/// The placeholder of a block is written when the block ends, if at least one of its calls stands; a block without calls
-/// leaves nothing (with [`Prefer::Native`](crate::Prefer::Native) no call stands when its block ends). [`Event::Raw`], what follows in a block that broke a limit or its grammar, is dropped unless blocks are
-/// kept. Reasoning and protected regions are replaced where they begin, once for neighbouring ones of one kind. Native
-/// calls are not in the text and leave nothing.
+/// The placeholder of a block is written when the block ends, if at least one of its calls is valid. A block without calls
+/// leaves nothing; with [`Prefer::Native`](crate::Prefer::Native) no call is final yet when its block ends. [`Event::Raw`], the
+/// rest of a block that exceeded a limit, is dropped unless blocks are kept. Reasoning and protected regions are replaced where
+/// they begin, once for adjacent ones of one kind. API tool calls are not in the text and leave nothing.
 ///
-/// Memory: the names of the open block's calls, if the placeholder asks for them.
+/// Memory: the names of the open block's calls, if the placeholder uses them.
 #[derive(Debug)]
 pub struct Mask<F> {
     take: F,
@@ -53,13 +53,13 @@ pub struct Mask<F> {
     reasoning: Show,
     protected: Show,
     part: Part,
-    /// Calls of the open block that closed, and their names.
+    /// The number of closed calls of the open block; their names follow.
     count: u32,
     names: String,
     open: String,
 }
 
-/// Where the stream is.
+/// The current part of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Text,
@@ -84,47 +84,48 @@ impl<F: FnMut(&[u8])> Mask<F> {
         }
     }
 
-    /// Keeps what is left over from being a call for the next reader of the same set: text that comes back from a block
-    /// that is none is [escaped](crate::escape()), and where a part is taken out a breaker stands if a marker may begin before
-    /// it. A thought or a protected region right after such a part begins a line. All other text stays verbatim. Nothing is done where blocks are kept: then what is read is what was read here.
+    /// Prevents the rest of the text from being read as a call by another reader of the same set. Text that comes back from a
+    /// retracted block is [escaped](crate::escape()). Where a part is removed, a breaker is written if a marker may begin
+    /// before it. Reasoning or a protected region directly after such a part begins on a new line. All other text stays
+    /// verbatim. Has no effect if blocks are kept: the output then reads as the input did.
     #[must_use]
     pub fn guard(mut self, set: &DialectSet) -> Self {
         self.seams = Seams::new(set).ok();
         self
     }
 
-    /// What is written for blocks.
+    /// Sets what to write for blocks.
     #[must_use]
     pub fn calls(mut self, show: Show) -> Self {
         self.calls = show;
         self
     }
 
-    /// What is written for reasoning, its markers included.
+    /// Sets what to write for reasoning, including its markers.
     #[must_use]
     pub fn reasoning(mut self, show: Show) -> Self {
         self.reasoning = show;
         self
     }
 
-    /// What is written for protected regions.
+    /// Sets what to write for protected regions.
     #[must_use]
     pub fn protected(mut self, show: Show) -> Self {
         self.protected = show;
         self
     }
 
-    /// Text, or what stands for another part.
+    /// Writes text, or the replacement of another part.
     fn write(&mut self, data: &[u8], recovered: bool) {
         self.guarded(data, |seams, out| seams.write(data, recovered, out));
     }
 
-    /// A thought or a protected region, or a piece of one.
+    /// Writes reasoning or a protected region, or a piece of one.
     fn keep(&mut self, data: &[u8]) {
         self.guarded(data, |seams, out| seams.keep(data, out));
     }
 
-    /// Writes bytes, through the guard if there is one. Where blocks are kept there is nothing to guard.
+    /// Writes bytes, through the guard if there is one. If blocks are kept there is nothing to guard.
     fn guarded(&mut self, data: &[u8], through: impl FnOnce(&mut Seams, &mut F)) {
         match self.seams.as_mut().filter(|_| self.calls != Show::Keep) {
             Some(seams) => through(seams, &mut self.take),
@@ -132,7 +133,7 @@ impl<F: FnMut(&[u8])> Mask<F> {
         }
     }
 
-    /// A part is taken out here.
+    /// A part is removed here.
     fn cut(&mut self) {
         if let Some(seams) = &mut self.seams {
             seams.cut();
@@ -166,7 +167,7 @@ impl<F: FnMut(&[u8])> Mask<F> {
         self.names.clear();
     }
 
-    /// A call that closed. Its name is kept only where it is asked for.
+    /// A call closed. Its name is kept only if the placeholder uses it.
     fn call_close(&mut self) {
         self.count += 1;
         if matches!(&self.calls, Show::With(text) if text.contains(TOOLS)) {
@@ -177,10 +178,10 @@ impl<F: FnMut(&[u8])> Mask<F> {
         }
     }
 
-    fn block_end(&mut self, raw: &[u8], stands: bool) {
+    fn block_end(&mut self, raw: &[u8], valid: bool) {
         match &self.calls {
             Show::Keep => (self.take)(raw),
-            Show::With(text) if stands && self.count > 0 => {
+            Show::With(text) if valid && self.count > 0 => {
                 let text = text.replace(TOOLS, &self.names);
                 self.write(text.as_bytes(), false);
                 self.cut();
@@ -190,7 +191,7 @@ impl<F: FnMut(&[u8])> Mask<F> {
     }
 }
 
-/// Stands for the names of a block's calls.
+/// The placeholder for the names of a block's calls.
 const TOOLS: &str = "{tools}";
 
 impl<F: FnMut(&[u8])> Sink for Mask<F> {
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_dropped_and_what_was_none_comes_back() {
+    fn blocks_are_dropped_and_retracted_ones_come_back() {
         let text = masked(REPLY.as_bytes(), &[], Show::Drop);
         assert_eq!(
             text,
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_gives_the_same_bytes() {
+    fn every_split_gives_the_same_bytes() {
         let with = || Show::With("<{tools}>".to_owned());
         let whole = masked(REPLY.as_bytes(), &[], with());
         assert_eq!(
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_is_no_call() {
+    fn left_over_text_is_not_a_call() {
         let left = [
             "<tool_action name=\"rm\"><x value=\"1\"/><tool_action name=\"safe\"><y value=\"2\"/></tool_action></tool_action>",
             "<tool_<ACTION><g><x>1</x></g></ACTION>call name=\"rm\"><param name=\"x\">1</param></tool_call>",
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn all_kept_is_the_input() {
+    fn keeping_everything_gives_the_input() {
         let text = masked(REPLY.as_bytes(), &[7], Show::Keep);
         assert_eq!(text, REPLY);
     }

@@ -1,12 +1,12 @@
-//! What can be made of events.
+//! What can be made from events.
 //!
 //! | sink | gives |
 //! |---|---|
 //! | [`Collect`] | the whole turn, at the end |
 //! | [`openai`] | `chat.completion.chunk` deltas, live, or one `chat.completion` |
-//! | [`mask`] | the text with calls, and reasoning if you like, taken out |
-//! | [`ready`] | each call at the byte that makes it complete |
-//! | [`Until`] | events, until a closure has had enough |
+//! | [`mask`] | the text with calls, and optionally reasoning, removed |
+//! | [`ready`] | each call at the byte that completes it |
+//! | [`Until`] | events, until a closure has enough |
 //! | [`Gather`] | a call from its events, for a sink of your own |
 //!
 //! A closure `FnMut(Event<'_>)` is a sink too, and so is a pair of sinks.

@@ -1,8 +1,8 @@
-//! Calls at the byte that makes them complete, before their block closes.
+//! Calls at the byte that completes them, before their block closes.
 //!
-//! For hosts that want to begin early: look a tool up, ask for permission, start what can be undone. A block can still be
-//! abandoned after a call that was complete, which takes the call back; so what cannot be undone waits for
-//! [`Signal::Stands`].
+//! For hosts that want to start early: look up a tool, ask for permission, start what can be undone. A block can still be
+//! abandoned after a complete call, which retracts the call; so wait for [`Signal::Stands`] before anything that cannot be
+//! undone.
 //!
 //! ```
 //! use toolglot::sink::ready::{Ready, Signal};
@@ -25,22 +25,22 @@ use crate::call::Call;
 use crate::error::Grade;
 use crate::event::{Event, Sink};
 
-/// What a [`Ready`] sink says of calls. Indices are those of the events: numbers of calls in the stream.
+/// What a [`Ready`] sink reports about calls. Indices are those of the events: numbers of calls in the stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Signal<'a> {
-    /// The call is complete. Its block is still open, unless it is a native call.
+    /// The call is complete. Its block is still open, unless it is an API tool call.
     Ready(&'a Call),
-    /// The block of a call that was ready has closed (for a native call: at once). The call is final.
+    /// The block of a call that was ready has closed (for an API tool call: immediately). The call is final.
     Stands(u32),
-    /// The block of a call that was ready was abandoned. The call is void.
+    /// The block of a call that was ready was abandoned. The call is retracted.
     Void(u32),
 }
 
-/// A sink that hands over each call at its [`Event::CallClose`].
+/// A sink that delivers each call at its [`Event::CallClose`].
 ///
-/// Every [`Signal::Ready`] is followed by exactly one [`Signal::Stands`] or [`Signal::Void`] of the same index, at the
-/// latest when the parser finishes. Recovered calls are passed over unless [`recovered`](Self::recovered) asks for them.
-/// Memory grows with the open call's arguments and the number of calls of the open block.
+/// Every [`Signal::Ready`] is followed by exactly one [`Signal::Stands`] or [`Signal::Void`] with the same index, at the latest
+/// when the parser finishes. Recovered calls are skipped unless [`recovered`](Self::recovered) asks for them. Memory grows with
+/// the open call's arguments and the number of calls of the open block.
 #[derive(Debug)]
 pub struct Ready<F> {
     take: F,
@@ -51,7 +51,7 @@ pub struct Ready<F> {
 }
 
 impl<F: FnMut(Signal<'_>)> Ready<F> {
-    /// Hands signals to a closure.
+    /// Sends signals to a closure.
     #[must_use]
     pub fn new(take: F) -> Self {
         Self {
@@ -63,8 +63,8 @@ impl<F: FnMut(Signal<'_>)> Ready<F> {
         }
     }
 
-    /// Whether recovered calls are handed over too; [`Call::grade`] tells them. Calls whose arguments were not
-    /// retained ([`Arguments::Params`](crate::Arguments::Params)) never are.
+    /// Whether to deliver recovered calls too; [`Call::grade`] identifies them. Calls whose arguments were not retained
+    /// ([`Arguments::Params`](crate::Arguments::Params)) are never delivered.
     #[must_use]
     pub fn recovered(mut self, wanted: bool) -> Self {
         self.recovered = wanted;
@@ -126,10 +126,10 @@ mod tests {
 
     const NOWHERE: Span = Span::new(0, 0);
 
-    fn told(recovered: bool, events: &[Event<'_>]) -> Vec<String> {
-        let mut told = vec![];
+    fn signals(recovered: bool, events: &[Event<'_>]) -> Vec<String> {
+        let mut signals = vec![];
         let mut ready = Ready::new(|signal: Signal<'_>| {
-            told.push(match signal {
+            signals.push(match signal {
                 Signal::Ready(call) => format!("ready {} {}", call.name, call.arguments),
                 Signal::Stands(index) => format!("stands {index}"),
                 Signal::Void(index) => format!("void {index}"),
@@ -139,7 +139,7 @@ mod tests {
         for event in events {
             ready.event(*event);
         }
-        told
+        signals
     }
 
     fn open(call: u32) -> Event<'static> {
@@ -188,11 +188,11 @@ mod tests {
     fn a_call_is_ready_before_its_block_closes() {
         let complete = |call| close(call, CallState::Complete, Arguments::Deltas);
         let begin = [BLOCK, open(0), arguments(0, "{}"), complete(0)];
-        assert_eq!(told(false, &begin), ["ready f {}"]);
+        assert_eq!(signals(false, &begin), ["ready f {}"]);
         let ends = [&begin[..], &[CLOSED]].concat();
-        assert_eq!(told(false, &ends), ["ready f {}", "stands 0"]);
+        assert_eq!(signals(false, &ends), ["ready f {}", "stands 0"]);
         let breaks = [&begin[..], &[open(1), VOID]].concat();
-        assert_eq!(told(false, &breaks), ["ready f {}", "void 0"]);
+        assert_eq!(signals(false, &breaks), ["ready f {}", "void 0"]);
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
             span: NOWHERE,
         };
         let events = [BLOCK, open(0), arguments(0, "{"), dropped, CLOSED];
-        assert_eq!(told(true, &events), [""; 0]);
+        assert_eq!(signals(true, &events), [""; 0]);
     }
 
     #[test]
@@ -218,9 +218,9 @@ mod tests {
             close(0, state, Arguments::Deltas),
             CLOSED,
         ];
-        assert_eq!(told(false, &events), [""; 0]);
+        assert_eq!(signals(false, &events), [""; 0]);
         assert_eq!(
-            told(true, &events),
+            signals(true, &events),
             [r#"ready f {"a":1.50,"b":2}"#, "stands 0"]
         );
         let lost = [
@@ -229,13 +229,13 @@ mod tests {
             close(0, CallState::Complete, Arguments::Params),
             CLOSED,
         ];
-        assert_eq!(told(true, &lost), [""; 0]);
+        assert_eq!(signals(true, &lost), [""; 0]);
     }
 
     #[test]
-    fn a_native_call_stands_at_once() {
-        let mut told = vec![];
-        let mut ready = Ready::new(|signal: Signal<'_>| told.push(format!("{signal:?}")));
+    fn an_api_call_is_final_immediately() {
+        let mut signals = vec![];
+        let mut ready = Ready::new(|signal: Signal<'_>| signals.push(format!("{signal:?}")));
         let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
         let call = NativeCall {
             id: None,
@@ -244,8 +244,8 @@ mod tests {
         };
         parser.native_call(&call, &mut ready);
         parser.finish(Finish::Stop, &mut ready);
-        assert_eq!(told.len(), 2);
-        assert!(told[0].starts_with("Ready(") && told[0].contains(r#"arguments: "{}""#));
-        assert_eq!(told[1], "Stands(0)");
+        assert_eq!(signals.len(), 2);
+        assert!(signals[0].starts_with("Ready(") && signals[0].contains(r#"arguments: "{}""#));
+        assert_eq!(signals[1], "Stands(0)");
     }
 }

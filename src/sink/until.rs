@@ -1,16 +1,17 @@
-//! A closure that says when it has had enough.
+//! A closure that decides when it has enough.
 
 use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::event::{Event, Sink};
 
-/// Hands events to a closure until it breaks. The closure gets nothing after that, whatever the parser still says, and the
-/// parser [stops](Sink::stopped) as soon as it can.
+/// Passes events to a closure until it breaks. After that the closure gets no more events, and the parser
+/// [stops](Sink::stopped) as soon as it can.
 ///
-/// What broke it off is in the host's hands: the rest of the chunk ([`Parser::feed_until`](crate::Parser::feed_until) says how much it has
-/// taken), and the end, [`Finish::Cancelled`](crate::Finish::Cancelled). A host that wants to go on reading where it stopped
-/// writes a [`Sink`] of its own, because events of bytes that were taken already are passed over here. Cost: that of the closure.
+/// The host decides what follows: it may drop the rest of the chunk ([`Parser::feed_until`](crate::Parser::feed_until) returns
+/// how much was consumed) and end with [`Finish::Cancelled`](crate::Finish::Cancelled). To continue reading where it stopped,
+/// write a [`Sink`] instead, because here later events of bytes that were already consumed are skipped. Cost: that of the
+/// closure.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -40,7 +41,7 @@ pub struct Until<F> {
 }
 
 impl<F: FnMut(Event<'_>) -> ControlFlow<()>> Until<F> {
-    /// Nothing yet.
+    /// A sink whose closure has not broken.
     #[must_use]
     pub fn new(take: F) -> Self {
         Self {
@@ -51,7 +52,7 @@ impl<F: FnMut(Event<'_>) -> ControlFlow<()>> Until<F> {
 }
 
 impl<F> Until<F> {
-    /// Whether the closure has broken off.
+    /// Whether the closure has broken.
     #[must_use]
     pub fn broken(&self) -> bool {
         self.broken

@@ -6,12 +6,12 @@ use super::documents::Documents;
 use super::json::{Node, Object};
 use super::{CallPiece, End, Item, Said, ServerError, Take, Usage, document, said};
 
-/// Reads messages: server-sent events, or one JSON body that is not streamed.
+/// Reads messages: server-sent events, or one JSON body if the response is not streamed.
 ///
-/// Read are content blocks `text`, `thinking` and `tool_use`, their deltas, the `stop_reason` and `error` events. Tools that
-/// the server runs itself (`server_tool_use` and its results), signatures, citations, encrypted reasoning, `ping` and kinds
-/// that are not known are passed over. A `tool_use` block is a complete call when it stops. Input that its start already
-/// holds counts if no piece follows.
+/// It reads the content blocks `text`, `thinking` and `tool_use`, their deltas, the `stop_reason` and `error` events. It
+/// ignores tools that the server runs itself (`server_tool_use` and its results), signatures, citations, encrypted reasoning,
+/// `ping` and unknown kinds. A `tool_use` block is a complete call when it stops. The input in its start counts if no delta
+/// follows.
 ///
 /// ```
 /// use toolglot::source::{Feeder, Anthropic};
@@ -31,14 +31,14 @@ pub struct Anthropic {
 
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// Open `tool_use` blocks, with the input of their start while no piece has come.
+    /// Open `tool_use` blocks, with the input of their start until a delta arrives.
     open: BTreeMap<u64, Option<String>>,
     usage: Counts,
     end: End,
 }
 
-/// What a message counts. Each counter is told whole, and the last one counts: a stream tells the prompt's when it starts, those of the
-/// output again and again, and servers that run tools themselves the prompt's once more at the end.
+/// The counters of a message. Each report is a total, and the last one counts: a stream reports the prompt's counters at the
+/// start and the output's repeatedly, and servers that run tools themselves report the prompt's again at the end.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     input: Option<u64>,
@@ -48,7 +48,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Takes the counters of a message or of its delta. The prompt's own counter leaves out what its cache holds.
+    /// Reads the counters of a message or of its delta. The prompt's own counter excludes cached tokens.
     fn read(&mut self, from: &Object<'_>) -> Option<Usage> {
         let usage = from.object("usage");
         let mut any = false;
@@ -112,7 +112,7 @@ impl State {
             Some("message") => self.message(line, &root, take),
             Some("message_start") => self.says(&root.object("message"), take),
             Some("ping") => {}
-            // Kinds that are not known are passed over, unless they are errors.
+            // Unknown kinds are ignored, unless they are errors.
             Some(_) => {
                 if let Some(error) = ServerError::of(node) {
                     self.end.fail(line, error, take);
@@ -127,8 +127,8 @@ impl State {
             Some("text") => text(block, take),
             Some("thinking") => thinking(block, take),
             Some("tool_use") => {
-                // What is not an object is handed on too: that it is none is for the one check of all calls. An empty one of a
-                // stream only holds the place of what follows.
+                // Input that is not an object is passed on too; the common check of all calls rejects it. In a stream, an empty
+                // object is only a placeholder for the deltas.
                 let empty = |input: &Node<'_>| input.is_object() && input.object().is_empty();
                 let said = block.some("input").filter(|input| !empty(input));
                 let input = said.map(|_| block.arguments("input").into_owned());
@@ -175,7 +175,7 @@ impl State {
         }
     }
 
-    /// What a message says of itself.
+    /// Reports what a message says about itself.
     fn says(&mut self, message: &Object<'_>, take: &mut Take<'_>) {
         let (id, model) = (message.text("id"), message.text("model"));
         let told = Said {
@@ -187,7 +187,7 @@ impl State {
         said(told, take);
     }
 
-    /// A body that is not streamed.
+    /// Reads a body that is not streamed.
     fn message(&mut self, line: u64, message: &Object<'_>, take: &mut Take<'_>) {
         self.says(message, take);
         for (index, block) in (0..).zip(message.items("content")) {

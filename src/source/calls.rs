@@ -1,15 +1,15 @@
-//! Puts native calls together from their pieces.
+//! Assembles API tool calls from their pieces.
 
 use std::collections::VecDeque;
 
 use super::{CallPiece, SourceError};
 use crate::engine::{Finish, NativeCall};
 
-/// So many calls may be on their way.
+/// At most this many calls may be incomplete.
 const MAX_CALLS: usize = 4096;
 
-/// Native calls on their way, in the order in which they began, which is the order in which they come out. At most 4,096 may be on
-/// their way at once.
+/// API tool calls that are being assembled, in the order in which they began. They come out in the same order. At most 4,096
+/// may be incomplete at once.
 #[derive(Clone, Debug)]
 pub struct Assembly {
     calls: VecDeque<Pending>,
@@ -22,9 +22,9 @@ pub struct Assembly {
 struct Pending {
     index: Option<u64>,
     call: NativeCall,
-    /// The server said that it is complete.
+    /// The server reported that it is complete.
     ended: bool,
-    /// It was too long; the rest of it is left out.
+    /// It was too long; the rest of it is ignored.
     over: bool,
 }
 
@@ -34,7 +34,7 @@ impl Pending {
         (id + self.call.name.len() + self.call.arguments.len()) as u64
     }
 
-    /// Whether a piece goes on with this call.
+    /// Whether a piece continues this call.
     fn takes(&self, piece: &CallPiece<'_>) -> bool {
         if self.ended || (piece.index.is_some() && piece.index != self.index) {
             return false;
@@ -49,7 +49,7 @@ impl Pending {
 }
 
 impl Assembly {
-    /// Of calls that have at most so many bytes while they are on their way: ids, names and arguments of all.
+    /// Creates an assembly whose incomplete calls may hold `max` bytes in total: ids, names and arguments.
     #[must_use]
     pub fn new(max: u64) -> Self {
         Self {
@@ -63,10 +63,10 @@ impl Assembly {
         self.max = max;
     }
 
-    /// Takes a piece.
+    /// Adds a piece.
     ///
     /// # Errors
-    /// There are too many calls, or their bytes are too many. What is left of that call is passed over.
+    /// There are too many calls, or too many bytes. The rest of that call is ignored.
     pub fn piece(&mut self, piece: &CallPiece<'_>) -> Result<(), SourceError> {
         let found = self.calls.iter().rposition(|call| call.takes(piece));
         let place = match found {
@@ -108,15 +108,15 @@ impl Assembly {
         Ok(())
     }
 
-    /// The call of an index is complete; `None`: all are.
+    /// Marks the call of an index as complete; with `None`, all calls.
     pub fn end(&mut self, index: Option<u64>) {
         for call in &mut self.calls {
             call.ended |= index.is_none() || call.index == index;
         }
     }
 
-    /// The next call, once it is complete. A call without any arguments is so only when the reason of the end is known:
-    /// a length limit may have cut it after its name. A call without a name, or that was cut, is an error.
+    /// Returns the next call, once it is complete. A call without arguments is complete only when the finish reason is known: a
+    /// length limit may have truncated it after its name. A call that has no name, or that was truncated, is an error.
     pub fn next(&mut self, finish: Option<Finish>) -> Option<Result<NativeCall, SourceError>> {
         loop {
             let first = self.calls.front()?;
@@ -137,7 +137,7 @@ impl Assembly {
         }
     }
 
-    /// A call that never ended.
+    /// Returns the error for a call that never ended.
     pub fn rest(&mut self) -> Option<SourceError> {
         loop {
             let pending = self.calls.pop_front()?;

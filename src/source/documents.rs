@@ -1,22 +1,22 @@
-//! The JSON documents of a response body, however it frames them.
+//! Splits a response body into JSON documents, whatever its framing.
 
 use super::failure::SHOWN;
 use super::lines::{Breaks, Lines};
 use super::sse::{Document, Sse};
 use super::{Item, SourceError, Take};
 
-/// Finds documents. Keeps one, up to a limit.
+/// Finds documents. Buffers one, up to a limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Documents {
     max: usize,
     framing: Framing,
-    /// How the body begins.
+    /// The beginning of the body.
     start: Vec<u8>,
 }
 
 #[derive(Clone, Debug)]
 enum Framing {
-    /// Nothing but blanks so far: a brace makes it one body, anything else events.
+    /// Only whitespace so far: a brace makes it one body, anything else events.
     Unknown(Sse),
     Events(Sse),
     /// One document that begins at this line.
@@ -29,12 +29,12 @@ enum Framing {
 }
 
 impl Documents {
-    /// Server-sent events, or one body.
+    /// Documents in server-sent events, or one body.
     pub fn events(max: usize) -> Self {
         Self::framed(max, Framing::Unknown(Sse::new(max)))
     }
 
-    /// One document a line.
+    /// One document per line.
     pub fn lines(max: usize) -> Self {
         Self::framed(max, Framing::Lines(Lines::new(Breaks::Newline, max)))
     }
@@ -48,7 +48,7 @@ impl Documents {
         }
     }
 
-    /// How the body begins: up to [`SHOWN`] bytes.
+    /// The beginning of the body, at most [`SHOWN`] bytes.
     pub fn start(&self) -> &[u8] {
         &self.start
     }
@@ -58,7 +58,7 @@ impl Documents {
         matches!(self.framing, Framing::Body { .. })
     }
 
-    /// Hands over each document that ends in these bytes; `read` gets its first line.
+    /// Passes on each document that ends in these bytes; `read` gets its first line.
     pub fn feed(
         &mut self,
         bytes: &[u8],
@@ -84,7 +84,7 @@ impl Documents {
         }
     }
 
-    /// Hands over a last document.
+    /// Passes on a last document.
     pub fn end(&mut self, take: &mut Take<'_>, mut read: impl FnMut(u64, &[u8], &mut Take<'_>)) {
         let max = self.max;
         let mut whole = |document: Document<'_>| hand(document, max, take, &mut read);
@@ -98,7 +98,7 @@ impl Documents {
         }
     }
 
-    /// Decides between events and a body by the first byte that is not blank; gives the bytes from there on.
+    /// Decides between events and a body by the first non-whitespace byte; returns the bytes from there on.
     fn frame<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let Framing::Unknown(sse) = &mut self.framing else {
             return bytes;

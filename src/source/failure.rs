@@ -1,12 +1,12 @@
-//! What a server says in place of a response: errors in the many shapes that servers, proxies and frameworks give them.
+//! What a server sends instead of a response: errors in the many shapes of servers, proxies and frameworks.
 
 use std::fmt;
 
 use super::json::{Node, Object};
 
-/// So much of a body that is not JSON goes into the message of an error.
+/// At most this much of a body that is not JSON goes into the message of an error.
 pub(crate) const SHOWN: usize = 4096;
-/// Members that hold the words of an error, the best first.
+/// Members that hold the message of an error, in order of preference.
 const WORDS: [&str; 11] = [
     "message",
     "msg",
@@ -20,17 +20,17 @@ const WORDS: [&str; 11] = [
     "title",
     "reason",
 ];
-/// How deep the words may lie.
+/// The maximum depth of the message.
 const DEPTH: u32 = 4;
 
-/// An error of the server, or of something on the way to it.
+/// An error of the server, or of a proxy in front of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerError {
-    /// Its words.
+    /// Its message.
     pub message: String,
-    /// Its kind, in the server's words (`overloaded_error`); `upstream_error` if it says none.
+    /// Its type, as the server names it (`overloaded_error`); `upstream_error` if the server names none.
     pub kind: String,
-    /// The object that the server sent, on one line; none if it sent no JSON.
+    /// The object that the server sent, on one line; `None` if it sent no JSON.
     pub json: Option<String>,
 }
 
@@ -44,25 +44,25 @@ impl fmt::Display for ServerError {
     }
 }
 
-/// The kind of an error that says none.
+/// The type of an error that names none.
 const UNKNOWN: &str = "upstream_error";
 
 impl ServerError {
     /// The error in OpenAI's form: `{"error":{"message":..,"type":..,"param":null,"code":null}}`, on one line.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Strings always have a JSON text.
+        // Serializing a string cannot fail.
         let string = |text: &str| serde_json::to_string(text).unwrap_or_default();
         let (message, kind) = (string(&self.message), string(&self.kind));
         format!(r#"{{"error":{{"message":{message},"type":{kind},"param":null,"code":null}}}}"#)
     }
 
-    /// As it came from a server of OpenAI's kind; else in OpenAI's form.
+    /// The object as it came from an OpenAI-compatible server; otherwise in OpenAI's form.
     pub(crate) fn as_it_came(&self) -> String {
         self.json.clone().unwrap_or_else(|| self.to_json())
     }
 
-    /// Nothing came.
+    /// The error for an empty response.
     pub(crate) fn nothing() -> Self {
         Self {
             message: super::SourceError::Cut.to_string(),
@@ -71,7 +71,7 @@ impl ServerError {
         }
     }
 
-    /// Some words.
+    /// An error with only a message.
     fn words(message: &str) -> Self {
         Self {
             message: message.to_owned(),
@@ -80,13 +80,13 @@ impl ServerError {
         }
     }
 
-    /// The error that an object is which has an `error`, whatever else it has.
+    /// Reads an object that has an `error` member as an error, whatever else it has.
     pub(crate) fn explicit(node: Node<'_>) -> Option<Self> {
         let root = node.object();
         explicit(&root).is_some().then(|| Self::read(node, &root))
     }
 
-    /// The error that an object is which is not part of a response.
+    /// Reads an object that is not part of a response as an error, if it looks like one.
     pub(crate) fn of(node: Node<'_>) -> Option<Self> {
         let root = node.object();
         let is = |key: &str| root.text(key).as_deref() == Some("error");
@@ -119,8 +119,8 @@ impl ServerError {
         }
     }
 
-    /// The error that a body is, by its beginning, in which no part of a response was found: an error in a list, the page of a
-    /// proxy, a line of text. None if nothing is there, or JSON that was cut.
+    /// Reads the beginning of a body that contains no part of a response as an error: an error in a list, a proxy's error page,
+    /// a line of text. Returns `None` if it is empty, or truncated JSON.
     pub(crate) fn foreign(start: &[u8]) -> Option<Self> {
         let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
         let text = String::from_utf8_lossy(start.trim_ascii());
@@ -149,12 +149,13 @@ impl ServerError {
     }
 }
 
-/// The `error` of an object, if it has one that says so.
+/// The `error` member of an object, unless its value is `false`.
 fn explicit<'a>(root: &Object<'a>) -> Option<Node<'a>> {
     root.some("error").filter(|error| error.json() != "false")
 }
 
-/// What an error says: a text, or what stands in a list or an object under a member that is known to hold it.
+/// Returns the message of an error: a string, or the first one in a list or in an object under a member that is known to hold
+/// it.
 fn words(node: Node<'_>, depth: u32) -> Option<String> {
     if let Some(text) = node.string() {
         return Some(text.trim().to_owned()).filter(|text| !text.is_empty());

@@ -1,4 +1,4 @@
-//! Joins a source and a parser.
+//! Connects a source to a parser.
 
 use super::calls::Assembly;
 use super::{Item, ServerError, Source, SourceError};
@@ -7,11 +7,11 @@ use crate::error::Kind;
 use crate::event::{Event, Sink, Span};
 use crate::limits::Limits;
 
-/// A source that feeds a parser: bytes of a response go in, events come out.
+/// A source connected to a parser: takes the bytes of a response, delivers events.
 ///
-/// Native calls are given to the parser when the server says that they are complete, in the order in which they began;
-/// [`Options::prefer`](crate::Options::prefer) says what becomes of them. Memory: what source and parser keep, and native
-/// calls on their way, at most 4,096 of them with [`Limits::max_native`] bytes (see [`max_native`](Self::max_native)).
+/// API tool calls are given to the parser when the server reports them complete, in the order in which they began;
+/// [`Options::prefer`](crate::Options::prefer) decides what happens to them. Memory: that of the source and the parser, plus
+/// incomplete API tool calls: at most 4,096 of them with [`Limits::max_native`] bytes (see [`max_native`](Self::max_native)).
 #[derive(Clone, Debug)]
 pub struct Feeder<S> {
     source: S,
@@ -21,30 +21,30 @@ pub struct Feeder<S> {
 /// How a response ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// The reason that the parser was told.
+    /// The reason that was given to the parser.
     pub reason: Finish,
     /// What could not be read at the end.
     pub errors: Vec<SourceError>,
-    /// What the server says in place of a response, or where it broke off: the first error of it. Also there if the response
-    /// broke off before anything came, so that no host takes it for an empty one.
+    /// The first error that the server reported, instead of a response or within it. Also set if the response ended before
+    /// anything arrived, so that no host takes it for an empty reply.
     pub error: Option<ServerError>,
 }
 
-/// What a response says, on its way into a parser.
+/// The contents of a response, being passed to a parser.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     parser: Parser,
     calls: Assembly,
     finish: Option<Finish>,
     error: Option<ServerError>,
-    /// Something of an output came.
+    /// Some output has arrived.
     any: bool,
-    /// The response broke off.
+    /// The response ended early.
     cut: bool,
 }
 
 impl<S: Source> Feeder<S> {
-    /// Joins them at the beginning of a response.
+    /// Connects them at the beginning of a response.
     #[must_use]
     pub fn new(source: S, parser: Parser) -> Self {
         Self {
@@ -53,17 +53,17 @@ impl<S: Source> Feeder<S> {
         }
     }
 
-    /// So many bytes of native calls may be on their way. Default: that of [`Limits::max_native`], 1 MiB. A parser whose
-    /// own limit is lower refuses longer calls itself.
+    /// Limits the bytes of incomplete API tool calls. Default: that of [`Limits::max_native`], 1 MiB. A parser whose own limit
+    /// is lower rejects longer calls itself.
     #[must_use]
     pub fn max_native(mut self, bytes: u64) -> Self {
         self.flow.calls.max(bytes);
         self
     }
 
-    /// Takes the next bytes of the response. Gives what could not be read in them, which stops nothing. All bytes are read: a host
-    /// that has a sink which [stops](Sink::stopped) asks it between two feeds.
-    #[must_use = "what could not be read is told here only"]
+    /// Feeds the next bytes of the response. Returns what could not be read in them; it does not stop the stream. All bytes are
+    /// consumed: a host whose sink [stops](Sink::stopped) has to ask it between feeds.
+    #[must_use = "errors are reported only here"]
     pub fn feed(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Vec<SourceError> {
         let mut errors = vec![];
         let flow = &mut self.flow;
@@ -72,7 +72,7 @@ impl<S: Source> Feeder<S> {
         errors
     }
 
-    /// Ends the response and the parser. The reason is that of the response, or a given one, for a host that knows better.
+    /// Ends the response and the parser. Uses the response's reason unless `reason` overrides it.
     pub fn finish(&mut self, reason: Option<Finish>, sink: &mut dyn Sink) -> Ended {
         let mut errors = vec![];
         let flow = &mut self.flow;
@@ -107,19 +107,19 @@ impl Flow {
         }
     }
 
-    /// Where the parser stands.
+    /// The parser's stage.
     pub fn stage(&self) -> Stage {
         self.parser.stage()
     }
 
-    /// What to say in place of the response, unless its host knows better (`given`).
+    /// The error to report in place of the response, unless the host knows better (`given`).
     pub fn error(&self, given: bool) -> Option<ServerError> {
         let nothing = self.cut && !self.any && !given;
         let nothing = || nothing.then(ServerError::nothing);
         self.error.clone().or_else(nothing)
     }
 
-    /// Ends the parser, for the reason of the response or a given one.
+    /// Ends the parser, with the response's reason or a given one.
     pub fn finish(
         &mut self,
         reason: Option<Finish>,
@@ -181,7 +181,7 @@ impl Flow {
         }
     }
 
-    /// A native call that cannot be given: the parser reports it as one that is refused, so that every output lists it.
+    /// Rejects an API tool call that cannot be delivered: the parser reports it, so that every output lists it.
     fn refuse(&mut self, error: SourceError, sink: &mut dyn Sink, errors: &mut Vec<SourceError>) {
         let refused = match &error {
             SourceError::CutCall { name } => Some((name.as_str(), Kind::UnclosedBlock)),

@@ -1,6 +1,6 @@
-//! JSON documents, looked into without being changed: numbers and arguments keep their spelling.
+//! Reads JSON documents without changing them: numbers and arguments keep their spelling.
 //!
-//! A document is checked once; after that each object or list that is looked into is scanned once for each level.
+//! A document is validated once. After that each object or list that is read is scanned once per level.
 
 use std::borrow::Cow;
 
@@ -11,16 +11,16 @@ use serde_json::value::RawValue;
 use super::SourceError;
 use crate::json::Value;
 
-/// A value of a document that was checked.
+/// A value of a validated document.
 #[derive(Clone, Copy)]
 pub(crate) struct Node<'a>(&'a RawValue);
 
-/// The members of an object; none for anything else.
+/// The members of an object; empty for any other value.
 #[derive(Default)]
 pub(crate) struct Object<'a>(pub Vec<(Cow<'a, str>, Node<'a>)>);
 
 impl<'a> Node<'a> {
-    /// Checks a document that begins at `line`.
+    /// Validates a document that begins at `line`.
     pub fn read(line: u64, data: &'a [u8]) -> Result<Self, SourceError> {
         let fail = |error: serde_json::Error| {
             let text = error.to_string();
@@ -30,7 +30,7 @@ impl<'a> Node<'a> {
             SourceError::Json { line, why }
         };
         let raw = serde_json::from_slice(data).map_err(fail)?;
-        // All that scanning leaves unchecked are surrogates that come alone.
+        // The scan leaves only lone surrogates unchecked.
         let escapes = [b"\\ud".as_slice(), b"\\uD"];
         if escapes
             .iter()
@@ -68,7 +68,7 @@ impl<'a> Node<'a> {
         serde_json::from_str(self.json()).unwrap_or_default()
     }
 
-    /// The items of a list; none for anything else.
+    /// The items of a list; empty for any other value.
     pub fn items(self) -> Vec<Node<'a>> {
         let list: Vec<&RawValue> = serde_json::from_str(self.json()).unwrap_or_default();
         list.into_iter().map(Node).collect()
@@ -76,33 +76,33 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// A member; of several the last.
+    /// Returns a member; of duplicates, the last.
     pub fn get(&self, key: &str) -> Option<Node<'a>> {
         let found = self.0.iter().rfind(|(name, _)| name == key);
         found.map(|(_, node)| *node)
     }
 
-    /// A member that is there and not `null`.
+    /// Returns a member that is present and not `null`.
     pub fn some(&self, key: &str) -> Option<Node<'a>> {
         self.get(key).filter(|node| !node.is_null())
     }
 
-    /// A member that is an object; an empty one if it is not.
+    /// Returns a member that is an object, or an empty object.
     pub fn object(&self, key: &str) -> Object<'a> {
         self.get(key).map(Node::object).unwrap_or_default()
     }
 
-    /// The items of a member that is a list.
+    /// Returns the items of a member that is a list.
     pub fn items(&self, key: &str) -> Vec<Node<'a>> {
         self.get(key).map(Node::items).unwrap_or_default()
     }
 
-    /// A member that is a string with something in it.
+    /// Returns a member that is a non-empty string.
     pub fn text(&self, key: &str) -> Option<Cow<'a, str>> {
         self.get(key)?.string().filter(|text| !text.is_empty())
     }
 
-    /// A member that holds arguments: a string as it is, anything else as its JSON text, nothing for `null`.
+    /// Returns a member that holds arguments: a string as it is, any other value as JSON text, nothing for `null`.
     pub fn arguments(&self, key: &str) -> Cow<'a, str> {
         match self.some(key) {
             None => Cow::Borrowed(""),
@@ -115,7 +115,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// A string, borrowed where it has no escapes.
+/// A string, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 

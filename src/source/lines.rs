@@ -1,25 +1,25 @@
-//! Cuts bytes into lines.
+//! Splits bytes into lines.
 
 use memchr::{memchr, memchr2};
 
 /// What ends a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Breaks {
-    /// A newline; a carriage return before it belongs to it.
+    /// A newline; a preceding carriage return belongs to it.
     Newline,
     /// A newline, a carriage return, or both, as in server-sent events.
     Any,
 }
 
-/// A line without its end.
+/// A line without its line break.
 pub(super) struct Line<'a> {
-    /// From 1.
+    /// Counts from 1.
     pub number: u64,
     /// `None` if it is longer than the limit.
     pub text: Option<&'a [u8]>,
 }
 
-/// Keeps the beginning of a line that has not ended, up to a limit. Each byte is looked at once and copied at most once.
+/// Buffers the beginning of an incomplete line, up to a limit. Each byte is scanned once and copied at most once.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     breaks: Breaks,
@@ -28,7 +28,7 @@ pub(super) struct Lines {
     kept: Vec<u8>,
     /// It is longer than the limit.
     over: bool,
-    /// Lines that ended.
+    /// The number of complete lines.
     count: u64,
     /// The last byte was a carriage return that ended a line.
     after_return: bool,
@@ -46,12 +46,12 @@ impl Lines {
         }
     }
 
-    /// Number of the line at hand.
+    /// The number of the current line.
     pub fn number(&self) -> u64 {
         self.count + 1
     }
 
-    /// Hands over each line that ends in these bytes.
+    /// Passes on each line that ends in these bytes.
     pub fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(Line<'_>)) {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -72,7 +72,7 @@ impl Lines {
         }
     }
 
-    /// Hands over a last line that has no end.
+    /// Passes on a last line that has no line break.
     pub fn end(&mut self, mut take: impl FnMut(Line<'_>)) {
         if self.over || !self.kept.is_empty() {
             self.line(&[], &mut take);

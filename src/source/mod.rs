@@ -1,8 +1,8 @@
-//! Responses of model servers, as bytes, into a parser.
+//! Feeds API responses, as bytes, to a parser.
 //!
-//! A [`Source`] takes the bytes of one HTTP response body in any cut and says what is in it: text, reasoning, pieces of
-//! native calls, the reason of its end, and what is wrong with it. It does no I/O. A [`Feeder`] joins a source and a
-//! [`Parser`](crate::Parser): text is parsed, native calls are put together and given to
+//! A [`Source`] takes the bytes of one HTTP response body in chunks of any size and reports its contents: text, reasoning,
+//! pieces of API tool calls, the finish reason, and errors. It does no I/O. A [`Feeder`] connects a source to a
+//! [`Parser`](crate::Parser): text is parsed, API tool calls are assembled and given to
 //! [`Parser::native_call`](crate::Parser::native_call) when they are complete, reasoning of the API comes out as
 //! [`Event::Reasoning`](crate::Event::Reasoning).
 //!
@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`OpenAi`] | chat completions: server-sent events, or one JSON body |
 //! | [`Anthropic`] | messages: server-sent events, or one JSON body |
-//! | [`Ollama`] | `/api/chat` and `/api/generate`: one JSON object a line |
+//! | [`Ollama`] | `/api/chat` and `/api/generate`: one JSON object per line |
 //!
 //! ```
 //! use toolglot::source::{Feeder, OpenAi};
@@ -33,20 +33,20 @@
 //! assert_eq!((turn.text.as_str(), turn.calls[0].name.as_str()), ("Hi ", "f"));
 //! ```
 //!
-//! # Promises
+//! # Guarantees
 //!
-//! *Cuts do not matter*: whatever the pieces of the body, the same items come out. *Nothing that was cut counts*: a native
-//! call is complete when the server says so; one that the end of the response cut is an error, never a call. (After a length
-//! limit a call counts whose arguments are a whole object: nothing can be missing in it.) *Nothing
-//! stops*: what cannot be read is a [`SourceError`] with its line and reason, and the next line is read. *Bounded*: a line,
-//! an event, or a body that is not a stream, up to [`DEFAULT_MAX`] bytes is kept while it is incomplete; longer ones are
-//! errors and skipped.
+//! *Chunking does not matter*: the same body gives the same items, however it is split. *Nothing truncated counts*: an API tool
+//! call is complete when the server says so; one that the end of the response truncates is an error, never a call. (After a
+//! length limit, a call whose arguments are a whole object counts: nothing can be missing in it.) *Nothing stops the stream*:
+//! what cannot be read is a [`SourceError`] with its line and reason, and reading continues with the next line. *Memory is
+//! bounded*: at most [`DEFAULT_MAX`] bytes of an incomplete line, event or unstreamed body are buffered; longer ones are errors
+//! and skipped.
 //!
 //! # Offsets
 //!
-//! Spans of events count the bytes of the *text* that the source found, in UTF-8, not of the response body. Reasoning that
-//! the API delivers beside the text has no place in it: its spans are empty and stand at the first byte of text that is in
-//! no event yet, so the spans of leaves still partition the text.
+//! Spans of events count the bytes of the *text* that the source found, in UTF-8, not those of the response body. Reasoning
+//! that the API delivers beside the text has no position in it: its spans are empty, at the first byte of text that is not yet
+//! in an event. The spans of leaves therefore still partition the text.
 
 mod anthropic;
 pub(crate) mod calls;
@@ -72,57 +72,57 @@ pub use feeder::{Ended, Feeder};
 pub use ollama::Ollama;
 pub use openai::OpenAi;
 
-/// Bytes that a source keeps at most of a line, an event or a body: 16 MiB.
+/// The default limit on the bytes that a source buffers of a line, an event or a body: 16 MiB.
 pub const DEFAULT_MAX: usize = 16 << 20;
 
-/// One thing that a response says. What it borrows lives until the closure returns.
+/// One part of a response. Borrowed data is valid until the closure returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item<'a> {
-    /// The next piece of text. A refusal is text too: people are to read it.
+    /// The next piece of text. A refusal is text too: it is meant for the user.
     Text(&'a str),
     /// The next piece of reasoning.
     Reasoning(&'a str),
-    /// A piece of a native call.
+    /// A piece of an API tool call.
     Call(CallPiece<'a>),
-    /// The native call of this index is complete; `None`: all that have begun are.
+    /// The API tool call with this index is complete; `None`: all that have begun are.
     CallEnd(Option<u64>),
-    /// The response is finished. It comes once, at the latest from [`Source::end`].
+    /// The response is finished. Comes once, at the latest from [`Source::end`].
     Finish(Finish),
-    /// Something cannot be read.
+    /// Something could not be read.
     Error(SourceError),
-    /// What a response that is not of OpenAI's form says of itself. It comes before its output, but for what it counts: that comes as
-    /// often as the server tells it, before the reason of the end, and the last one counts.
+    /// Metadata of a response that is not in OpenAI's form. It precedes the output, except for token counts: they come whenever
+    /// the server reports them, before the finish reason, and the last ones count.
     Said(Said<'a>),
 }
 
-/// What a response says of itself, as far as it does.
+/// Metadata of a response, as far as the server gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Said<'a> {
     /// Its id.
     pub id: Option<&'a str>,
     /// The model.
     pub model: Option<&'a str>,
-    /// When it was made, in seconds since 1970.
+    /// When it was created, in seconds since 1970.
     pub created: Option<u64>,
-    /// What it counts of its tokens so far.
+    /// Its token counts so far.
     pub usage: Option<Usage>,
 }
 
-/// Tells what a response says of itself, if it says anything.
+/// Reports metadata of a response, if there is any.
 fn said(said: Said<'_>, take: &mut Take<'_>) {
     if said != Said::default() {
         take(Item::Said(said));
     }
 }
 
-/// A source that tells a closure what the response says of itself, before the output goes on to a parser.
+/// A source that first passes the metadata of the response to a closure, before the output goes to a parser.
 pub struct Telling<S, F> {
     source: S,
     tell: F,
 }
 
 impl<S: Source, F: FnMut(&Said<'_>)> Telling<S, F> {
-    /// Around a source.
+    /// Wraps a source.
     pub fn new(source: S, tell: F) -> Self {
         Self { source, tell }
     }
@@ -148,44 +148,44 @@ fn telling(item: Item<'_>, tell: &mut impl FnMut(&Said<'_>), take: &mut Take<'_>
     take(item);
 }
 
-/// A piece of a native call. A piece of a new index begins a call; one with another id and a name does so too, for there
-/// are servers that give all calls one index, or none.
+/// A piece of an API tool call. A piece with a new index begins a call; so does one with another id and a name, because some
+/// servers give all calls the same index, or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallPiece<'a> {
-    /// Tells the calls of a response apart. `None`: the call that began last.
+    /// Distinguishes the calls of a response. `None`: the call that began last.
     pub index: Option<u64>,
     /// Its id; the first one counts.
     pub id: Option<&'a str>,
-    /// The next piece of its name. A piece that repeats the name so far is left out.
+    /// The next piece of its name. A piece that repeats the whole name so far is ignored.
     pub name: Option<&'a str>,
     /// The next piece of its arguments.
     pub arguments: &'a str,
 }
 
-/// What cannot be read of a response. Lines count from 1.
+/// Part of a response that cannot be read. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// What stands there is no JSON, or was cut.
-    #[error("line {line}: it is no JSON: {why}")]
+    /// It is not JSON, or is truncated.
+    #[error("line {line}: not JSON: {why}")]
     Json {
-        /// Where.
+        /// The line.
         line: u64,
-        /// What and at which column.
+        /// What is wrong, and the column.
         why: String,
     },
-    /// JSON, but not what this API says.
+    /// JSON that this API does not send.
     #[error("line {line}: {why}")]
     Shape {
-        /// Where.
+        /// The line.
         line: u64,
         /// What is missing or unknown.
         why: String,
     },
-    /// A line, an event or a body is longer than may be kept. It was skipped.
+    /// A line, an event or a body exceeds the limit. It was skipped.
     #[error("line {line}: more than {max} bytes")]
     TooLong {
-        /// Where it begins.
+        /// The line where it begins.
         line: u64,
         /// The limit.
         max: usize,
@@ -193,25 +193,25 @@ pub enum SourceError {
     /// The server reports an error.
     #[error("line {line}: the server says: {error}")]
     Api {
-        /// Where.
+        /// The line.
         line: u64,
-        /// What it says.
+        /// The error.
         error: Box<ServerError>,
     },
-    /// The response broke off before its end.
+    /// The response ended early.
     #[error("the response broke off before its end")]
     Cut,
-    /// A native call was cut by the end of the response. It is not delivered.
-    #[error("the native call of `{name}` was cut and is not delivered")]
+    /// An API tool call was truncated by the end of the response. It is not delivered.
+    #[error("the API tool call `{name}` was truncated and is not delivered")]
     CutCall {
         /// The tool, as far as it is known.
         name: String,
     },
-    /// A native call without a name. It is not delivered.
-    #[error("a native call has no name and is not delivered")]
+    /// An API tool call without a name. It is not delivered.
+    #[error("an API tool call has no name and is not delivered")]
     NoName,
-    /// Native calls on their way are too many or too long. This one is not delivered.
-    #[error("the native call of `{name}` is more than may wait and is not delivered")]
+    /// Too many incomplete API tool calls, or too many bytes of them. This one is not delivered.
+    #[error("the API tool call `{name}` exceeds the buffer and is not delivered")]
     TooManyCalls {
         /// The tool, as far as it is known.
         name: String,
@@ -219,7 +219,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// The line of the response body, where there is one.
+    /// The line of the response body, if there is one.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         match self {
@@ -237,19 +237,19 @@ impl SourceError {
     }
 }
 
-/// Takes items.
+/// Receives items.
 pub type Take<'a> = dyn FnMut(Item<'_>) + 'a;
 
 /// Reads the body of one response.
 pub trait Source {
-    /// Takes the next bytes, in any cut.
+    /// Feeds the next bytes, in chunks of any size.
     fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>);
 
-    /// The body is at its end: what is complete comes out, and the reason if it has not come.
+    /// Ends the body: reports what is complete, and the finish reason if it has not been reported.
     fn end(&mut self, take: &mut Take<'_>);
 }
 
-/// A source whose `documents` (server-sent events, or lines) its `state` reads one by one.
+/// Defines a source: `documents` (server-sent events, or lines) are read one by one by `state`.
 macro_rules! source {
     ($name:ident, $documents:ident) => {
         impl Default for $name {
@@ -262,14 +262,13 @@ macro_rules! source {
         }
 
         impl $name {
-            /// At the beginning of a body.
+            /// A source at the beginning of a body.
             #[must_use]
             pub fn new() -> Self {
                 Self::default()
             }
 
-            /// Keeps at most so many bytes of a line, an event or a body. Default
-            /// [`DEFAULT_MAX`](super::DEFAULT_MAX).
+            /// Limits the bytes that are buffered of a line, an event or a body. Default [`DEFAULT_MAX`](super::DEFAULT_MAX).
             #[must_use]
             pub fn max(mut self, bytes: usize) -> Self {
                 self.documents = Documents::$documents(bytes);
@@ -305,24 +304,24 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// How far a response has come to its end.
+/// How much of the end of a response has arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct End {
-    /// The reason was told.
-    pub told: bool,
-    /// The server said that nothing follows.
+    /// The finish reason was reported.
+    pub reported: bool,
+    /// The server reported that nothing follows.
     pub done: bool,
-    /// Something of a response was found.
+    /// Some part of a response was found.
     pub seen: bool,
 }
 
 impl End {
-    /// Tells the reason, once. Native calls that have begun are complete if the server ended the response.
+    /// Reports the finish reason, once. API tool calls that have begun are complete if the server ended the response.
     fn tell(&mut self, reason: Finish, take: &mut Take<'_>) {
-        if self.told {
+        if self.reported {
             return;
         }
-        self.told = true;
+        self.reported = true;
         match reason {
             Finish::Stop | Finish::ToolCalls | Finish::Length => take(Item::CallEnd(None)),
             Finish::Error | Finish::Cancelled => {}
@@ -330,9 +329,9 @@ impl End {
         take(Item::Finish(reason));
     }
 
-    /// The body, which began so, is at its end. One in which nothing of a response was found is an error of the server.
+    /// Ends a body that began with `start`. A body in which no part of a response was found is an error of the server.
     pub fn end(&mut self, start: &[u8], take: &mut Take<'_>) {
-        if self.told {
+        if self.reported {
             return;
         }
         if self.done {
@@ -347,7 +346,7 @@ impl End {
         }
     }
 
-    /// Takes an object that is not part of a response: an error of the server, or nothing that is known.
+    /// Handles an object that is not part of a response: an error of the server, or something unknown.
     pub fn odd(&mut self, line: u64, node: Node<'_>, why: &str, take: &mut Take<'_>) {
         match ServerError::of(node) {
             Some(error) => self.fail(line, error, take),
@@ -355,7 +354,7 @@ impl End {
         }
     }
 
-    /// Reads a reason as servers spell it. A filter that cut the output counts as a failure.
+    /// Reads a finish reason in any server's spelling. A filter that stopped the output counts as a failure.
     pub fn read(&mut self, line: u64, word: &str, take: &mut Take<'_>) {
         let reason = match word {
             "stop" | "end_turn" | "stop_sequence" | "eos" | "eos_token" | "pause_turn" => {
@@ -366,7 +365,8 @@ impl End {
             "content_filter" | "refusal" | "error" => Finish::Error,
             "abort" | "cancelled" | "canceled" => Finish::Cancelled,
             other => {
-                // Nobody knows whether the model stopped, so what only the end of the stream ends is not whole.
+                // It is unknown whether the model stopped, so anything that only the end of the stream would end counts as
+                // truncated.
                 let why = format!(
                     "the reason `{}` is not known, taken as length",
                     short(other)
@@ -378,7 +378,7 @@ impl End {
         self.tell(reason, take);
     }
 
-    /// The server reports an error.
+    /// Reports an error of the server.
     pub fn fail(&mut self, line: u64, error: ServerError, take: &mut Take<'_>) {
         let error = Box::new(error);
         take(Item::Error(SourceError::Api { line, error }));
@@ -386,7 +386,7 @@ impl End {
     }
 }
 
-/// Reads a JSON document that begins at `line`, or tells why not.
+/// Reads a JSON document that begins at `line`, or reports why it cannot.
 pub(crate) fn document<'a>(line: u64, data: &'a [u8], take: &mut Take<'_>) -> Option<Node<'a>> {
     match Node::read(line, data) {
         Ok(node) => Some(node),

@@ -4,10 +4,10 @@ use super::documents::Documents;
 use super::json::{Node, Object};
 use super::{CallPiece, End, Item, Said, ServerError, Take, Usage, document, said};
 
-/// Reads `/api/chat` and `/api/generate`: one JSON object a line, or a single one.
+/// Reads `/api/chat` and `/api/generate`: one JSON object per line, or a single one.
 ///
-/// Read are `message.thinking`, `message.content` and `message.tool_calls`, or `thinking` and `response`; `done` with its
-/// `done_reason`; and `error`. Calls come whole.
+/// It reads `message.thinking`, `message.content` and `message.tool_calls`, or `thinking` and `response`; `done` with its
+/// `done_reason`; and `error`. Calls arrive whole.
 ///
 /// ```
 /// use toolglot::source::{Feeder, Ollama};
@@ -27,9 +27,9 @@ pub struct Ollama {
 
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// Calls so far. Servers number them anew in each line, or not at all.
+    /// The number of calls so far. Servers restart numbering in each line, or do not number calls.
     calls: u64,
-    /// What the response says of itself was told.
+    /// The metadata of the response was reported.
     said: bool,
     end: End,
 }
@@ -45,7 +45,7 @@ impl State {
         if let Some(error) = ServerError::explicit(node) {
             return self.end.fail(line, error, take);
         }
-        // A message in words is that of an error.
+        // A message that is a string is that of an error.
         let message = root.get("message").is_some_and(Node::is_object);
         if !message && root.some("response").is_none() && root.some("done").is_none() {
             let why = "it has no `message`, `response` or `done`";
@@ -102,7 +102,7 @@ impl State {
             index,
             id: call.text("id").as_deref(),
             name: function.text("name").as_deref(),
-            // A call comes whole, so no arguments are none.
+            // Calls arrive whole, so a missing member means no arguments.
             arguments: if arguments.is_empty() {
                 "{}"
             } else {
@@ -113,7 +113,7 @@ impl State {
     }
 }
 
-/// What the last line counts. A prompt that the server has in its cache may have no counter.
+/// The token counts of the last line. A prompt that the server has cached may have no counter.
 fn usage(root: &Object<'_>) -> Option<Usage> {
     let count = |key| root.get(key).and_then(Node::number);
     let (prompt, completion) = (count("prompt_eval_count"), count("eval_count"));
@@ -124,7 +124,7 @@ fn usage(root: &Object<'_>) -> Option<Usage> {
     })
 }
 
-/// A time as `2024-05-01T12:30:00.5Z` in seconds since 1970; `+08:00` may stand in place of `Z`.
+/// Converts a time like `2024-05-01T12:30:00.5Z` to seconds since 1970; `+08:00` may replace `Z`.
 fn seconds(time: &str) -> Option<u64> {
     let number = |range: std::ops::Range<usize>| -> Option<i64> {
         let digits = time.get(range)?;
@@ -133,7 +133,7 @@ fn seconds(time: &str) -> Option<u64> {
     };
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
     let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
-    // Days since 1970 of the calendar that begins in March, so that the day that is put in is the last one.
+    // Days since 1970 in a calendar whose years begin in March, so that the leap day is the last day.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {

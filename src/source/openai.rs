@@ -1,19 +1,21 @@
-//! OpenAI chat completions, as OpenAI and the many servers that follow it write them.
+//! OpenAI chat completions, as OpenAI and compatible servers write them.
 
 use super::documents::Documents;
 use super::json::{Node, Object};
 use super::{CallPiece, End, Item, ServerError, Take, document};
 
-/// The call of the `function_call` member, which came before `tool_calls`.
+/// The index of the call in the `function_call` member, the predecessor of `tool_calls`.
 const LEGACY: u64 = u64::MAX;
 
-/// Reads chat completions: server-sent events (`data: {...}`, `data: [DONE]`), or one JSON body that is not streamed.
+/// Reads chat completions: server-sent events (`data: {...}`, `data: [DONE]`), or one JSON body if the response is not
+/// streamed.
 ///
-/// Read are, of one choice, of `delta` or `message`: `content` (a string, or a list of parts), `refusal` as text,
-/// `reasoning_content` or else `reasoning`, `tool_calls`, `function_call`, and `finish_reason`; and `text` of plain
-/// completions. An `error` object is a [`SourceError::Api`](super::SourceError::Api). Within one delta reasoning comes first, then content, then calls.
+/// It reads one choice. Of its `delta` or `message` it reads `content` (a string, or a list of parts), `refusal` as text,
+/// `reasoning_content` or else `reasoning`, `tool_calls`, `function_call`, and `finish_reason`; of plain completions `text`. An
+/// `error` object is a [`SourceError::Api`](super::SourceError::Api). Within one delta reasoning comes first, then content,
+/// then calls.
 ///
-/// A `finish_reason`, or `[DONE]`, is the end of all calls. A body that ends without either broke off.
+/// A `finish_reason` or `[DONE]` ends all calls. A body that ends without either has ended early.
 ///
 /// ```
 /// use toolglot::source::{Feeder, OpenAi};
@@ -40,7 +42,7 @@ struct State {
 super::source!(OpenAi, events);
 
 impl OpenAi {
-    /// Reads another choice than 0. The others are left out.
+    /// Selects the choice to read; the others are ignored. Default 0.
     #[must_use]
     pub fn choice(mut self, index: u64) -> Self {
         self.state.choice = index;
@@ -87,7 +89,7 @@ impl State {
     }
 }
 
-/// The `delta` of a choice, or else its `message`, which is whole.
+/// Returns the `delta` of a choice, or its `message`, and whether that is a whole message.
 pub(crate) fn said<'a>(choice: &Object<'a>) -> Option<(Object<'a>, bool)> {
     match choice.some("delta") {
         Some(delta) => Some((delta.object(), false)),
@@ -95,7 +97,7 @@ pub(crate) fn said<'a>(choice: &Object<'a>) -> Option<(Object<'a>, bool)> {
     }
 }
 
-/// What a `delta` or a whole `message` says.
+/// Reads a `delta` or a whole `message`.
 pub(crate) fn message(message: &Object<'_>, whole: bool, take: &mut Take<'_>) {
     let reasoning = message
         .text("reasoning_content")
@@ -116,7 +118,7 @@ pub(crate) fn message(message: &Object<'_>, whole: bool, take: &mut Take<'_>) {
     }
     for (place, call) in (0..).zip(message.items("tool_calls")) {
         let call = call.object();
-        // Each call of a whole message is one of its own, whatever its id and index.
+        // Each call of a whole message is separate, whatever its id and index.
         let index = match whole {
             true => Some(place),
             false => call.get("index").and_then(Node::number),
@@ -128,7 +130,7 @@ pub(crate) fn message(message: &Object<'_>, whole: bool, take: &mut Take<'_>) {
     }
 }
 
-/// A part of content: text, a refusal, or reasoning, whose text may be parts again, one level deep.
+/// Reads a part of content: text, a refusal, or reasoning, whose text may again be parts, one level deep.
 fn part(part: &Object<'_>, take: &mut Take<'_>) {
     if let Some(text) = part.text("text").or_else(|| part.text("refusal")) {
         return take(Item::Text(&text));

@@ -1,29 +1,29 @@
-//! Server-sent events: the data of each event.
+//! Splits server-sent events into the data of each event.
 //!
-//! As the standard has it: lines end with a newline, a carriage return or both; a line that begins with a colon is a
-//! comment; `data` lines of one event are joined by newlines; a blank line ends the event. Names, ids and delays of events
-//! are not needed by any API here, but for the name `error`: if the data of that event is not an object, it is the words of an error,
-//! and handed over as the object of one. Unlike the standard an event that the end of the body cuts is handed over: its reader
-//! finds out whether its JSON is whole.
+//! Follows the standard: lines end with a newline, a carriage return or both; a line that begins with a colon is a comment;
+//! `data` lines of one event are joined by newlines; an empty line ends the event. Names, ids and delays of events are ignored,
+//! because no API here needs them, except the name `error`: if the data of that event is not an object, it is the message of an
+//! error, and is passed on as an object with that message. Unlike the standard, an event that is truncated by the end of the
+//! body is passed on: its reader detects whether its JSON is complete.
 
 use super::lines::{Breaks, Line, Lines};
 
 /// A document, or `None` if it was too long, and the line where it begins.
 pub(super) type Document<'a> = (u64, Option<&'a [u8]>);
 
-/// Reads events. Keeps one event up to a limit.
+/// Splits events. Buffers one event, up to a limit.
 #[derive(Clone, Debug)]
 pub(super) struct Sse {
     lines: Lines,
     event: Event,
 }
 
-/// The event at hand.
+/// The current event.
 #[derive(Clone, Debug)]
 struct Event {
     max: usize,
     data: Vec<u8>,
-    /// Where its data begins, if it has any.
+    /// The line where its data begins, if it has any.
     line: Option<u64>,
     over: bool,
     /// Its name is `error`.
@@ -44,18 +44,18 @@ impl Sse {
         }
     }
 
-    /// Number of the line at hand.
+    /// The number of the current line.
     pub fn number(&self) -> u64 {
         self.lines.number()
     }
 
-    /// Hands over each event that ends in these bytes.
+    /// Passes on each event that ends in these bytes.
     pub fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(Document<'_>)) {
         let event = &mut self.event;
         self.lines.feed(bytes, |line| event.line(&line, take));
     }
 
-    /// Hands over an event that has no end.
+    /// Passes on an event that has no end.
     pub fn end(&mut self, take: &mut dyn FnMut(Document<'_>)) {
         let event = &mut self.event;
         self.lines.end(|line| event.line(&line, take));
@@ -70,7 +70,7 @@ impl Event {
             self.over = true;
             return;
         };
-        // A byte order mark may stand before the first line.
+        // A byte order mark may precede the first line.
         let text = match text.strip_prefix(b"\xef\xbb\xbf") {
             Some(rest) if line.number == 1 => rest,
             _ => text,
@@ -117,11 +117,11 @@ impl Event {
     }
 }
 
-/// The object of an error that says these words.
+/// An error object with this message.
 fn said(words: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(words);
     let text = serde_json::from_str(&text).unwrap_or_else(|_| text.into_owned());
-    // A string always has a JSON text.
+    // Serializing a string cannot fail.
     let text = serde_json::to_string(&text).unwrap_or_default();
     format!("{{\"error\":{{\"message\":{text}}}}}").into_bytes()
 }

@@ -4,10 +4,10 @@ mod refused;
 use super::*;
 use crate::{Collect, DialectSet, Options, Parser, Prefer, Turn};
 
-/// Compiled once: that takes much longer than all these streams.
+/// Compiled once, because compiling takes much longer than all these streams.
 static SET: std::sync::LazyLock<DialectSet> = std::sync::LazyLock::new(DialectSet::defaults);
 
-/// Items with neighbouring pieces of one kind joined.
+/// Items, with adjacent pieces of one kind concatenated.
 fn items(make: &dyn Fn() -> Box<dyn Source>, pieces: &[&[u8]]) -> Vec<String> {
     let mut out = vec![];
     let mut take = |item: Item<'_>| {
@@ -47,7 +47,7 @@ fn items(make: &dyn Fn() -> Box<dyn Source>, pieces: &[&[u8]]) -> Vec<String> {
     out
 }
 
-/// The items of a body, the same under every 2-way cut and byte by byte.
+/// Returns the items of a body and checks every 2-way split and single bytes.
 fn every(make: &dyn Fn() -> Box<dyn Source>, body: &str) -> Vec<String> {
     let bytes = body.as_bytes();
     let whole = items(make, &[bytes]);
@@ -149,7 +149,7 @@ fn openai_other_choices_are_left_out() {
     assert_eq!(second, ["text b", "end None", "finish length"]);
 }
 
-/// Servers that number calls anew, or name them all alike.
+/// Servers that restart numbering of calls, or give all calls the same index.
 #[test]
 fn openai_calls_of_one_message_are_several() {
     let call = |name: &str| {
@@ -190,7 +190,7 @@ fn openai_bodies_that_are_not_streamed() {
 }
 
 #[test]
-fn broken_lines_are_told_and_the_rest_is_read() {
+fn broken_lines_are_reported_and_the_rest_is_read() {
     let body = format!(
         "data: {{\"choices\":\n\n{}data: 7\n\ndata: {{}}\n\n{STOP}",
         deltas(&["{\"content\":\"a\"}"])
@@ -198,7 +198,7 @@ fn broken_lines_are_told_and_the_rest_is_read() {
     assert_eq!(
         openai(&body),
         [
-            "error line 1: it is no JSON: EOF while parsing a value at column 11",
+            "error line 1: not JSON: EOF while parsing a value at column 11",
             "text a",
             "error line 5: it has no `choices`",
             "error line 7: it has no `choices`",
@@ -209,16 +209,16 @@ fn broken_lines_are_told_and_the_rest_is_read() {
     let two = "data: {\"choices\":\ndata: x}\n\n";
     assert_eq!(
         openai(two)[0],
-        "error line 2: it is no JSON: expected value at column 1"
+        "error line 2: not JSON: expected value at column 1"
     );
 }
 
 #[test]
-fn bytes_that_are_no_text_are_told() {
+fn invalid_utf8_is_reported() {
     let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\ndata: [DONE]\n\n";
     let items = items(&|| Box::new(OpenAi::new()), &[body]);
     assert!(
-        items[0].starts_with("error line 1: it is no JSON: invalid unicode"),
+        items[0].starts_with("error line 1: not JSON: invalid unicode"),
         "{items:?}"
     );
     assert_eq!(items.last().map(String::as_str), Some("finish stop"));
@@ -253,7 +253,7 @@ fn errors_of_the_server_end_the_response() {
 }
 
 #[test]
-fn a_body_that_breaks_off_is_told() {
+fn a_body_that_breaks_off_is_reported() {
     let body = deltas(&["{\"content\":\"a\"}"]);
     let cut = "error the response broke off before its end";
     assert_eq!(openai(&body), ["text a", cut, "finish error"]);
@@ -262,15 +262,15 @@ fn a_body_that_breaks_off_is_told() {
     assert_eq!(ollama(""), [cut, "finish error"]);
     let half = openai(&body[..body.len() - 9]);
     assert!(
-        half[0].starts_with("error line 1: it is no JSON: EOF"),
+        half[0].starts_with("error line 1: not JSON: EOF"),
         "{half:?}"
     );
     assert_eq!(half[1..], [cut, "finish error"]);
-    assert!(openai("{\"choices\":[")[0].starts_with("error line 1: it is no JSON"));
+    assert!(openai("{\"choices\":[")[0].starts_with("error line 1: not JSON"));
 }
 
 #[test]
-fn what_is_too_long_is_skipped() {
+fn too_long_input_is_skipped() {
     let long = format!("{{\"content\":\"{}\"}}", "x".repeat(200));
     let body = deltas(&[&long, "{\"content\":\"a\"}"]) + DONE;
     let made: [&dyn Fn() -> Box<dyn Source>; 3] = [
@@ -287,7 +287,7 @@ fn what_is_too_long_is_skipped() {
             "finish stop"
         ]
     );
-    // Many short lines of one event are too long together.
+    // Many short lines of one event exceed the limit together.
     let lines = format!(
         "{}\n{}",
         "data: \"12345678901234567890\"\n".repeat(9),
@@ -391,9 +391,9 @@ fn anthropic_streams() {
     );
 }
 
-/// Each counter is told whole; the last one counts.
+/// Each report is a total; the last one counts.
 #[test]
-fn usage_is_told() {
+fn usage_is_reported() {
     let start = |usage: &str| {
         format!("data: {{\"type\":\"message_start\",\"message\":{{\"usage\":{usage}}}}}\n\n")
     };
@@ -501,7 +501,7 @@ fn ollama_chat_and_generate() {
         [
             "reasoning t",
             "text x",
-            "error line 2: it is no JSON: expected ident at column 2",
+            "error line 2: not JSON: expected ident at column 2",
             "error line 3: it has no `message`, `response` or `done`",
             "end None",
             "finish length",
@@ -516,7 +516,7 @@ fn ollama_chat_and_generate() {
     );
 }
 
-/// What a response means, the same under every 2-way cut.
+/// Returns the turn of a response and checks every 2-way split.
 fn turn_of(
     make: &dyn Fn() -> Box<dyn Source>,
     prefer: Prefer,
@@ -611,7 +611,7 @@ fn servers_number_calls_in_many_ways() {
             "{one}{two}"
         );
     }
-    // Interleaved pieces, a name in two pieces, a name and an id that are repeated.
+    // Interleaved pieces, a name in two pieces, and a repeated name and id.
     let body = deltas(&[
         "{\"tool_calls\":[{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\"}}]}",
         "{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"fir\"}}]}",
@@ -626,7 +626,7 @@ fn servers_number_calls_in_many_ways() {
 }
 
 #[test]
-fn calls_that_were_cut_never_count() {
+fn truncated_calls_never_count() {
     let start = deltas(&[
         "{\"tool_calls\":[{\"index\":0,\"id\":\"i\",\"function\":{\"name\":\"n\",\"arguments\":\"{}\"}}]}",
         "{\"tool_calls\":[{\"index\":1,\"id\":\"j\",\"function\":{\"name\":\"o\",\"arguments\":\"\"}}]}",
@@ -634,12 +634,12 @@ fn calls_that_were_cut_never_count() {
     let cut = |name: &str| SourceError::CutCall {
         name: name.to_owned(),
     };
-    // Nobody said that any of them was complete.
+    // The server did not report any of them complete.
     let (turn, ended, errors) = turn_of(&open_ai, Prefer::Text, &start);
     assert_eq!((turn.calls.len(), ended.reason), (0, Finish::Error));
     assert_eq!(ended.errors, [SourceError::Cut, cut("n"), cut("o")]);
     assert_eq!(errors, []);
-    // A length limit may have cut the second after its name.
+    // A length limit may have truncated the second after its name.
     let (turn, ended, errors) = turn_of(
         &open_ai,
         Prefer::Text,
@@ -648,7 +648,7 @@ fn calls_that_were_cut_never_count() {
     assert_eq!(call_names(&turn), [("n", "{}", Some("i"))]);
     assert_eq!((ended.reason, ended.errors), (Finish::Length, vec![]));
     assert_eq!(errors, [cut("o")]);
-    // With a good end, no arguments are none.
+    // After a regular end, missing arguments mean none.
     let (turn, ..) = turn_of(&open_ai, Prefer::Text, &(start + CALLS));
     assert_eq!(
         call_names(&turn),
@@ -676,7 +676,7 @@ fn anthropic_calls_come_out_when_their_block_stops() {
     );
     assert_eq!(call_names(&turn), [("n", "{\"a\":1}", Some("toolu_1"))]);
     assert_eq!((ended.reason, errors), (Finish::ToolCalls, vec![]));
-    // A limit in the middle of the input.
+    // A limit that is reached within the input.
     let limit = MESSAGE
         .replace("\"partial_json\":\"1}\"", "\"partial_json\":\"\"")
         .replace(
@@ -688,7 +688,7 @@ fn anthropic_calls_come_out_when_their_block_stops() {
 }
 
 #[test]
-fn native_calls_on_their_way_are_bounded() {
+fn incomplete_api_calls_are_bounded() {
     let piece = |index: u32, text: &str| {
         format!(
             "{{\"tool_calls\":[{{\"index\":{index},\"function\":{{\"name\":\"n{index}\",\"arguments\":\"{text}\"}}}}]}}"
@@ -720,7 +720,7 @@ fn native_calls_on_their_way_are_bounded() {
 }
 
 #[test]
-fn reasoning_of_the_api_has_no_place_in_the_text() {
+fn reasoning_of_the_api_has_no_position_in_the_text() {
     let body = deltas(&[
         "{\"reasoning_content\":\"one\"}",
         "{\"content\":\"ab<tool_\"}",
@@ -765,7 +765,7 @@ fn the_host_may_know_the_reason_better() {
 }
 
 #[test]
-fn what_this_library_writes_can_be_read_again() {
+fn output_of_this_library_can_be_read_again() {
     use crate::sink::openai::{Deltas, Head, Settings};
     let reply = "a中 <tool_call name=\"f\"><param name=\"a\">1\n\"</param></tool_call> b <ACTION><g></g></ACTION>";
     let mut body = String::new();
@@ -794,14 +794,14 @@ fn what_this_library_writes_can_be_read_again() {
 }
 
 #[test]
-fn strings_that_no_text_can_hold_are_told() {
+fn strings_with_lone_surrogates_are_reported() {
     let body = deltas(&[
         "{\"content\":\"\\ud83d\"}",
         "{\"content\":\"\\ud83d\\ude00\\u00e4\"}",
     ]) + STOP;
     let items = openai(&body);
     assert!(
-        items[0].starts_with("error line 1: it is no JSON: "),
+        items[0].starts_with("error line 1: not JSON: "),
         "{items:?}"
     );
     assert_eq!(items[1..], ["text 😀ä", "end None", "finish stop"]);
@@ -824,7 +824,7 @@ fn depth_costs_no_stack() {
     assert_eq!(turn.errors[0].kind, crate::Kind::MalformedJson);
 }
 
-/// Numbers that are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Lot(u64);
 
 impl Lot {
@@ -838,7 +838,7 @@ impl Lot {
 }
 
 #[test]
-fn heaps_of_fragments_mean_the_same_in_every_cut() {
+fn many_fragments_mean_the_same_in_every_split() {
     const FRAGMENTS: &[&str] = &[
         "data:",
         "data: ",

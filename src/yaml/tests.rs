@@ -85,7 +85,7 @@ fn what_is_read() {
 }
 
 #[test]
-fn what_is_malformed_says_where() {
+fn malformed_text_is_reported_with_its_place() {
     let cases = [
         ("a: 1\n  b: 2", 8),
         ("a: 1\n b: 2", 7),
@@ -157,7 +157,7 @@ fn the_schema_comes_before_the_core_types() {
     }
 }
 
-/// A scrambled text never panics, and reading it is linear enough not to be noticed.
+/// Scrambled text never panics, and is read in linear time.
 #[test]
 fn any_text_is_read_or_refused() {
     let parts = [

@@ -1,7 +1,8 @@
-//! From a call as a model wrote it to one that a tool can take.
+//! Turns a call as the model wrote it into one that a tool accepts.
 //!
-//! A name becomes a tool, keys get the schema's spelling, missing parameters their presets and defaults, values their types,
-//! and what is left is validated. What comes out is what was validated: the arguments are read once, and written anew.
+//! The name is resolved to a tool, keys get the schema's spelling, missing parameters their presets and defaults, values their
+//! types, and the result is validated. Exactly what was validated is delivered: the arguments are parsed once, and written
+//! anew.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,18 +23,17 @@ use super::schema::{Plan, SchemaError};
 use super::validate::{Violation, validate};
 use super::{Inventory, Tool};
 
-/// How a call is checked.
+/// How to check a call.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct CheckOptions<'a> {
-    /// The dialect that the call is written in: its rules for names and keys, and its words for observations. None for
-    /// native calls.
+    /// The dialect of the call: its rules for names and keys, and its wording of observations. `None` for API tool calls.
     pub dialect: Option<&'a Dialect>,
-    /// Arguments that the agent has set; the call's own win over them, and they win over the schema's defaults.
+    /// Arguments preset by the agent: the call's own take precedence over them, and they over the schema's defaults.
     pub preset: Option<&'a Map>,
-    /// What becomes of parameters that a tool does not have.
+    /// What happens to parameters that a tool does not have.
     pub unknown: Unknown,
-    /// Where the parameters stand in the stream.
+    /// The positions of the parameters in the stream.
     pub places: Option<&'a Places>,
 }
 
@@ -48,47 +48,47 @@ impl<'a> CheckOptions<'a> {
     }
 }
 
-/// What becomes of parameters that a schema does not name, where it does not say itself.
+/// What happens to parameters that a schema does not name, unless the schema itself decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Unknown {
     /// They are violations.
     #[default]
     Refuse,
-    /// They are passed on, as JSON Schema has it.
+    /// They are passed on, as in JSON Schema.
     Allow,
 }
 
-/// A call that was checked.
+/// The result of checking a call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Checked {
     /// The tool, if there is one of this name.
     pub tool: Option<Arc<Tool>>,
-    /// The name as the call has it.
+    /// The name in the call.
     pub name: String,
-    /// The arguments to hand over, if the call is valid. Each key stands once.
+    /// The arguments to pass on, if the call is valid. Each key occurs once.
     pub arguments: Map,
-    /// How sure the parser is of the call; see [`Call::grade`]. A valid call that is recovered should not be carried out
-    /// without asking.
+    /// How sure the parser is of the call; see [`Call::grade`]. A valid call that is recovered should not be executed without
+    /// asking.
     pub grade: Grade,
     /// Why it is not complete.
     pub kinds: KindSet,
-    /// How they differ from what the call says.
+    /// How the arguments differ from those of the call.
     pub changes: Vec<Change>,
     /// What is wrong with them.
     pub violations: Vec<Violation>,
-    /// What to tell the model; none if nothing is wrong. A line for each violation.
+    /// What to tell the model, one line per violation; `None` if there are no violations.
     pub observation: Option<String>,
 }
 
 impl Checked {
-    /// Whether nothing is wrong.
+    /// Whether there are no violations.
     #[must_use]
     pub fn valid(&self) -> bool {
         self.violations.is_empty()
     }
 
-    /// The arguments as JSON text. This is what was validated.
+    /// The arguments as JSON text: exactly what was validated.
     #[must_use]
     pub fn text(&self) -> String {
         Value::Object(self.arguments.clone()).to_string()
@@ -98,8 +98,8 @@ impl Checked {
 impl Inventory {
     /// Checks a call.
     ///
-    /// Linear in the arguments for schemas without references; with them, and with alternatives, what has to be looked at is
-    /// counted, and too much of it is a violation. Schemas are compiled when they are needed first.
+    /// Linear in the arguments for schemas without references. With references and alternatives the work is counted, and
+    /// exceeding the budget is a violation. Schemas are compiled on first use.
     #[must_use]
     pub fn check(&self, call: &Call, options: &CheckOptions<'_>) -> Checked {
         let mut checked = self.checked(&call.name, &call.arguments, options);
@@ -129,7 +129,7 @@ impl Inventory {
         checked
     }
 
-    /// Checks a call that is given by its name and the JSON text of its arguments.
+    /// Checks a call given by its name and the JSON text of its arguments.
     #[must_use]
     pub fn checked(&self, name: &str, arguments: &str, options: &CheckOptions<'_>) -> Checked {
         let mut out = Checked {
@@ -192,8 +192,8 @@ impl Inventory {
         out
     }
 
-    /// Checks the calls of a turn, in order, each by its dialect, where it is one of the set. Violations say where in the
-    /// stream the call stands.
+    /// Checks the calls of a turn, in order, each with its dialect if the set has it. Violations give the position of the call
+    /// in the stream.
     #[must_use]
     pub fn check_turn(
         &self,
@@ -213,7 +213,7 @@ impl Inventory {
     }
 }
 
-/// What to say of a tool whose schema cannot be used.
+/// The message about a tool whose schema cannot be used.
 fn unusable(error: &SchemaError) -> String {
     format!("the parameters of the tool cannot be checked: {error}")
 }
@@ -224,7 +224,7 @@ impl Checked {
             .push(Violation::new(kind, String::new(), message));
     }
 
-    /// Makes the arguments what the schema asks for, as far as that is not guessing, and validates them.
+    /// Converts the arguments to what the schema asks for, as far as that is unambiguous, and validates them.
     fn fit(&mut self, plan: &Plan, options: &CheckOptions<'_>) {
         let doc = plan.doc(WORK);
         let known = Known::new(&doc);
@@ -251,7 +251,7 @@ impl Checked {
                 found.push(Violation::new(Kind::UnknownParam, path, message));
             }
         }
-        // Whoever misspelt a name did not forget it besides.
+        // A misspelt parameter is not reported as missing, too.
         let meant: Vec<&str> = found
             .iter()
             .filter(|violation| violation.kind == Kind::UnknownParam)
@@ -272,7 +272,7 @@ impl Checked {
         }
     }
 
-    /// Gives keys the schema's spelling, by the dialect's rule for when two are the same.
+    /// Gives keys the schema's spelling, using the dialect's rule for equivalent keys.
     fn rename(&mut self, known: &Known<'_>, dialect: Option<&Dialect>) {
         let Some(table) = dialect.and_then(|dialect| layer::spec(dialect).key_quote.as_ref())
         else {
@@ -282,7 +282,7 @@ impl Checked {
         if folds.is_empty() || self.arguments.keys().all(|key| known.has(key)) {
             return;
         }
-        // Of names that fold alike none is meant more than the other.
+        // Names that fold alike are ambiguous, so none is chosen.
         let mut folded: HashMap<String, Option<&str>> = HashMap::new();
         for name in known.names() {
             let same = folded.entry(fold(name, folds)).or_insert(Some(name));
@@ -313,7 +313,7 @@ impl Checked {
         }
     }
 
-    /// Gives missing parameters the preset or, after it, the default.
+    /// Gives missing parameters the preset or else the default.
     fn fill(&mut self, known: &Known<'_>, doc: &Doc<'_>, preset: Option<&Map>) {
         let default = |schema: &&Value| {
             let parts = doc.parts(&[*schema]);
@@ -345,11 +345,11 @@ impl Checked {
 struct Known<'s> {
     list: Vec<(&'s str, &'s Value)>,
     names: HashSet<&'s str>,
-    /// Whether there are no others, where the schema does not say itself.
+    /// Whether other parameters are refused, unless the schema itself decides.
     closed: bool,
 }
 
-/// Words of a schema by which it may have parameters beside those that it names, or says itself that it has none.
+/// Keywords with which a schema may allow parameters that it does not name, or forbid them itself.
 const OPEN: &[&str] = &[
     "additionalProperties",
     "patternProperties",

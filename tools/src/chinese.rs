@@ -4,7 +4,7 @@ use toolglot::json::Value;
 
 use super::schema::short;
 
-/// A rule of a schema that a value breaks: its keyword, and what the schema says there.
+/// Describes a schema rule that a value breaks, given its keyword and the keyword's value.
 pub(super) fn broken(keyword: &str, demand: Option<&Value>, have: &Value) -> String {
     let have = value(have);
     let limit = demand
@@ -61,7 +61,7 @@ fn types(demand: &Value) -> String {
     }
 }
 
-/// Values of a list: the first ten, and how many there are.
+/// The values of a list: the first ten, and their number.
 fn some(demand: &Value) -> String {
     let list = demand.as_array().map_or(&[][..], Vec::as_slice);
     let shown: Vec<String> = list.iter().take(10).map(Value::to_string).collect();
@@ -71,7 +71,7 @@ fn some(demand: &Value) -> String {
     }
 }
 
-/// A value as a message shows it: short ones as they are.
+/// A value as a message shows it: short values verbatim.
 fn value(value: &Value) -> String {
     const LEN: usize = 60;
     match value {

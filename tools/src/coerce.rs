@@ -1,7 +1,7 @@
 //! Gives values the types that a schema asks for.
 //!
-//! A value is changed only where no type that the schema allows there is its own, so a valid value never is. Text is tried as
-//! null, integer, number, boolean, object and array, in this order; it is never cut, rounded or guessed at:
+//! A value is changed only if its type is not one of those that the schema allows, so a valid value never changes. Text is
+//! tried as null, integer, number, boolean, object and array, in this order; it is never truncated, rounded or guessed at:
 //!
 //! | value | becomes | where |
 //! |---|---|---|
@@ -12,23 +12,23 @@
 //! | any other single value | a list of it | the schema wants a list, and it fits as an item |
 //! | text that spells one of the listed values | that value | `enum` or `const` lists it |
 //!
-//! What fits no better stays as it was, for the validator to refuse. Of alternatives the first that can be met counts.
-//! Doing it twice is doing it once.
+//! A value that fits nothing better stays as it was, for the validator to reject. Of alternatives the first one that can be met
+//! counts. Coercion is idempotent.
 
 use toolglot::json::{Map, Number, Value};
 use toolglot::layer::step;
 use toolglot::layer::{Bounds, read};
 use toolglot::layer::{Doc, Typed, Types, listed, spelled as meant, typed, unions};
 
-/// What was done to a value.
+/// How a value was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// A parameter got the name that the schema has for it.
+    /// A parameter was renamed to the schema's spelling.
     Key,
     /// A missing parameter got the schema's default.
     Default,
-    /// A missing parameter got the preset of the agent.
+    /// A missing parameter got the agent's preset.
     Preset,
     /// It became null.
     Null,
@@ -44,7 +44,7 @@ pub enum ChangeKind {
     Object,
     /// It became a list.
     Array,
-    /// It became the value of the list that it spells.
+    /// It became the listed value that it spells.
     Enum,
 }
 
@@ -66,23 +66,23 @@ toolglot::words! {
 /// A change of the arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Where, as a JSON pointer into the arguments as they are after all changes.
+    /// Where: a JSON pointer into the arguments as they are after all changes.
     pub path: String,
     /// What was done.
     pub kind: ChangeKind,
-    /// The value before; of a parameter that was renamed, its old name; none if there was none.
+    /// The value before; for a renamed parameter, its old name; `None` if there was none.
     pub before: Option<Value>,
-    /// The value after; of a parameter that was renamed, its new name.
+    /// The value after; for a renamed parameter, its new name.
     pub after: Value,
 }
 
-/// What arguments may be: deeper ones are refused, and longer numbers are nothing that anybody counts with.
+/// The bounds of arguments: deeper ones are rejected, as are longer numbers, which have no practical use.
 pub(super) const ARGUMENTS: Bounds = Bounds {
     depth: 96,
     number: 1024,
 };
 
-/// The same for text that stands so deep in arguments.
+/// The same for text at this depth inside arguments.
 fn inside(depth: usize) -> Bounds {
     Bounds {
         depth: ARGUMENTS.depth.saturating_sub(depth),
@@ -90,12 +90,12 @@ fn inside(depth: usize) -> Bounds {
     }
 }
 
-/// How much may be looked at, in schemas and values; then the rest stays as it is.
+/// The work budget, for schemas and values; beyond it, the rest stays as it is.
 pub(super) const WORK: u64 = 200_000;
 /// How deep values are followed.
 const MAX_DEPTH: usize = 100;
 
-/// Coerces arguments, which the document is the schema of. The changes are told in order.
+/// Coerces arguments by their schema document. The changes are returned in order.
 pub(super) fn coerce(arguments: &mut Value, doc: &Doc<'_>) -> Vec<Change> {
     let run = |value: &mut Value| {
         let mut work = Work {
@@ -108,7 +108,7 @@ pub(super) fn coerce(arguments: &mut Value, doc: &Doc<'_>) -> Vec<Change> {
     };
     let mut new = arguments.clone();
     let changes = run(&mut new);
-    // Schemas that contain themselves can ask for one more change of every result: then nothing is changed.
+    // Recursive schemas can ask for another change of every result: then nothing is changed.
     if changes.is_empty() || !run(&mut new.clone()).is_empty() {
         return vec![];
     }
@@ -169,7 +169,7 @@ impl<'s> Work<'_, 's> {
         }
     }
 
-    /// Makes a value fit one of the branches, if it fits none.
+    /// Makes a value fit one of the branches, unless it already fits one.
     fn union(&mut self, value: &mut Value, branches: &'s [Value], depth: usize) {
         if branches
             .iter()
@@ -184,7 +184,7 @@ impl<'s> Work<'_, 's> {
             let mut trial = value.clone();
             let done = self.changes.len();
             self.value(&mut trial, &[branch], depth + 1);
-            // Where nothing is left to look with, everything seems to fit.
+            // Once the budget is used up, everything seems to fit.
             if self.doc.fits(&trial, branch, 0) && self.doc.spend(1) {
                 *value = trial;
                 return;
@@ -193,7 +193,7 @@ impl<'s> Work<'_, 's> {
         }
     }
 
-    /// The value as one of the types, of which it has none.
+    /// Converts a value to one of the types, if it has none of them.
     fn convert(
         &self,
         value: &Value,
@@ -236,11 +236,11 @@ impl<'s> Work<'_, 's> {
         single.then(|| (ChangeKind::Array, Value::Array(vec![value.clone()])))
     }
 
-    /// Whether a value can be an item of the list that is asked for. A list of lists is not guessed.
+    /// Whether a value can be an item of the required list. Lists of lists are not guessed.
     fn is_item(&self, value: &Value, parts: &[&'s Map], depth: usize) -> bool {
         let items = self.doc.item(parts, 0);
         if items.is_empty() && parts.iter().any(|part| unions(part).next().is_some()) {
-            // What an item is, the branches say; each of them is tried.
+            // The branches determine the items; each branch is tried.
             return false;
         }
         let parts = self.doc.parts(&items);
@@ -254,14 +254,14 @@ impl<'s> Work<'_, 's> {
     }
 }
 
-/// Text at some depth as one of the types, by the order in which they are tried.
+/// Converts text at some depth to one of the types, in the order in which they are tried.
 fn parsed(text: &str, types: Types, depth: usize) -> Option<(ChangeKind, Value)> {
     let number = |kind| {
         let short = text.len() <= ARGUMENTS.number;
         let number = short.then(|| Number::read(text)).flatten()?;
         Some((kind, Value::Number(number)))
     };
-    // Of text with repeated keys nobody knows what it means.
+    // Text with repeated keys is ambiguous.
     let nested = |kind| {
         let read = read(text, inside(depth)).ok()?;
         read.twice.is_empty().then_some((kind, read.value))
@@ -279,7 +279,7 @@ fn parsed(text: &str, types: Types, depth: usize) -> Option<(ChangeKind, Value)>
     }
 }
 
-/// The listed value that a text spells, if it is none itself.
+/// The listed value that a text spells, if the text is not listed itself.
 fn spelled<'s>(value: &Value, parts: &[&'s Map]) -> Option<(ChangeKind, Value)> {
     let text = value.as_str()?;
     if listed(value, parts) {
@@ -290,16 +290,16 @@ fn spelled<'s>(value: &Value, parts: &[&'s Map]) -> Option<(ChangeKind, Value)> 
         let list = list.map_or(&[][..], Vec::as_slice);
         list.iter().chain(part.get("const"))
     };
-    // Every part has to have it on its list, or else it is not allowed.
+    // Every part must list it; otherwise it is not allowed.
     let new = match meant(text, parts.iter().flat_map(values))? {
-        // A number keeps the spelling that it has here.
+        // A number keeps its spelling in the text.
         Value::Number(_) => Value::Number(Number::read(text.trim())?),
         other => other.clone(),
     };
     listed(&new, parts).then_some((ChangeKind::Enum, new))
 }
 
-/// The texts of `<item>a</item> <item>b</item>`, if it is nothing else: without markup inside, entities decoded.
+/// The texts in `<item>a</item> <item>b</item>`, if the text is nothing else: without markup inside, entities decoded.
 fn items(text: &str) -> Option<Vec<Value>> {
     let mut out = vec![];
     let mut rest = text;
@@ -314,7 +314,7 @@ fn items(text: &str) -> Option<Vec<Value>> {
     (!out.is_empty()).then_some(out)
 }
 
-/// How much a copy of a value costs.
+/// The cost of copying a value.
 pub(super) fn weight(value: &Value) -> u64 {
     match value {
         Value::String(text) => 1 + text.len() as u64 / 256,

@@ -4,42 +4,42 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How an agent calls tools. Nothing is enabled that nobody enabled: a missing configuration is the default one.
+/// How an agent may call tools. Nothing is enabled by default.
 ///
-/// Reads and writes the JSON of the AIO design: `{"enabled": true, "toolToggles": {"fs.read": false}, ..}`. Keys that are
-/// missing have their defaults.
+/// Reads and writes the JSON of the AIO design: `{"enabled": true, "toolToggles": {"fs.read": false}, ..}`. Missing keys have
+/// their defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct CallConfig {
     /// The master switch.
     pub enabled: bool,
-    /// Whether calls are carried out at once.
+    /// Whether calls are carried out immediately.
     pub mode: Mode,
-    /// Tools that are switched on or off, by id or by namespace; the id counts before the namespace.
+    /// Tools that are switched on or off, by id or by namespace; the id takes precedence.
     pub tool_toggles: BTreeMap<String, bool>,
     /// Whether tools without a toggle are on.
     pub default_tool_enabled: bool,
-    /// The ids that the agent's profile grants; none if the profile does not restrict them.
+    /// The ids that the agent's profile grants; `None` if the profile does not restrict them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_ids_inventory: Option<Vec<String>>,
-    /// How many rounds of calls a turn may have.
+    /// The maximum number of rounds of calls per turn.
     pub max_iterations: u32,
-    /// Milliseconds that a call may take.
+    /// The timeout of a call, in milliseconds.
     pub timeout: u64,
-    /// Whether a person has to agree to each call.
+    /// Whether a person has to approve each call.
     pub require_confirmation: bool,
-    /// Whether calls of one turn may run side by side.
+    /// Whether calls of one turn may run in parallel.
     pub parallel_execution: bool,
     /// The id of the dialect that calls are written in.
     pub protocol: String,
 }
 
-/// Whether calls are carried out at once.
+/// Whether calls are carried out immediately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Mode {
-    /// They are.
+    /// Immediately.
     #[default]
     Auto,
     /// Somebody starts them.

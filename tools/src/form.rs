@@ -1,12 +1,12 @@
-//! Tools as JSON, in the keys of a manifest: what the readers read, they write.
+//! Tools as JSON, with the keys of a manifest; the readers read it back.
 
 use toolglot::json::{Map, Value, json};
 
 use super::{ImplementationKind, Tool, ToolKind};
 
 impl Tool {
-    /// The tool as an entry of a manifest's `tools`. Reading it gives the tool again. Keys that say nothing are left out;
-    /// `agentCallable` always stands.
+    /// Writes the tool as an entry of a manifest's `tools`. Reading it returns the same tool. Keys with default values are
+    /// omitted, except `agentCallable`, which is always written.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut out = Map::new();

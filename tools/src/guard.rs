@@ -1,14 +1,14 @@
-//! The marks that a layout writes around what a tool gave, kept out of what the tool gave.
+//! Keeps the marks that a layout writes around results out of the results.
 //!
-//! A result is text from a stranger. If a line of it reads `Observation: ..`, the model that reads it takes it for another
-//! result. So every mark of a layout is broken by a backslash where a result holds it: what the layout writes at the
-//! beginning of a line counts at the beginning of a line, tags and bracketed marks count everywhere.
+//! A result is untrusted text. If a line of it reads `Observation: ..`, the model takes it for another result. So every mark of
+//! a layout that occurs in a result is broken by a backslash: what the layout writes at the beginning of a line counts at the
+//! beginning of a line; tags and bracketed marks count everywhere.
 //!
-//! No list says which marks these are. They are read off the layout itself: it is filled with words that stand nowhere else,
-//! and what stands around them are its marks. So the layout of a host is guarded like a built-in one.
+//! There is no list of marks. They are derived from the layout itself: it is filled with unique words, and the text around them
+//! is its marks. So a host's layout is guarded like a built-in one.
 //!
-//! Models don't read marks to the letter, so this does not either: case, blanks, characters without width, the numbers in a
-//! mark, the depth of a heading and emphasis of a label make no difference. The cost is linear in the text for each mark.
+//! Models do not read marks literally, so neither does this module: it ignores case, whitespace, zero-width characters, numbers
+//! in a mark, the level of a heading and the emphasis of a label. The cost per mark is linear in the text.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use toolglot::layer::Tokens;
 use toolglot::layer::{expand, one_line};
 use toolglot_scan::{breaks, unseen};
 
-/// What stands at the beginning of a line before a word: nothing, a heading, or the dot of a list.
+/// What precedes the first word of a line: nothing, a heading, or a list bullet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lead {
     None,
@@ -24,7 +24,7 @@ enum Lead {
     Bullet,
 }
 
-/// A mark as it is compared: in small letters, without blanks, `0` for any number.
+/// A mark normalized for comparison: lower case, without whitespace, `0` for any number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mark {
     lead: Lead,
@@ -34,22 +34,22 @@ struct Mark {
 /// The marks of a layout.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Guard {
-    /// Those that begin a line.
+    /// Marks that begin a line.
     lines: Vec<Mark>,
-    /// Those that count anywhere.
+    /// Marks that count anywhere.
     inside: Vec<Mark>,
-    /// What stands between two fields of one line. It counts anywhere in a field that has one line.
+    /// Separators between two fields of one line. They count anywhere in a one-line field.
     fields: Vec<Mark>,
-    /// How special tokens are spelled, each of which counts anywhere: see [`Tokens::bars`].
+    /// The spellings of special tokens, each of which counts anywhere: see [`Tokens::bars`].
     bars: Vec<(bool, bool)>,
 }
 
-/// Words that fill the fields of a layout and stand in none. The id is one that every template takes.
+/// Unique words for the fields of a layout. The id is one that every template accepts.
 pub(crate) const ID: &str = "Qz1ident1";
 pub(crate) const NAME: &str = "Qz2name2";
 pub(crate) const TEXT: &str = "Qz3text3";
 pub(crate) const KEY: &str = "Qz4key4";
-/// [`TEXT`] in JSON, which a layout may write as it is where it writes another text as a string.
+/// [`TEXT`] as JSON, for layouts that embed JSON as it is and other text as a string.
 pub(crate) const LIST: &str = "[\"Qz3text3\"]";
 const WORDS: [(&str, Field); 4] = [
     (ID, Field::Short),
@@ -58,22 +58,22 @@ const WORDS: [(&str, Field); 4] = [
     (KEY, Field::Text),
 ];
 
-/// A word that fills a field of a layout to find what stands around it.
+/// The kind of field that a word fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
-    /// A field of one line: the id, the name.
+    /// A one-line field: the id, the name.
     Short,
-    /// What the tool gave.
+    /// The contents of a result.
     Text,
 }
 
 impl Guard {
-    /// Whether nothing stands around a result.
+    /// Whether the layout writes nothing around a result.
     pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.inside.is_empty() && self.fields.is_empty()
     }
 
-    /// A mark in its own words: a label, which counts at the beginning of a line, or markup.
+    /// Adds a mark: a label, which counts at the beginning of a line, or markup.
     pub(crate) fn add(&mut self, mark: &str) {
         let markup = markup(mark);
         match mark.starts_with(char::is_alphanumeric) {
@@ -89,7 +89,7 @@ impl Guard {
         }
     }
 
-    /// The tokens of the model that reads the layout.
+    /// Adds the tokens of the model that reads the layout.
     pub(crate) fn tokens(&mut self, tokens: &Tokens) {
         tokens.turns.iter().for_each(|token| self.token(token));
         for token in &tokens.calls {
@@ -98,7 +98,7 @@ impl Guard {
         self.bars.clone_from(&tokens.bars);
     }
 
-    /// What parts turns or messages, and what it is the counterpart of.
+    /// Adds a token that separates turns or messages, and its counterpart.
     fn token(&mut self, token: &str) {
         for (open, close) in [("<", "</"), ("[", "[/")] {
             if let Some(name) = token
@@ -119,7 +119,7 @@ impl Guard {
         push(&mut self.inside, Mark::new(token, Lead::None));
     }
 
-    /// The marks of a layout whose fields are filled with [`ID`], [`NAME`], [`TEXT`] and [`KEY`].
+    /// Adds the marks of a layout whose fields are filled with [`ID`], [`NAME`], [`TEXT`] and [`KEY`].
     pub(crate) fn learn(&mut self, filled: &str) {
         for line in filled.split(breaks) {
             let (mut before, mut rest) = (None, line);
@@ -135,7 +135,7 @@ impl Guard {
         }
     }
 
-    /// What a line of the layout has at its beginning, or after a field.
+    /// Adds the text of the layout at the beginning of a line, or after a field.
     fn piece(&mut self, piece: &str, before: Option<Field>) {
         for mark in markup(piece) {
             push(&mut self.inside, Mark::tag(mark));
@@ -154,7 +154,7 @@ impl Guard {
         }
     }
 
-    /// The words of a dialect's observations.
+    /// Adds the wording of a dialect's observations.
     pub(crate) fn observations(&mut self, observe: &BTreeMap<String, String>) {
         for template in observe.values() {
             let end = template.find(['{']).unwrap_or(template.len());
@@ -163,7 +163,7 @@ impl Guard {
         }
     }
 
-    /// What a line begins with. A label counts up to its colon if the rest may differ, a number not at all.
+    /// Adds the beginning of a line. A label counts up to its colon if the rest may differ; a number does not count.
     fn line(&mut self, piece: &str, label: bool) {
         let (lead, core) = leading(piece);
         let label = core
@@ -175,31 +175,31 @@ impl Guard {
             .filter(|at| core[..*at].contains(char::is_alphabetic));
         let core = &core[..number.unwrap_or(label).min(label)];
         let mark = Mark::new(core, lead);
-        // A bracket or a quotation mark alone is JSON, in which a result stands as a string or a value.
+        // A single bracket or quotation mark is JSON, in which a result is a string or a value.
         let json = matches!(mark.core[..], [c] if !c.is_alphanumeric());
         if !(json || mark.core.is_empty()) || lead != Lead::None {
             push(&mut self.lines, mark);
         }
     }
 
-    /// Of the template of a sentence about a call that was carried out.
+    /// The guard of a template for the sentence about a call that was carried out.
     pub(crate) fn of_sentence(template: &str) -> Self {
         let mut guard = Self::default();
         guard.learn(&expand(template, &[("{tool}", NAME), ("{result}", TEXT)]));
         guard
     }
 
-    /// A text of several lines without the marks.
+    /// Breaks the marks in a text of several lines.
     pub(crate) fn text(&self, text: &str) -> String {
         self.broken(text, &[&self.inside], true)
     }
 
-    /// The same of a text whose lines stay as they are.
+    /// The same for text that keeps its line breaks.
     pub(crate) fn within(&self, text: &str) -> String {
         self.broken(text, &[&self.inside], false)
     }
 
-    /// A field of one line: no line ends in it, and none of the marks of its line stands in it.
+    /// Breaks the marks in a one-line field: replaces line breaks, and breaks the marks of its line.
     pub(crate) fn field(&self, text: &str) -> String {
         self.broken(&one_line(text), &[&self.inside, &self.fields], true)
     }
@@ -207,7 +207,7 @@ impl Guard {
     fn broken(&self, text: &str, inside: &[&Vec<Mark>], lines: bool) -> String {
         let mut out = String::with_capacity(text.len());
         let (mut start, mut word) = (lines, false);
-        // After the character at which a mark of the line is broken.
+        // The end of the character after which a mark of the line is broken.
         let mut due = None;
         for (at, c) in text.char_indices() {
             let rest = &text[at..];
@@ -248,7 +248,7 @@ impl Mark {
         Self { lead, core }
     }
 
-    /// A tag counts whatever its attributes are, and its closer as well as its opener.
+    /// A tag counts whatever its attributes, and so does its closer.
     fn tag(text: &str) -> Self {
         let mut mark = Self::new(text, Lead::None);
         if mark.is_tag() {
@@ -270,7 +270,7 @@ impl Mark {
         self.core.first().is_some_and(char::is_ascii_alphanumeric)
     }
 
-    /// If the line begins with the mark: how many bytes there are up to the character after which it is broken.
+    /// If the line begins with the mark: the number of bytes up to the character after which it is broken.
     fn at_line(&self, line: &str) -> Option<usize> {
         let (at, c) = line
             .char_indices()
@@ -293,7 +293,7 @@ impl Mark {
         let mut last = ' ';
         for (index, want) in self.core.iter().enumerate() {
             rest = rest.trim_start_matches(blank);
-            // Emphasis of a label ends before its colon or after it.
+            // The emphasis of a label ends before or after its colon.
             if last.is_alphanumeric() && !want.is_alphanumeric() && !EMPHASIS.contains(want) {
                 rest = rest.trim_start_matches(|c| blank(c) || EMPHASIS.contains(&c));
             }
@@ -313,13 +313,13 @@ impl Mark {
                 rest = rest.trim_start_matches(|c| same(c) == last);
             }
         }
-        // A longer word is another one. Chinese has no blanks between words.
+        // A longer word is a different one. Chinese has no spaces between words.
         let longer = |c: char| c.is_ascii_alphanumeric() || c == '_';
         !(last.is_ascii_alphanumeric() && rest.trim_start_matches(unseen).starts_with(longer))
     }
 }
 
-/// Whether a text begins with a special token in one of these forms, whatever its name is: `<|NAME|>`.
+/// Whether a text begins with a special token in one of these spellings, whatever its name: `<|NAME|>`.
 fn special(text: &str, bars: &[(bool, bool)]) -> bool {
     let bar = ['|', '｜'];
     let Some(rest) = text.strip_prefix('<').filter(|_| !bars.is_empty()) else {
@@ -338,16 +338,16 @@ fn special(text: &str, bars: &[(bool, bool)]) -> bool {
     len > 0 && closed.starts_with('>') && bars.contains(&form)
 }
 
-/// No special token has a longer name.
+/// The maximum length of a special token's name.
 const MAX_TOKEN: usize = 96;
 
-/// What a mark in brackets begins with.
+/// The beginning of a bracketed mark.
 const OPENING: [char; 4] = ['<', '[', '「', '»'];
 
-/// What words are emphasised with.
+/// Emphasis characters.
 const EMPHASIS: [char; 4] = ['*', '_', '`', '~'];
 
-/// What begins an entry of a list.
+/// List bullets.
 const BULLETS: [char; 4] = ['-', '*', '+', '•'];
 
 fn push(marks: &mut Vec<Mark>, mark: Mark) {
@@ -360,7 +360,7 @@ fn blank(c: char) -> bool {
     c.is_whitespace() || unseen(c)
 }
 
-/// A character as it is compared.
+/// Normalizes a character for comparison.
 fn same(c: char) -> char {
     match c {
         '：' => ':',
@@ -370,7 +370,7 @@ fn same(c: char) -> char {
     }
 }
 
-/// What stands before the first word of a line, and the rest.
+/// Splits a line into what precedes its first word, and the rest.
 fn leading(line: &str) -> (Lead, &str) {
     let rest = line.trim_start_matches(|c| {
         matches!(c, '#' | '>' | '_' | '`' | '~') || BULLETS.contains(&c) || (blank(c) && !breaks(c))
@@ -397,8 +397,8 @@ fn first_word(piece: &str) -> &str {
     &piece[..end + sign.map_or(0, char::len_utf8)]
 }
 
-/// The tags and bracketed marks in a text: what has no blank, from an opening bracket to the last closing one, and what closes
-/// with two brackets.
+/// The tags and bracketed marks in a text: text without spaces from an opening bracket to the last closing one, and marks
+/// closed by two brackets.
 fn markup(text: &str) -> Vec<&str> {
     let mut found = vec![];
     for word in text.split_whitespace() {

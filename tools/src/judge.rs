@@ -1,8 +1,8 @@
-//! The validator: JSON Schema's rules are another crate's, numbers are compared here.
+//! The validator: another crate implements the rules of JSON Schema, but numbers are compared here.
 //!
-//! That crate reads schemas of `serde_json`, whose numbers are floats where they are no 64-bit integers. So each keyword that
-//! compares numbers is given to it under another name, with the text of its number, and answered by exact arithmetic.
-//! Arguments are read where they are, with the text of theirs.
+//! That crate reads schemas of `serde_json`, in which numbers other than 64-bit integers are floats. So each keyword that
+//! compares numbers is passed to it under another name, with the text of its number, and evaluated with exact arithmetic.
+//! Arguments are read in place, with the text of their numbers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,10 +15,10 @@ use toolglot::layer::{Place, same};
 
 use super::validate::some;
 
-/// What keywords are called that are answered here.
+/// The prefix of keywords that are evaluated here.
 const PREFIX: &str = "toolglot:";
 
-/// Arguments as the validator reads them.
+/// The arguments as the validator reads them.
 pub(super) struct Arguments;
 
 /// A validator of them.
@@ -27,7 +27,7 @@ pub(super) type Judge = Validator<Arguments>;
 /// Compiles a schema.
 ///
 /// # Errors
-/// It is not a schema, or asks for too much.
+/// It is not a schema, or exceeds a limit.
 pub(super) fn compile(schema: &Value, draft: Draft) -> Result<Judge, ValidationError<'static>> {
     let patterns = PatternOptions::fancy_regex()
         .backtrack_limit(100_000)
@@ -49,7 +49,7 @@ pub(super) fn compile(schema: &Value, draft: Draft) -> Result<Judge, ValidationE
     options.build(&plain(schema, Place::Schema, draft == Draft::Draft4))
 }
 
-/// A keyword as the schema has it.
+/// The name of a keyword in the original schema.
 pub(super) fn named(path: &str) -> String {
     path.replace(PREFIX, "")
 }
@@ -90,7 +90,7 @@ impl Rule {
     }
 }
 
-/// A schema as the other crate takes it. Recursion is bounded by what was measured before.
+/// Converts a schema for the other crate. Recursion is bounded by the earlier measurement.
 fn plain(value: &Value, place: Place, draft4: bool) -> Plain {
     match value {
         Value::Array(list) => list.iter().map(|part| plain(part, place, draft4)).collect(),
@@ -114,11 +114,11 @@ fn plain(value: &Value, place: Place, draft4: bool) -> Plain {
     }
 }
 
-/// What the other crate is given for a keyword.
+/// What is passed to the other crate for a keyword.
 enum Given {
     Same,
     Rule(Rule),
-    /// Another keyword says it too.
+    /// Nothing: another keyword covers it.
     Nothing,
 }
 
@@ -127,7 +127,7 @@ fn given(map: &Map, key: &str, part: &Value, draft4: bool) -> Given {
         return Given::Same;
     };
     let number = part.is_number();
-    // In draft 4 the bound is one keyword, and whether it belongs to what is allowed another.
+    // In draft 4 the bound is one keyword, and whether it is exclusive another.
     let beside = |key: &str| draft4 && map.get(key).is_some_and(|value| *value == true);
     let bound =
         |key: &str| draft4 && part.is_boolean() && map.get(key).is_some_and(Value::is_number);
@@ -155,7 +155,7 @@ fn given(map: &Map, key: &str, part: &Value, draft4: bool) -> Given {
     }
 }
 
-/// The other crate says what is wrong with zero and less.
+/// The other crate rejects zero and negative values.
 fn positive(value: &Value) -> bool {
     let zero = Decimal::read("0");
     value
@@ -164,7 +164,7 @@ fn positive(value: &Value) -> bool {
         > zero
 }
 
-/// Whether `serde_json` holds all numbers of a value as they are.
+/// Whether `serde_json` represents all numbers of a value exactly.
 fn held(value: &Value) -> bool {
     match value {
         Value::Number(number) => {
@@ -177,7 +177,7 @@ fn held(value: &Value) -> bool {
     }
 }
 
-/// What a keyword demands.
+/// The requirement of a keyword.
 enum Limit {
     Number(Rule, Decimal, String),
     Listed(Vec<Value>),
@@ -192,7 +192,7 @@ impl Limit {
         })
     }
 
-    /// Whether a value keeps to it; of a number whose value nobody can tell the answer is no.
+    /// Whether a value meets it; false for a number whose value cannot be determined.
     fn holds(&self, value: &Value) -> bool {
         match (self, value) {
             (Self::Listed(list), _) => list.iter().any(|have| same(have, value)),
@@ -359,7 +359,7 @@ impl<'a> Array<'a, Arguments> for &'a [Value] {
     }
 }
 
-/// One text for all values that are equal: `1`, `1.0` and `1e0` are, and objects whose members stand in another order.
+/// The same text for all equal values: for `1`, `1.0` and `1e0`, and for objects with members in another order.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Number(number) => match Decimal::read(number.as_str()) {

@@ -1,13 +1,13 @@
-//! Tools around `toolglot`: what may be called, by whom and under which names; what models are told of tools, and of what their
-//! calls gave.
+//! Tools around `toolglot`: which tools may be called, by whom and by which names, and the prompts and results that models
+//! read.
 //!
-//! [`Tool`] is a definition, [`Registry`] holds definitions that come and go, [`Inventory`] is what one agent is offered.
-//! Definitions are read from OpenAI, Anthropic and MCP lists and from plugin manifests by [`read`].
+//! [`Tool`] is a definition, [`Registry`] holds definitions that come and go, [`Inventory`] is what one agent may use. [`read`]
+//! reads definitions from OpenAI, Anthropic and MCP lists and from plugin manifests.
 //!
-//! [`Inventory::check`] makes of a call what a tool can take, or says what is wrong with it and what to tell the model.
-//! [`prompt`] writes what a model is told of tools, [`outcome`] the results of its calls.
+//! [`Inventory::check`] turns a call into one that the tool accepts, or reports what is wrong with it and what to tell the
+//! model. [`prompt`] writes instructions about tools for the model, [`outcome`] the results of its calls.
 //!
-//! The feature `tiktoken`, which is off by default, counts tokens in real vocabularies.
+//! The feature `tiktoken`, off by default, counts tokens with real vocabularies.
 
 #![deny(unsafe_code, missing_docs)]
 
@@ -60,43 +60,42 @@ pub struct Tool {
     pub display_name: Option<String>,
     /// For the model.
     pub description: String,
-    /// A JSON Schema of an object, with its keys in the order in which they were written; none if nothing is known of the
-    /// parameters.
+    /// A JSON Schema of an object, with its keys in their original order; `None` if nothing is known about the parameters.
     pub parameters: Option<Value>,
-    /// What it is to the model.
+    /// Its kind, for the model.
     pub kind: ToolKind,
     /// What carries it out.
     pub implementation: Option<Implementation>,
-    /// Whether models may call it. Nothing is callable that nobody allowed.
+    /// Whether models may call it. Nothing is callable by default.
     pub agent_callable: bool,
     /// Other names that calls may use.
     pub aliases: Vec<String>,
-    /// What calls name it in a dialect, by the dialect's id.
+    /// Its names in calls of a dialect, by the dialect's id.
     pub commands: Vec<(String, String)>,
-    /// Notes on its use, for prompts.
+    /// Notes on its usage, for prompts.
     pub usage: Option<String>,
-    /// Calls that show its use, for prompts.
+    /// Example calls, for prompts.
     pub examples: Vec<Example>,
     /// Labels for permissions.
     pub tags: Vec<String>,
-    /// What its source says beside this, as it stands there: MCP's `annotations`, `outputSchema` and the like.
+    /// Further members of its source, unchanged: MCP's `annotations`, `outputSchema` and the like.
     pub extra: Map,
 }
 
-/// What a tool is to the model.
+/// The kind of a tool, for the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ToolKind {
     /// A function.
     #[default]
     Tool,
-    /// A workflow of several steps, which prompts may list apart.
+    /// A workflow of several steps, which prompts may list separately.
     Skill,
 }
 
-/// What carries a tool out. A hint for hosts: nothing here runs it.
+/// What executes a tool. A hint for hosts: nothing here runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Implementation {
-    /// What kind of thing.
+    /// The kind of implementation.
     pub kind: ImplementationKind,
     /// Which one: the type of a node, the id of a workflow, the name of a service.
     pub target: String,
@@ -113,17 +112,17 @@ pub enum ImplementationKind {
     Service,
 }
 
-/// A call that shows how a tool is used.
+/// An example call of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
-    /// When one would make it.
+    /// When to make it.
     pub description: Option<String>,
     /// Its arguments.
     pub arguments: Map,
 }
 
 impl Tool {
-    /// A tool without parameters that no agent may call.
+    /// Creates a tool without parameters that no agent may call.
     #[must_use]
     pub fn new(id: &str) -> Self {
         Self {
@@ -143,14 +142,14 @@ impl Tool {
         }
     }
 
-    /// Says what it does.
+    /// Sets its description.
     #[must_use]
     pub fn description(mut self, text: &str) -> Self {
         text.clone_into(&mut self.description);
         self
     }
 
-    /// Gives it parameters: a JSON Schema of an object.
+    /// Sets its parameters: a JSON Schema of an object.
     #[must_use]
     pub fn parameters(mut self, schema: Value) -> Self {
         self.parameters = Some(schema);
@@ -164,7 +163,7 @@ impl Tool {
         self
     }
 
-    /// What stands before the last `:` of its id, or else before the last `.`.
+    /// The part of its id before the last `:`, or else before the last `.`.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         let split = self
@@ -176,20 +175,20 @@ impl Tool {
             .filter(|space| !space.is_empty())
     }
 
-    /// What calls in a dialect name it, where it has a name of its own there.
+    /// Its name in calls of a dialect, if it has a special one there.
     #[must_use]
     pub fn command(&self, dialect: &str) -> Option<&str> {
         let found = self.commands.iter().find(|(have, _)| have == dialect);
         found.map(|(_, command)| command.as_str())
     }
 
-    /// Whether it tells what it is: discovery leaves out what has neither a description nor parameters.
+    /// Whether it is described: discovery leaves out tools with neither a description nor parameters.
     #[must_use]
     pub fn described(&self) -> bool {
         !self.description.is_empty() || self.parameters.is_some()
     }
 
-    /// The schema's properties, in order; none without parameters.
+    /// The schema's properties, in order; empty without parameters.
     pub fn properties(&self) -> impl Iterator<Item = (&str, &Value)> {
         let schema = self.parameters.as_ref();
         let properties = schema.and_then(|schema| schema.get("properties"));
@@ -197,8 +196,8 @@ impl Tool {
         entries.flat_map(|map| map.iter().map(|(name, schema)| (name.as_str(), schema)))
     }
 
-    /// What a property may be, in the words of JSON Schema: `string`, `number`, `integer or null`, `any`. None if there is
-    /// no such property.
+    /// The type of a property in JSON Schema's words: `string`, `number`, `integer or null`, `any`. `None` if there is no such
+    /// property.
     #[must_use]
     pub fn type_hint(&self, name: &str) -> Option<String> {
         let schema = self.parameters.as_ref()?;
@@ -225,7 +224,7 @@ impl Tool {
     }
 }
 
-/// The pages, so that their examples are compiled and run.
+/// The documentation pages, so that their examples are compiled and run.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../../docs/PROMPTS.md")]

@@ -1,30 +1,30 @@
-//! How ids of tools are spelled where not every character may stand.
+//! Spells tool ids where not every character is allowed.
 
 use std::collections::HashSet;
 
 use toolglot::Dialect;
 use toolglot::layer::{self, Framed};
 
-/// What characters a name may have.
+/// The characters that a name may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NameRule {
-    /// Any: the id as it is.
+    /// Any: the id unchanged.
     Id,
-    /// The flat name `tool_method`: `:`, `.` and `/` are underscores.
+    /// The flat name `tool_method`: `:`, `.` and `/` become underscores.
     Flat,
-    /// A name of an XML element: a letter or `_`, then letters, digits, `_`, `-` and `.`.
+    /// An XML element name: a letter or `_`, then letters, digits, `_`, `-` and `.`.
     Xml,
-    /// A function name as the OpenAI and Anthropic interfaces want it: up to 64 ASCII letters, digits, `_` and `-`.
+    /// A function name for the OpenAI and Anthropic APIs: up to 64 ASCII letters, digits, `_` and `-`.
     Api,
 }
 
-/// The longest name of [`NameRule::Api`].
+/// The maximum length of [`NameRule::Api`].
 const API_LEN: usize = 64;
 
 impl NameRule {
-    /// The rule for names in a dialect. Where names are tags, XML's; where they stand between markers, the interfaces' own,
-    /// which no marker can break; in quotes, none.
+    /// The rule for names in a dialect: XML's if names are tags, the APIs' if they are between markers, so that no name
+    /// contains a marker, and none if they are quoted.
     #[must_use]
     pub fn of(dialect: &Dialect) -> Self {
         let spec = layer::spec(dialect);
@@ -38,8 +38,7 @@ impl NameRule {
         }
     }
 
-    /// The id by this rule. Different ids may come out the same; an inventory tells
-    /// them apart.
+    /// Spells the id by this rule. Different ids may give the same name; an inventory makes them unique.
     #[must_use]
     pub fn spell(self, id: &str) -> String {
         let spell = |keep: fn(char) -> bool| -> String {
@@ -65,14 +64,14 @@ impl NameRule {
         }
     }
 
-    /// The ids by this rule, each different: a name that is taken gets `_2`, `_3` and so on. The first of equal ones keeps
-    /// its name, so that adding a tool never renames another that stands before it.
+    /// Spells the ids by this rule, each differently: a name that is taken gets `_2`, `_3` and so on. The first of equal names
+    /// is unchanged, so that adding a tool never renames an earlier one.
     pub(super) fn unique<'t>(self, ids: impl Iterator<Item = &'t str>) -> Vec<String> {
         self.named(ids.map(|id| (id, None)))
     }
 
-    /// The same with names that are given: they stay as they are, and the others differ from them. Of equal ones that are
-    /// given the first keeps its name.
+    /// The same with some names given: they are unchanged, and the others differ from them. Of equal given names the first is
+    /// unchanged.
     pub(super) fn named<'t>(
         self,
         ids: impl Iterator<Item = (&'t str, Option<String>)>,

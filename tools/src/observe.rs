@@ -1,7 +1,7 @@
-//! What to tell the model of a call that was refused, and of one that was carried out.
+//! What to tell the model about a rejected call, and about one that was carried out.
 //!
-//! The words are those of the dialect's table `observe`; a dialect that has none of its own for a kind is answered in plain
-//! words that name the kind.
+//! The wording is that of the dialect's table `observe`; for a kind without its own wording the text is generic and names the
+//! kind.
 
 use toolglot::Dialect;
 use toolglot::json::{Value, json};
@@ -11,7 +11,7 @@ use super::guard::Guard;
 use super::{Checked, Tool, Violation};
 
 impl Violation {
-    /// What to tell the model of it, in the words of the dialect.
+    /// What to tell the model about the violation, in the dialect's wording.
     #[must_use]
     pub fn observation(&self, tool: &str, dialect: Option<&Dialect>) -> String {
         let own = dialect.and_then(|dialect| dialect.refusal(self.kind));
@@ -44,8 +44,8 @@ impl Violation {
 }
 
 impl Checked {
-    /// The check as JSON: `{"tool", "name", "valid", "arguments", "state", "kinds", "changes", "violations", "observation"}`. The
-    /// tool is null if there is none, the observation if there is nothing wrong.
+    /// The check as JSON: `{"tool", "name", "valid", "arguments", "state", "kinds", "changes", "violations", "observation"}`.
+    /// The tool is null if there is none, the observation if there are no violations.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let changes = self.changes.iter().map(|change| {
@@ -69,8 +69,8 @@ impl Checked {
         })
     }
 
-    /// What is wrong as JSON, for hosts whose models read it: `{"error": {"type", "tool", "message", "violations"}}`; none
-    /// if nothing is.
+    /// The violations as JSON, for hosts whose models read JSON: `{"error": {"type", "tool", "message", "violations"}}`; `None`
+    /// if there are none.
     #[must_use]
     pub fn error(&self) -> Option<Value> {
         let first = self.violations.first()?;
@@ -82,7 +82,7 @@ impl Checked {
         }}))
     }
 
-    /// What is wrong as a message of OpenAI's interface, for the call of this id; none if nothing is.
+    /// The violations as a message of OpenAI's API, for the call with this id; `None` if there are none.
     #[must_use]
     pub fn message(&self, call_id: &str) -> Option<Value> {
         let content = self.observation.as_ref()?;
@@ -90,9 +90,9 @@ impl Checked {
     }
 }
 
-/// What to tell the model of a call that was carried out, in the words of the dialect: its `executed` of the table `observe`
-/// says how. Other values than text stand as JSON. A text that holds the words of an observation, at the start of a line or
-/// in the name, has them broken by a backslash, so that it is one result and no more.
+/// What to tell the model about a call that was carried out, using the template `executed` of the dialect's table `observe`.
+/// Values other than text are written as JSON. If the text contains the wording of an observation at the start of a line, or
+/// the name contains it, it is broken by a backslash, so that it remains one result.
 #[must_use]
 pub fn executed(name: &str, result: &Value, dialect: Option<&Dialect>) -> String {
     outcome(
@@ -104,7 +104,7 @@ pub fn executed(name: &str, result: &Value, dialect: Option<&Dialect>) -> String
     )
 }
 
-/// The same of a call that was carried out and failed, by the template `failed`.
+/// The same for a call that was carried out and failed, using the template `failed`.
 #[must_use]
 pub fn failed(name: &str, why: &Value, dialect: Option<&Dialect>) -> String {
     outcome(
@@ -139,8 +139,8 @@ fn outcome(
     expand(template, &[("{tool}", &name), ("{result}", &result)])
 }
 
-/// What to answer where a tool cannot take what calls give it, one object of named arguments: the error as JSON, with the
-/// advice to give it a facade.
+/// The answer if a tool cannot take one object of named arguments: the error as JSON, with the advice to wrap the tool in a
+/// facade.
 #[must_use]
 pub fn incompatible(tool: &Tool, why: &str) -> Value {
     json!({"error": {

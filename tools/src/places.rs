@@ -1,25 +1,25 @@
-//! Where parameters stand in a stream, so that a violation can say so.
+//! Positions of parameters in a stream, for violations.
 
 use toolglot::{Event, Sink, Span};
 
-/// Where parameters stand in a stream. Feed it the events beside what else takes them.
+/// Positions of parameters in a stream. Feed it the events in parallel with other sinks.
 ///
-/// Parameters whose name a dialect writes as it is are found; those of JSON bodies are not told one by one.
+/// It finds parameters whose names a dialect writes verbatim; those of JSON bodies are not reported individually.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// Name as written, and the bytes from it to the end of its value.
+    /// The name as written, and the bytes from it to the end of its value.
     params: Vec<(String, Span)>,
     open: Option<(String, u64)>,
 }
 
 impl Places {
-    /// Nothing is known.
+    /// No positions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The last parameter of a name in a range of bytes.
+    /// Returns the last parameter of that name in a range of bytes.
     #[must_use]
     pub fn find(&self, within: Span, name: &str) -> Option<Span> {
         let inside = |span: &Span| within.start <= span.start && span.end <= within.end;

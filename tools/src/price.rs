@@ -1,7 +1,7 @@
-//! Counts how often a validator would look at a schema, before it does.
+//! Counts how often a validator would visit a schema, before it does.
 //!
-//! A few lines of references can ask a validator for more work than there is time. Here each pair of a schema and a value
-//! is priced once, so that the count costs little even where the work would have no end.
+//! A few lines of references can ask a validator for more work than is feasible. Here each pair of a schema and a value is
+//! priced once, so that counting is cheap even if the work would never end.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,14 @@ use toolglot::layer::Doc;
 
 use super::schema::{LISTED, MAX_WORK};
 
-/// How deep a validation may follow references and values.
+/// The maximum depth to which a validation may follow references and values.
 const MAX_FOLLOWED: usize = 400;
 
-/// How often a validator would look at schemas of the document to validate a value; far too large numbers are not exact.
+/// The number of times a validator would visit schemas of the document to validate a value; far too large numbers are not
+/// exact.
 ///
 /// # Errors
-/// Why there is no such number.
+/// Why the number does not exist.
 pub(super) fn price(doc: &Doc<'_>, value: &Value) -> Result<u64, &'static str> {
     let known = HashMap::new();
     Price { doc, known }.of(doc.root, value, 0)
@@ -24,7 +25,7 @@ pub(super) fn price(doc: &Doc<'_>, value: &Value) -> Result<u64, &'static str> {
 
 struct Price<'d, 's> {
     doc: &'d Doc<'s>,
-    /// None while it is being priced.
+    /// `None` while it is being computed.
     known: HashMap<(*const Value, *const Value), Option<u64>>,
 }
 
@@ -48,7 +49,8 @@ impl<'s> Price<'_, 's> {
         for (key, part) in map {
             match (key.as_str(), part) {
                 ("$ref", Value::String(target)) => {
-                    // What is not found here has an anchor or an encoded pointer; the whole document is no less.
+                    // A target that is not found here has an anchor or an encoded pointer; the whole document is an upper
+                    // bound.
                     let target = self.doc.target(target).unwrap_or(self.doc.root);
                     let back = std::ptr::eq(target, schema);
                     if back {
@@ -77,7 +79,7 @@ impl<'s> Price<'_, 's> {
         Ok(sum)
     }
 
-    /// The price of what a keyword says of members and items.
+    /// The price of a keyword's members and items.
     fn inside(
         &mut self,
         sum: &mut u64,

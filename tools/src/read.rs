@@ -1,7 +1,6 @@
-//! Readers of definitions: lists of OpenAI, Anthropic and MCP, and plugin manifests.
+//! Readers of tool definitions: OpenAI, Anthropic and MCP lists, and plugin manifests.
 //!
-//! Names, schemas and the order of their keys stay as they are written. Nothing is fetched: a `$ref` must stay inside its
-//! schema.
+//! Names, schemas and the order of their keys are preserved. Nothing is fetched: a `$ref` must stay inside its schema.
 
 use toolglot::Limits;
 use toolglot::json::{Map, Value, json};
@@ -13,7 +12,7 @@ use super::{Example, Implementation, ImplementationKind, Tool, ToolKind};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}{}{path}: {why}", if .path.is_empty() { "" } else { ": " })]
 pub struct ReadError {
-    /// The file, or what the caller calls it.
+    /// The file, or the caller's name for it.
     pub origin: String,
     /// Where in it, for example `tools[2].inputSchema`.
     pub path: String,
@@ -21,26 +20,26 @@ pub struct ReadError {
     pub why: String,
 }
 
-/// What a file with definitions is.
+/// The form of a list of definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Source {
-    /// `[{"type": "function", "function": {"name", "description", "parameters"}}]`, or a list of the inner objects. The list
-    /// is what is declared: its tools are callable.
+    /// `[{"type": "function", "function": {"name", "description", "parameters"}}]`, or a list of the inner objects. Such a list
+    /// declares its tools, so they are callable.
     OpenAi,
-    /// `[{"name", "description", "input_schema"}]`. The list is what is declared: its tools are callable.
+    /// `[{"name", "description", "input_schema"}]`. Such a list declares its tools, so they are callable.
     Anthropic,
-    /// The result of MCP's `tools/list`: `{"tools": [{"name", "description", "inputSchema"}]}`. That a server has a tool does
-    /// not make it callable.
+    /// The result of MCP's `tools/list`: `{"tools": [{"name", "description", "inputSchema"}]}`. A server's tools are not
+    /// callable by default.
     Mcp,
-    /// A plugin manifest with a section `tools`, as YAML or JSON. Tools say themselves whether they are callable.
+    /// A plugin manifest with a section `tools`, as YAML or JSON. Each tool states whether it is callable.
     Plugin,
 }
 
-/// Reads definitions; what they are is told from what they look like.
+/// Reads definitions; their form is detected.
 ///
 /// # Errors
-/// The text is neither JSON nor YAML, or not one of the [`Source`]s.
+/// The text is neither JSON nor YAML, or not in the form of a [`Source`].
 pub fn any(origin: &str, text: &str) -> Result<Vec<Tool>, ReadError> {
     let (source, value) = guessed(origin, text)?;
     from_value(origin, source, &value)
@@ -48,7 +47,7 @@ pub fn any(origin: &str, text: &str) -> Result<Vec<Tool>, ReadError> {
 
 fn guessed(origin: &str, text: &str) -> Result<(Source, Value), ReadError> {
     let mut value = document(origin, text)?;
-    // A whole answer of a server, not only its result.
+    // A whole response of a server, not only its result.
     if let Some(result) = value
         .get_mut("result")
         .filter(|result| result.get("tools").is_some())
@@ -63,46 +62,46 @@ fn guessed(origin: &str, text: &str) -> Result<(Source, Value), ReadError> {
     Ok((source, value))
 }
 
-/// What was read of a list, with what is odd in it.
+/// The tools of a list, and its problems.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Listing {
-    /// What the list is.
+    /// The form of the list.
     pub source: Source,
-    /// The definitions that can be read, each id once.
+    /// The valid definitions, each id once.
     pub tools: Vec<Tool>,
-    /// The others: those that cannot be read, and those whose id an earlier one has.
+    /// The errors of definitions that are invalid, or repeat an earlier id.
     pub odd: Vec<ReadError>,
 }
 
-/// Reads definitions as [`any`] does, and passes over those that are odd.
+/// Reads definitions like [`any`], and skips invalid ones.
 ///
 /// # Errors
-/// The text is neither JSON nor YAML, or no list of tools.
+/// The text is neither JSON nor YAML, or not a list of tools.
 pub fn listing(origin: &str, text: &str) -> Result<Listing, ReadError> {
     let (source, value) = guessed(origin, text)?;
     let (tools, odd) = read(origin, source, &value)?;
     Ok(Listing { source, tools, odd })
 }
 
-/// Reads definitions of one source.
+/// Reads definitions in one form.
 ///
 /// # Errors
-/// The text is neither JSON nor YAML, or not of that source.
+/// The text is neither JSON nor YAML, or not in that form.
 pub fn text(origin: &str, source: Source, text: &str) -> Result<Vec<Tool>, ReadError> {
     from_value(origin, source, &document(origin, text)?)
 }
 
-/// The same from a JSON value.
+/// As [`text`], from a JSON value.
 ///
 /// # Errors
-/// It is not of that source.
+/// It is not in that form.
 pub fn from_value(origin: &str, source: Source, value: &Value) -> Result<Vec<Tool>, ReadError> {
     let (tools, odd) = read(origin, source, value)?;
     odd.into_iter().next().map_or(Ok(tools), Err)
 }
 
-/// The definitions of a list, and what is odd in it.
+/// The definitions of a list, and its problems.
 fn read(
     origin: &str,
     source: Source,
@@ -144,7 +143,7 @@ fn read(
     Ok((tools, odd))
 }
 
-/// Gives a tool of a manifest the namespace that it must have: the plugin's name, where the manifest says it.
+/// Adds the plugin's name as the namespace to a tool of a manifest, if the manifest states the name.
 fn named_after(manifest: &Value, mut tool: Tool) -> Tool {
     let plugin = manifest.get("name").and_then(Value::as_str);
     if let Some(plugin) = plugin.filter(|name| !name.is_empty() && !tool.id.contains(':')) {
@@ -153,7 +152,7 @@ fn named_after(manifest: &Value, mut tool: Tool) -> Tool {
     tool
 }
 
-/// Puts the name of a server before the ids of its tools: `server:tool`.
+/// Prefixes the ids of tools with the name of their server: `server:tool`.
 #[must_use]
 pub fn prefixed(server: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
     for tool in &mut tools {
@@ -186,7 +185,7 @@ fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
         Fault::Limit(_) => fail("it is nested too deep".to_owned()),
     })?;
     if let Some((key, at)) = read.repeated.first() {
-        return Err(wrong(*at, format!("the key {key} stands twice")));
+        return Err(wrong(*at, format!("the key {key} occurs twice")));
     }
     read.value.ok_or_else(|| fail("it is empty".to_owned()))
 }
@@ -219,7 +218,7 @@ fn openai(item: &At<'_>) -> Result<Tool, ReadError> {
     listed(&inner, "parameters", true)
 }
 
-/// A tool of a list whose entries have a name, a description and a schema.
+/// Reads a tool of a list whose entries have a name, a description and a schema.
 fn listed(item: &At<'_>, schema: &str, callable: bool) -> Result<Tool, ReadError> {
     let mut tool = Tool::new(item.need("name")?.filled()?);
     tool.display_name = item.text("title")?;
@@ -247,7 +246,7 @@ const PLUGIN_KEYS: &[&str] = &[
     "extra",
 ];
 
-/// A tool of a manifest.
+/// Reads a tool of a manifest.
 fn plugin(item: &At<'_>) -> Result<Tool, ReadError> {
     let mut tool = Tool::new(item.need("id")?.filled()?);
     tool.display_name = item.text("displayName")?;
@@ -292,7 +291,7 @@ fn plugin(item: &At<'_>) -> Result<Tool, ReadError> {
     Ok(tool)
 }
 
-/// `commands: {vcp: "Name"}`, and `protocolConfig: {vcpCommand: "Name"}`, which says the same.
+/// Reads `commands: {vcp: "Name"}`, and `protocolConfig: {vcpCommand: "Name"}`, which is equivalent.
 fn commands(item: &At<'_>) -> Result<Vec<(String, String)>, ReadError> {
     let mut out = vec![];
     if let Some(at) = item.find("commands")? {
@@ -328,10 +327,10 @@ fn implementation(at: &At<'_>) -> Result<Implementation, ReadError> {
     Ok(Implementation { kind, target })
 }
 
-/// How deep a schema may be nested; deeper ones are refused.
+/// The maximum nesting of a schema; deeper ones are rejected.
 const MAX_DEPTH: usize = 64;
 
-/// Manifests write `defaultValue` for what JSON Schema calls `default`.
+/// Manifests write `defaultValue` for JSON Schema's `default`.
 fn defaults(schema: &mut Value, depth: usize) {
     let Some(map) = schema.as_object_mut().filter(|_| depth < MAX_DEPTH) else {
         return;
@@ -363,7 +362,7 @@ fn defaults(schema: &mut Value, depth: usize) {
     }
 }
 
-/// A place in a document.
+/// A position in a document.
 #[derive(Clone)]
 struct At<'d> {
     origin: &'d str,
@@ -407,7 +406,7 @@ impl<'d> At<'d> {
             .collect())
     }
 
-    /// A value of an object; none if it is missing or null.
+    /// A member of an object; `None` if it is missing or null.
     fn find(&self, key: &str) -> Result<Option<At<'d>>, ReadError> {
         let value = self.object()?.get(key).filter(|value| !value.is_null());
         Ok(value.map(|value| self.step(key, value)))
@@ -447,7 +446,7 @@ impl<'d> At<'d> {
             .collect()
     }
 
-    /// What stands beside these keys.
+    /// The members other than these keys.
     fn rest(&self, keys: &[&str]) -> Result<Map, ReadError> {
         let others = self
             .object()?
@@ -458,7 +457,7 @@ impl<'d> At<'d> {
             .collect())
     }
 
-    /// A schema of an object, as it stands.
+    /// The schema of an object, unchanged.
     fn schema(&self) -> Result<Value, ReadError> {
         let map = self.object()?;
         match map.get("type") {
@@ -478,7 +477,7 @@ impl<'d> At<'d> {
         Ok(self.value.clone())
     }
 
-    /// Every reference stays inside the document, and nothing is nested too deep.
+    /// Checks that every reference stays inside the document, and that nesting is bounded.
     fn refs(&self, depth: usize) -> Result<(), ReadError> {
         if depth > MAX_DEPTH {
             return Err(self.wrong(format!("a schema may be nested {MAX_DEPTH} deep")));
@@ -508,25 +507,25 @@ impl<'d> At<'d> {
     }
 }
 
-/// Tools as a manifest: what [`any`] reads as a plugin.
+/// Writes tools as a manifest, which [`any`] reads as a plugin.
 #[must_use]
 pub fn to_manifest<'t>(tools: impl IntoIterator<Item = &'t Tool>) -> Value {
     json!({"tools": tools.into_iter().map(Tool::to_json).collect::<Vec<_>>()})
 }
 
-/// A tool as Anthropic's interface takes it: `{"name", "description", "input_schema"}`, with the name that it has there.
+/// Writes a tool in the form of Anthropic's API: `{"name", "description", "input_schema"}`, with its name there.
 #[must_use]
 pub fn to_anthropic(tool: &Tool, name: &str) -> Value {
     json!({"name": name, "description": tool.description, "input_schema": parameters(tool)})
 }
 
-/// The parameters as interfaces want them: they need some.
+/// The parameters for an API, which requires a schema.
 fn parameters(tool: &Tool) -> Value {
     let empty = || json!({"type": "object", "properties": {}});
     tool.parameters.clone().unwrap_or_else(empty)
 }
 
-/// A tool as OpenAI's interface takes it: `{"type": "function", "function": {..}}`, with the name that it has there.
+/// Writes a tool in the form of OpenAI's API: `{"type": "function", "function": {..}}`, with its name there.
 #[must_use]
 pub fn to_openai(tool: &Tool, name: &str) -> Value {
     json!({

@@ -1,4 +1,4 @@
-//! Where definitions live, and what an agent is offered of them.
+//! Holds definitions, and selects the tools of an agent.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -10,7 +10,7 @@ use toolglot::{Tools, ToolsError};
 use super::schema::{Plan, SchemaError};
 use super::{CallConfig, NameRule, Tool};
 
-/// Why a registry refuses a tool.
+/// Why a registry rejects a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
@@ -20,8 +20,8 @@ pub enum RegistryError {
         /// The id.
         id: String,
     },
-    /// The id is empty, or has characters that no name can have.
-    #[error("{id:?} is no id of a tool: {why}")]
+    /// The id is empty, or contains characters that no name can have.
+    #[error("{id:?} is not a valid tool id: {why}")]
     Id {
         /// The id.
         id: String,
@@ -30,10 +30,10 @@ pub enum RegistryError {
     },
 }
 
-/// Tools that come and go. Share it between threads with an `Arc`.
+/// A collection of tools that can change. Share it between threads with an `Arc`.
 ///
-/// Every change makes a new [`Inventory`]; those that were handed out stay as they are. A change is linear in the number of
-/// tools, [`inventory`](Self::inventory) is constant.
+/// Every change creates a new [`Inventory`]; existing ones are unchanged. A change is linear in the number of tools,
+/// [`inventory`](Self::inventory) is constant.
 ///
 /// ```
 /// use toolglot_tools::{Registry, Tool};
@@ -50,16 +50,16 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Nothing is registered.
+    /// An empty registry.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Registers tools, after those that are there: all of them, or none.
+    /// Registers tools after the existing ones: all of them, or none.
     ///
     /// # Errors
-    /// An id is taken, or cannot be one.
+    /// An id is taken, or invalid.
     pub fn register(&self, tools: impl IntoIterator<Item = Tool>) -> Result<(), RegistryError> {
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
         let mut all = now.slots();
@@ -68,7 +68,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Takes a tool out.
+    /// Removes a tool.
     pub fn unregister(&self, id: &str) -> Option<Arc<Tool>> {
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
         let at = now.tools.iter().position(|tool| tool.id == id)?;
@@ -78,14 +78,14 @@ impl Registry {
         Some(tool)
     }
 
-    /// All that is registered now.
+    /// All registered tools.
     #[must_use]
     pub fn inventory(&self) -> Arc<Inventory> {
         let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&now)
     }
 
-    /// Changes since the registry was made.
+    /// The number of changes since the registry was created.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.inventory().version
@@ -96,23 +96,23 @@ impl Registry {
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
     tools: Vec<Arc<Tool>>,
-    /// Of each tool, made when it is needed first. Inventories that have the tool share it.
+    /// The compiled schema of each tool, built on first use. Inventories with the same tool share it.
     plans: Vec<Ready>,
-    /// What calls may name, by dialect.
+    /// The names that calls may use, by dialect.
     offered: Arc<RwLock<ByDialect>>,
     version: u64,
-    /// Of ids, then aliases, then commands, then spellings: the first that has a name keeps it.
+    /// Ids, then aliases, then commands, then spellings: the first tool with a name keeps it.
     names: HashMap<String, usize>,
 }
 
 type Ready = Arc<OnceLock<Result<Plan, SchemaError>>>;
 
-/// The names of tools in a dialect, in order, and the tool of each.
+/// The names of tools in a dialect, in order, and the tool of each name.
 type Offered = (Vec<String>, HashMap<String, usize>);
 
 type ByDialect = HashMap<(String, NameRule), Arc<Offered>>;
 
-/// A tool with what was made of it.
+/// A tool with its compiled schema.
 struct Slot {
     tool: Arc<Tool>,
     plan: Ready,
@@ -127,20 +127,20 @@ impl Slot {
     }
 }
 
-/// What a name stands for.
+/// The result of looking up a name.
 #[derive(Clone, Debug)]
 pub enum Lookup<'i> {
     /// A tool.
     Found(&'i Arc<Tool>),
-    /// None, but these are spelled almost like it, the nearest first.
+    /// No tool has the name; these are the most similar names, nearest first.
     Unknown(Vec<&'i str>),
 }
 
 impl Inventory {
-    /// A list of its own.
+    /// Creates an inventory without a registry.
     ///
     /// # Errors
-    /// Two tools have one id, or an id cannot be one.
+    /// Two tools have the same id, or an id is invalid.
     pub fn of(tools: impl IntoIterator<Item = Tool>) -> Result<Self, RegistryError> {
         Self::new(tools.into_iter().map(Slot::new).collect(), 0)
     }
@@ -157,7 +157,7 @@ impl Inventory {
                 return wrong("it is empty");
             }
             if id.chars().any(|c| c.is_control() || c.is_whitespace()) {
-                return wrong("white space and control characters cannot stand in it");
+                return wrong("it contains whitespace or control characters");
             }
             if !ids.insert(id) {
                 return Err(RegistryError::Duplicate { id: id.to_owned() });
@@ -207,26 +207,26 @@ impl Inventory {
         }
     }
 
-    /// The schema of a tool, ready for use.
+    /// The compiled schema of a tool.
     pub(super) fn plan(&self, at: usize) -> Result<&Plan, &SchemaError> {
         let tool = &self.tools[at];
         let schema = tool.parameters.as_ref().unwrap_or(&Value::Bool(true));
         self.plans[at].get_or_init(|| Plan::new(schema)).as_ref()
     }
 
-    /// What is wrong with the schemas: the ids of tools whose calls cannot be checked, and why. Compiles every schema that
-    /// is not yet; a host that does this at its start has no surprise later.
+    /// The problems of the schemas: the ids of tools whose calls cannot be checked, and why. Compiles every schema; call it at
+    /// startup to find problems early.
     pub fn faults(&self) -> impl Iterator<Item = (&str, &SchemaError)> {
         let tools = self.tools.iter().enumerate();
         let with = tools.filter(|(_, tool)| tool.parameters.is_some());
         with.filter_map(|(at, tool)| Some((tool.id.as_str(), self.plan(at).err()?)))
     }
 
-    /// The tool that a call in a dialect means: by the name that the dialect's calls use for it, else by any of its names. A
-    /// native call has no dialect, and the names of the interfaces. Constant time once the dialect was asked for.
+    /// Finds the tool of a call in a dialect: by the name that the dialect's calls use for it, or else by any of its names. An
+    /// API tool call has no dialect, and uses the names of the APIs. Constant time after the first query for the dialect.
     ///
     /// # Errors
-    /// There is none; these names of the dialect are spelled almost like it, the nearest first.
+    /// There is no such tool; the error lists the most similar names of the dialect, nearest first.
     pub fn resolve(
         &self,
         name: &str,
@@ -273,20 +273,20 @@ impl Inventory {
         &self.tools
     }
 
-    /// The version of the registry that it is of; it differs whenever the tools do.
+    /// The registry's version of this inventory; it differs whenever the tools do.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// A tool by any of its names: id, alias, command, flat name, XML-safe name, interface name. Constant time.
+    /// Returns a tool by any of its names: id, alias, command, flat name, XML-safe name, API name. Constant time.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<Tool>> {
         self.names.get(name).map(|at| &self.tools[*at])
     }
 
-    /// The same, with suggestions where there is none: names that differ in case, separators or a few letters. Linear in the
-    /// number of tools where there is none.
+    /// As [`get`](Self::get), with suggestions if there is no such tool: names that differ in case, separators or a few
+    /// letters. Linear in the number of tools in that case.
     #[must_use]
     pub fn lookup(&self, name: &str) -> Lookup<'_> {
         match self.get(name) {
@@ -298,7 +298,7 @@ impl Inventory {
         }
     }
 
-    /// What calls in a dialect name each tool: its command there, or its id by the dialect's rule. Each name is different.
+    /// The name of each tool in calls of a dialect: its command there, or its id by the dialect's rule. All names differ.
     #[must_use]
     pub fn names(&self, dialect: &str, rule: NameRule) -> Vec<String> {
         let command = |tool: &Arc<Tool>| tool.command(dialect).map(str::to_owned);
@@ -306,8 +306,8 @@ impl Inventory {
         rule.named(ids.zip(self.tools.iter().map(command)))
     }
 
-    /// What an agent is offered: tools that tell what they are, that agents may call, and that its configuration allows.
-    /// Nothing where calls are not enabled.
+    /// The tools of an agent: those that are described, that agents may call, and that its configuration allows. Empty if calls
+    /// are not enabled.
     #[must_use]
     pub fn discover(&self, config: &CallConfig) -> Self {
         let offered = |tool: &&Arc<Tool>| {
@@ -318,7 +318,7 @@ impl Inventory {
         Self::indexed(slots, self.version)
     }
 
-    /// Those of its tools that these names stand for, in its own order.
+    /// The tools with these names, in the order of this inventory.
     #[must_use]
     pub fn only(&self, names: &[String]) -> Self {
         let wanted: HashSet<&str> = names
@@ -333,11 +333,11 @@ impl Inventory {
         Self::indexed(slots, self.version)
     }
 
-    /// The tools as the engine takes them for hints: with the names that the dialect's calls use. Of tools with one name the
-    /// first counts.
+    /// The tools as hints for the engine, with the names that the dialect's calls use. Of tools with the same name the first
+    /// counts.
     ///
     /// # Errors
-    /// Something in a schema is not what it must be; the message says where.
+    /// A schema is invalid; the message says where.
     pub fn hints(&self, dialect: &str, rule: NameRule) -> Result<Tools, ToolsError> {
         let names = self.names(dialect, rule);
         let mut taken = HashSet::new();

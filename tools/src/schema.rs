@@ -1,8 +1,8 @@
-//! A tool's schema, made ready: checked, put into plain JSON Schema, and compiled once.
+//! Prepares a tool's schema: checks it, normalizes it to plain JSON Schema, and compiles it once.
 //!
-//! Schemas come from strangers. References that leave the document are refused, as are documents that are too large, and
-//! references that lead back to themselves. How much work a validation would be is counted before it is done, since a few
-//! lines of references can ask for more of it than there is time.
+//! Schemas are untrusted. References that leave the document, documents that are too large, and circular chains of references
+//! are rejected. The work of a validation is computed before it runs, because a few lines of references can ask for more work
+//! than is feasible.
 
 use jsonschema::Draft;
 use toolglot::json::{Map, Value};
@@ -13,25 +13,25 @@ use super::coerce::weight;
 use super::judge::{self, Judge};
 use super::price::price;
 
-/// How deep a schema may be nested.
+/// The maximum nesting of a schema.
 const MAX_DEPTH: usize = 64;
-/// How many schemas, lists and objects a document may have.
+/// The maximum number of schemas, lists and objects in a document.
 const MAX_NODES: usize = 50_000;
-/// How many references a document may have; a chain of them is followed one inside the other.
+/// The maximum number of references in a document; a chain of them is followed recursively.
 const MAX_REFS: usize = 1000;
-/// How often schemas may be looked at in one validation.
+/// The maximum number of schema visits in one validation.
 pub(super) const MAX_WORK: u64 = 2_000_000;
 /// Why the schema of a tool cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}", path = if .path.is_empty() { "the schema" } else { .path })]
 pub struct SchemaError {
-    /// Where in the schema, as a JSON pointer.
+    /// Where in the schema: a JSON pointer.
     pub path: String,
     /// What is wrong there.
     pub why: String,
 }
 
-/// A schema that is ready.
+/// A prepared schema.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// In plain JSON Schema, node for node as it was written.
@@ -55,7 +55,7 @@ impl Plan {
             return Err(wrong("", "it must be an object"));
         };
         map.remove("$schema");
-        // Arguments are an object; what else a schema says is not a signature that a call can have.
+        // Arguments are an object; a call cannot have any other signature.
         match map.get("type") {
             None => {
                 map.insert("type".to_owned(), "object".into());
@@ -76,14 +76,14 @@ impl Plan {
         })
     }
 
-    /// What may be told without validating, within so much work.
+    /// The document for queries without validation, with a work budget.
     pub fn doc(&self, work: u64) -> Doc<'_> {
         Doc::new(&self.schema, self.ref_alone, work)
     }
 
-    /// The validator, if validating this value is work that can be done.
+    /// The validator, if validating this value is feasible.
     pub fn validator(&self, value: &Value) -> Result<&Judge, SchemaError> {
-        // Without references each part of the schema looks at each part of the value once at most.
+        // Without references each part of the schema visits each part of the value at most once.
         let most = self.size.nodes as u64 * weight(value);
         if self.size.refs > 0 || most > MAX_WORK {
             let work = price(&self.doc(u64::MAX), value).map_err(|why| wrong("", why))?;
@@ -95,7 +95,7 @@ impl Plan {
     }
 }
 
-/// What to do about a tool that takes something else than one object.
+/// The advice for a tool that takes something other than one object.
 pub(super) const FACADE: &str = "the arguments of a call are one object, so this must be \"object\"; \
     give the tool a facade that takes one";
 
@@ -106,7 +106,7 @@ fn wrong(path: &str, why: &str) -> SchemaError {
     }
 }
 
-/// The beginning of a message: some show whole values.
+/// The beginning of a message: some contain whole values.
 pub(super) fn short(text: &str) -> String {
     const LEN: usize = 300;
     match text.char_indices().nth(LEN) {
@@ -115,7 +115,7 @@ pub(super) fn short(text: &str) -> String {
     }
 }
 
-/// The draft that `$schema` names; 2020-12 where nothing is said, as MCP has it.
+/// The draft that `$schema` names; by default 2020-12, as in MCP.
 fn draft(schema: &Value) -> Result<Draft, SchemaError> {
     let name = match schema.get("$schema") {
         None | Some(Value::Null) => return Ok(Draft::Draft202012),
@@ -142,14 +142,14 @@ fn draft(schema: &Value) -> Result<Draft, SchemaError> {
 /// The size of a document.
 #[derive(Debug, Default)]
 struct Size {
-    /// Schemas, objects and lists, long lists for more than one.
+    /// Schemas, objects and lists; long lists count more than once.
     nodes: usize,
     refs: usize,
-    /// Whether `id` is what later drafts call `$id`.
+    /// Whether `id` has the meaning of `$id` in later drafts.
     draft4: bool,
 }
 
-/// So many listed values are looked at as soon as one schema.
+/// This many listed values count as one schema.
 pub(super) const LISTED: usize = 8;
 
 /// Checks the size and the references. Recursion is bounded by [`MAX_DEPTH`].
@@ -196,7 +196,7 @@ fn measure(
 fn references(map: &Map, path: &str, depth: usize, size: &mut Size) -> Result<(), SchemaError> {
     let text = |word: &str| map.get(word).and_then(Value::as_str);
     let id = text("$id").or_else(|| text("id").filter(|_| size.draft4));
-    // References below it would lead elsewhere than they look.
+    // References below it would not resolve against the document.
     if depth > 0 && id.is_some_and(|id| !id.starts_with('#')) {
         let why = "a document inside the document ($id) is not read";
         return Err(wrong(path, why));

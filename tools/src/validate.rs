@@ -1,4 +1,4 @@
-//! What of the arguments breaks which rule.
+//! Finds the rules that arguments break.
 
 use std::borrow::Cow;
 
@@ -20,13 +20,13 @@ use super::schema::{Plan, short};
 #[non_exhaustive]
 pub struct Violation {
     /// `unknown_tool`, `unknown_param`, `missing_required`, `type_mismatch` (any rule for a value), `duplicate_param`,
-    /// `malformed_json` (the arguments are not a JSON object) or `malformed_value` (nobody can tell: the tool's own schema
+    /// `malformed_json` (the arguments are not a JSON object) or `malformed_value` (undecidable, because the tool's own schema
     /// cannot be used).
     pub kind: Kind,
-    /// The value concerned, as a JSON pointer into the arguments; a missing or unknown parameter has the pointer that it
-    /// would have or has.
+    /// The value concerned: a JSON pointer into the arguments. For a missing or unknown parameter, the pointer that it would
+    /// have or has.
     pub path: String,
-    /// The rule, as a JSON pointer into the tool's schema; empty where it is none of the schema.
+    /// The rule: a JSON pointer into the tool's schema; empty if it is not part of the schema.
     pub schema_path: String,
     /// What is wrong, in one sentence.
     pub message: String,
@@ -34,7 +34,7 @@ pub struct Violation {
     pub subject: String,
     /// What was probably meant: a name of a tool or parameter, or a listed value.
     pub suggestion: Option<String>,
-    /// The bytes of the stream, where they are known: those of the parameter, or else of the call.
+    /// The bytes of the stream, if known: those of the parameter, or else of the call.
     pub span: Option<Span>,
     /// The message for observations in Chinese.
     pub(super) chinese: String,
@@ -54,7 +54,7 @@ impl Violation {
         }
     }
 
-    /// With another message for observations in Chinese than that of its kind.
+    /// Sets a Chinese message other than that of its kind.
     fn in_chinese(mut self, message: String) -> Self {
         self.chinese = message;
         self
@@ -71,18 +71,18 @@ impl Violation {
     }
 }
 
-/// A pointer as people write a place: `options.depth`.
+/// A pointer in a readable form: `options.depth`.
 fn subject(path: &str) -> String {
     let steps = path.split('/').skip(1);
     steps.map(key).collect::<Vec<_>>().join(".")
 }
 
-/// The most violations that one call is told of.
+/// The maximum number of violations reported per call.
 const MAX: usize = 20;
-/// Among so many they are sought.
+/// The maximum number of errors from which they are selected.
 const LOOKED_AT: usize = 200;
 
-/// The rules of the schema that arguments break, in the order of the schema; at most 20.
+/// The schema rules that arguments break, in the order of the schema; at most 20.
 pub(super) fn validate(plan: &Plan, judge: &Judge, arguments: &Value) -> Vec<Violation> {
     let mut out = vec![];
     for error in judge.iter_errors(arguments).take(LOOKED_AT) {
@@ -93,7 +93,7 @@ pub(super) fn validate(plan: &Plan, judge: &Judge, arguments: &Value) -> Vec<Vio
     out
 }
 
-/// Where a keyword stands in the document: the place of each step on the way to it.
+/// The position of a keyword in the document: the index of each step on the path to it.
 fn place(schema: &Value, path: &str) -> Vec<usize> {
     let mut out = vec![];
     let mut at = Some(schema);
@@ -114,10 +114,10 @@ fn place(schema: &Value, path: &str) -> Vec<usize> {
     out
 }
 
-/// Adds what an error says; one that speaks of several members is several violations.
+/// Adds the violations of an error; an error about several members gives several violations.
 fn told(error: &ValidationError<'_>, plan: &Plan, arguments: &Value, out: &mut Vec<Violation>) {
     let path = error.instance_path().as_str();
-    // Where the value stands, its numbers are as they were written.
+    // At its position in the arguments, the numbers of the value are as written.
     let have = arguments.pointer(path).unwrap_or(&Value::Null);
     let schema_path = judge::named(error.schema_path().as_str());
     let at = |key: &str| {
@@ -132,7 +132,7 @@ fn told(error: &ValidationError<'_>, plan: &Plan, arguments: &Value, out: &mut V
     let in_chinese = || {
         let keyword = schema_path.rsplit('/').next().unwrap_or_default();
         let rule = plan.schema.pointer(&schema_path);
-        // In draft 4 the bound stands under another keyword.
+        // In draft 4 the bound is under another keyword.
         let bound = schema_path.replace("exclusiveM", "m");
         let demand = match rule {
             Some(Value::Bool(_)) => plan.schema.pointer(&bound),
@@ -174,7 +174,7 @@ fn told(error: &ValidationError<'_>, plan: &Plan, arguments: &Value, out: &mut V
     }
 }
 
-/// Values of a list: the first ten, and how many there are besides.
+/// The values of a list: the first ten, and the number of the others.
 pub(super) fn some(list: &[Value]) -> String {
     let shown: Vec<String> = list.iter().take(10).map(Value::to_string).collect();
     let more = match list.len().saturating_sub(shown.len()) {
@@ -184,7 +184,7 @@ pub(super) fn some(list: &[Value]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// A value as a message shows it: short ones as they are.
+/// A value as a message shows it: short values verbatim.
 fn value(value: &Value) -> Cow<'static, str> {
     const LEN: usize = 60;
     match value {

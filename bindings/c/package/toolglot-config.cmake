@@ -1,5 +1,5 @@
-# Targets: toolglot::shared, toolglot::static, and toolglot::isolated where it was installed (the static library with its
-# Rust symbols hidden, to be linked beside another Rust library).
+# Targets: toolglot::shared, toolglot::static, and toolglot::isolated if it was installed (the static library with hidden
+# Rust symbols, for linking with another Rust library).
 get_filename_component(_toolglot_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
 if(NOT TARGET toolglot::shared)

@@ -1,5 +1,5 @@
-//! What carries calls out: runs of a model with its tools. A run does no input or output: it says what to do, as JSON, and is told what
-//! came of it. docs/AGENT.md has the rules and the shapes.
+//! The agent: runs of a model with its tools. A run does no input or output: it gives instructions, as JSON, and is told the
+//! results. docs/AGENT.md has the rules and the shapes.
 
 use std::ffi::c_void;
 
@@ -17,7 +17,8 @@ use crate::status::{
 };
 use crate::tg::source::{Anthropic, Ollama, OpenAi};
 
-/// What runs share: dialect, tools, rules. One thread at a time. Runs keep what they need, so it may be freed before them.
+/// What runs share: dialect, tools, policy. One thread at a time. Runs keep what they need, so the agent may be freed before
+/// them.
 pub struct toolglot_agent {
     _private: (),
 }
@@ -27,7 +28,7 @@ pub struct toolglot_run {
     _private: (),
 }
 
-/// Reads the response of a model server. One thread at a time.
+/// A reader for the response of a model server. One thread at a time.
 pub struct toolglot_response {
     _private: (),
 }
@@ -37,11 +38,11 @@ impl Kind for Option<Agent> {
     const NAME: &'static str = "the agent";
 }
 
-/// What stands after a run.
+/// The contents of a run.
 #[derive(Debug)]
 pub(crate) struct Running {
     run: Run,
-    /// The instruction that was handed out last.
+    /// The last instruction that was handed out.
     last: String,
 }
 
@@ -74,23 +75,23 @@ pub const TOOLGLOT_WAITS_CALLS: u32 = 1;
 /// It is over.
 pub const TOOLGLOT_WAITS_NOTHING: u32 = 2;
 
-/// All of the run, for `toolglot_agent_restore`. Instructions that were not taken are not in it: take them first.
+/// The whole run, for `toolglot_agent_restore`. Instructions that were not taken are not part of it: take them first.
 pub const TOOLGLOT_RUN_SAVED: u32 = 0;
 /// The conversation so far: a list of messages.
 pub const TOOLGLOT_RUN_MESSAGES: u32 = 1;
-/// What calls left that were started: a list of `{"id", "tool", "digest"}`.
+/// What remains of calls that were started: a list of `{"id", "tool", "digest"}`.
 pub const TOOLGLOT_RUN_RECEIPTS: u32 = 2;
-/// How it ended: `{"outcome": "answer", "text": ..}`; `null` if it has not.
+/// How the run ended: `{"outcome": "answer", "text": ..}`; `null` if it has not ended.
 pub const TOOLGLOT_RUN_OUTCOME: u32 = 3;
 
-/// The response is in the form of OpenAI's chat completions.
+/// The response has the form of OpenAI's chat completions.
 pub const TOOLGLOT_SOURCE_OPENAI: u32 = 0;
-/// It is in the form of Anthropic's messages.
+/// The form of Anthropic's messages.
 pub const TOOLGLOT_SOURCE_ANTHROPIC: u32 = 1;
-/// It is in the form of Ollama.
+/// The form of Ollama's API.
 pub const TOOLGLOT_SOURCE_OLLAMA: u32 = 2;
 
-/// What filling templates may take for a run's messages.
+/// The memory that filling templates may take for a run's messages, in bytes.
 const FILLING: usize = 8 << 20;
 
 fn form_fault(error: &FormError) -> Fault {
@@ -112,7 +113,7 @@ fn json<T: serde::Serialize + ?Sized>(value: &T) -> Done<String> {
     serde_json::to_string(value).map_err(|error| Fault::arg(error.to_string()))
 }
 
-/// Makes an agent that is still to be read, which is the caller's to free.
+/// Creates an agent without contents; fill it with `toolglot_agent_read`. The caller frees it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_agent_new(out: *mut *mut toolglot_agent) -> toolglot_status {
     guard::status(|| {
@@ -123,10 +124,10 @@ pub unsafe extern "C" fn toolglot_agent_new(out: *mut *mut toolglot_agent) -> to
     })
 }
 
-/// Makes it the agent that a JSON text describes, with a dialect of the engine: `{"dialect", "tools", "policy", "config", "shape",
-/// "lang", "recovered", "references", "max_concurrent", "grammar"}`, of which only the first is needed; without a policy nothing
-/// runs. docs/AGENT.md says more. `options` (limits) may be NULL; the engine may be freed. `TOOLGLOT_E_ARG` for a text that
-/// describes none, `TOOLGLOT_E_DIALECT` for a dialect that the engine has not, or that has no calls.
+/// Reads the description of an agent, a JSON text, with a dialect of the engine: `{"dialect", "tools", "policy", "config",
+/// "shape", "lang", "recovered", "references", "max_concurrent", "grammar"}`. Only the first member is required; without a
+/// policy nothing runs. See docs/AGENT.md. `options` (limits) may be NULL; the engine may be freed. Returns `TOOLGLOT_E_ARG`
+/// for an invalid description, `TOOLGLOT_E_DIALECT` for a dialect that the engine does not have, or that has no calls.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_agent_read(
     agent: *mut toolglot_agent,
@@ -151,7 +152,7 @@ pub unsafe extern "C" fn toolglot_agent_read(
     })
 }
 
-/// Makes a run of an agent.
+/// Creates a run of an agent.
 ///
 /// # Safety
 /// The pointers are NULL or what their types say.
@@ -162,7 +163,7 @@ unsafe fn begin(
     out: *mut *mut toolglot_run,
     make: impl FnOnce(&Agent, &str) -> Done<Run>,
 ) -> Done {
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         handle::look(agent_of(agent), |agent| {
             let (out, text) = (raw::out(out)?, raw::text(data, len)?);
@@ -183,7 +184,7 @@ unsafe fn begin(
     }
 }
 
-/// Makes a run that goes on with a conversation, which is the caller's to free: `messages` is a JSON list of `{"role", "content"}`.
+/// Creates a run that continues a conversation; the caller frees it. `messages` is a JSON list of `{"role", "content"}`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_agent_run(
     agent: *const toolglot_agent,
@@ -201,7 +202,8 @@ pub unsafe extern "C" fn toolglot_agent_run(
     })
 }
 
-/// Makes a workflow, a run without a model: `steps` is a JSON list of calls, `{"tool", "arguments"}`, that run one after the other.
+/// Creates a workflow, a run without a model; the caller frees it. `steps` is a JSON list of calls, `{"tool", "arguments"}`,
+/// that run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_agent_steps(
     agent: *const toolglot_agent,
@@ -219,8 +221,8 @@ pub unsafe extern "C" fn toolglot_agent_steps(
     })
 }
 
-/// Makes a run of what was saved, by an agent with the same dialect. People are asked again about calls that wait; for each call
-/// that was started there is a `recall`. `TOOLGLOT_E_SNAPSHOT` if the text is not such a run.
+/// Restores a saved run, with an agent of the same dialect; the caller frees it. Decisions on waiting calls are asked for
+/// again; each call that was started gets a `recall`. Returns `TOOLGLOT_E_SNAPSHOT` if the text is not a saved run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_agent_restore(
     agent: *const toolglot_agent,
@@ -245,14 +247,15 @@ pub unsafe extern "C" fn toolglot_agent_error(agent: *const toolglot_agent) -> t
     })
 }
 
-/// Frees the agent. Runs made of it stay. NULL is nothing.
+/// Frees the agent. Its runs remain valid. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_agent_free(agent: *mut toolglot_agent) {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::run(|| unsafe { handle::free(agent_of(agent).cast_mut()) })
 }
 
-/// Tells the run bytes of the model's reply, cut anywhere. `TOOLGLOT_E_STATE` if the model was not asked, or its reply has ended.
+/// Feeds bytes of the model's reply to the run, in chunks of any size. Returns `TOOLGLOT_E_STATE` if the model was not asked,
+/// or its reply has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_run_model(
     run: *mut toolglot_run,
@@ -268,10 +271,11 @@ pub unsafe extern "C" fn toolglot_run_model(
     })
 }
 
-/// Tells the run anything else, a JSON object of one member: `{"ended": "stop"}`, `{"failed": why}`, `{"native": tool_call}`,
-/// `{"decision": [id, "approve"]}` (or `{"edit": arguments}`, `{"deny": reason}`), `{"progress": [id, text]}`, `{"done": {"id", "name",
-/// "status", "content"}}`, `{"lost": id}`, `{"begun": [id, task]}`, `{"later": result}`, `{"tick": milliseconds}`, `{"ask_again": null}`, `{"cancel": null}`.
-/// `TOOLGLOT_E_STATE` if it is too late for that, or too early; then nothing has changed.
+/// Tells the run anything else, as a JSON object with one member: `{"ended": "stop"}`, `{"failed": why}`, `{"native":
+/// tool_call}`, `{"decision": [id, "approve"]}` (or `{"edit": arguments}`, `{"deny": reason}`), `{"progress": [id, text]}`,
+/// `{"done": {"id", "name", "status", "content"}}`, `{"lost": id}`, `{"begun": [id, task]}`, `{"later": result}`, `{"tick":
+/// milliseconds}`, `{"ask_again": null}`, `{"cancel": null}`. Returns `TOOLGLOT_E_STATE` if it is too late or too early for
+/// that; nothing changes then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_run_tell(
     run: *mut toolglot_run,
@@ -289,8 +293,8 @@ pub unsafe extern "C" fn toolglot_run_tell(
     })
 }
 
-/// The next instruction, a JSON object: `{"do": "ask", "messages": ..}`, `"confirm"`, `"start"`, `"abort"`, `"recall"`, `"event"`,
-/// `"finished"`. Empty if there is none until something else is told. Lives until the next call on the run.
+/// Returns the next instruction, a JSON object: `{"do": "ask", "messages": ..}`, `"confirm"`, `"start"`, `"abort"`, `"recall"`,
+/// `"event"`, `"finished"`. Empty if there is none until the run is told something else. Valid until the next call on the run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_run_take(
     run: *mut toolglot_run,
@@ -310,8 +314,8 @@ pub unsafe extern "C" fn toolglot_run_take(
     })
 }
 
-/// What the run waits for once there are no instructions: `*waits` becomes one of `TOOLGLOT_WAITS_...`, `*now` the latest time that
-/// it was told, and `*deadline` the time at which it wants to be told the next one (`UINT64_MAX`: no time matters).
+/// What the run waits for once there are no instructions: `*waits` is set to one of `TOOLGLOT_WAITS_...`, `*now` to the latest
+/// time that the run was told, and `*deadline` to the time at which it must be told the time again (`UINT64_MAX`: never).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_run_waits(
     run: *const toolglot_run,
@@ -335,7 +339,7 @@ pub unsafe extern "C" fn toolglot_run_waits(
     })
 }
 
-/// Writes something of the run into the buffer, as JSON: `what` is one of `TOOLGLOT_RUN_...`.
+/// Writes a part of the run into the buffer, as JSON: `what` is one of `TOOLGLOT_RUN_...`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_run_write(
     run: *const toolglot_run,
@@ -370,14 +374,14 @@ pub unsafe extern "C" fn toolglot_run_error(run: *const toolglot_run) -> toolglo
     })
 }
 
-/// Frees the run. NULL is nothing.
+/// Frees the run. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_run_free(run: *mut toolglot_run) {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::run(|| unsafe { handle::free(run_of(run).cast_mut()) })
 }
 
-/// Makes a reader of a response, which is the caller's to free. `source` is one of `TOOLGLOT_SOURCE_...`.
+/// Creates a reader for one response; the caller frees it. `source` is one of `TOOLGLOT_SOURCE_...`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_response_new(
     source: u32,
@@ -397,8 +401,8 @@ pub unsafe extern "C" fn toolglot_response_new(
     })
 }
 
-/// Takes bytes of the response, cut anywhere, and writes what they say into the buffer: lines, each for `toolglot_run_tell`. The last
-/// one is `{"ended": ..}` or `{"failed": ..}`.
+/// Feeds bytes of the response, in chunks of any size, and writes what they contain into the buffer: lines, each for
+/// `toolglot_run_tell`. The last one is `{"ended": ..}` or `{"failed": ..}`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_response_feed(
     response: *mut toolglot_response,
@@ -417,7 +421,7 @@ pub unsafe extern "C" fn toolglot_response_feed(
     })
 }
 
-/// Ends the response, and writes what that says into the buffer, as `toolglot_response_feed` does.
+/// Ends the response, and writes the remaining lines into the buffer, like `toolglot_response_feed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_response_finish(
     response: *mut toolglot_response,
@@ -443,7 +447,7 @@ fn lines(said: Vec<Said>) -> Done<String> {
     Ok(out)
 }
 
-/// Frees the response. NULL is nothing.
+/// Frees the response. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_response_free(response: *mut toolglot_response) {
     // SAFETY: the contract of the header, see the essay in lib.rs.

@@ -1,25 +1,24 @@
-//! Events of the engine as event structs.
+//! Converts events of the engine to event structs.
 //!
-//! What an event borrows lives until the sink returns, a batch lives until the next call. Bytes of the chunk stay where they
-//! are: views point into it. Everything else is copied into one buffer, which may move while it grows; so views into it are
-//! offsets at first and become addresses when the call is over. Both buffers are kept between calls: text costs no
-//! allocation.
+//! The data of an event is borrowed until the sink returns; a batch is valid until the next call. Bytes of the chunk are not
+//! copied: views point into it. Everything else is copied into one buffer, which may move while it grows, so views into it are
+//! offsets at first and become addresses when the call ends. Both buffers are kept between calls: text costs no allocation.
 
 use crate::event::*;
 use crate::memory;
 use crate::raw::toolglot_view;
 use crate::tg::{Abandoned, Arguments, Event, Grade, Issue, Origin, Severity, Sink, Span};
 
-/// Capacities above these are given back when the next call begins.
+/// Capacities above these are released when the next call begins.
 const KEEP_EVENTS: usize = 1024;
 const KEEP_BYTES: usize = 64 << 10;
 
-/// What is delivered beside what the engine says.
+/// What the host wants of the engine's events.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
-    /// Bit `1 << kind` for each kind of events that is delivered.
+    /// Bit `1 << kind` for each kind of event that is delivered.
     pub kinds: u32,
-    /// The bytes of blocks, too.
+    /// Whether the bytes of blocks are delivered, too.
     pub blocks: bool,
 }
 
@@ -32,9 +31,9 @@ impl Default for Wanted {
     }
 }
 
-/// Whether a list has room for more items. If not, the call has failed, and nobody will see the batch.
+/// Reserves space for more items. If it fails, the call has failed, and the batch is not delivered.
 #[inline]
-fn room<T>(list: &mut Vec<T>, more: usize) -> bool {
+fn reserve<T>(list: &mut Vec<T>, more: usize) -> bool {
     list.capacity() - list.len() >= more || memory::grow(list, more)
 }
 
@@ -45,13 +44,13 @@ pub(crate) struct Batch {
     bytes: Vec<u8>,
     /// Events whose `data` (false) or `aux` (true) is an offset into `bytes`.
     moved: Vec<(usize, bool)>,
-    /// Addresses of the chunk.
+    /// The address range of the chunk.
     chunk: std::ops::Range<usize>,
     wanted: Wanted,
 }
 
 impl Batch {
-    /// A call begins; it may borrow from this chunk.
+    /// Begins a call, whose events may borrow from this chunk.
     #[inline]
     pub fn begin(&mut self, chunk: &[u8], wanted: Wanted) {
         self.events.clear();
@@ -73,7 +72,7 @@ impl Batch {
         });
     }
 
-    /// A call that gives one event, this text. The batch is [ready](Self::ready).
+    /// Returns the batch of a call with a single event, this text. The batch must be [ready](Self::ready).
     #[inline]
     pub fn text(&mut self, chunk: &[u8], span: Span) -> toolglot_batch {
         self.events.clear();
@@ -91,13 +90,13 @@ impl Batch {
         }
     }
 
-    /// Whether there is room for [`Batch::text`] and nothing to give back.
+    /// Whether there is space for [`Batch::text`] and nothing to release.
     #[inline]
     pub fn ready(&self) -> bool {
         self.events.capacity().wrapping_sub(1) < KEEP_EVENTS && self.bytes.is_empty()
     }
 
-    /// The call is over.
+    /// Ends the call.
     #[inline]
     pub fn end(&mut self, held: usize, position: u64) -> toolglot_batch {
         if !self.moved.is_empty() {
@@ -114,7 +113,7 @@ impl Batch {
         }
     }
 
-    /// Makes addresses of offsets.
+    /// Turns offsets into addresses.
     fn settle(&mut self) {
         for (index, aux) in self.moved.drain(..) {
             let event = &mut self.events[index];
@@ -141,10 +140,10 @@ impl Batch {
         self.copied(data, aux)
     }
 
-    /// Copies what is not of the chunk.
+    /// Copies bytes that are not in the chunk.
     fn copied(&mut self, data: &[u8], aux: bool) -> toolglot_view {
         let offset = self.bytes.len();
-        if !room(&mut self.bytes, data.len()) || !room(&mut self.moved, 1) {
+        if !reserve(&mut self.bytes, data.len()) || !reserve(&mut self.moved, 1) {
             return toolglot_view::EMPTY;
         }
         self.bytes.extend_from_slice(data);
@@ -155,7 +154,7 @@ impl Batch {
         }
     }
 
-    /// Adds an event. Inlined so that what a kind does not say costs nothing.
+    /// Adds an event. Inlined so that unused fields cost nothing.
     #[inline]
     fn push(&mut self, event: toolglot_event, span: Span, data: &[u8], aux: &[u8]) {
         if self.wanted.kinds & (1 << event.kind) == 0 {
@@ -163,7 +162,7 @@ impl Batch {
         }
         let data = self.view(data, false);
         let aux = self.view(aux, true);
-        if room(&mut self.events, 1) {
+        if reserve(&mut self.events, 1) {
             self.events.push(toolglot_event {
                 data,
                 aux,
@@ -237,7 +236,7 @@ fn of_call(kind: u32, call: u32, flags: u32) -> toolglot_event {
     }
 }
 
-/// A flag that may be set.
+/// The flag if the condition holds, else 0.
 fn when(condition: bool, flag: u32) -> u32 {
     if condition { flag } else { 0 }
 }
@@ -252,7 +251,7 @@ pub(crate) fn graded(grade: Grade) -> u32 {
 }
 
 impl Sink for Batch {
-    /// What streams are made of for the most part stands here; the rest is left to another function.
+    /// Handles the most frequent events; another function does the rest.
     #[inline]
     fn event(&mut self, event: Event<'_>) {
         match event {
@@ -347,7 +346,7 @@ impl Batch {
                 let mut flags = when(arguments == Arguments::Params, TOOLGLOT_FLAG_PARAMS_ONLY);
                 let mut codes = vec![];
                 flags |= graded(state.grade());
-                // A set of kinds has room for 128 of them, so every code in it is a byte.
+                // A set of kinds has a capacity of 128, so every code in it fits in a byte.
                 codes.extend(state.kinds().iter().map(|kind| kind.code() as u8));
                 self.push(
                     of_call(TOOLGLOT_EVENT_CALL_CLOSE, call, flags),
@@ -371,8 +370,8 @@ impl Batch {
                 );
             }
             Event::Issue(issue) => self.issue(&issue),
-            // Text and what values are made of were dealt with. Or an event of a newer engine: this interface has no number
-            // for it. A test compares both lists.
+            // Text and the parts of values were handled above. Any other event comes from a newer engine and has no number in
+            // this interface. A test compares both lists.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Where functions write text and bytes that the host did not feed.
+//! Buffers for text and bytes that functions return to the host.
 
 use std::ffi::c_void;
 
@@ -8,8 +8,8 @@ use crate::memory;
 use crate::raw::{self, toolglot_view};
 use crate::status::{Fault, toolglot_status};
 
-/// A growing buffer that functions write their answer into: encoded calls, escaped text, snapshots, JSON. Make one and use it
-/// often: it keeps its memory. One thread at a time.
+/// A growing buffer that functions write results into: encoded calls, escaped text, snapshots, JSON. Reuse it: it keeps its
+/// memory. One thread at a time.
 pub struct toolglot_buffer {
     _private: (),
 }
@@ -19,12 +19,12 @@ impl Kind for Vec<u8> {
     const NAME: &'static str = "the buffer";
 }
 
-/// The handle after the type of the header.
+/// Casts the header's type to the handle.
 pub(crate) fn handle(buffer: *const toolglot_buffer) -> *const Handle<Vec<u8>> {
     buffer.cast()
 }
 
-/// Makes an empty buffer, which is the caller's to free.
+/// Creates an empty buffer; the caller frees it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_buffer_new(out: *mut *mut toolglot_buffer) -> toolglot_status {
     guard::status(|| {
@@ -35,8 +35,8 @@ pub unsafe extern "C" fn toolglot_buffer_new(out: *mut *mut toolglot_buffer) -> 
     })
 }
 
-/// What stands in the buffer: the answer of the last function that was given it and succeeded. Lives until the next function
-/// is given the buffer. Empty if `buffer` is NULL.
+/// The contents of the buffer: the result of the last successful function that was given it. Valid until the buffer is given to
+/// the next function. Empty if `buffer` is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_buffer_view(buffer: *const toolglot_buffer) -> toolglot_view {
     guard::value(toolglot_view::EMPTY, || {
@@ -45,8 +45,8 @@ pub unsafe extern "C" fn toolglot_buffer_view(buffer: *const toolglot_buffer) ->
     })
 }
 
-/// One sentence about the last failure of a function that was given this buffer; empty if there was none. Lives until the
-/// next function is given the buffer.
+/// One sentence about the last failure of a function that was given this buffer; empty if there was none. Valid until the
+/// buffer is given to the next function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_buffer_error(buffer: *const toolglot_buffer) -> toolglot_view {
     // SAFETY: the contract of the header, see the essay in lib.rs.
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn toolglot_buffer_error(buffer: *const toolglot_buffer) -
     })
 }
 
-/// Puts bytes of the host into the buffer, in place of what it held. Linear.
+/// Replaces the contents of the buffer with bytes of the host. Linear.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_buffer_set(
     buffer: *mut toolglot_buffer,
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn toolglot_buffer_set(
     })
 }
 
-/// Frees the buffer and every view into it. NULL is nothing.
+/// Frees the buffer and invalidates every view into it. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_buffer_free(buffer: *mut toolglot_buffer) {
     // SAFETY: the contract of the header, see the essay in lib.rs.

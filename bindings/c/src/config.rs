@@ -1,4 +1,4 @@
-//! Which dialects are looked for.
+//! Selects dialects.
 
 use std::ffi::c_void;
 
@@ -10,26 +10,25 @@ use crate::raw::{self, toolglot_view};
 use crate::status::{Done, Fault, TOOLGLOT_E_ABI, TOOLGLOT_E_DIALECT, toolglot_status};
 use crate::tg::{DialectSet, SetBuilder};
 
-/// A list of dialects that is to become an engine. One thread at a time, also in
-/// `toolglot_engine_new`.
+/// A list of dialects from which an engine is made. One thread at a time, also in `toolglot_engine_new`.
 pub struct toolglot_config {
     _private: (),
 }
 
-/// What stands after it.
+/// The contents of a config.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     set: SetBuilder,
     some: bool,
-    /// Bytes of the host's files.
+    /// Total size of the host's files, in bytes.
     written: usize,
 }
 
-/// What the built-in dialects take together while they are compiled, and what each byte of a host's file may.
+/// The memory that compiling all built-in dialects takes, in bytes; and the factor for each byte of a host's file.
 const BUILTIN: usize = 3 << 20;
 const COMPILED: usize = 64;
 
-/// A set is compiled: of the built-in dialects, and of so many bytes of a host's files.
+/// Reserves the memory for compiling a set: the built-in dialects, and `written` bytes of a host's files.
 pub(crate) fn compiling(written: usize) -> Done {
     memory::ensure(BUILTIN.saturating_add(written.saturating_mul(COMPILED)))
 }
@@ -45,7 +44,7 @@ impl Config {
         self.some = true;
     }
 
-    /// The set; the default one if no dialect was named.
+    /// Builds the set; the default one if no dialect was added.
     pub fn build(&self) -> Result<DialectSet, Fault> {
         compiling(self.written)?;
         let set = self.set.clone();
@@ -59,8 +58,8 @@ pub(crate) fn handle(config: *const toolglot_config) -> *const Handle<Config> {
     config.cast()
 }
 
-/// Makes a config without dialects, which is the caller's to free. `abi` is `TOOLGLOT_ABI_VERSION`; the answer is
-/// `TOOLGLOT_E_ABI` if the library is of another version, and `*out` is not touched then.
+/// Creates a config without dialects; the caller frees it. Pass `TOOLGLOT_ABI_VERSION` as `abi`. Returns `TOOLGLOT_E_ABI`, and
+/// leaves `*out` untouched, if the library has another ABI version.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_config_new(
     abi: u32,
@@ -80,9 +79,8 @@ pub unsafe extern "C" fn toolglot_config_new(
     })
 }
 
-/// Adds a built-in dialect by its id or an alias, for example `hermes`. That it exists is checked when the engine is made.
-/// Dialects added first come first where one byte satisfies several. A config to which nothing is added stands for the
-/// default set.
+/// Adds a built-in dialect by its id or an alias, for example `hermes`. Its existence is checked when the engine is created. If
+/// one byte matches several dialects, the one added first has precedence. A config without dialects means the default set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_config_add_builtin(
     config: *mut toolglot_config,
@@ -99,7 +97,7 @@ pub unsafe extern "C" fn toolglot_config_add_builtin(
     })
 }
 
-/// Adds every dialect of the default set that is not there yet: those that cannot fire on ordinary prose or code.
+/// Adds every dialect of the default set that was not added yet: those that cannot fire on ordinary prose or code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_config_add_defaults(
     config: *mut toolglot_config,
@@ -113,9 +111,9 @@ pub unsafe extern "C" fn toolglot_config_add_defaults(
     })
 }
 
-/// Adds every dialect of calls that can be active beside those that are there, for outputs of which nothing is known: bare and
-/// fenced JSON, bare lists and tags named after tools too. Only calls of declared tools count (`toolglot_options_set_tools`):
-/// without tools none that has no marker of its own, and with them calls of other tools are text unless
+/// Adds every tool-call dialect that is compatible with those already added, for outputs of unknown format: also bare and
+/// fenced JSON, bare lists, and tags named after tools. Only calls of declared tools count (`toolglot_options_set_tools`):
+/// without tools, dialects without a marker of their own find nothing; with tools, calls of other tools are text unless
 /// `TOOLGLOT_OPTION_UNKNOWN_TOOL` says otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_config_add_any(config: *mut toolglot_config) -> toolglot_status {
@@ -128,8 +126,8 @@ pub unsafe extern "C" fn toolglot_config_add_any(config: *mut toolglot_config) -
     })
 }
 
-/// Adds a dialect of the host: the text of a TOML file as `docs/DIALECTS.md` describes it. `origin` names it in messages
-/// and may be empty. The text is copied; it is read when the engine is made.
+/// Adds a dialect of the host: the text of a TOML file as described in `docs/DIALECTS.md`. `origin` identifies it in messages
+/// and may be empty. The text is copied; it is parsed when the engine is created.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_config_add_toml(
     config: *mut toolglot_config,
@@ -150,7 +148,7 @@ pub unsafe extern "C" fn toolglot_config_add_toml(
     })
 }
 
-/// Switches on a named variation of a dialect that is or will be added, for example `vcp` and `fuzzy`.
+/// Enables a named variation of a dialect that was or will be added, for example `vcp` and `fuzzy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_config_switch(
     config: *mut toolglot_config,
@@ -169,7 +167,7 @@ pub unsafe extern "C" fn toolglot_config_switch(
     })
 }
 
-/// One sentence about the last failure on this config, or of `toolglot_engine_new` with it; empty if there was none. Lives
+/// One sentence about the last failure on this config, or of `toolglot_engine_new` with it; empty if there was none. Valid
 /// until the next call with the config.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_config_error(config: *const toolglot_config) -> toolglot_view {
@@ -179,7 +177,7 @@ pub unsafe extern "C" fn toolglot_config_error(config: *const toolglot_config) -
     })
 }
 
-/// Frees the config. Engines made of it stay. NULL is nothing.
+/// Frees the config. Engines made from it remain valid. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_config_free(config: *mut toolglot_config) {
     // SAFETY: the contract of the header, see the essay in lib.rs.

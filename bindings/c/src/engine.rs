@@ -10,21 +10,21 @@ use crate::raw::{self, toolglot_view};
 use crate::status::{Done, toolglot_status};
 use crate::tg::{Dialect, DialectSet, Limits, builtin_files, models};
 
-/// Compiled dialects. Immutable: any number of threads may use one engine at a time, and any number of streams are made of it.
-/// Streams keep what they need, so it may be freed before them.
+/// Compiled dialects. Immutable: any number of threads may use one engine at once, and any number of streams can be made from
+/// it. Streams keep what they need, so the engine may be freed before them.
 pub struct toolglot_engine {
     _private: (),
 }
 
-/// What stands after it.
+/// The contents of an engine.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub set: DialectSet,
     dialects: Vec<toolglot_view>,
     markers: Vec<toolglot_marker>,
-    /// What the markers' texts point at.
+    /// The texts that the markers point into.
     _texts: Vec<String>,
-    /// Bytes that making it took. What is made of it later takes less.
+    /// Memory that creating the engine took, in bytes. Anything made from it later takes less.
     weight: usize,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn handle(engine: *const toolglot_engine) -> *const Handle<Engine> {
     engine.cast()
 }
 
-/// The dialects of an engine; none for NULL.
+/// The dialects of an engine; `None` for NULL.
 ///
 /// # Safety
 /// The pointer is NULL or an engine that was not freed.
@@ -45,7 +45,7 @@ pub(crate) unsafe fn set(engine: *const toolglot_engine) -> Done<Option<DialectS
     if engine.is_null() {
         return Ok(None);
     }
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         handle::read(handle(engine), |engine| {
             Ok(Some(engine.compiling()?.clone()))
@@ -53,12 +53,12 @@ pub(crate) unsafe fn set(engine: *const toolglot_engine) -> Done<Option<DialectS
     }
 }
 
-/// A marker that the engine looks for: for stop strings (closers), for tokens that a tokenizer must not drop (all), and for
-/// what starts constrained decoding (openers).
+/// A marker of the engine: for stop strings (closers), for tokens that a tokenizer must keep (all), and for starting
+/// constrained decoding (openers).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct toolglot_marker {
-    /// The marker. A tag is shown up to its name, a pattern with holes up to its first hole.
+    /// The marker. A tag is given up to its name, a pattern with holes (`$name`) up to the first one.
     pub text: toolglot_view,
     /// Id of its dialect.
     pub dialect: toolglot_view,
@@ -68,13 +68,13 @@ pub struct toolglot_marker {
     pub reserved: u32,
 }
 
-/// It opens blocks of calls.
+/// Opens blocks of calls.
 pub const TOOLGLOT_MARKER_OPEN: u32 = 1;
-/// It closes them.
+/// Closes blocks of calls.
 pub const TOOLGLOT_MARKER_CLOSE: u32 = 2;
-/// It opens reasoning.
+/// Opens reasoning.
 pub const TOOLGLOT_MARKER_REASONING_OPEN: u32 = 3;
-/// It closes reasoning.
+/// Closes reasoning.
 pub const TOOLGLOT_MARKER_REASONING_CLOSE: u32 = 4;
 
 impl Engine {
@@ -108,21 +108,21 @@ impl Engine {
         }
     }
 
-    /// The set, for what compiles more of it than its streams need.
+    /// Returns the set, after reserving memory for callers that compile more of it than streams do.
     pub fn compiling(&self) -> Done<&DialectSet> {
         memory::ensure(self.weight)?;
         Ok(&self.set)
     }
 }
 
-/// The id of a dialect, which lives as long as its set.
+/// The id of a dialect; it lives as long as the dialect's set.
 fn id(dialect: &Dialect) -> toolglot_view {
     toolglot_view::of(dialect.id().as_bytes())
 }
 
-/// Compiles the dialects of a config, or the default set if `config` is NULL. The config stays the caller's, and so is the
-/// engine. If it fails with `TOOLGLOT_E_DIALECT`, `toolglot_config_error` says which key of which dialect is wrong and why.
-/// Milliseconds for all built-in dialects.
+/// Compiles the dialects of a config, or the default set if `config` is NULL. The caller keeps the config, and frees the
+/// engine. On `TOOLGLOT_E_DIALECT`, `toolglot_config_error` says which key of which dialect is wrong and why. Takes
+/// milliseconds for all built-in dialects.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_engine_new(
     config: *const toolglot_config,
@@ -143,8 +143,8 @@ pub unsafe extern "C" fn toolglot_engine_new(
     })
 }
 
-/// The markers that the engine looks for, in the order of its dialects: `*markers` becomes the first of `*len`. They live as
-/// long as the engine.
+/// The markers of the engine, in the order of its dialects: `*markers` is set to the first of `*len`. They live as long as the
+/// engine.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_engine_markers(
     engine: *const toolglot_engine,
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn toolglot_engine_markers(
     })
 }
 
-/// The ids of the engine's dialects, in order: `*ids` becomes the first of `*len`. They live as long as the engine.
+/// The ids of the engine's dialects, in order: `*ids` is set to the first of `*len`. They live as long as the engine.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_engine_dialects(
     engine: *const toolglot_engine,
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn toolglot_engine_dialects(
     })
 }
 
-/// The most bytes of text that a stream with default limits ever withholds. 0 if `engine` is NULL.
+/// The maximum number of bytes of text that a stream with default limits holds back. 0 if `engine` is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_engine_bound(engine: *const toolglot_engine) -> usize {
     // SAFETY: the contract of the header, see the essay in lib.rs.
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn toolglot_engine_bound(engine: *const toolglot_engine) -
     })
 }
 
-/// The id of a built-in dialect by its number from 0; empty if there are not so many. Static. Any thread.
+/// The id of a built-in dialect by its index, from 0; empty if the index is too large. Static. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn toolglot_builtin_dialect(number: usize) -> toolglot_view {
     guard::value(toolglot_view::EMPTY, || {
@@ -195,9 +195,9 @@ pub extern "C" fn toolglot_builtin_dialect(number: usize) -> toolglot_view {
     })
 }
 
-/// The built-in dialects that a model writes its calls in, by the model's name (that of its publisher, of a server or of a file):
-/// the id of one by its number from 0, empty if there are not so many. Most models have one; those of a model can be in one engine.
-/// Empty too if no dialect is known for such a name. Static. Any thread.
+/// The built-in dialects in which a model writes its calls, by the model's name (that of its publisher, of a server or of a
+/// file): the id of one by its index, from 0; empty if the index is too large, or no dialect is known for the name. Most models
+/// have one; those of one model are compatible in one engine. Static. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_model_dialect(
     name: *const c_void,
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn toolglot_model_dialect(
     })
 }
 
-/// The built-in dialect that reads a model's reasoning, where no dialect of its calls does; else empty. Static. Any thread.
+/// The built-in dialect that reads a model's reasoning, unless a dialect of its calls does; else empty. Static. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_model_reasoning(
     name: *const c_void,
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn toolglot_model_reasoning(
     })
 }
 
-/// Frees the engine and its markers. Streams made of it stay. NULL is nothing.
+/// Frees the engine and its markers. Its streams remain valid. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_engine_free(engine: *mut toolglot_engine) {
     // SAFETY: the contract of the header, see the essay in lib.rs.

@@ -1,4 +1,4 @@
-//! Where every exported function runs: neither a panic nor a want of memory ever reaches C.
+//! Guards every exported function: neither a panic nor an allocation failure reaches C.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,10 +7,10 @@ use crate::handle::{self, Handle, Kind};
 use crate::memory::{self, Scope};
 use crate::status::{Done, TOOLGLOT_E_NOMEM, TOOLGLOT_E_PANIC, TOOLGLOT_OK, toolglot_status};
 
-/// Runs the body of a function that answers with a status.
+/// Runs the body of a function that returns a status.
 pub(crate) fn status(body: impl FnOnce() -> Done) -> toolglot_status {
     let _scope = Scope::enter();
-    // What a panic leaves behind is poisoned by its handle, or was local to the body.
+    // State that a panic leaves behind is in a poisoned handle, or was local to the body.
     let status = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => TOOLGLOT_OK,
         Ok(Err(fault)) => fault.status,
@@ -25,8 +25,8 @@ pub(crate) fn status(body: impl FnOnce() -> Done) -> toolglot_status {
     }
 }
 
-/// Runs the body of a function that may change what is behind a handle and answers with a status. First `quick` is tried,
-/// which does what `body` does, or gives nothing and has done nothing; it allocates nothing.
+/// Runs the body of a function that may change a handle's value and returns a status. First tries `quick`, which either does
+/// the same as `body` or does nothing and returns nothing; it does not allocate.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
@@ -40,7 +40,7 @@ pub(crate) unsafe fn inside<T: Kind>(
     unsafe { handle::change(handle, quick, body) }
 }
 
-/// Runs the body of a function that answers with a value, or with `otherwise` if it cannot.
+/// Runs the body of a function that returns a value, or `otherwise` if the body fails.
 pub(crate) fn value<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
     let _scope = Scope::enter();
     match catch_unwind(AssertUnwindSafe(body)) {
@@ -52,7 +52,7 @@ pub(crate) fn value<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
     }
 }
 
-/// Runs the body of a function that answers nothing.
+/// Runs the body of a function that returns nothing.
 pub(crate) fn run(body: impl FnOnce()) {
     let _scope = Scope::enter();
     if let Err(cause) = catch_unwind(AssertUnwindSafe(body)) {
@@ -60,7 +60,7 @@ pub(crate) fn run(body: impl FnOnce()) {
     }
 }
 
-/// Drops what was thrown; if that throws again, no third time.
+/// Drops a panic's payload; if that panics too, the second payload is leaked.
 pub(crate) fn forget(cause: Box<dyn Any + Send>) {
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(cause))) {
         std::mem::forget(again);

@@ -1,9 +1,9 @@
-//! What opaque types are made of.
+//! The implementation of opaque types.
 //!
-//! One word of atomics says who is inside: a writer, or a number of readers, and whether the handle was freed meanwhile. Who
-//! finds it taken gets `TOOLGLOT_E_BUSY` at once; nobody waits. So a callback that calls back, and two threads on one
-//! stream, are mistakes with a status and not undefined behaviour. A handle that is freed from inside its own call goes
-//! away when that call returns. (A pointer to a handle that is gone stays undefined behaviour: the word goes with it.)
+//! One atomic word records who is inside: a writer, or a number of readers, and whether the handle was freed meanwhile. A
+//! caller that finds it taken gets `TOOLGLOT_E_BUSY` immediately and never waits. So a callback that calls back, and two
+//! threads on one stream, are mistakes with a status and not undefined behaviour. A handle that is freed during its own call is
+//! dropped when that call returns. (Using a pointer to a dropped handle is still undefined behaviour: the word is gone too.)
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -19,14 +19,14 @@ use crate::status::{
     TOOLGLOT_E_PANIC, TOOLGLOT_E_POISONED, TOOLGLOT_OK, toolglot_status,
 };
 
-/// Somebody is inside and may change things.
+/// A call is inside that may change the value.
 const WRITER: u32 = 1 << 30;
-/// The handle was freed while somebody was inside.
+/// The handle was freed while a call was inside.
 const FREED: u32 = 1 << 31;
 
-/// A type that stands behind a handle.
+/// A type that a handle holds.
 pub(crate) trait Kind: Sized {
-    /// Tells handles of different types apart, as far as that can be told.
+    /// Distinguishes handles of different types, as far as possible.
     const MAGIC: u32;
     /// For messages.
     const NAME: &'static str;
@@ -36,7 +36,7 @@ pub(crate) trait Kind: Sized {
     fn gone() {}
 }
 
-/// The magic word stands first in every handle, so that it can be read of one of another type.
+/// The magic word comes first in every handle, so that it can be read from a handle of another type.
 #[repr(C)]
 pub(crate) struct Handle<T> {
     magic: u32,
@@ -48,19 +48,19 @@ struct Slot<T> {
     state: State<T>,
     /// About the last failure.
     message: Cow<'static, str>,
-    /// What the value takes.
+    /// The memory that the value takes.
     holding: Holding,
 }
 
 enum State<T> {
     Ready(T),
-    /// A call has panicked. The value is of no more use.
+    /// A call panicked. The value is not used any more.
     Poisoned(T),
-    /// A call has run out of memory. The value is gone, so that what it took can serve others.
+    /// A call ran out of memory. The value was dropped, so that its memory can be reused.
     Ended,
 }
 
-/// Leaves a handle; whoever is the last to leave a freed one drops it.
+/// Leaves a handle; the last one to leave a freed handle drops it.
 struct Inside<T: Kind> {
     handle: *const Handle<T>,
     weight: u32,
@@ -68,35 +68,35 @@ struct Inside<T: Kind> {
 
 impl<T: Kind> Drop for Inside<T> {
     fn drop(&mut self) {
-        // SAFETY: the handle is there while somebody is inside; `free` leaves it to us then.
+        // SAFETY: the handle exists while a call is inside; `free` leaves dropping it to the last one.
         let users = unsafe { &(*self.handle).users };
         if users.fetch_sub(self.weight, Ordering::AcqRel) == self.weight | FREED {
-            // SAFETY: it was freed, and nobody else is inside or can come in.
+            // SAFETY: it was freed, and no other call is inside or can enter.
             unsafe { discard(self.handle.cast_mut()) };
         }
     }
 }
 
 /// # Safety
-/// The handle is from `new`, nobody uses it, and nobody will.
+/// The handle is from `new`, and is neither used now nor later.
 #[cold]
 #[inline(never)]
 unsafe fn discard<T: Kind>(handle: *mut Handle<T>) {
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     let mut boxed = unsafe { Box::from_raw(handle) };
     boxed.magic = 0;
     T::gone();
     dispose(boxed);
 }
 
-/// Drops a value, whatever happens.
+/// Drops a value; catches panics.
 fn dispose<T>(value: T) {
     if let Err(cause) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         guard::forget(cause);
     }
 }
 
-/// A new handle, owned by whoever gets the pointer; none if memory ran out meanwhile.
+/// Creates a handle, owned by whoever gets the pointer; fails if memory ran out meanwhile.
 pub(crate) fn new<T: Kind>(value: T) -> Done<*mut Handle<T>> {
     let boxed = Box::new(Handle {
         magic: T::MAGIC,
@@ -112,12 +112,12 @@ pub(crate) fn new<T: Kind>(value: T) -> Done<*mut Handle<T>> {
     Ok(Box::into_raw(boxed))
 }
 
-/// Enters a handle. A reader passes others, a writer passes nobody.
+/// Enters a handle. Readers may enter together, a writer only alone.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
 unsafe fn enter<T: Kind>(handle: *const Handle<T>, write: bool) -> Done<Inside<T>> {
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     let Some(it) = (unsafe { handle.as_ref() }) else {
         return Err(Fault::null(T::NAME));
     };
@@ -142,9 +142,8 @@ unsafe fn enter<T: Kind>(handle: *const Handle<T>, write: bool) -> Done<Inside<T
     ))
 }
 
-/// Runs a function that may change what is behind the handle, as [`write`] does, and answers with its status. `quick` comes
-/// first; where it gives nothing, it has done nothing, and `body` runs. Both are guarded; to guard what cannot panic costs
-/// nothing.
+/// Runs a function that may change the handle's value, like [`write`], and returns its status. `quick` is tried first; if it
+/// returns nothing, it has done nothing, and `body` runs. Both are guarded; guarding code that cannot panic costs nothing.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
@@ -154,7 +153,7 @@ pub(crate) unsafe fn change<T: Kind>(
     quick: impl FnOnce(&mut T) -> Option<Done>,
     body: impl FnOnce(&mut T) -> Done,
 ) -> toolglot_status {
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     let Some(it) = (unsafe { handle.as_ref() }) else {
         return refused::<T>(None);
     };
@@ -170,7 +169,7 @@ pub(crate) unsafe fn change<T: Kind>(
         handle,
         weight: WRITER,
     };
-    // SAFETY: we are inside as a writer: nobody else is.
+    // SAFETY: we are inside as the writer: no other call is.
     let slot = unsafe { &mut *it.slot.get() };
     let State::Ready(value) = &mut slot.state else {
         return slot.over();
@@ -187,7 +186,7 @@ pub(crate) unsafe fn change<T: Kind>(
     }
 }
 
-/// Why a handle was not entered.
+/// Why a handle could not be entered.
 #[cold]
 #[inline(never)]
 fn refused<T: Kind>(handle: Option<&Handle<T>>) -> toolglot_status {
@@ -213,8 +212,8 @@ fn guarded<T: Kind>(
 }
 
 impl<T> Slot<T> {
-    /// Runs a body on the value. What fails leaves its message; a panic poisons the handle. Where memory runs out, the handle
-    /// ends, if the body may have changed the value.
+    /// Runs a body on the value. A failure leaves its message; a panic poisons the handle. If memory runs out, the handle ends
+    /// if the body may have changed the value.
     fn run<R>(&mut self, changes: bool, body: impl FnOnce(&mut T) -> Done<R>) -> Done<R> {
         let State::Ready(value) = &mut self.state else {
             return Err(Fault::new(self.over(), self.message.clone()));
@@ -237,7 +236,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// The status of a handle that takes no calls.
+    /// The status of a handle that accepts no calls.
     #[cold]
     fn over(&self) -> toolglot_status {
         match self.state {
@@ -246,7 +245,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Memory ran out. Also the message may be of the reserve.
+    /// Handles an allocation failure. The fault's message may itself come from the reserve.
     #[cold]
     fn end(&mut self, changes: bool) -> Fault {
         if changes {
@@ -274,8 +273,8 @@ impl<T> Slot<T> {
     }
 }
 
-/// Runs a body that may change what is behind the handle. Its fault's message stays on the handle; its panic poisons it, and
-/// where memory runs out the handle ends.
+/// Runs a body that may change the handle's value. The message of a fault stays on the handle; a panic poisons it, and an
+/// allocation failure ends it.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
@@ -283,13 +282,13 @@ pub(crate) unsafe fn write<T: Kind, R>(
     handle: *const Handle<T>,
     body: impl FnOnce(&mut T) -> Done<R>,
 ) -> Done<R> {
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     let _inside = unsafe { enter(handle, true) }?;
-    // SAFETY: we are inside as a writer: nobody else is.
+    // SAFETY: we are inside as the writer: no other call is.
     unsafe { &mut *(*handle).slot.get() }.run(true, body)
 }
 
-/// As [`write()`], for a body that only reads: where memory runs out, the handle stays as it was.
+/// As [`write()`], for a body that only reads: if memory runs out, the handle remains as it was.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
@@ -297,13 +296,13 @@ pub(crate) unsafe fn look<T: Kind, R>(
     handle: *const Handle<T>,
     body: impl FnOnce(&T) -> Done<R>,
 ) -> Done<R> {
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     let _inside = unsafe { enter(handle, true) }?;
-    // SAFETY: we are inside as a writer: nobody else is.
+    // SAFETY: we are inside as the writer: no other call is.
     unsafe { &mut *(*handle).slot.get() }.run(false, |value| body(value))
 }
 
-/// Runs a body that only reads. Several threads may at once.
+/// Runs a body that only reads. Several threads may do so at once.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
@@ -311,9 +310,9 @@ pub(crate) unsafe fn read<T: Kind, R>(
     handle: *const Handle<T>,
     body: impl FnOnce(&T) -> Done<R>,
 ) -> Done<R> {
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     let _inside = unsafe { enter(handle, false) }?;
-    // SAFETY: we are inside as a reader: nobody changes anything.
+    // SAFETY: we are inside as a reader: nothing is changed meanwhile.
     let slot = unsafe { &*(*handle).slot.get() };
     match &slot.state {
         State::Ready(value) => body(value),
@@ -321,33 +320,33 @@ pub(crate) unsafe fn read<T: Kind, R>(
     }
 }
 
-/// About the last failure on a handle; empty if there was none, or if the handle is NULL or busy.
+/// The message about the last failure on a handle; empty if there was none, or if the handle is NULL or busy.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
 pub(crate) unsafe fn message<T: Kind>(handle: *const Handle<T>) -> toolglot_view {
     guard::value(toolglot_view::EMPTY, || {
-        // SAFETY: promised.
+        // SAFETY: guaranteed by the caller.
         let _inside = unsafe { enter(handle, false) }.ok()?;
-        // SAFETY: we are inside as a reader: nobody changes anything.
+        // SAFETY: we are inside as a reader: nothing is changed meanwhile.
         let slot = unsafe { &*(*handle).slot.get() };
         Some(toolglot_view::of(slot.message.as_bytes()))
     })
 }
 
-/// Frees a handle; NULL is nothing. If a call is inside, the handle goes away when that call returns.
+/// Frees a handle; NULL is allowed. If a call is inside, the handle is dropped when that call returns.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
 pub(crate) unsafe fn free<T: Kind>(handle: *mut Handle<T>) {
     guard::value((), || {
-        // SAFETY: promised.
+        // SAFETY: guaranteed by the caller.
         let it = unsafe { handle.as_ref() }?;
         if it.magic != T::MAGIC {
             return None;
         }
         if it.users.fetch_or(FREED, Ordering::AcqRel) == 0 {
-            // SAFETY: nobody is inside, and nobody comes in any more.
+            // SAFETY: no call is inside, and none can enter any more.
             unsafe { discard(handle) };
         }
         Some(())

@@ -12,15 +12,15 @@ pub const TOOLGLOT_ISSUE_UNCLOSED_VALUE: u32 = 2;
 pub const TOOLGLOT_ISSUE_UNCLOSED_REASONING: u32 = 3;
 /// A block names no tool. (error)
 pub const TOOLGLOT_ISSUE_MISSING_NAME: u32 = 4;
-/// A block holds nothing. (error)
+/// A block is empty. (error)
 pub const TOOLGLOT_ISSUE_EMPTY_BLOCK: u32 = 5;
-/// Tags do not fit. (error)
+/// Tags do not match. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_XML: u32 = 6;
-/// Native arguments are not a JSON object. (error)
+/// The arguments of an API tool call are not a JSON object. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_JSON: u32 = 7;
 /// The body breaks its grammar, or the name cannot be one. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_BODY: u32 = 8;
-/// A value begins as the JSON its type demands and does not parse. (error)
+/// A value begins like the JSON that its type requires and does not parse. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_VALUE: u32 = 9;
 /// The header of a message holds a word that no rule reads, or a message that is not a call ends as one. (error)
 pub const TOOLGLOT_ISSUE_MALFORMED_HEADER: u32 = 10;
@@ -30,21 +30,21 @@ pub const TOOLGLOT_ISSUE_MISSING_INPUT: u32 = 11;
 pub const TOOLGLOT_ISSUE_NESTED_OPEN: u32 = 12;
 /// A document type declaration; it is never processed. (error)
 pub const TOOLGLOT_ISSUE_DTD_FORBIDDEN: u32 = 13;
-/// An entity or character reference that is not known; kept as written. (warning)
+/// An unknown entity or character reference; kept as written. (warning)
 pub const TOOLGLOT_ISSUE_UNKNOWN_ENTITY: u32 = 14;
 /// Bytes in a block that belong to nothing. (error)
 pub const TOOLGLOT_ISSUE_JUNK_IN_BLOCK: u32 = 15;
 /// A Python expression that is not a literal. (error)
 pub const TOOLGLOT_ISSUE_UNSUPPORTED_EXPRESSION: u32 = 16;
-/// A parameter stands more than once; the last one wins. (warning)
+/// A parameter occurs more than once; the last one wins. (warning)
 pub const TOOLGLOT_ISSUE_DUPLICATE_PARAM: u32 = 17;
 /// A field whose number belongs to no step of its chain. (warning)
 pub const TOOLGLOT_ISSUE_ORPHAN_PARAM: u32 = 18;
-/// `<` or `&` that was not escaped; kept as written. (warning)
+/// An unescaped `<` or `&`; kept as written. (warning)
 pub const TOOLGLOT_ISSUE_BARE_MARKUP: u32 = 19;
-/// A closer inside a value that nothing confirmed; it is content. (warning)
+/// An unconfirmed closer inside a value; it is content. (warning)
 pub const TOOLGLOT_ISSUE_AMBIGUOUS_CLOSE: u32 = 20;
-/// A quote inside a quoted value, a string of Python or a single-quoted string of JSON; it is content. (warning)
+/// A quote inside a quoted value, a Python string or a single-quoted JSON string; it is content. (warning)
 pub const TOOLGLOT_ISSUE_BARE_QUOTE: u32 = 21;
 /// A parameter without a name; it is left out. (warning)
 pub const TOOLGLOT_ISSUE_MISSING_PARAM_NAME: u32 = 22;
@@ -58,13 +58,13 @@ pub const TOOLGLOT_ISSUE_ORPHAN_CLOSE: u32 = 25;
 pub const TOOLGLOT_ISSUE_HIDDEN_BY_CODE: u32 = 26;
 /// The stream ended inside a code fence. (warning)
 pub const TOOLGLOT_ISSUE_UNCLOSED_FENCE: u32 = 27;
-/// A marker that opens nothing for any dialect that has it; it is text. (warning)
+/// A marker that opens nothing in any dialect that has it; it is text. (warning)
 pub const TOOLGLOT_ISSUE_LOOKALIKE_MARKER: u32 = 28;
 /// A result that the model wrote itself; it is hidden. (warning)
 pub const TOOLGLOT_ISSUE_HALLUCINATED_RESULT: u32 = 29;
 /// A final answer beside an action; it is hidden. (warning)
 pub const TOOLGLOT_ISSUE_FINAL_ANSWER_WITH_ACTION: u32 = 30;
-/// An action that names no tool on purpose. (warning)
+/// An action that deliberately names no tool. (warning)
 pub const TOOLGLOT_ISSUE_NULL_ACTION: u32 = 31;
 /// A value that opens with one spelling of its delimiter and closes with another. (warning)
 pub const TOOLGLOT_ISSUE_MIXED_DELIMITERS: u32 = 32;
@@ -92,29 +92,29 @@ pub const TOOLGLOT_ISSUE_LIMIT_PARAMS: u32 = 42;
 pub const TOOLGLOT_ISSUE_LIMIT_NAME: u32 = 43;
 /// An opening tag, or a marker inside a block, is longer than `max_header`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_HEADER: u32 = 44;
-/// There are more issues than `max_issues`; the rest was counted. (warning)
+/// There are more issues than `max_issues`; the rest are only counted. (warning)
 pub const TOOLGLOT_ISSUE_LIMIT_ISSUES: u32 = 45;
-/// Native calls are longer than `max_native`. (error)
+/// API tool calls are longer than `max_native`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_NATIVE: u32 = 46;
 /// The stream ended inside a protected region. (warning)
 pub const TOOLGLOT_ISSUE_UNCLOSED_SPAN: u32 = 47;
 /// A call, or its section, has no opener. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_OPENER: u32 = 48;
-/// A closing tag is misspelt (`<\/x>`), or holds blanks or attributes. (warning)
+/// A closing tag is misspelt (`<\/x>`), or contains whitespace or attributes. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_CLOSE_TAG: u32 = 49;
-/// An opener in a spelling that its models are known to slip into, or with blanks or attributes in its tag. (warning)
+/// An opener in a misspelling that its models are known to write, or with whitespace or attributes in its tag. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_MARKER: u32 = 50;
-/// A comma before a closing bracket, or none between two calls of a list. (warning)
+/// A comma before a closing bracket, or a missing one between two calls of a list. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_COMMA: u32 = 51;
 /// Single quotes in JSON. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_QUOTES: u32 = 52;
-/// A literal of Python in JSON (`True`, `None`, `0x1F`, `.5`), or one of JSON in Python (`true`, `null`). (warning)
+/// A Python literal in JSON (`True`, `None`, `0x1F`, `.5`), or a JSON literal in Python (`true`, `null`). (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_LITERAL: u32 = 53;
 /// A key without quotes in JSON. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_KEY: u32 = 54;
-/// A control character in a string that was not escaped. (warning)
+/// An unescaped control character in a string. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_NEWLINE: u32 = 55;
-/// The arguments stand otherwise than the dialect writes them: under a known synonym of its key, as a text, or as one JSON
+/// The arguments are in another form than the dialect writes: under a known synonym of its key, as a string, or as one JSON
 /// object in place of parameters. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_ARGUMENTS: u32 = 56;
 /// A key beside name and arguments that no rule reads. (warning)
@@ -123,23 +123,23 @@ pub const TOOLGLOT_ISSUE_EXTRA_KEY: u32 = 57;
 pub const TOOLGLOT_ISSUE_ATTRIBUTE_ARGUMENTS: u32 = 58;
 /// The closer is missing after a payload that ended by itself. Reserved: nothing reports it. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_CLOSER: u32 = 59;
-/// An opener or closer stands twice. (warning)
+/// An opener or closer is repeated. (warning)
 pub const TOOLGLOT_ISSUE_REPEATED_MARKER: u32 = 60;
-/// A parameter stands more than once, and the dialect's document says that the last one wins. (warning)
+/// A parameter occurs more than once, and the dialect's document says that the last one wins. (warning)
 pub const TOOLGLOT_ISSUE_REPEATED_PARAM: u32 = 61;
-/// The call follows a provisional closer, before which a value may go on. (warning)
+/// The call follows a provisional closer, which may be part of a value. (warning)
 pub const TOOLGLOT_ISSUE_PROVISIONAL_CLOSE: u32 = 62;
 /// The call follows a block that broke inside a string. (warning)
 pub const TOOLGLOT_ISSUE_OPEN_STRING: u32 = 63;
 /// A later step of a chain whose earlier step broke. (error)
 pub const TOOLGLOT_ISSUE_NOT_RUN: u32 = 64;
-/// An escape of half a surrogate pair. (warning)
+/// An escaped lone surrogate. (warning)
 pub const TOOLGLOT_ISSUE_LONE_SURROGATE: u32 = 65;
 /// The text holds a bare call of a declared tool; a hint. (warning)
 pub const TOOLGLOT_ISSUE_BARE_CALL: u32 = 66;
-/// Zeros before a number; they are left out. (warning)
+/// Leading zeros of a number; they are left out. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_NUMBER: u32 = 67;
-/// A call of the text that gave way to native calls. (warning)
+/// A call of the text that was replaced by API tool calls. (warning)
 pub const TOOLGLOT_ISSUE_REPLACED_CALL: u32 = 68;
 
 /// Every kind with its name. NUL-terminated.

@@ -1,17 +1,17 @@
-//! The C ABI of toolglot. `include/toolglot.h` is made of these files, and their comments are its manual.
+//! The C ABI of toolglot. `include/toolglot.h` is generated from these files; their comments are its manual.
 //!
-//! The shape of it: bytes in, borrowed views out. Misuse of the interface is a status, a mistake of the model is an event.
-//! Nothing here is global but two numbers (the count of live streams, and the version) and the reserve for want of memory;
-//! nothing is per thread but whether the call under way has run out of it.
+//! Bytes in, borrowed views out. Misuse of the interface is a status; a mistake of the model is an event. The only global state
+//! is two numbers (the count of live streams, and the version) and the memory reserve; the only thread-local state is the
+//! memory accounting of the current call.
 //!
-//! How the promises of the header are kept:
-//! * [`guard`] runs the body of every exported function: no panic gets out, no null pointer in. A test reads the sources
-//!   and refuses a function that does anything else.
-//! * [`handle`] is what an opaque type is made of. A word of atomics tells who is inside, so that a second caller gets
-//!   `TOOLGLOT_E_BUSY` and not a data race, and a stream whose call panicked or ran out of memory takes no further one.
-//! * [`memory`] is the allocator, and what a call knows of allocations that failed; [`reserve`] is what it takes then.
-//! * [`raw`], [`handle`], [`memory`] and [`reserve`] hold the unsafe code; the other files call them under one contract, which the header states:
-//!   pointers point at what their types say, for as long as the call or the documented lifetime lasts.
+//! How the guarantees of the header are kept:
+//! * [`guard`] runs the body of every exported function: no panic gets out, no null pointer in. A test reads the sources and
+//!   rejects a function that does anything else.
+//! * [`handle`] implements opaque types. An atomic word records who is inside, so that a second caller gets `TOOLGLOT_E_BUSY`
+//!   and not a data race, and a handle whose call panicked or ran out of memory accepts no further one.
+//! * [`memory`] is the allocator, and records failed allocations of a call; [`reserve`] serves those allocations.
+//! * [`raw`], [`handle`], [`memory`] and [`reserve`] contain the unsafe code; the other files call them under one contract,
+//!   which the header states: pointers point at what their types say, for as long as the call or the documented lifetime lasts.
 
 #![allow(
     non_camel_case_types,
@@ -69,5 +69,5 @@ pub mod test_panic;
 #[cfg(test)]
 mod tests;
 
-// The crate that this one binds has its name too.
+// The bound crate has the same name as this one.
 use ::engine as tg;

@@ -1,4 +1,4 @@
-//! The library as such: versions and names.
+//! Versions and names of the library.
 
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,11 +7,11 @@ use crate::guard;
 use crate::status::{NAMES, toolglot_status};
 use crate::tg::Kind;
 
-/// The version of the ABI. It changes when a program must be compiled anew; new functions, options, event kinds and
-/// statuses do not change it.
+/// The version of the ABI. It changes when programs must be recompiled; new functions, options, event kinds and statuses do not
+/// change it.
 pub const TOOLGLOT_ABI_VERSION: u32 = 1;
 
-/// Streams that were made and not freed.
+/// The number of streams that were created and not freed.
 pub(crate) static LIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// The version of the library, NUL-terminated, for example `0.1.0`. Static. Any thread. Constant time.
@@ -22,7 +22,7 @@ pub extern "C" fn toolglot_version() -> *const c_char {
     })
 }
 
-/// The ABI version of the library. `toolglot_config_new` compares it with the header's, so that nobody has to. Any thread.
+/// The ABI version of the library. `toolglot_config_new` compares it with the header's version. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn toolglot_abi_version() -> u32 {
     guard::value(0, || Some(TOOLGLOT_ABI_VERSION))
@@ -47,8 +47,8 @@ pub extern "C" fn toolglot_event_name(kind: u32) -> *const c_char {
     })
 }
 
-/// The name of a kind of issue (`code` of an issue event), NUL-terminated, for example `unclosed_block`; `unknown` if there
-/// is not such a kind. Static. Any thread.
+/// The name of a kind of issue (`code` of an issue event), NUL-terminated, for example `unclosed_block`; `unknown` if there is
+/// no such kind. Static. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn toolglot_issue_name(code: u32) -> *const c_char {
     guard::value(c"unknown".as_ptr(), || {
@@ -59,7 +59,7 @@ pub extern "C" fn toolglot_issue_name(code: u32) -> *const c_char {
     })
 }
 
-/// How many streams were made and not freed yet, in the whole process: for leak checks. Any thread.
+/// The number of streams in the process that were created and not freed: for leak checks. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn toolglot_live_streams() -> usize {
     guard::value(0, || Some(LIVE.load(Ordering::Relaxed)))

@@ -1,15 +1,15 @@
-//! When memory runs out.
+//! Survives running out of memory.
 //!
-//! Rust ends the process when an allocation fails, and an allocator must not unwind. So the library's allocator lets none
-//! fail: what the system refuses comes from the [reserve], and the thread notes that it is so. The call goes on to its next
-//! [`check`], which answers `TOOLGLOT_E_NOMEM`; its handle ends, all that it held goes back, and the reserve is whole again.
+//! Rust aborts the process when an allocation fails, and an allocator must not unwind. So the library's allocator never fails:
+//! allocations that the system refuses are served from the [reserve], and the thread records it. The call continues to its next
+//! [`check`], which returns `TOOLGLOT_E_NOMEM`; its handle ends, all its memory is returned, and the reserve is whole again.
 //!
-//! How much a call takes until then has a bound: it grows with what its handle holds and what it is given. The library's own
-//! region suffices where that is little; where it is more, [`ensure`] gets a region for it beforehand, and answers
-//! `TOOLGLOT_E_NOMEM` if it cannot. Long chunks are taken in pieces. What grows with the length of a chunk alone, the events
-//! of a batch, has its own way to fail: [`grow`].
+//! What a call takes until then is bounded: it grows with what its handle holds and with its arguments. If that is little, the
+//! library's own region suffices; if it is more, [`ensure`] obtains a region for it beforehand, and returns `TOOLGLOT_E_NOMEM`
+//! if it cannot. Long chunks are processed in pieces. Only the events of a batch grow with the length of a chunk alone; they
+//! can fail separately: [`grow`].
 //!
-//! Without failures this costs a count of bytes, and one branch where they are given back.
+//! Without failures the cost is counting bytes, and one branch when memory is freed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -18,31 +18,31 @@ use std::ptr;
 use crate::reserve::{self, Extra};
 use crate::status::{Done, Fault};
 
-/// What every call may take of the library's own region.
+/// Bytes that every call may take of the library's own region.
 const SMALL: usize = 4 << 20;
-/// What a call may take whatever it is given.
+/// Bytes that a call may take regardless of its arguments.
 const LEAST: usize = 2 << 20;
-/// What it may take for each byte that its handle holds or that it is given.
+/// Bytes that it may take per byte that its handle holds or that it is given.
 const EACH: usize = 8;
-/// Chunks are taken in pieces of so many bytes.
+/// Chunks are processed in pieces of this many bytes.
 pub(crate) const PIECE: usize = 16 << 10;
 
-/// The library's allocator: that of the system, and the reserve where that fails.
+/// The library's allocator: the system's, with the reserve as fallback.
 struct Allocator;
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-/// What a thread knows of the call that it is in.
+/// What a thread knows about its current call.
 #[derive(Clone, Copy, Debug)]
 struct State {
     /// An allocation of this call has failed.
     failed: bool,
-    /// Bytes that are not the call's: `taken` less these are what its handles hold.
+    /// Bytes that are not the call's: `taken` minus these is what its handles hold.
     base: isize,
-    /// What the call may take.
+    /// Bytes that the call may take.
     quota: usize,
-    /// Of what, where the library's own region is not enough.
+    /// The region for them, if the library's own does not suffice.
     extra: Option<Extra>,
 }
 
@@ -58,9 +58,9 @@ impl State {
 struct Thread {
     #[cfg(feature = "test-panic")]
     watch: crate::watch::Watch,
-    /// Bytes that the thread took and did not give back. Others may do that, so they can be less than none.
+    /// Bytes that the thread allocated and did not free. Another thread may free them, so the count can be negative.
     taken: Cell<isize>,
-    /// An allocation may fail.
+    /// The current allocation may fail.
     fallible: Cell<bool>,
     failed: Cell<bool>,
     base: Cell<isize>,
@@ -69,7 +69,7 @@ struct Thread {
 }
 
 thread_local! {
-    // With neither initializer nor destructor, so that it allocates nothing itself.
+    // Without initializer and destructor, so that the access does not allocate.
     static THREAD: Thread = const {
         Thread {
             #[cfg(feature = "test-panic")]
@@ -95,7 +95,7 @@ impl Thread {
         }
     }
 
-    /// What the handles of the call hold, and what it has taken beside.
+    /// The bytes that the handles of the call hold, plus those that it has taken.
     fn held(&self) -> isize {
         self.taken.get().wrapping_sub(self.base.get())
     }
@@ -115,7 +115,7 @@ fn count(more: usize, less: usize) {
     THREAD.with(|thread| thread.count(more, less));
 }
 
-/// What the system has refused.
+/// Serves an allocation that the system refused.
 #[cold]
 #[inline(never)]
 fn rescue(layout: Layout) -> *mut u8 {
@@ -132,14 +132,14 @@ fn rescue(layout: Layout) -> *mut u8 {
     })
 }
 
-/// Gives back what may be of the reserve.
+/// Frees a block that may belong to the reserve.
 ///
 /// # Safety
-/// The block is of the allocator, with this layout, and nobody uses it any more.
+/// The block is from the allocator, with this layout, and is not used any more.
 #[cold]
 #[inline(never)]
 unsafe fn give(block: *mut u8, layout: Layout) {
-    // SAFETY: promised; it is of the reserve, or of the system.
+    // SAFETY: guaranteed by the caller; the block belongs to the reserve or to the system.
     unsafe {
         if reserve::owns(block) {
             reserve::give(block, layout);
@@ -149,14 +149,14 @@ unsafe fn give(block: *mut u8, layout: Layout) {
     }
 }
 
-/// Moves a block to where more or fewer bytes have room.
+/// Moves a block to one of another size.
 ///
 /// # Safety
 /// As for `GlobalAlloc::realloc`.
 #[cold]
 #[inline(never)]
 unsafe fn relocate(block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-    // SAFETY: promised: with this alignment the size is a layout.
+    // SAFETY: guaranteed by the caller: with this alignment the size is a valid layout.
     unsafe {
         let moved = ALLOCATOR.alloc(Layout::from_size_align_unchecked(size, layout.align()));
         if !moved.is_null() {
@@ -167,11 +167,11 @@ unsafe fn relocate(block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
     }
 }
 
-// SAFETY: blocks are of the system or of the reserve, which give each to one owner and take it back where it is from.
+// SAFETY: blocks come from the system or the reserve; both give a block to one owner, and get it back to where it came from.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: promised.
+        // SAFETY: guaranteed by the caller.
         let block = unsafe { System.alloc(layout) };
         if block.is_null() {
             return rescue(layout);
@@ -182,7 +182,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: promised.
+        // SAFETY: guaranteed by the caller.
         let block = unsafe { System.alloc_zeroed(layout) };
         if !block.is_null() {
             count(layout.size(), 0);
@@ -199,7 +199,7 @@ unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         count(0, layout.size());
-        // SAFETY: promised.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             if reserve::in_use() {
                 give(block, layout);
@@ -211,7 +211,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: promised.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             if reserve::in_use() && reserve::owns(block) {
                 return relocate(block, layout, size);
@@ -226,7 +226,7 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// A call of the host. Calls of callbacks nest.
+/// A call of the host. Calls from callbacks nest.
 #[derive(Debug)]
 pub(crate) struct Scope {
     outer: State,
@@ -267,7 +267,7 @@ impl Drop for Scope {
     }
 }
 
-/// What a handle holds.
+/// The memory that a handle holds.
 #[derive(Debug, Default)]
 pub(crate) struct Holding {
     bytes: isize,
@@ -282,7 +282,7 @@ impl Drop for Holding {
 }
 
 impl Holding {
-    /// What the call under way has taken so far.
+    /// What the current call has taken so far.
     pub fn of_call() -> Self {
         Self {
             bytes: isize::try_from(taken()).unwrap_or(isize::MAX),
@@ -290,7 +290,7 @@ impl Holding {
         }
     }
 
-    /// Gives back the region, which no call uses.
+    /// Releases the region, which no call uses.
     #[inline]
     fn leave(&mut self) {
         if let Some((extra, _)) = self.extra.take() {
@@ -299,7 +299,7 @@ impl Holding {
         }
     }
 
-    /// Runs what may change the handle's value.
+    /// Runs a body that may change the handle's value.
     pub fn during<R>(&mut self, body: impl FnOnce() -> R) -> R {
         THREAD.with(|thread| {
             let rest = thread.held();
@@ -325,7 +325,7 @@ impl Holding {
     }
 }
 
-/// Answers `TOOLGLOT_E_NOMEM` if an allocation of this call has failed.
+/// Returns `TOOLGLOT_E_NOMEM` if an allocation of this call has failed.
 #[inline]
 pub(crate) fn check() -> Done {
     match failed() {
@@ -340,19 +340,19 @@ pub(crate) fn failed() -> bool {
     THREAD.with(|thread| thread.failed.get())
 }
 
-/// What the call under way has taken so far, and what its handles hold.
+/// The bytes that the current call has taken so far, plus those that its handles hold.
 pub(crate) fn taken() -> usize {
     usize::try_from(THREAD.with(Thread::held)).unwrap_or_default()
 }
 
-/// What a call may take whose handles hold so much, and that is given so much.
+/// The bytes that a call may take, given the bytes that its handles hold and those of its arguments.
 fn need(held: isize, given: usize) -> usize {
     let held = usize::try_from(held).unwrap_or_default();
     let each = held.saturating_add(given).saturating_mul(EACH);
     each.saturating_add(LEAST)
 }
 
-/// The call is given so many bytes: what it may take for them will be there, or it has failed.
+/// Announces an argument of that many bytes: ensures the memory that the call may take for it, or fails.
 #[inline]
 pub(crate) fn ensure(bytes: usize) -> Done {
     THREAD.with(|thread| {
@@ -366,14 +366,14 @@ pub(crate) fn ensure(bytes: usize) -> Done {
     })
 }
 
-/// Sees that the reserve has so many bytes for this call.
+/// Ensures that the reserve has `need` bytes for this call.
 #[cold]
 #[inline(never)]
 fn bring(thread: &Thread, need: usize) -> Done {
     if need <= thread.quota.get() && (thread.extra.get().is_some() || reserve::room(SMALL)) {
         return Ok(());
     }
-    // Some more, so that a handle that grows does not ask each time.
+    // Half as much again, so that a growing handle does not ask each time.
     let more = need.saturating_add(need / 2);
     let brought = [more, need].into_iter();
     let mut brought = brought.filter_map(|quota| Some((Extra::new(quota)?, quota)));
@@ -389,7 +389,7 @@ fn bring(thread: &Thread, need: usize) -> Done {
     Ok(())
 }
 
-/// Makes room for more items, or notes that there is none.
+/// Reserves space for more items, or records that there is none.
 #[cold]
 #[inline(never)]
 pub(crate) fn grow<T>(list: &mut Vec<T>, more: usize) -> bool {
@@ -404,7 +404,7 @@ pub(crate) fn grow<T>(list: &mut Vec<T>, more: usize) -> bool {
     })
 }
 
-/// Runs what takes or gives back memory that has its own way to fail, and does not count.
+/// Runs a body whose allocations are not counted, because they can fail on their own.
 pub(crate) fn apart<R>(run: impl FnOnce() -> R) -> R {
     THREAD.with(|thread| {
         let before = thread.taken.get();

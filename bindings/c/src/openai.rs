@@ -1,4 +1,4 @@
-//! Batches as chat completions of OpenAI.
+//! Writes batches as OpenAI chat completions.
 
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,16 +17,16 @@ use crate::tg::sink::openai::{Calls, Delta, Deltas, Head, Recovered, Settings, c
 use crate::tg::{DialectSet, Event, Finish, Report, Sink};
 use crate::turn::{self, toolglot_turn};
 
-/// Writes the chat completion of one output: chunks for a response that is streamed, or one object. Order, ids, what becomes
-/// of calls that are taken back, and `finish_reason` are as the documentation of the Rust module `sink::openai` says; above
-/// all, no client takes a void call for a complete one. One thread at a time.
+/// A writer for the chat completion of one output: chunks for a streamed response, or one object. The documentation of the Rust
+/// module `sink::openai` describes the order, the ids, `finish_reason` and how calls are retracted; above all, no client takes
+/// a retracted call for a complete one. One thread at a time.
 pub struct toolglot_openai {
     _private: (),
 }
 
 /// A function of the host that makes the id of a call: it writes at most `cap` bytes of UTF-8 to `out` and returns how many.
-/// `index` counts calls from 0. It is asked where the format gave no id, or a repeated one; that ids differ is its care. It
-/// must return: no exception, no `longjmp`.
+/// `index` counts calls from 0. It is called if the format gave no id, or a repeated one; it must return unique ids. It must
+/// return: no exception, no `longjmp`.
 pub type toolglot_id_callback = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -38,50 +38,50 @@ pub type toolglot_id_callback = Option<
     ) -> usize,
 >;
 
-/// Room for an id.
+/// Maximum size of an id, in bytes.
 const ID: usize = 256;
 
-/// When calls are sent: 0 while they are written, the last `}` when the call stands (default); 1 whole, when their block has
-/// closed.
+/// When calls are sent: 0 while they are written, with the last `}` once the call is final (default); 1 whole, when their block
+/// has closed.
 pub const TOOLGLOT_OPENAI_CALLS: u32 = 1;
-/// What becomes of recovered calls: 0 they are withheld (default), 1 they are delivered like complete ones.
+/// What happens to recovered calls: 0 they are withheld (default), 1 they are delivered like complete ones.
 pub const TOOLGLOT_OPENAI_RECOVERED: u32 = 2;
-/// 1: protected regions are content. Default 0.
+/// 1: include protected regions in the content. Default 0.
 pub const TOOLGLOT_OPENAI_PROTECTED: u32 = 3;
-/// 1: the host forced a tool by name, so that the reason is `stop` although there is a call. Default 0.
+/// 1: the host forced a tool by name; the reason is then `stop` even if there is a call. Default 0.
 pub const TOOLGLOT_OPENAI_FORCED: u32 = 4;
-/// What made ids are made of: the same seed, the same ids. Unless it is set, every response has another one.
+/// The seed of generated ids: equal seeds give equal ids. By default every response has its own.
 pub const TOOLGLOT_OPENAI_ID_SEED: u32 = 5;
 /// `created`: seconds since 1970. Default 0.
 pub const TOOLGLOT_OPENAI_CREATED: u32 = 6;
 /// `index` of the choice. Default 0.
 pub const TOOLGLOT_OPENAI_CHOICE: u32 = 7;
-/// 1: chunks are framed as server-sent events, `data: {...}` and an empty line, and `data: [DONE]` comes last (not if the
+/// 1: chunks are framed as server-sent events, `data: {...}` and an empty line, with `data: [DONE]` at the end (unless the
 /// output was cancelled). Default 0: one line each.
 pub const TOOLGLOT_OPENAI_SSE: u32 = 8;
 /// Text: `id` of the response. Default empty.
 pub const TOOLGLOT_OPENAI_ID: u32 = 32;
 /// Text: `model`. Default empty.
 pub const TOOLGLOT_OPENAI_MODEL: u32 = 33;
-/// Text: the member that holds reasoning; empty leaves reasoning out. Default `reasoning_content`.
+/// Text: the member that holds reasoning; empty omits reasoning. Default `reasoning_content`.
 pub const TOOLGLOT_OPENAI_REASONING: u32 = 34;
-/// Text: how made ids begin. Default `call_`.
+/// Text: the prefix of generated ids. Default `call_`.
 pub const TOOLGLOT_OPENAI_ID_PREFIX: u32 = 35;
 
 type Door = Box<dyn FnMut(Delta<'_>) + Send>;
 
-/// What stands after it.
+/// The contents of a writer.
 #[derive(Default)]
 pub(crate) struct Writer {
     settings: Settings,
-    /// The host's seed for ids; without one each response gets its own.
+    /// The host's seed for ids; without it each response gets its own.
     seed: Option<u64>,
     head: Head,
     sse: bool,
-    /// For what reader the content is kept from being a call.
+    /// The set for whose readers the content is guarded.
     guard: Option<DialectSet>,
     ids: Option<Host>,
-    /// Under way, once something was written.
+    /// The current response, once something was written.
     deltas: Option<Deltas<Door>>,
     written: Arc<Mutex<Vec<u8>>>,
 }
@@ -93,13 +93,13 @@ struct Host {
     user: *mut c_void,
 }
 
-// SAFETY: the host gave the pointer for calls from whatever thread uses the handle, one at a time.
+// SAFETY: the host gave the pointer for calls from any thread that uses the handle, one at a time.
 unsafe impl Send for Host {}
 
 impl Host {
     fn make(&self, index: u32, name: &str) -> String {
         let mut out = [0u8; ID];
-        // SAFETY: the host gave this function for this; it writes at most `cap` bytes.
+        // SAFETY: the host gave this function for this purpose; it writes at most `cap` bytes.
         let len = unsafe {
             (self.rule)(
                 self.user,
@@ -166,7 +166,7 @@ impl Writer {
             TOOLGLOT_OPENAI_CHOICE => {
                 let choice = u32::try_from(value);
                 self.head.choice =
-                    choice.map_err(|_| Fault::arg("there are not so many choices"))?;
+                    choice.map_err(|_| Fault::arg("the choice number is too large"))?;
             }
             TOOLGLOT_OPENAI_SSE => self.sse = flag()?,
             _ => {
@@ -227,7 +227,7 @@ impl Writer {
         })
     }
 
-    /// Gives what was written to a buffer.
+    /// Writes the output to a buffer.
     fn give(&self, buffer: &mut Vec<u8>) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut *written, buffer);
@@ -243,13 +243,13 @@ fn seeded(settings: &Settings, seed: Option<u64>) -> Settings {
 }
 
 fn line(out: &mut Vec<u8>, sse: bool, json: &str) {
-    let (before, behind) = if sse { ("data: ", "\n\n") } else { ("", "\n") };
-    for part in [before, json, behind] {
+    let (before, after) = if sse { ("data: ", "\n\n") } else { ("", "\n") };
+    for part in [before, json, after] {
         out.extend_from_slice(part.as_bytes());
     }
 }
 
-/// Makes a writer with all defaults, which is the caller's to free.
+/// Creates a writer with all defaults; the caller frees it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_openai_new(out: *mut *mut toolglot_openai) -> toolglot_status {
     guard::status(|| {
@@ -260,7 +260,7 @@ pub unsafe extern "C" fn toolglot_openai_new(out: *mut *mut toolglot_openai) -> 
     })
 }
 
-/// Sets an option that is a number, `TOOLGLOT_OPENAI_...`, before the response begins (else `TOOLGLOT_E_STATE`).
+/// Sets a numeric option, `TOOLGLOT_OPENAI_...`, before the response begins (else `TOOLGLOT_E_STATE`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_openai_set(
     openai: *mut toolglot_openai,
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn toolglot_openai_set(
     guard::status(|| unsafe { handle::write(handle(openai), |writer| writer.set(option, value)) })
 }
 
-/// Sets an option that is a text, `TOOLGLOT_OPENAI_...`, before the response begins (else `TOOLGLOT_E_STATE`). It is copied.
+/// Sets a text option, `TOOLGLOT_OPENAI_...`, before the response begins (else `TOOLGLOT_E_STATE`). The text is copied.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_openai_set_text(
     openai: *mut toolglot_openai,
@@ -287,8 +287,8 @@ pub unsafe extern "C" fn toolglot_openai_set_text(
     })
 }
 
-/// Has the host make ids of calls, before the response begins (else `TOOLGLOT_E_STATE`). NULL for `rule` goes back to made
-/// ids. `user` is handed to every call of `rule` and must live as long as the writer.
+/// Lets the host make ids of calls. Set it before the response begins (else `TOOLGLOT_E_STATE`). NULL for `rule` returns to
+/// generated ids. `user` is passed to every call of `rule` and must live as long as the writer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_openai_set_ids(
     openai: *mut toolglot_openai,
@@ -305,9 +305,9 @@ pub unsafe extern "C" fn toolglot_openai_set_ids(
     })
 }
 
-/// Keeps the content of responses from being a call for the next reader of this engine's dialects, as `toolglot_turn_guard`
-/// does for a turn (of which `toolglot_openai_completion` takes its content). Before the response begins (else
-/// `TOOLGLOT_E_STATE`); it stays for the next ones. NULL for `engine` takes it back; the engine may be freed.
+/// Prevents the content of responses from being read as a call by another reader of this engine's dialects, like
+/// `toolglot_turn_guard` for a turn (`toolglot_openai_completion` takes its content from the turn). Set it before the response
+/// begins (else `TOOLGLOT_E_STATE`); it stays set for later responses. NULL for `engine` disables it; the engine may be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_openai_guard(
     openai: *mut toolglot_openai,
@@ -323,8 +323,8 @@ pub unsafe extern "C" fn toolglot_openai_guard(
     })
 }
 
-/// Writes the chunks that a batch amounts to into the buffer, in place of what it held; often there are none. Give it every
-/// batch of one stream in order, with all kinds of events.
+/// Writes the chunks for a batch into the buffer, replacing its contents; often there are none. Give it every batch of one
+/// stream in order, with all kinds of events.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_openai_write(
     openai: *mut toolglot_openai,
@@ -344,8 +344,8 @@ pub unsafe extern "C" fn toolglot_openai_write(
     })
 }
 
-/// Ends the response: writes its last chunks, with `finish_reason`, into the buffer. After it the writer is as it was before
-/// the response began, for the next one. `reason` is one of `TOOLGLOT_FINISH_...`, the one that the stream was finished with.
+/// Ends the response: writes its last chunks, with `finish_reason`, into the buffer. The writer is then ready for the next
+/// response. `reason` is one of `TOOLGLOT_FINISH_...`, the one that the stream was finished with.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_openai_finish(
     openai: *mut toolglot_openai,
@@ -369,7 +369,7 @@ pub unsafe extern "C" fn toolglot_openai_finish(
     })
 }
 
-/// Writes a turn as one `chat.completion` object into the buffer, with the settings of the writer (but for ids made by the
+/// Writes a turn as one `chat.completion` object into the buffer, with the settings of the writer (except ids made by the
 /// host). `reason` is one of `TOOLGLOT_FINISH_...`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_openai_completion(
@@ -402,7 +402,7 @@ pub unsafe extern "C" fn toolglot_openai_error(openai: *const toolglot_openai) -
     })
 }
 
-/// Frees the writer. NULL is nothing.
+/// Frees the writer. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_openai_free(openai: *mut toolglot_openai) {
     // SAFETY: the contract of the header, see the essay in lib.rs.

@@ -1,4 +1,4 @@
-//! How a stream is parsed.
+//! How to parse a stream.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use crate::tg::{
     Unclosed, UnknownTool, Untyped,
 };
 
-/// How streams are parsed: a list of settings, each with a default. Any number of streams may be made of it, by several
-/// threads at a time; a change must be alone, and concerns streams made after it.
+/// How to parse streams: a list of settings, each with a default. Any number of threads may create streams with them at once;
+/// changing them requires exclusive access, and affects only streams created later.
 pub struct toolglot_options {
     _private: (),
 }
 
-/// What stands after it.
+/// The contents of options.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     pub options: Options,
     pub wanted: Wanted,
-    /// The turn of a whole output keeps all of it.
+    /// The turn of `toolglot_parse` keeps the whole output.
     pub original: bool,
-    /// What was odd in the list of tools. Streams are made of copies.
+    /// The problems of the list of tools. Streams copy it.
     pub odd: Option<Arc<Odd>>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Settings {
 #[derive(Debug)]
 pub(crate) struct Odd {
     pub views: Vec<toolglot_view>,
-    /// What the views point at.
+    /// The texts that the views point into.
     _texts: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl Odd {
         }
     }
 
-    /// None where nothing was odd, or no tools were given.
+    /// Empty if there were no problems, or no tools were given.
     pub fn views(odd: Option<&Self>) -> &[toolglot_view] {
         odd.map_or(&[], |odd| &odd.views)
     }
@@ -63,11 +63,11 @@ pub(crate) fn handle(options: *const toolglot_options) -> *const Handle<Settings
     options.cast()
 }
 
-/// How text comes out: `TOOLGLOT_TEXT_BYTES` (default) or `TOOLGLOT_TEXT_CHARS`.
+/// How text is delivered: `TOOLGLOT_TEXT_BYTES` (default) or `TOOLGLOT_TEXT_CHARS`.
 pub const TOOLGLOT_OPTION_TEXT: u32 = 1;
 /// What is kept of an open block: `TOOLGLOT_RETAIN_BLOCK` (default) or `TOOLGLOT_RETAIN_NONE`.
 pub const TOOLGLOT_OPTION_RETAIN: u32 = 2;
-/// Which calls count when native ones are given: `TOOLGLOT_PREFER_TEXT` (default), `..._NATIVE` or `..._BOTH`.
+/// Which calls count if API tool calls are given: `TOOLGLOT_PREFER_TEXT` (default), `..._NATIVE` or `..._BOTH`.
 pub const TOOLGLOT_OPTION_PREFER: u32 = 3;
 /// What to do with reasoning: `TOOLGLOT_REASONING_SPLIT` (default), `TOOLGLOT_REASONING_OFF` or
 /// `TOOLGLOT_REASONING_TEXT`.
@@ -76,33 +76,33 @@ pub const TOOLGLOT_OPTION_REASONING: u32 = 4;
 pub const TOOLGLOT_OPTION_CALLS_IN_REASONING: u32 = 5;
 /// Whether code fences hide markers: `TOOLGLOT_FENCE_DIALECT` (default), `..._SKIP` or `..._ALLOW`.
 pub const TOOLGLOT_OPTION_FENCE: u32 = 6;
-/// What becomes of a block that the stream ends in: `TOOLGLOT_UNCLOSED_DIALECT` (default), `..._DROP`, `..._TEXT` or
+/// What happens to a block in which the stream ends: `TOOLGLOT_UNCLOSED_DIALECT` (default), `..._DROP`, `..._TEXT` or
 /// `..._SALVAGE`.
 pub const TOOLGLOT_OPTION_UNCLOSED: u32 = 7;
 /// 1: markers of calls count only in `toolglot_stream_feed_special`, whatever the dialect says. Default 0.
 pub const TOOLGLOT_OPTION_TRUSTED_ONLY: u32 = 8;
-/// Where the stream starts: `TOOLGLOT_START_DIALECT` (default), `..._TEXT` or `..._REASONING`. To start inside a call that
-/// the prompt has opened, give its opener to `toolglot_stream_prefill`.
+/// Where the stream starts: `TOOLGLOT_START_DIALECT` (default), `..._TEXT` or `..._REASONING`. To start inside a call that the
+/// prompt opened, pass its opener to `toolglot_stream_prefill`.
 pub const TOOLGLOT_OPTION_START: u32 = 9;
-/// Which kinds of events are delivered: the sum of `TOOLGLOT_EVENT_BIT(kind)`. Default all. What is left out costs nothing;
-/// the sinks of this header need all.
+/// Which kinds of events are delivered: the sum of `TOOLGLOT_EVENT_BIT(kind)`. Default all. Disabled kinds cost nothing; the
+/// sinks of this header need all.
 pub const TOOLGLOT_OPTION_EVENTS: u32 = 10;
-/// 0: block close and block abandoned come without the bytes of the block, which saves a copy. Default 1.
+/// 0: omit the bytes of the block from block close and block abandoned, which saves a copy. Default 1.
 pub const TOOLGLOT_OPTION_BLOCK_BYTES: u32 = 11;
-/// What the text of a value is of whose type nothing is known, `TOOLGLOT_UNTYPED_...`.
+/// How the text of a value of unknown type is read, `TOOLGLOT_UNTYPED_...`.
 pub const TOOLGLOT_OPTION_UNTYPED: u32 = 12;
-/// What becomes of a block that broke its grammar, where the stream ends before anything ended the block:
-/// `TOOLGLOT_BROKEN_TEXT` (default) or `..._DROP`.
+/// What happens to a block that broke its grammar, if the stream ends before the block is closed: `TOOLGLOT_BROKEN_TEXT`
+/// (default) or `..._DROP`.
 pub const TOOLGLOT_OPTION_BROKEN: u32 = 13;
-/// What becomes of a call whose tool is not declared: `TOOLGLOT_UNKNOWN_TOOL_SET` (default), `..._DELIVER`, `..._TEXT` or
+/// What happens to a call whose tool is not declared: `TOOLGLOT_UNKNOWN_TOOL_SET` (default), `..._DELIVER`, `..._TEXT` or
 /// `..._DROP`.
 pub const TOOLGLOT_OPTION_UNKNOWN_TOOL: u32 = 14;
-/// 1: the turn that `toolglot_parse` makes keeps all that the model wrote, for `toolglot_turn_original`. Default 0. Turns made of
-/// batches are asked for it by `toolglot_turn_keep_original`.
+/// 1: the turn that `toolglot_parse` creates keeps all that the model wrote, for `toolglot_turn_original`. Default 0. For turns
+/// made from batches use `toolglot_turn_keep_original`.
 pub const TOOLGLOT_OPTION_ORIGINAL: u32 = 15;
 /// Bytes of one parameter value. Default 8 MiB.
 pub const TOOLGLOT_OPTION_MAX_VALUE: u32 = 32;
-/// Bytes of one block, which is also what is retained of it. Default 16 MiB.
+/// Bytes of one block, and so what is retained of it. Default 16 MiB.
 pub const TOOLGLOT_OPTION_MAX_BLOCK: u32 = 33;
 /// Calls in one stream. Default 4096.
 pub const TOOLGLOT_OPTION_MAX_CALLS: u32 = 34;
@@ -116,66 +116,66 @@ pub const TOOLGLOT_OPTION_MAX_PARAMS: u32 = 37;
 pub const TOOLGLOT_OPTION_MAX_NAME: u32 = 38;
 /// Bytes of an opening tag with its attributes. Default 4096.
 pub const TOOLGLOT_OPTION_MAX_HEADER: u32 = 39;
-/// Bytes that a lookahead may withhold. Default 1024.
+/// Bytes that a lookahead may hold back. Default 1024.
 pub const TOOLGLOT_OPTION_MAX_LOOKAHEAD: u32 = 40;
-/// Issues that are reported one by one. Default 10000.
+/// Issues that are reported individually. Default 10000.
 pub const TOOLGLOT_OPTION_MAX_ISSUES: u32 = 41;
-/// Bytes of native calls that may wait for the end of the text. Default 1 MiB.
+/// Bytes of API tool calls that may wait for the end of the text. Default 1 MiB.
 pub const TOOLGLOT_OPTION_MAX_NATIVE: u32 = 42;
 
-/// The bytes as they came; an event may end inside a character.
+/// The bytes as they arrived; an event may end inside a character.
 pub const TOOLGLOT_TEXT_BYTES: u64 = 0;
-/// Whole UTF-8 characters; what is not UTF-8 becomes U+FFFD. At most 3 bytes wait for the rest of their character.
+/// Whole UTF-8 characters; invalid UTF-8 becomes U+FFFD. At most 3 bytes are held back for the rest of their character.
 pub const TOOLGLOT_TEXT_CHARS: u64 = 1;
 /// The bytes of an open block, up to its limit: an abandoned block can be given back as text.
 pub const TOOLGLOT_RETAIN_BLOCK: u64 = 0;
 /// Nothing: memory does not grow with the length of an argument.
 pub const TOOLGLOT_RETAIN_NONE: u64 = 1;
-/// Calls in the text; native ones only if the text had none.
+/// Calls in the text; API tool calls only if the text had none.
 pub const TOOLGLOT_PREFER_TEXT: u64 = 0;
-/// Native calls; from the first one on, markers in the text are text.
+/// API tool calls; from the first one on, markers in the text are text.
 pub const TOOLGLOT_PREFER_NATIVE: u64 = 1;
-/// Both, without native calls that repeat one of the text.
+/// Both, except API tool calls that repeat a call of the text.
 pub const TOOLGLOT_PREFER_BOTH: u64 = 2;
 /// Reasoning is a kind of event of its own.
 pub const TOOLGLOT_REASONING_SPLIT: u64 = 0;
-/// Reasoning markers mean nothing.
+/// Reasoning markers are ignored.
 pub const TOOLGLOT_REASONING_OFF: u64 = 1;
-/// Reasoning is told apart, so that nothing in it is a call, and comes out as text, its markers too.
+/// Reasoning is recognised, so that nothing in it is a call, but delivered as text, markers included.
 pub const TOOLGLOT_REASONING_TEXT: u64 = 2;
-/// As each dialect says.
+/// As each dialect specifies.
 pub const TOOLGLOT_FENCE_DIALECT: u64 = 0;
 /// Markers in code are text.
 pub const TOOLGLOT_FENCE_SKIP: u64 = 1;
 /// Markers count everywhere.
 pub const TOOLGLOT_FENCE_ALLOW: u64 = 2;
-/// As each dialect says.
+/// As each dialect specifies.
 pub const TOOLGLOT_UNCLOSED_DIALECT: u64 = 0;
-/// Its bytes are not text; the span of the issue says where they stood.
+/// Its bytes are not text; the span of the issue says where they were.
 pub const TOOLGLOT_UNCLOSED_DROP: u64 = 1;
 /// Its bytes are text.
 pub const TOOLGLOT_UNCLOSED_TEXT: u64 = 2;
-/// What was complete in it becomes recovered calls.
+/// Complete parts of it become recovered calls.
 pub const TOOLGLOT_UNCLOSED_SALVAGE: u64 = 3;
-/// As each dialect says.
+/// As each dialect specifies.
 pub const TOOLGLOT_UNTYPED_DIALECT: u64 = 0;
-/// A string.
+/// As a string.
 pub const TOOLGLOT_UNTYPED_STRING: u64 = 1;
-/// A number, `true`, `false`, `null`, an object or a list where it is one as JSON; else a string.
+/// As the number, `true`, `false`, `null`, object or list that it spells as JSON; otherwise as a string.
 pub const TOOLGLOT_UNTYPED_JSON: u64 = 2;
 /// What was hidden after its last call comes back as text with `TOOLGLOT_FLAG_RECOVERED_TEXT`.
 pub const TOOLGLOT_BROKEN_TEXT: u64 = 0;
 /// It stays hidden.
 pub const TOOLGLOT_BROKEN_DROP: u64 = 1;
-/// It is delivered, with a warning; with `toolglot_config_add_any` it is text.
+/// It is delivered with a warning; with `toolglot_config_add_any` it is text.
 pub const TOOLGLOT_UNKNOWN_TOOL_SET: u64 = 0;
-/// It is delivered, with a warning.
+/// It is delivered with a warning.
 pub const TOOLGLOT_UNKNOWN_TOOL_DELIVER: u64 = 1;
-/// A block without any other call is text with `TOOLGLOT_FLAG_RECOVERED_TEXT`; beside other calls it is left out.
+/// A block without any other call is text with `TOOLGLOT_FLAG_RECOVERED_TEXT`; in a block with other calls it is left out.
 pub const TOOLGLOT_UNKNOWN_TOOL_TEXT: u64 = 2;
 /// It is left out, with an error.
 pub const TOOLGLOT_UNKNOWN_TOOL_DROP: u64 = 3;
-/// Inside reasoning if a dialect has it opened by the prompt, else in text.
+/// Inside reasoning if the prompts of a dialect open it, else in text.
 pub const TOOLGLOT_START_DIALECT: u64 = 0;
 /// In plain text.
 pub const TOOLGLOT_START_TEXT: u64 = 1;
@@ -191,13 +191,13 @@ fn bound(option: u32, last: u64, value: u64) -> Done<u64> {
     }
 }
 
-/// The one of that number: an enum's own order is that of the constants above.
+/// The value with that number: the order of the enum is that of the constants above.
 fn one<T: Copy>(option: u32, all: &[T], value: u64) -> Done<T> {
     let value = bound(option, all.len() as u64 - 1, value)?;
     Ok(all[value as usize])
 }
 
-/// The same where 0 says nothing.
+/// The same, where 0 means unset.
 fn said<T: Copy>(option: u32, all: &[T], value: u64) -> Done<Option<T>> {
     let value = bound(option, all.len() as u64, value)?;
     Ok(value.checked_sub(1).map(|value| all[value as usize]))
@@ -246,19 +246,19 @@ impl Settings {
     }
 }
 
-/// The settings that a host gave; the defaults for NULL.
+/// The settings of the host; the defaults for NULL.
 ///
 /// # Safety
 /// The pointer is NULL or options that were not freed.
 pub(crate) unsafe fn settings(options: *const toolglot_options) -> Done<Settings> {
     match options.is_null() {
         true => Ok(Settings::default()),
-        // SAFETY: promised.
+        // SAFETY: guaranteed by the caller.
         false => unsafe { handle::read(handle(options), |settings| Ok(settings.clone())) },
     }
 }
 
-/// Makes options with all defaults, which are the caller's to free.
+/// Creates options with all defaults; the caller frees them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_new(out: *mut *mut toolglot_options) -> toolglot_status {
     guard::status(|| {
@@ -269,8 +269,8 @@ pub unsafe extern "C" fn toolglot_options_new(out: *mut *mut toolglot_options) -
     })
 }
 
-/// Sets one option, `TOOLGLOT_OPTION_...`. `TOOLGLOT_E_ARG` if the library does not know the option or the value; then
-/// nothing is changed.
+/// Sets one option, `TOOLGLOT_OPTION_...`. Returns `TOOLGLOT_E_ARG`, and changes nothing, if the library does not know the
+/// option or the value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_set(
     options: *mut toolglot_options,
@@ -283,10 +283,10 @@ pub unsafe extern "C" fn toolglot_options_set(
     })
 }
 
-/// Sets what the request said about calls, its `tool_choice`: one of the words `auto` (default), `none` and `required`, or the JSON
-/// text of `{"type": "function", "function": {"name": ..}}`. With `none`, markers of calls are text. With `required` or a
-/// named tool the output may be guided: a bare call, a bare list of calls, or the bare arguments of the named tool. An empty
-/// text means `auto`.
+/// Sets what the request says about calls, its `tool_choice`: one of the words `auto` (default), `none` and `required`, or the
+/// JSON text of `{"type": "function", "function": {"name": ..}}`. With `none`, markers of calls are text. With `required` or a
+/// named tool the output may be constrained: a bare call, a bare list of calls, or the bare arguments of the named tool. An
+/// empty text means `auto`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_set_tool_choice(
     options: *mut toolglot_options,
@@ -309,11 +309,11 @@ pub unsafe extern "C" fn toolglot_options_set_tool_choice(
 }
 
 /// Sets the declared tools: a JSON array of `{"name", "parameters": JSON Schema}`, or OpenAI's `{"type": "function",
-/// "function": {...}}`. They give untyped text its type, spell keys, and warn of tools nobody offers. An empty text means no
-/// tools. It is read now and not again; a stream shares what was read.
+/// "function": {...}}`. They give types to untyped text, correct the spelling of keys, and cause warnings about undeclared
+/// tools. An empty text means no tools. The text is read only now; streams share the result.
 ///
-/// A definition that is odd, or whose name an earlier one has, is left out; `toolglot_options_tool_issues` says which, and
-/// the others count. A list of definitions none of which can be read is refused with `TOOLGLOT_E_ARG`.
+/// An invalid definition, or one that repeats an earlier name, is left out; `toolglot_options_tool_issues` says which, and the
+/// others count. If none of the definitions can be read, the result is `TOOLGLOT_E_ARG`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_set_tools(
     options: *mut toolglot_options,
@@ -338,8 +338,8 @@ pub unsafe extern "C" fn toolglot_options_set_tools(
     })
 }
 
-/// What was odd in the list of tools that was set last, one sentence each: what was left out or passed over, and where.
-/// `*issues` becomes the first of `*len`. They live until tools are set again, or the options are freed.
+/// The problems of the list of tools that was set last, one sentence each: what was left out or ignored, and where. `*issues`
+/// is set to the first of `*len`. They are valid until tools are set again, or the options are freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_tool_issues(
     options: *const toolglot_options,
@@ -354,9 +354,9 @@ pub unsafe extern "C" fn toolglot_options_tool_issues(
     })
 }
 
-/// Gives the prompt, or the end of it: at most its last 4 KiB are kept. What they have opened (a thought, a message, its
-/// header, a call), the reply goes on with. `TOOLGLOT_OPTION_START` other than `..._DIALECT` and `toolglot_stream_prefill` win
-/// over it. An empty text takes it back.
+/// Gives the prompt, or the end of it: at most its last 4 KiB are kept. The reply continues what they have opened (reasoning, a
+/// message, its header, a call). `TOOLGLOT_OPTION_START` other than `..._DIALECT` and `toolglot_stream_prefill` take
+/// precedence. An empty text removes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_set_prompt_tail(
     options: *mut toolglot_options,
@@ -372,7 +372,7 @@ pub unsafe extern "C" fn toolglot_options_set_prompt_tail(
     })
 }
 
-/// One sentence about the last failure on these options; empty if there was none. Lives until the next call with them.
+/// One sentence about the last failure on these options; empty if there was none. Valid until the next call with them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_error(options: *const toolglot_options) -> toolglot_view {
     // SAFETY: the contract of the header, see the essay in lib.rs.
@@ -381,7 +381,7 @@ pub unsafe extern "C" fn toolglot_options_error(options: *const toolglot_options
     })
 }
 
-/// Frees the options. Streams made with them stay. NULL is nothing.
+/// Frees the options. Streams made with them remain valid. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_options_free(options: *mut toolglot_options) {
     // SAFETY: the contract of the header, see the essay in lib.rs.

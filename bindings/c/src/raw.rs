@@ -1,4 +1,4 @@
-//! From raw pointers to references, and back to views. With `handle`, the only file that looks behind a pointer of the host.
+//! Converts raw pointers to references, and references to views. Only this file and `handle` dereference pointers of the host.
 
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
@@ -6,22 +6,22 @@ use std::mem::MaybeUninit;
 use crate::memory;
 use crate::status::{Done, Fault};
 
-/// Bytes that belong to the library or to the host's chunk. Not NUL-terminated; may hold NUL bytes. `ptr` is never NULL in
-/// what the library hands out: an empty view points at an empty string.
+/// Bytes that belong to the library or to the host's chunk. Not NUL-terminated; may contain NUL bytes. `ptr` is never NULL in
+/// views from the library: an empty view points at an empty string.
 ///
-/// How long it lives is said by the function that hands it out.
+/// The function that returns a view states how long it is valid.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct toolglot_view {
     /// The first byte.
     pub ptr: *const c_char,
-    /// How many bytes.
+    /// The number of bytes.
     pub len: usize,
 }
 
-// SAFETY: a view is an address and a length; who reads behind it answers for the lifetime, on whatever thread.
+// SAFETY: a view is an address and a length; whoever reads through it is responsible for the lifetime, on any thread.
 unsafe impl Send for toolglot_view {}
-// SAFETY: as above; nothing behind a view is changed while it lives.
+// SAFETY: as above; the target of a view is not changed while the view is valid.
 unsafe impl Sync for toolglot_view {}
 
 impl toolglot_view {
@@ -42,16 +42,16 @@ impl toolglot_view {
     }
 }
 
-/// What is made of a document takes as much as so many times its bytes.
+/// The result of reading a document takes this many times the document's size.
 const TREE: usize = 16;
 
-/// So many bytes are few.
+/// Inputs of at most this many bytes count as few.
 const FEW: usize = 32;
 
-/// The bytes of a host's argument. What the call may take for them is ensured.
+/// The bytes of an argument. Ensures the memory that the call may take for them.
 ///
 /// # Safety
-/// `data` is NULL or points at `len` readable bytes that nobody changes during the call.
+/// `data` is NULL or points at `len` readable bytes that are not changed during the call.
 pub(crate) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> Done<&'a [u8]> {
     // SAFETY: the caller's promise is the same.
     let bytes = unsafe { chunk(data, len) }?;
@@ -59,7 +59,7 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> Done<&'a [u8]
     Ok(bytes)
 }
 
-/// The bytes of a host's argument, which are taken in pieces.
+/// The bytes of an argument that is processed in pieces.
 ///
 /// # Safety
 /// As [`bytes`].
@@ -78,7 +78,7 @@ pub(crate) unsafe fn chunk<'a>(data: *const c_void, len: usize) -> Done<&'a [u8]
     Ok(unsafe { std::slice::from_raw_parts(data.cast(), len) })
 }
 
-/// The bytes of a host's argument, if there are some, and few.
+/// The bytes of an argument, if there are any, and few.
 ///
 /// # Safety
 /// As [`bytes`].
@@ -91,7 +91,7 @@ pub(crate) unsafe fn few<'a>(data: *const c_void, len: usize) -> Option<&'a [u8]
     Some(unsafe { std::slice::from_raw_parts(data.cast(), len) })
 }
 
-/// The bytes of a host's argument, as text: a document, of which something larger may be made.
+/// An argument as text: a document, from which something larger may be made.
 ///
 /// # Safety
 /// As [`bytes`].
@@ -99,13 +99,14 @@ pub(crate) unsafe fn text<'a>(data: *const c_void, len: usize) -> Done<&'a str> 
     // SAFETY: the caller's promise is the same.
     let bytes = unsafe { chunk(data, len) }?;
     memory::ensure(bytes.len().saturating_mul(TREE))?;
-    std::str::from_utf8(bytes).map_err(|error| Fault::arg(format!("the text is no UTF-8: {error}")))
+    std::str::from_utf8(bytes)
+        .map_err(|error| Fault::arg(format!("the text is not UTF-8: {error}")))
 }
 
-/// Where a function writes its answer.
+/// The place where a function writes its result.
 ///
 /// # Safety
-/// `out` is NULL or points at memory for a `T`, which nobody else touches during the call.
+/// `out` is NULL or points at memory for a `T` that nothing else accesses during the call.
 #[inline]
 pub(crate) unsafe fn out<'a, T>(out: *mut T) -> Done<&'a mut MaybeUninit<T>> {
     // SAFETY: null is checked by `as_mut`; the caller promises the rest, and an uninitialized value is fine.
@@ -116,7 +117,7 @@ pub(crate) unsafe fn out<'a, T>(out: *mut T) -> Done<&'a mut MaybeUninit<T>> {
 /// An array of the host.
 ///
 /// # Safety
-/// `data` is NULL or points at `len` values that nobody changes during the call.
+/// `data` is NULL or points at `len` values that are not changed during the call.
 pub(crate) unsafe fn array<'a, T>(data: *const T, len: usize) -> Done<&'a [T]> {
     if len == 0 {
         return Ok(&[]);
@@ -131,7 +132,7 @@ pub(crate) unsafe fn array<'a, T>(data: *const T, len: usize) -> Done<&'a [T]> {
     Ok(unsafe { std::slice::from_raw_parts(data, len) })
 }
 
-/// The bytes of a view that comes from the host.
+/// The bytes of a view from the host.
 ///
 /// # Safety
 /// As [`bytes`], for what the view points at.
@@ -143,7 +144,7 @@ pub(crate) unsafe fn view<'a>(view: toolglot_view) -> Done<&'a [u8]> {
 /// A value of the host, copied.
 ///
 /// # Safety
-/// `value` is NULL or points at a value that nobody changes during the call.
+/// `value` is NULL or points at a value that is not changed during the call.
 pub(crate) unsafe fn value<T: Copy>(value: *const T) -> Done<T> {
     // SAFETY: null is checked by `as_ref`; the caller promises the rest.
     unsafe { value.as_ref() }
@@ -151,12 +152,12 @@ pub(crate) unsafe fn value<T: Copy>(value: *const T) -> Done<T> {
         .ok_or_else(|| Fault::null("an argument"))
 }
 
-/// Hands out an array of the library.
+/// Returns an array of the library to the host.
 ///
 /// # Safety
 /// As [`out`] for both places.
 pub(crate) unsafe fn list<T>(items: &[T], first: *mut *const T, len: *mut usize) -> Done {
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     let (first, len) = unsafe { (out(first)?, out(len)?) };
     first.write(items.as_ptr());
     len.write(items.len());

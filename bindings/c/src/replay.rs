@@ -1,5 +1,5 @@
-//! Event structs as events of the engine, for the sinks: the way of `batch` backwards. What comes from the host is checked:
-//! unknown kinds are passed over, text that is not UTF-8 is refused.
+//! Converts event structs back to events of the engine, for the sinks: the reverse of `batch`. Input from the host is checked:
+//! unknown kinds are skipped, invalid UTF-8 is rejected.
 
 use crate::event::*;
 use crate::raw;
@@ -8,18 +8,18 @@ use crate::tg::{
     Abandoned, Arguments, CallState, Event, Kind, KindSet, Origin, Report, Severity, Sink, Span,
 };
 
-/// What takes events and issues.
+/// A sink that also takes issues.
 pub(crate) trait Take: Sink {
     /// Takes an issue.
     fn report(&mut self, report: Report);
 }
 
-/// Hands the events of a batch to a sink.
+/// Passes the events of a batch to a sink.
 ///
 /// # Safety
 /// The batch and what its events point at can be read.
 pub(crate) unsafe fn replay(batch: &toolglot_batch, sink: &mut impl Take) -> Done {
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     let events = unsafe { raw::array(batch.events, batch.len) }?;
     let mut at = 0;
     while let Some(event) = events.get(at) {
@@ -29,7 +29,7 @@ pub(crate) unsafe fn replay(batch: &toolglot_batch, sink: &mut impl Take) -> Don
             .take_while(|e| e.kind == TOOLGLOT_EVENT_DETAIL);
         let details: &[toolglot_event] = &events[at..at + details.count()];
         at += details.len();
-        // SAFETY: promised.
+        // SAFETY: guaranteed by the caller.
         unsafe { one(event, details, sink) }?;
     }
     Ok(())
@@ -38,9 +38,9 @@ pub(crate) unsafe fn replay(batch: &toolglot_batch, sink: &mut impl Take) -> Don
 /// # Safety
 /// What the event points at can be read.
 unsafe fn text(view: crate::raw::toolglot_view) -> Done<&'static str> {
-    // SAFETY: promised; the caller lets nothing of it live longer than the batch.
+    // SAFETY: guaranteed by the caller, who keeps none of it longer than the batch.
     let bytes = unsafe { raw::view(view) }?;
-    std::str::from_utf8(bytes).map_err(|_| Fault::arg("an event holds text that is no UTF-8"))
+    std::str::from_utf8(bytes).map_err(|_| Fault::arg("an event holds text that is not UTF-8"))
 }
 
 /// # Safety
@@ -49,7 +49,7 @@ unsafe fn one(event: &toolglot_event, details: &[toolglot_event], sink: &mut imp
     let span = Span::new(event.start, event.end);
     let has = |flag: u32| event.flags & flag != 0;
     let call = event.call;
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     let data = unsafe { raw::view(event.data) }?;
     let out = match event.kind {
         TOOLGLOT_EVENT_TEXT => Event::Text {
@@ -63,34 +63,34 @@ unsafe fn one(event: &toolglot_event, details: &[toolglot_event], sink: &mut imp
             framing: has(TOOLGLOT_FLAG_FRAMING),
         },
         TOOLGLOT_EVENT_PROTECTED => Event::Protected {
-            // SAFETY: promised.
+            // SAFETY: guaranteed by the caller.
             kind: unsafe { text(event.aux) }?,
             data,
             span,
         },
         TOOLGLOT_EVENT_RAW => Event::Raw { data, span },
         TOOLGLOT_EVENT_BLOCK_OPEN => Event::BlockOpen {
-            // SAFETY: promised.
+            // SAFETY: guaranteed by the caller.
             dialect: unsafe { text(event.aux) }?,
             span,
         },
         TOOLGLOT_EVENT_CALL_NAMED => Event::CallNamed {
             block: call,
             ordinal: event.code,
-            // SAFETY: promised.
+            // SAFETY: guaranteed by the caller.
             name: unsafe { text(event.data) }?,
             provisional: has(TOOLGLOT_FLAG_PROVISIONAL),
             span,
         },
         TOOLGLOT_EVENT_CALL_OPEN => {
-            // SAFETY: promised.
+            // SAFETY: guaranteed by the caller.
             let meta = unsafe { pairs(details) }?;
             sink.event(Event::CallOpen {
                 call,
-                // SAFETY: promised.
+                // SAFETY: guaranteed by the caller.
                 name: unsafe { text(event.data) }?,
                 meta: &meta,
-                // SAFETY: promised.
+                // SAFETY: guaranteed by the caller.
                 dialect: unsafe { text(event.aux) }?,
                 origin: match has(TOOLGLOT_FLAG_NATIVE) {
                     true => Origin::Native,
@@ -102,12 +102,12 @@ unsafe fn one(event: &toolglot_event, details: &[toolglot_event], sink: &mut imp
         }
         TOOLGLOT_EVENT_ARG_DELTA => Event::ArgDelta {
             call,
-            // SAFETY: promised.
+            // SAFETY: guaranteed by the caller.
             json: unsafe { text(event.data) }?,
             span,
         },
         TOOLGLOT_EVENT_PARAM_OPEN => Event::ParamOpen {
-            // SAFETY: promised.
+            // SAFETY: guaranteed by the caller.
             name: unsafe { text(event.data) }?,
             depth: event.code,
             span,
@@ -140,7 +140,7 @@ unsafe fn one(event: &toolglot_event, details: &[toolglot_event], sink: &mut imp
             raw: data,
         },
         TOOLGLOT_EVENT_ISSUE => {
-            // SAFETY: promised.
+            // SAFETY: guaranteed by the caller.
             let report = unsafe { report(event, details) }?;
             report.into_iter().for_each(|report| sink.report(report));
             return Ok(());
@@ -164,7 +164,7 @@ fn kinds(codes: &[u8]) -> KindSet {
 /// As [`replay`].
 unsafe fn pairs(details: &[toolglot_event]) -> Done<Vec<(String, String)>> {
     let pair = |detail: &toolglot_event| {
-        // SAFETY: promised.
+        // SAFETY: guaranteed by the caller.
         let (key, value) = unsafe { (text(detail.aux)?, text(detail.data)?) };
         Ok((key.to_owned(), value.to_owned()))
     };
@@ -180,9 +180,9 @@ unsafe fn report(event: &toolglot_event, details: &[toolglot_event]) -> Done<Opt
     let Some(kind) = kind.copied() else {
         return Ok(None);
     };
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     let mut pairs = unsafe { pairs(details) }?.into_iter();
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     let (message, observation) = unsafe { (text(event.data)?, text(event.aux)?) };
     Ok(Some(Report {
         kind,

@@ -1,8 +1,8 @@
-//! What allocations are served from when the system has no more memory, so that the call under way comes to its end.
+//! Serves allocations when the system has no more memory, so that the current call can end properly.
 //!
-//! A region is a range of addresses that hands out blocks whose sizes are powers of two; blocks that come back are used
-//! again, and when the last one is back the region is as new. One region is part of the library and costs no memory until it
-//! is used. Calls that may need more bring another along: [`Extra`].
+//! A region is a range of addresses that hands out blocks whose sizes are powers of two. Returned blocks are reused, and when
+//! the last one is back the region is reset. One region is part of the library and costs no memory until it is used. Calls that
+//! may need more bring another one: [`Extra`].
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
@@ -11,38 +11,38 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Bytes of the region that is part of the library.
+/// Bytes of the library's own region.
 const OWN: usize = 32 << 20;
-/// What blocks are aligned to without being asked, if they are not smaller.
+/// The default alignment of blocks of at least this size.
 const PAGE: usize = 4096;
-/// The smallest block: room for the link of a free one. What [`Extra`] is aligned to.
+/// The smallest block: large enough for the link of a free one. Also the alignment of [`Extra`].
 const LEAST: usize = 16;
-/// Where the addresses of an [`Extra`] region begin, after its description.
+/// The offset of the first address of an [`Extra`] region, after its descriptor.
 const HEAD: usize = size_of::<Region>().next_multiple_of(LEAST);
-/// Sizes of blocks: no region holds one of `1 << CLASSES` bytes.
+/// The number of block sizes: no region has a block of `1 << CLASSES` bytes.
 const CLASSES: usize = usize::BITS as usize;
-/// How often a thread that finds nothing left looks again, a millisecond apart: others end their calls and give back.
+/// How often a thread retries when nothing is left, a millisecond apart, while others end their calls and return memory.
 const PATIENCE: u32 = 2000;
 
 #[repr(align(4096))]
 struct Bytes(UnsafeCell<MaybeUninit<[u8; OWN]>>);
 
-// SAFETY: only blocks of it are used, each by who was handed it.
+// SAFETY: only its blocks are used, each by its owner.
 unsafe impl Sync for Bytes {}
 
 static BYTES: Bytes = Bytes(UnsafeCell::new(MaybeUninit::uninit()));
 
-/// A range of addresses and what of it is in use.
+/// A range of addresses and its used parts.
 struct Region {
     start: *mut u8,
     len: usize,
-    /// From here on nothing was handed out.
+    /// Nothing was handed out from here on.
     top: usize,
-    /// Blocks that are in use.
+    /// The number of blocks in use.
     live: usize,
     /// The first free block of each size.
     free: [*mut u8; CLASSES],
-    /// The call that brought it is over; the last block takes it away.
+    /// The call that brought it is over; returning the last block frees it.
     left: bool,
     next: *mut Region,
 }
@@ -64,7 +64,7 @@ impl Region {
         block.addr().wrapping_sub(self.start.addr()) < self.len
     }
 
-    /// Bytes that were never handed out, or are back all together.
+    /// Bytes that were never handed out, or were returned by a reset.
     fn room(&self) -> usize {
         self.len - self.top
     }
@@ -98,33 +98,33 @@ impl Region {
         } else if block.addr() - self.start.addr() + size == self.top {
             self.top -= size;
         } else {
-            // SAFETY: the block is free, and has room for an address.
+            // SAFETY: the block is free, and large enough for an address.
             unsafe { block.cast::<*mut u8>().write(self.free[class]) };
             self.free[class] = block;
         }
     }
 }
 
-/// The size of a block, and which list it belongs to.
+/// The size of a block, and the list that it belongs to.
 fn class(layout: Layout) -> Option<(usize, usize)> {
     let size = layout.size().max(layout.align()).max(LEAST);
     let size = size.checked_next_power_of_two()?;
     Some((size.trailing_zeros() as usize, size))
 }
 
-/// The regions, after a lock: it is held for a few steps, and only when memory is short.
+/// The regions, behind a lock: it is held for a few steps, and only when memory is short.
 struct Reserve {
     locked: AtomicBool,
     own: UnsafeCell<Region>,
-    /// Those that calls have brought.
+    /// Regions that calls have brought.
     extra: UnsafeCell<*mut Region>,
-    /// How many.
+    /// The number of them.
     brought: AtomicUsize,
-    /// Blocks in use, in all.
+    /// The total number of blocks in use.
     live: AtomicUsize,
 }
 
-// SAFETY: regions are only touched after the lock.
+// SAFETY: regions are accessed only under the lock.
 unsafe impl Sync for Reserve {}
 
 static RESERVE: Reserve = Reserve {
@@ -135,7 +135,7 @@ static RESERVE: Reserve = Reserve {
     live: AtomicUsize::new(0),
 };
 
-/// All regions, while nobody else has them.
+/// All regions, with exclusive access.
 struct Regions<'a> {
     own: &'a mut Region,
     extra: &'a mut *mut Region,
@@ -150,7 +150,7 @@ impl Reserve {
         while swap().is_err() {
             std::thread::yield_now();
         }
-        // SAFETY: the lock is ours.
+        // SAFETY: we hold the lock.
         let regions = unsafe {
             Regions {
                 own: &mut *self.own.get(),
@@ -164,13 +164,13 @@ impl Reserve {
 }
 
 impl Regions<'_> {
-    /// The region that a block is of.
+    /// The region that a block belongs to.
     fn of(&mut self, block: *mut u8) -> Option<&mut Region> {
         if self.own.owns(block) {
             return Some(self.own);
         }
         let mut at = *self.extra;
-        // SAFETY: those of the list are alive, and ours while the lock is.
+        // SAFETY: listed regions are alive, and ours while we hold the lock.
         while let Some(region) = unsafe { at.as_mut() } {
             if region.owns(block) {
                 return Some(region);
@@ -180,10 +180,10 @@ impl Regions<'_> {
         None
     }
 
-    /// Takes a region out of the list.
+    /// Removes a region from the list.
     fn remove(&mut self, gone: *mut Region) {
         let mut link: *mut *mut Region = self.extra;
-        // SAFETY: the links are those of regions that are alive, and ours while the lock is.
+        // SAFETY: the links are those of live regions, and ours while we hold the lock.
         unsafe {
             while !(*link).is_null() && *link != gone {
                 link = &raw mut (**link).next;
@@ -195,24 +195,24 @@ impl Regions<'_> {
     }
 }
 
-/// Whether any block is in use. Who holds a block sees that.
+/// Whether any block is in use. The owner of a block always sees `true`.
 #[inline]
 pub(crate) fn in_use() -> bool {
     RESERVE.live.load(Ordering::Relaxed) != 0
 }
 
-/// Whether so many bytes can be had of the library's own region.
+/// Whether the library's own region has that many bytes left.
 #[cold]
 pub(crate) fn room(bytes: usize) -> bool {
     RESERVE.with(|regions| regions.own.room() >= bytes)
 }
 
-/// A block; of the region that the call has brought, if it has one. `None` where there is no room.
+/// Takes a block, from the region that the call has brought, if any. `None` if there is not enough space.
 #[cold]
 pub(crate) fn take(layout: Layout, extra: Option<Extra>) -> Option<NonNull<u8>> {
     for patience in 0..PATIENCE {
         let block = RESERVE.with(|regions| {
-            // SAFETY: the region is alive as long as `extra`, and ours while the lock is.
+            // SAFETY: the region is alive as long as `extra`, and ours while we hold the lock.
             let brought = extra.and_then(|extra| unsafe { (*extra.0.as_ptr()).take(layout) });
             brought.or_else(|| regions.own.take(layout))
         });
@@ -226,7 +226,7 @@ pub(crate) fn take(layout: Layout, extra: Option<Extra>) -> Option<NonNull<u8>> 
         if patience > 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // SAFETY: layouts of this function have a size.
+        // SAFETY: layouts of this function are not zero-sized.
         let system = NonNull::new(unsafe { System.alloc(layout) });
         if system.is_some() {
             return system;
@@ -235,7 +235,7 @@ pub(crate) fn take(layout: Layout, extra: Option<Extra>) -> Option<NonNull<u8>> 
     None
 }
 
-/// Whether a block is of the reserve.
+/// Whether a block belongs to the reserve.
 #[cold]
 pub(crate) fn owns(block: *mut u8) -> bool {
     let own = block.addr().wrapping_sub(BYTES.0.get().addr()) < OWN;
@@ -243,10 +243,10 @@ pub(crate) fn owns(block: *mut u8) -> bool {
         && RESERVE.with(|mut regions| regions.of(block).is_some()))
 }
 
-/// Takes a block back.
+/// Returns a block.
 ///
 /// # Safety
-/// The block is of [`take`] with this layout, the reserve [owns](owns) it, and nobody uses it any more.
+/// The block is from [`take`] with this layout, the reserve [owns](owns) it, and it is not used any more.
 #[cold]
 pub(crate) unsafe fn give(block: *mut u8, layout: Layout) {
     let done = RESERVE.with(|mut regions| {
@@ -261,36 +261,36 @@ pub(crate) unsafe fn give(block: *mut u8, layout: Layout) {
     });
     RESERVE.live.fetch_sub(1, Ordering::Relaxed);
     if let Some((region, true)) = done {
-        // SAFETY: nobody has a block of it, and nobody finds it.
+        // SAFETY: no block of it is in use, and it is not listed.
         unsafe { discard(region) };
     }
 }
 
-/// Gives a region back to the system.
+/// Returns a region to the system.
 ///
 /// # Safety
 /// The region is an [`Extra`] one that is in no list.
 unsafe fn discard(region: *mut Region) {
     RESERVE.brought.fetch_sub(1, Ordering::Relaxed);
-    // SAFETY: promised; the system gave it for this layout.
+    // SAFETY: guaranteed by the caller; the system allocated it with this layout.
     unsafe {
         let layout = Layout::from_size_align_unchecked((*region).len + HEAD, LEAST);
         System.dealloc(region.cast(), layout);
     }
 }
 
-/// A region more, for a call that may need more than the library has. It costs no memory until it is used, where the system
-/// gives large blocks so.
+/// An additional region, for a call that may need more than the library has. If the system allocates large blocks lazily, it
+/// costs no memory until it is used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extra(NonNull<Region>);
 
-// SAFETY: the region after it is only touched after the lock.
+// SAFETY: the region is accessed only under the lock.
 unsafe impl Send for Extra {}
 // SAFETY: as above.
 unsafe impl Sync for Extra {}
 
 impl Extra {
-    /// `None` where the system has not so much.
+    /// `None` if the system does not have that much.
     #[cold]
     pub fn new(len: usize) -> Option<Self> {
         const { assert!(align_of::<Region>() <= LEAST) };
@@ -298,10 +298,10 @@ impl Extra {
         // SAFETY: the size is not 0.
         let region = NonNull::new(unsafe { System.alloc(layout) })?.cast::<Region>();
         let start = region.as_ptr().cast::<u8>().wrapping_add(HEAD);
-        // SAFETY: the description has its place before the first block.
+        // SAFETY: the descriptor has its place before the first block.
         unsafe { region.write(Region::new(start, len)) };
         RESERVE.with(|regions| {
-            // SAFETY: it was just made, and nobody else has it.
+            // SAFETY: it was just allocated, and has no other owner.
             unsafe { (*region.as_ptr()).next = *regions.extra };
             *regions.extra = region.as_ptr();
         });
@@ -309,15 +309,15 @@ impl Extra {
         Some(Self(region))
     }
 
-    /// Gives the region back to the system: at once, or with its last block.
+    /// Returns the region to the system: immediately, or with its last block.
     ///
     /// # Safety
-    /// Nobody uses this region any more, but for blocks of it.
+    /// This region is not used any more, except for blocks of it.
     #[cold]
     pub unsafe fn end(self) {
         let region = self.0.as_ptr();
         let over = RESERVE.with(|mut regions| {
-            // SAFETY: it is alive, and ours while the lock is.
+            // SAFETY: it is alive, and ours while we hold the lock.
             let it = unsafe { &mut *region };
             it.left = true;
             let over = it.live == 0;
@@ -327,7 +327,7 @@ impl Extra {
             over
         });
         if over {
-            // SAFETY: nobody has a block of it, and nobody finds it.
+            // SAFETY: no block of it is in use, and it is not listed.
             unsafe { discard(region) };
         }
     }

@@ -20,19 +20,19 @@ use crate::status::{
 use crate::tg::{Finish, NativeCall, Options, Parser, Stage};
 
 /// One model output, from its first byte to its end. One thread at a time; it may move between threads. A second thread that
-/// comes meanwhile gets `TOOLGLOT_E_BUSY`.
+/// calls meanwhile gets `TOOLGLOT_E_BUSY`.
 pub struct toolglot_stream {
     _private: (),
 }
 
-/// What stands after it.
+/// The contents of a stream.
 #[derive(Debug)]
 pub(crate) struct Stream {
     parser: Parser,
     options: Options,
     wanted: Wanted,
     batch: Batch,
-    /// Events that a callback has taken.
+    /// The number of events that a callback has taken.
     taken: usize,
     finished: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) fn handle(stream: *const toolglot_stream) -> *const Handle<Stream> {
 
 /// The model stopped by itself.
 pub const TOOLGLOT_FINISH_STOP: u32 = 0;
-/// Its length limit cut it.
+/// A length limit truncated it.
 pub const TOOLGLOT_FINISH_LENGTH: u32 = 1;
 /// It stopped to have tools called.
 pub const TOOLGLOT_FINISH_TOOL_CALLS: u32 = 2;
@@ -72,7 +72,8 @@ pub(crate) fn reason(finish: u32) -> Done<Finish> {
         .ok_or_else(|| Fault::arg(format!("there is no reason {finish}")))
 }
 
-/// Gives a chunk to a parser, in pieces: what one may take has a bound. Ends with the first one that there is no memory for.
+/// Feeds a chunk to a parser in pieces, because the memory for one piece is bounded. Stops after a piece for which memory ran
+/// out.
 pub(crate) fn in_pieces(chunk: &[u8], mut feed: impl FnMut(&[u8])) {
     for piece in chunk.chunks(PIECE) {
         if memory::failed() || memory::ensure(piece.len()).is_err() {
@@ -102,7 +103,7 @@ impl Stream {
         }
     }
 
-    /// One step of the parser, with its events in the batch.
+    /// Runs one step of the parser, with its events in the batch.
     #[inline]
     fn step(
         &mut self,
@@ -113,12 +114,12 @@ impl Stream {
         self.taken = 0;
         self.batch.begin(chunk, self.wanted);
         step(&mut self.parser, &mut self.batch);
-        // The batch may lack events.
+        // Events of the batch may be missing.
         memory::check()?;
         Ok(self.batch.end(self.parser.held(), self.parser.position()))
     }
 
-    /// Takes a chunk of nothing but text, if that can be told at once.
+    /// Takes a chunk that is only text, if that can be decided quickly.
     #[inline]
     fn quick(&mut self, chunk: &[u8]) -> Option<toolglot_batch> {
         if self.wanted.kinds & (1 << TOOLGLOT_EVENT_TEXT) == 0 || !self.batch.ready() {
@@ -143,7 +144,7 @@ impl Stream {
         Ok(batch)
     }
 
-    /// What callbacks have not taken of the last call's events.
+    /// The events of the last call that callbacks have not taken.
     fn rest(&self) -> toolglot_batch {
         let events = self.batch.events().get(self.taken..).unwrap_or_default();
         toolglot_batch {
@@ -157,11 +158,11 @@ impl Stream {
         }
     }
 
-    /// Where it stands.
+    /// The state flags.
     fn state(&self) -> u32 {
         let parser = &self.parser;
         let stage = parser.stage();
-        let told = [
+        let flags = [
             (parser.in_reasoning(), TOOLGLOT_STATE_REASONING),
             (parser.may_hold_marker(), TOOLGLOT_STATE_MARKER),
             (self.finished, TOOLGLOT_STATE_FINISHED),
@@ -169,18 +170,19 @@ impl Stream {
             (stage == Stage::TagContent, TOOLGLOT_STATE_TAG_CONTENT),
             (stage == Stage::TagClosing, TOOLGLOT_STATE_TAG_CLOSING),
         ];
-        told.iter()
+        flags
+            .iter()
             .filter(|(is, _)| *is)
             .map(|(_, flag)| flag)
             .sum()
     }
 
-    /// Hands the last call's events to a callback.
+    /// Passes the last call's events to a callback.
     fn hand_over(&mut self, take: toolglot_callback, user: *mut c_void) -> Done {
         let take = take.ok_or_else(|| Fault::null("the callback"))?;
         while let Some(event) = self.batch.events().get(self.taken) {
             self.taken += 1;
-            // SAFETY: the host gave this function for this; the event lives until it returns, and longer.
+            // SAFETY: the host gave this function for this purpose; the event lives until it returns, and longer.
             if unsafe { take(user, event) } != 0 {
                 return Err(Fault::new(TOOLGLOT_E_STOPPED, "the callback stopped"));
             }
@@ -189,13 +191,13 @@ impl Stream {
     }
 }
 
-/// A function of the host that takes an event. 0 goes on, anything else stops. It must return: no exception, no `longjmp`.
-/// Functions that are given the same stream answer `TOOLGLOT_E_BUSY` meanwhile.
+/// A function of the host that takes an event. It returns 0 to continue, anything else to stop. It must return: no exception,
+/// no `longjmp`. Functions called with the same stream meanwhile return `TOOLGLOT_E_BUSY`.
 pub type toolglot_callback =
     Option<unsafe extern "C" fn(user: *mut c_void, event: *const toolglot_event) -> i32>;
 
-/// Makes a stream of an engine, which is the caller's to free. `options` may be NULL for all defaults; they are copied
-/// (tools are shared). Any thread. Cheap: no allocation that grows with the dialects.
+/// Creates a stream from an engine; the caller frees it. `options` may be NULL for all defaults; they are copied (tools are
+/// shared). Any thread. Cheap: no allocation grows with the dialects.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_new(
     engine: *const toolglot_engine,
@@ -216,9 +218,9 @@ pub unsafe extern "C" fn toolglot_stream_new(
     })
 }
 
-/// Takes the next bytes of the output, cut anywhere, also inside a character, and tells what they say. An empty chunk
-/// changes nothing. `*out` lives until the next call with this stream; `data` must live as long as `*out` is used, because
-/// views may point into it. If it fails, `*out` is not touched.
+/// Feeds the next bytes of the output, in chunks of any size, even splitting a character, and returns their events. An empty
+/// chunk changes nothing. `*out` is valid until the next call with this stream; `data` must live as long as `*out` is used,
+/// because views may point into it. On failure `*out` is untouched.
 ///
 /// Linear in `len`. Text costs no allocation.
 #[unsafe(no_mangle)]
@@ -247,8 +249,8 @@ pub unsafe extern "C" fn toolglot_stream_feed(
     }
 }
 
-/// As `toolglot_stream_feed`, for the bytes of one special token that the host knows by its id. A marker that lies wholly in
-/// them counts also where a dialect, or `TOOLGLOT_OPTION_TRUSTED_ONLY`, wants the host to vouch for it.
+/// As `toolglot_stream_feed`, for the bytes of one special token that the host knows by its id. A marker that lies wholly
+/// within them also counts if a dialect, or `TOOLGLOT_OPTION_TRUSTED_ONLY`, requires the host to vouch for it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_feed_special(
     stream: *mut toolglot_stream,
@@ -267,8 +269,8 @@ pub unsafe extern "C" fn toolglot_stream_feed_special(
     })
 }
 
-/// As `toolglot_stream_feed`, for what the prompt has already put at the beginning of the reply, for example the opener of a
-/// forced call. It is read and counts in offsets, but text and reasoning in it are not delivered.
+/// As `toolglot_stream_feed`, for what the prompt already contains of the reply, for example the opener of a forced call. It is
+/// parsed and counts in offsets, but text and reasoning in it are not delivered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_prefill(
     stream: *mut toolglot_stream,
@@ -287,8 +289,8 @@ pub unsafe extern "C" fn toolglot_stream_prefill(
     })
 }
 
-/// Takes calls that the host got beside the text: OpenAI's `tool_calls`, a JSON array. When they come out is what
-/// `TOOLGLOT_OPTION_PREFER` says.
+/// Takes API tool calls of the response: OpenAI's `tool_calls`, a JSON array. `TOOLGLOT_OPTION_PREFER` determines when they are
+/// delivered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_native_calls(
     stream: *mut toolglot_stream,
@@ -313,8 +315,8 @@ pub unsafe extern "C" fn toolglot_stream_native_calls(
     })
 }
 
-/// Ends the output: what is held comes out, what is open is reported. `reason` is one of `TOOLGLOT_FINISH_...`. After it
-/// the stream takes nothing more (`TOOLGLOT_E_STATE`) until it is reset.
+/// Ends the output: held bytes are delivered, and whatever is open is reported. `reason` is one of `TOOLGLOT_FINISH_...`.
+/// Afterwards the stream accepts nothing more (`TOOLGLOT_E_STATE`) until it is reset.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_finish(
     stream: *mut toolglot_stream,
@@ -332,8 +334,8 @@ pub unsafe extern "C" fn toolglot_stream_finish(
 }
 
 /// `toolglot_stream_feed` with a callback: `take` gets each event, in order. If it does not return 0, no further event is
-/// delivered and the answer is `TOOLGLOT_E_STOPPED`; all bytes were taken nevertheless, and `toolglot_stream_rest` has the
-/// other events.
+/// delivered and the result is `TOOLGLOT_E_STOPPED`; all bytes were consumed nevertheless, and `toolglot_stream_rest` returns
+/// the other events.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_feed_each(
     stream: *mut toolglot_stream,
@@ -360,7 +362,7 @@ pub unsafe extern "C" fn toolglot_stream_feed_each(
     }
 }
 
-/// `toolglot_stream_finish` with a callback, as `toolglot_stream_feed_each`.
+/// `toolglot_stream_finish` with a callback, like `toolglot_stream_feed_each`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_finish_each(
     stream: *mut toolglot_stream,
@@ -378,8 +380,8 @@ pub unsafe extern "C" fn toolglot_stream_finish_each(
     })
 }
 
-/// The events of the last call that no callback has taken: after a callback that stopped, what it did not get; after a
-/// call without callback, all of them again. Lives as long as the batch of that call.
+/// The events of the last call that no callback has taken: after a callback that stopped, the remaining ones; after a call
+/// without a callback, all of them again. Valid as long as the batch of that call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_rest(
     stream: *mut toolglot_stream,
@@ -395,24 +397,25 @@ pub unsafe extern "C" fn toolglot_stream_rest(
     })
 }
 
-/// A thought is open: what comes next is reasoning until its closer, or a call that ends it. Before the first byte: what the
-/// dialects, `TOOLGLOT_OPTION_START` and the prompt's tail have opened.
+/// Reasoning is open: what follows is reasoning until its closer, or a call that ends it. Before the first byte: what the
+/// dialects, `TOOLGLOT_OPTION_START` and the prompt tail have opened.
 pub const TOOLGLOT_STATE_REASONING: u32 = 1;
-/// A marker or a block is under way: bytes are held that may be the beginning of a marker, or a call is being written.
-/// Without this flag whatever was fed has come out as text or reasoning, but for half a character, and nothing else is open.
+/// A marker or a block is open: bytes are held that may be the beginning of a marker, or a call is being written. Without this
+/// flag everything that was fed was delivered as text or reasoning, except an incomplete character, and nothing else is open.
 pub const TOOLGLOT_STATE_MARKER: u32 = 2;
 /// The stream is finished. Nothing is open then.
 pub const TOOLGLOT_STATE_FINISHED: u32 = 4;
-/// Bytes are held that may be a marker: the beginning of one, or a whole one, while what follows it has to show what it is. At
-/// most one of this flag and the two after it is set; none of them outside.
+/// Bytes are held that may be a marker: the beginning of one, or a whole one whose following bytes decide what it is. At most
+/// one of this flag and the next two is set, and none outside markers and blocks.
 pub const TOOLGLOT_STATE_TAG_OPENING: u32 = 8;
-/// In a block, while a call of it is written or its first is still to come. Formats whose calls are made when their block ends
-/// stay here until then.
+/// In a block, while a call of it is being written or its first call is still to come. Formats whose calls are assembled when
+/// their block ends stay in this state until then.
 pub const TOOLGLOT_STATE_TAG_CONTENT: u32 = 16;
-/// In a block, after a call of it: what comes is the block's closer, or a separator and the next call.
+/// In a block, after a call of it: the block's closer follows, or a separator and the next call.
 pub const TOOLGLOT_STATE_TAG_CLOSING: u32 = 32;
 
-/// Where the stream stands between two chunks: `*flags` becomes the sum of `TOOLGLOT_STATE_...`. The last batch stays alive.
+/// The state of the stream between two chunks: `*flags` is set to the sum of `TOOLGLOT_STATE_...`. The last batch remains
+/// valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_state(
     stream: *const toolglot_stream,
@@ -443,8 +446,8 @@ pub unsafe extern "C" fn toolglot_stream_reset(stream: *mut toolglot_stream) -> 
     })
 }
 
-/// Makes a second stream in the same state, which is the caller's to free: to go on from here twice, or to come back. Linear in
-/// the bytes of the open block. The copy has no batch.
+/// Creates a second stream in the same state; the caller frees it. It allows continuing from here twice, or returning to this
+/// point. Linear in the bytes of the open block. The copy has no batch.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_clone(
     stream: *const toolglot_stream,
@@ -463,8 +466,8 @@ pub unsafe extern "C" fn toolglot_stream_clone(
     })
 }
 
-/// Writes the state of the stream into a buffer, to go on from it later or on another machine. It holds what the stream
-/// remembers and nothing that it delivered: it does not grow with the output, only with the bytes of an open block.
+/// Writes the state of the stream into a buffer, to continue from it later or on another machine. It contains what the stream
+/// remembers and nothing that it has delivered: it does not grow with the output, only with the bytes of an open block.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_snapshot(
     stream: *const toolglot_stream,
@@ -481,8 +484,8 @@ pub unsafe extern "C" fn toolglot_stream_snapshot(
     })
 }
 
-/// Puts the stream into the state of a snapshot, which must be of a stream with the same dialects, options and library
-/// version; else the answer is `TOOLGLOT_E_SNAPSHOT`, and the stream is as it was. Ends the life of the last batch.
+/// Restores the state of a snapshot, which must be of a stream with the same dialects, options and library version; otherwise
+/// the result is `TOOLGLOT_E_SNAPSHOT`, and the stream is unchanged. Invalidates the last batch.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_restore(
     stream: *mut toolglot_stream,
@@ -505,8 +508,8 @@ pub unsafe extern "C" fn toolglot_stream_restore(
     })
 }
 
-/// One sentence about the last failure on this stream; empty if there was none, and while another thread uses the stream.
-/// Lives until the next call with the stream.
+/// One sentence about the last failure on this stream; empty if there was none, and while another thread uses the stream. Valid
+/// until the next call with the stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_error(stream: *const toolglot_stream) -> toolglot_view {
     // SAFETY: the contract of the header, see the essay in lib.rs.
@@ -515,8 +518,8 @@ pub unsafe extern "C" fn toolglot_stream_error(stream: *const toolglot_stream) -
     })
 }
 
-/// Frees the stream, its batch and all views into it. NULL is nothing. Inside a callback of this stream it is allowed: the
-/// stream goes away when the call that called back returns.
+/// Frees the stream, its batch and all views into it. NULL is allowed. It may be called inside a callback of this stream: the
+/// stream is then freed when the call that called back returns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_free(stream: *mut toolglot_stream) {
     // SAFETY: the contract of the header, see the essay in lib.rs.

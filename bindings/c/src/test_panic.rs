@@ -5,7 +5,7 @@ use crate::handle;
 use crate::status::toolglot_status;
 use crate::stream::{handle, toolglot_stream};
 
-/// Panics inside, as a mistake of the library would.
+/// Panics inside, like an error in the library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_test_panic(stream: *mut toolglot_stream) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.

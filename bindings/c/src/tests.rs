@@ -1,4 +1,4 @@
-//! What the sources must keep, and what C cannot see.
+//! Checks rules that the sources must keep and that C cannot check.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn every_body_is_guarded() {
             .strip_prefix("unsafe {\nguard::inside(")
             .and_then(|code| code.strip_suffix("\n}"));
         let (one, code) = inside.map_or((one, code.as_str()), |code| (true, code));
-        // Nothing after the guard: its call is the last expression.
+        // Nothing follows the guard: its call is the last expression.
         assert!(
             one && code.ends_with(')') && !code.contains(";\nguard::"),
             "{name} is not guarded"
@@ -91,7 +91,7 @@ fn every_exported_function_is_in_the_header_and_the_list() {
 
 #[test]
 fn the_version_is_the_packages() {
-    // That the header says the same is a C test's and the header's own.
+    // C tests check that the header has the same version.
     // SAFETY: the text is static and NUL-terminated.
     let said = unsafe { std::ffi::CStr::from_ptr(toolglot_version()) };
     assert_eq!(said.to_str(), Ok(env!("CARGO_PKG_VERSION")));

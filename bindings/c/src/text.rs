@@ -1,4 +1,4 @@
-//! Calls into text, and untrusted text that holds no marker.
+//! Encodes calls as text, and escapes untrusted text.
 
 use std::ffi::c_void;
 
@@ -14,10 +14,11 @@ use crate::tg::{
     encode, escape, unescape,
 };
 
-/// Writes calls as a dialect of the engine writes them, into the buffer: what a model would have written. `dialect` is its
-/// id; `calls` is OpenAI's `tool_calls`, a JSON array; `options` (limits and tools, by which the text will be read) may be
-/// NULL. The text reads back as these calls; a call that the dialect cannot say is refused with `TOOLGLOT_E_ENCODE`, and the
-/// buffer's error says which value and why; a dialect that the engine has not, with `TOOLGLOT_E_DIALECT`. Fastest with an engine of this dialect alone. Any thread, with its own buffer.
+/// Writes calls into the buffer as a dialect of the engine spells them: what a model would have written. `dialect` is its id;
+/// `calls` is OpenAI's `tool_calls`, a JSON array; `options` (limits and tools with which the text will be parsed) may be NULL.
+/// The text parses to the same calls. A call that the dialect cannot express gives `TOOLGLOT_E_ENCODE`, and the buffer's error
+/// says which value and why; a dialect that the engine does not have gives `TOOLGLOT_E_DIALECT`. Fastest with an engine of this
+/// dialect alone. Any thread, with its own buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_encode(
     engine: *const toolglot_engine,
@@ -71,8 +72,8 @@ fn call(native: NativeCall) -> EncodeCall {
     }
 }
 
-/// Writes untrusted text (a tool's result, a user's message) into the buffer so that none of the engine's markers stands in
-/// it. Text without markers stays as it is. `toolglot_unescape` gives it back. Linear. Any thread, with its own buffer.
+/// Writes untrusted text (a tool's result, a user's message) into the buffer so that it contains none of the engine's markers.
+/// Text without markers is unchanged. `toolglot_unescape` restores it. Linear. Any thread, with its own buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_escape(
     engine: *const toolglot_engine,
@@ -88,7 +89,7 @@ pub unsafe extern "C" fn toolglot_escape(
     })
 }
 
-/// The reverse of `toolglot_escape` with an engine of the same dialects.
+/// Reverses `toolglot_escape`, with an engine of the same dialects.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_unescape(
     engine: *const toolglot_engine,
@@ -112,7 +113,7 @@ unsafe fn convert(
     way: impl FnOnce(&DialectSet, &[u8]) -> Result<Vec<u8>, EscapeError>,
     buffer: &mut Vec<u8>,
 ) -> Done {
-    // SAFETY: promised.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         handle::read(engine::handle(engine), |engine| {
             let done = way(engine.compiling()?, text);

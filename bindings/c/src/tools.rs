@@ -1,4 +1,4 @@
-//! What a model may call: prompts, checks, results.
+//! The tools that a model may call: prompts, checks, results.
 
 use std::ffi::c_void;
 
@@ -16,7 +16,7 @@ use crate::status::{Done, Fault, TOOLGLOT_E_DIALECT, toolglot_status};
 use crate::tg::Dialect;
 use crate::tg::json::{Value, json};
 
-/// Definitions of tools, which a model may call. Any number of threads may use them at a time; a change must be alone.
+/// Definitions of tools that a model may call. Any number of threads may use them at once; a change requires exclusive access.
 pub struct toolglot_tools {
     _private: (),
 }
@@ -30,17 +30,17 @@ pub(crate) fn handle(tools: *const toolglot_tools) -> *const Handle<Inventory> {
     tools.cast()
 }
 
-/// The library's own words are English.
+/// The library's own text is English.
 pub const TOOLGLOT_LANG_EN: u32 = 0;
-/// They are Chinese.
+/// It is Chinese.
 pub const TOOLGLOT_LANG_ZH: u32 = 1;
 
-/// A list of OpenAI's form, for the `tools` of a request.
+/// A list in OpenAI's form, for the `tools` of a request.
 pub const TOOLGLOT_TOOLS_OPENAI: u32 = 0;
-/// A plugin manifest, which says all that is known of them; `toolglot_tools_add` and the `tools` of an agent take it.
+/// A plugin manifest, with everything that is known about them; `toolglot_tools_add` and the `tools` of an agent accept it.
 pub const TOOLGLOT_TOOLS_MANIFEST: u32 = 1;
 
-/// What filling templates may take, and each byte of a definition that they are filled with.
+/// The memory that filling templates may take, in bytes; and the factor for each byte of a definition.
 const FILLING: usize = 4 << 20;
 const FILLED: usize = 64;
 
@@ -56,7 +56,7 @@ pub(crate) fn prompt_fault(error: &PromptError) -> Fault {
     Fault::new(TOOLGLOT_E_DIALECT, error.to_string())
 }
 
-/// Makes an empty list, which is the caller's to free.
+/// Creates an empty list; the caller frees it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_tools_new(out: *mut *mut toolglot_tools) -> toolglot_status {
     guard::status(|| {
@@ -68,8 +68,8 @@ pub unsafe extern "C" fn toolglot_tools_new(out: *mut *mut toolglot_tools) -> to
     })
 }
 
-/// Adds definitions, JSON text: a list of OpenAI's form, of Anthropic's, the result of MCP's `tools/list`, or a plugin manifest.
-/// All of them may be called. `TOOLGLOT_E_ARG` for what is none of these, or holds a name twice; then nothing is added.
+/// Adds definitions from JSON text: a list in OpenAI's or Anthropic's form, the result of MCP's `tools/list`, or a plugin
+/// manifest. All of them may be called. Returns `TOOLGLOT_E_ARG`, and adds nothing, for anything else or for a repeated name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_tools_add(
     tools: *mut toolglot_tools,
@@ -124,8 +124,9 @@ pub unsafe extern "C" fn toolglot_tools_json(
     })
 }
 
-/// Writes what to tell a model of the tools into the buffer, so that it writes calls in a dialect of the engine: for its system
-/// message. `lang` is one of `TOOLGLOT_LANG_...`. `TOOLGLOT_E_DIALECT` for a dialect that the engine has not, or that has no calls.
+/// Writes instructions for the model's system message into the buffer: how to write calls of the tools in a dialect of the
+/// engine. `lang` is one of `TOOLGLOT_LANG_...`. Returns `TOOLGLOT_E_DIALECT` for a dialect that the engine does not have, or
+/// that has no calls.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_tools_prompt(
     tools: *const toolglot_tools,
@@ -155,8 +156,8 @@ pub unsafe extern "C" fn toolglot_tools_prompt(
 }
 
 /// Writes into the buffer, as JSON, whether a call may be carried out: `{"tool", "name", "valid", "arguments", "changes",
-/// "violations", "observation"}` with the arguments to hand over and what to tell the model where it is not valid. `arguments` is the JSON
-/// text of the call. `dialect` is that of the call, for the words of the observation; `engine` may be NULL.
+/// "violations", "observation"}`, with the arguments to pass on and, if it is not valid, what to tell the model. `arguments` is
+/// the JSON text of the call. `dialect` is that of the call, for the wording of the observation; `engine` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_tools_check(
     tools: *const toolglot_tools,
@@ -199,8 +200,9 @@ pub unsafe extern "C" fn toolglot_tools_check(
     })
 }
 
-/// Writes the message that tells a model the results of its calls into the buffer, as JSON: `{"role", "content"}`. `results` is a JSON
-/// list of `{"id", "name", "status", "content"}`; the status is `success` unless said. Text that looks like a marker of the engine is made safe.
+/// Writes the message that tells a model the results of its calls into the buffer, as JSON: `{"role", "content"}`. `results` is
+/// a JSON list of `{"id", "name", "status", "content"}`; the default status is `success`. Text that looks like a marker of the
+/// engine is escaped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_results(
     engine: *const toolglot_engine,
@@ -246,7 +248,7 @@ pub unsafe extern "C" fn toolglot_tools_error(tools: *const toolglot_tools) -> t
     })
 }
 
-/// Frees the tools. NULL is nothing.
+/// Frees the tools. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_tools_free(tools: *mut toolglot_tools) {
     // SAFETY: the contract of the header, see the essay in lib.rs.

@@ -17,13 +17,13 @@ use crate::status::{Done, Fault, toolglot_status};
 use crate::stream::{in_pieces, reason};
 use crate::tg::{Call, Collect, DialectSet, Event, Origin, Parser, Report, Severity, Sink};
 
-/// What an output says, put together: its text, its reasoning, its calls with whole arguments, its issues. One thread at a
-/// time. What it hands out lives until something is added to it, or it is reset or freed.
+/// The contents of an output, collected: its text, its reasoning, its calls with whole arguments, its issues. One thread at a
+/// time. What it returns is valid until something is added to it, or it is reset or freed.
 pub struct toolglot_turn {
     _private: (),
 }
 
-/// What stands after it.
+/// The contents of a turn.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     pub collect: Collect,
@@ -33,18 +33,18 @@ pub(crate) struct Turn {
     kinds: Vec<u8>,
     issues: Vec<toolglot_issue>,
     asked: Asked,
-    /// What was odd in the tools that it was parsed with.
+    /// The problems of the tools that it was parsed with.
     odd: Option<Arc<Odd>>,
-    /// What was left out, as JSON; empty where there is nothing to say.
+    /// What was left out, as JSON; empty if there is nothing to report.
     left: String,
-    /// The arrays do not show what was collected.
+    /// The arrays do not show everything that was collected.
     stale: bool,
 }
 
-/// What the host asked of a turn: it outlives a reset.
+/// What the host asked of a turn; kept across a reset.
 #[derive(Debug, Default)]
 struct Asked {
-    /// For what reader the text is kept from being a call.
+    /// The set for whose readers the text is guarded.
     guard: Option<DialectSet>,
     /// All that the model wrote is kept.
     original: bool,
@@ -73,17 +73,17 @@ impl Take for Gathering<'_> {
     }
 }
 
-/// What a format says of a call beside name and arguments, for example `id`.
+/// What a format says about a call besides name and arguments, for example `id`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct toolglot_detail {
-    /// What it is.
+    /// The key.
     pub key: toolglot_view,
-    /// What it says.
+    /// The value.
     pub value: toolglot_view,
 }
 
-/// A call: 104 bytes where pointers have 8.
+/// A call: 104 bytes with 8-byte pointers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct toolglot_call {
@@ -91,25 +91,25 @@ pub struct toolglot_call {
     pub name: toolglot_view,
     /// JSON text of an object; numbers are spelled as the model spelled them. A repeated key has its last value.
     pub arguments: toolglot_view,
-    /// Id of its dialect; empty for a native call.
+    /// Id of its dialect; empty for an API tool call.
     pub dialect: toolglot_view,
     /// Why it is not complete: kinds of issues, one byte each, ascending.
     pub kinds: toolglot_view,
     /// The first of its details.
     pub details: *const toolglot_detail,
-    /// How many.
+    /// The number of details.
     pub details_len: usize,
     /// Offset of its first byte.
     pub start: u64,
     /// Offset after its last byte.
     pub end: u64,
-    /// Complete, repaired or recovered (do not run it without asking); native.
+    /// Flags: complete, repaired or recovered (do not run it without asking); native.
     pub flags: u32,
     /// Its number in the turn, from 0.
     pub index: u32,
 }
 
-/// Something that is wrong with what the model wrote.
+/// One mistake in what the model wrote.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct toolglot_issue {
@@ -121,7 +121,7 @@ pub struct toolglot_issue {
     pub message: toolglot_view,
     /// What to tell the model.
     pub observation: toolglot_view,
-    /// Id of the dialect that speaks, or empty.
+    /// Id of the dialect that reports it, or empty.
     pub dialect: toolglot_view,
     /// Offset of its first byte.
     pub start: u64,
@@ -134,7 +134,7 @@ fn of(text: &str) -> toolglot_view {
 }
 
 impl Turn {
-    /// Empty, for what was asked of it.
+    /// An empty turn with these settings.
     fn asked(asked: Asked) -> Self {
         let mut collect = Collect::new();
         if let Some(set) = &asked.guard {
@@ -150,14 +150,14 @@ impl Turn {
         }
     }
 
-    /// Empties it, and changes what is asked of it.
+    /// Empties it, and changes its settings.
     fn anew(&mut self, change: impl FnOnce(&mut Asked)) {
         let mut asked = std::mem::take(&mut self.asked);
         change(&mut asked);
         *self = Self::asked(asked);
     }
 
-    /// Makes the arrays anew if they must be.
+    /// Rebuilds the arrays if necessary.
     fn show(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
@@ -173,7 +173,7 @@ impl Turn {
             self.kinds
                 .extend(call.kinds.iter().map(|kind| kind.code() as u8));
         }
-        // Both lists stand still from here on.
+        // Both lists are complete and do not move from here on.
         let (mut details, mut kinds) = (&self.details[..], &self.kinds[..]);
         let mut show = |(index, call): (u32, &Call)| {
             let (own, rest) = details.split_at(call.meta.len());
@@ -202,7 +202,7 @@ impl Turn {
             .extend((0..).zip(self.collect.calls()).map(&mut show));
         self.open = self.collect.open_call().map(|call| {
             let mut open = show((self.calls.len() as u32, call));
-            // How sure it is shows when it closes.
+            // Its grade is known only when it closes.
             open.flags &= TOOLGLOT_FLAG_NATIVE;
             open
         });
@@ -228,7 +228,7 @@ impl Turn {
     }
 }
 
-/// Makes an empty turn, which is the caller's to free, to be filled with the batches of a stream.
+/// Creates an empty turn, to be filled with the batches of a stream; the caller frees it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_new(out: *mut *mut toolglot_turn) -> toolglot_status {
     guard::status(|| {
@@ -239,10 +239,10 @@ pub unsafe extern "C" fn toolglot_turn_new(out: *mut *mut toolglot_turn) -> tool
     })
 }
 
-/// Keeps the text from being a call for the next reader of this engine's dialects, for hosts that send it on without the
-/// calls: text that comes back from a retracted block is escaped (`toolglot_escape`), and what would join to a marker
-/// around a call that was taken out stays apart. Without it the text is verbatim. NULL for `engine` takes it back. It empties
-/// the turn and outlives `toolglot_turn_reset`; the engine may be freed.
+/// Prevents the text from being read as a call by another reader of this engine's dialects, for hosts that send it on without
+/// the calls: text that comes back from a retracted block is escaped (`toolglot_escape`), and text around a removed call does
+/// not join to form a marker. Without it the text is verbatim. NULL for `engine` disables it. This empties the turn and is kept
+/// across `toolglot_turn_reset`; the engine may be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_guard(
     turn: *mut toolglot_turn,
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn toolglot_turn_guard(
 }
 
 /// Keeps all that the model wrote, markup included, for `toolglot_turn_original`: as much memory again as the output is long.
-/// `keep` is 1, or 0 to take it back. It empties the turn and outlives `toolglot_turn_reset`. For `toolglot_parse` there is
+/// `keep` is 1, or 0 to disable it. This empties the turn and is kept across `toolglot_turn_reset`. For `toolglot_parse` use
 /// `TOOLGLOT_OPTION_ORIGINAL`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_keep_original(
@@ -278,8 +278,7 @@ pub unsafe extern "C" fn toolglot_turn_keep_original(
     })
 }
 
-/// Adds the events of a batch, which must still be alive. Give it every batch of one stream in order, with all kinds of
-/// events.
+/// Adds the events of a batch, which must still be valid. Give it every batch of one stream in order, with all kinds of events.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_add(
     turn: *mut toolglot_turn,
@@ -295,9 +294,9 @@ pub unsafe extern "C" fn toolglot_turn_add(
     })
 }
 
-/// The turn is finished: where it holds no call, its issues get a hint (`TOOLGLOT_ISSUE_BARE_CALL`) for each call of a tool on
-/// offer that stands in its text and that no dialect of the engine has read. `options` say which tools are declared; what was
-/// odd in their list is in `toolglot_turn_tool_issues` from here on. `toolglot_parse` has done this already.
+/// Adds hints to a finished turn without calls: an issue (`TOOLGLOT_ISSUE_BARE_CALL`) for each call of a declared tool in its
+/// text that no dialect of the engine has read. `options` say which tools are declared; the problems of their list are in
+/// `toolglot_turn_tool_issues` from now on. `toolglot_parse` has done this already.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_hint(
     turn: *mut toolglot_turn,
@@ -316,8 +315,8 @@ pub unsafe extern "C" fn toolglot_turn_hint(
     })
 }
 
-/// Parses a whole output at once into a new turn, which is the caller's to free. `options` may be NULL; `reason` is one of
-/// `TOOLGLOT_FINISH_...`. It says the same as a stream that is fed the output in any pieces. Any thread.
+/// Parses a whole output into a new turn; the caller frees it. `options` may be NULL; `reason` is one of `TOOLGLOT_FINISH_...`.
+/// The result equals that of a stream fed with the output in any chunks. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_parse(
     engine: *const toolglot_engine,
@@ -364,7 +363,8 @@ pub unsafe extern "C" fn toolglot_parse(
     })
 }
 
-/// The text outside calls and reasoning, joined. The bytes as they came: they need not be UTF-8. Empty if `turn` is NULL.
+/// The text outside calls and reasoning, concatenated: the bytes as they arrived, not necessarily UTF-8. Empty if `turn` is
+/// NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_text(turn: *const toolglot_turn) -> toolglot_view {
     // SAFETY: the contract of the header, see the essay in lib.rs.
@@ -376,7 +376,7 @@ pub unsafe extern "C" fn toolglot_turn_text(turn: *const toolglot_turn) -> toolg
     })
 }
 
-/// The reasoning, joined, without its markers. Empty if `turn` is NULL.
+/// The reasoning, concatenated, without its markers. Empty if `turn` is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_reasoning(turn: *const toolglot_turn) -> toolglot_view {
     // SAFETY: the contract of the header, see the essay in lib.rs.
@@ -388,8 +388,8 @@ pub unsafe extern "C" fn toolglot_turn_reasoning(turn: *const toolglot_turn) -> 
     })
 }
 
-/// The calls that closed and were not taken back, in order: `*calls` becomes the first of `*len`. Linear in
-/// the calls and issues of the turn if something was added since it was asked last.
+/// The calls that closed and were not retracted, in order: `*calls` is set to the first of `*len`. Linear in the calls and
+/// issues of the turn if something was added since the last query.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_calls(
     turn: *const toolglot_turn,
@@ -406,8 +406,8 @@ pub unsafe extern "C" fn toolglot_turn_calls(
     })
 }
 
-/// The call that is open, with its arguments so far: final JSON text as far as they go, and no grade yet. `*call` becomes NULL where no call is
-/// open, and for formats whose calls open when their block ends. Cost: that of `toolglot_turn_calls`.
+/// The open call, with its arguments so far: JSON text, final as far as it goes, and no grade yet. `*call` is set to NULL if no
+/// call is open, and for formats whose calls open only when their block ends. Cost: that of `toolglot_turn_calls`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_open_call(
     turn: *const toolglot_turn,
@@ -429,7 +429,7 @@ pub unsafe extern "C" fn toolglot_turn_open_call(
     })
 }
 
-/// The issues, errors and warnings, in order of detection: `*issues` becomes the first of `*len`.
+/// The issues, errors and warnings, in order of detection: `*issues` is set to the first of `*len`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_issues(
     turn: *const toolglot_turn,
@@ -446,9 +446,9 @@ pub unsafe extern "C" fn toolglot_turn_issues(
     })
 }
 
-/// What a host does not get, or should not act on without asking, as JSON text: recovered calls, and bytes of blocks that
-/// were dropped. `{"withheld": [{"name", "kinds", "span"}], "dropped": [{"span", "kinds"}]}`; kinds by their names, spans as
-/// `[start, end]`. Empty where there is nothing to say.
+/// What a host does not get, or should not act on without asking, as JSON text: recovered calls, and bytes of dropped blocks.
+/// `{"withheld": [{"name", "kinds", "span"}], "dropped": [{"span", "kinds"}]}`; kinds by their names, spans as `[start, end]`.
+/// Empty if there is nothing to report.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_not_delivered(
     turn: *const toolglot_turn,
@@ -466,9 +466,9 @@ pub unsafe extern "C" fn toolglot_turn_not_delivered(
     })
 }
 
-/// All that the model wrote, markup included: the bytes as they came. `*kept` becomes 1 where `toolglot_turn_keep_original` or
-/// `TOOLGLOT_OPTION_ORIGINAL` asked for it and all of it was retained, else 0, and the text is empty then: a block of a stream
-/// with `TOOLGLOT_RETAIN_NONE`, or without `TOOLGLOT_OPTION_BLOCK_BYTES`, has no bytes to keep.
+/// All that the model wrote, markup included: the bytes as they arrived. `*kept` is set to 1 if `toolglot_turn_keep_original`
+/// or `TOOLGLOT_OPTION_ORIGINAL` asked for it and all of it was retained; otherwise to 0, and the text is empty: a block of a
+/// stream with `TOOLGLOT_RETAIN_NONE`, or without `TOOLGLOT_OPTION_BLOCK_BYTES`, has no bytes to keep.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_original(
     turn: *const toolglot_turn,
@@ -487,8 +487,8 @@ pub unsafe extern "C" fn toolglot_turn_original(
     })
 }
 
-/// What was odd in the list of tools that `toolglot_parse`, or `toolglot_turn_hint`, was given, one sentence each, as
-/// `toolglot_options_tool_issues` has it: `*issues` becomes the first of `*len`.
+/// The problems of the list of tools that was given to `toolglot_parse` or `toolglot_turn_hint`, one sentence each, like
+/// `toolglot_options_tool_issues`: `*issues` is set to the first of `*len`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_tool_issues(
     turn: *const toolglot_turn,
@@ -524,7 +524,7 @@ pub unsafe extern "C" fn toolglot_turn_error(turn: *const toolglot_turn) -> tool
     })
 }
 
-/// Frees the turn and all that it handed out. NULL is nothing.
+/// Frees the turn and everything that it returned. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_turn_free(turn: *mut toolglot_turn) {
     // SAFETY: the contract of the header, see the essay in lib.rs.

@@ -1,9 +1,9 @@
-//! For tests only: whether calls take no more than what was ensured for them.
+//! For tests only: checks that calls take no more than was ensured for them.
 
 use std::cell::Cell;
 
-/// What is ensured is more than what is taken by this factor: blocks of the reserve are powers of two, and memory that comes
-/// back serves only blocks of its size.
+/// More is ensured than is taken, by this factor: blocks of the reserve are powers of two, and returned memory serves only
+/// blocks of the same size.
 const MARGIN: usize = 3;
 
 pub(crate) struct Watch {
@@ -21,7 +21,7 @@ impl Watch {
         }
     }
 
-    /// From now on so many bytes are ensured.
+    /// From now on `ensured` bytes are ensured.
     pub fn begin(&self, held: isize, ensured: usize) {
         self.end();
         self.from.set(held);
@@ -29,7 +29,7 @@ impl Watch {
         self.ensured.set(ensured);
     }
 
-    /// Printing a panic's backtrace reads the program's debug information, which has no bound.
+    /// Printing a panic's backtrace reads the program's debug information, which is unbounded.
     pub fn peak(&self, held: isize) {
         if std::thread::panicking() {
             return;
@@ -37,7 +37,7 @@ impl Watch {
         self.peak.set(self.peak.get().max(held));
     }
 
-    /// What was ensured has served.
+    /// The ensured memory is no longer needed.
     pub fn end(&self) {
         let taken = self.peak.get().wrapping_sub(self.from.get()).max(0) as usize;
         let ensured = self.ensured.replace(usize::MAX);

@@ -1,4 +1,4 @@
-/* Agents through the C interface: the vectors of tests/agent, told and taken as without it, and what is refused.
+/* Agents through the C interface: the vectors of tests/agent give the same instructions as without it; and errors.
  *
  *     agent AGENTS.FLAT
  *
@@ -40,7 +40,7 @@ static void compare(toolglot_view have, const entry *wanted) {
           (int)have.len, have.ptr);
 }
 
-/* All instructions, which must be those that follow in the file. */
+/* Takes all instructions; they must be those that follow in the file. */
 static void take(toolglot_run *run) {
   toolglot_view said;
   for (;;) {

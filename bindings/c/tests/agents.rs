@@ -1,19 +1,19 @@
-//! Writes the agent vectors (`tests/agent`) for `agent.c`: what each run is told, and every instruction that it gives without the
-//! C interface.
+//! Writes the agent vectors (`tests/agent`) for `agent.c`: what each run is told, and every instruction that it gives without
+//! the C interface.
 //!
-//! The file is `agents.flat`, beside `vectors.flat` (see `vectors.rs`). It is made of entries: a letter, a space, a length, a line
-//! end, and so many bytes.
+//! The file is `agents.flat`, beside `vectors.flat` (see `vectors.rs`). It consists of entries: a letter, a space, a length, a
+//! newline, and that many bytes.
 //!
 //! | letter | bytes |
 //! |---|---|
 //! | `v` | a vector begins: its id |
 //! | `d`, `a` | the dialect of its engine; the agent |
 //! | `r`, `s` | a run begins: messages, or steps |
-//! | `x` | the run is saved, restored, and what it says at once passed over |
+//! | `x` | the run is saved and restored, and its immediate instructions are skipped |
 //! | `m`, `t` | told: bytes of the model, something else |
-//! | `e` | the last thing told was refused with this sentence |
-//! | `i` | an instruction; all have been taken before the next thing is told |
-//! | `o` | in the end: its outcome |
+//! | `e` | the last input was rejected with this sentence |
+//! | `i` | an instruction; all are taken before the next input |
+//! | `o` | at the end: its outcome |
 
 use std::path::Path;
 

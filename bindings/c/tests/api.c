@@ -43,7 +43,7 @@ static void library(void) {
   CHECK(is(toolglot_model_dialect(NULL, 3, 0), "") && is(toolglot_model_reasoning(NULL, 3), ""));
 }
 
-/* NULL handles, NULL places and NULL inputs. */
+/* NULL handles, NULL results and NULL inputs. */
 static void nulls(void) {
   toolglot_batch batch;
   toolglot_stream *stream = stream_of(NULL), *copy;
@@ -272,7 +272,7 @@ static void options(void) {
   CHECK(toolglot_options_error(options).len > 0);
   toolglot_options_free(options);
 
-  /* An odd definition is left out and told, the others count. */
+  /* An invalid definition is left out and reported; the others count. */
   OK(toolglot_options_new(&options));
   const char *odd = "[{\"name\":3},{\"name\":\"f\"},5,{\"name\":\"f\"},{\"name\":\"工具\",\"parameters\":[]}]";
   OK(toolglot_options_set_tools(options, odd, strlen(odd)));
@@ -284,7 +284,7 @@ static void options(void) {
   CHECK(is(told[0], "tools[0].name: it must be a string that is not empty"));
   CHECK(is(told[1], "tools[2]: a tool must be an object"));
   CHECK(has(told[2], "tools[3].name") && has(told[3], "tools[4].parameters"));
-  /* A list of which nothing is left is refused, and the other one stays. */
+  /* A list without any valid definition is rejected, and the previous one stays. */
   STATUS(TOOLGLOT_E_ARG, toolglot_options_set_tools(options, TOOLGLOT_LITERAL("[{\"nam\":\"f\"},5]")));
   CHECK(is(toolglot_options_error(options), "tools[0]: it has no `name`"));
   OK(toolglot_options_tool_issues(options, &told, &odds));
@@ -300,7 +300,7 @@ static void options(void) {
   OK(toolglot_parse(engine, options, TOOLGLOT_LITERAL("<tool_call name=\"3\"></tool_call>"), 0, &turn));
   OK(toolglot_turn_issues(turn, &issues, &len));
   CHECK(len == 1 && issues[0].code == TOOLGLOT_ISSUE_UNKNOWN_TOOL);
-  /* A turn keeps what it was told, whatever becomes of the options. */
+  /* A turn keeps its reports, whatever happens to the options. */
   OK(toolglot_turn_tool_issues(turn, &told, &odds));
   OK(toolglot_options_set_tools(options, TOOLGLOT_LITERAL("[{\"name\":\"f\"}]")));
   CHECK(odds == 4 && is(told[0], "tools[0].name: it must be a string that is not empty"));
@@ -318,7 +318,7 @@ static void options(void) {
   toolglot_options_free(options);
 }
 
-/* Where a stream stands: after each piece, the sum of its states. */
+/* The state of a stream after each piece. */
 static void states(void) {
   static const struct {
     const char *piece;
@@ -359,7 +359,7 @@ static void states(void) {
   CHECK(flags == TOOLGLOT_STATE_FINISHED && batch.len == 1);
   toolglot_stream_free(stream);
 
-  /* The calls so far, and the one that is open. */
+  /* The calls so far, and the open one. */
   stream = stream_of(NULL);
   OK(toolglot_turn_new(&turn));
   OK(toolglot_turn_open_call(turn, &open));
@@ -393,10 +393,10 @@ static void states(void) {
   toolglot_options_free(options);
 }
 
-/* What two parts of a text would join to once the call between them is taken out. */
+/* Two parts of a text that would form a call once the call between them is removed. */
 #define SPLIT "<tool_" CALL "call name=\"g\"></tool_call>"
 
-/* How many calls a text holds. */
+/* The number of calls in a text. */
 static size_t calls_in(toolglot_view text) {
   toolglot_turn *turn;
   const toolglot_call *calls;
@@ -407,7 +407,7 @@ static size_t calls_in(toolglot_view text) {
   return len;
 }
 
-/* The text without its calls is no call for the next reader. */
+/* The text without its calls is not read as a call again. */
 static void guards(void) {
   toolglot_turn *turn;
   toolglot_openai *openai;
@@ -428,7 +428,7 @@ static void guards(void) {
     int joined = !has(toolglot_buffer_view(buffer), "\"content\":\"\\\\\"");
     CHECK(has(toolglot_buffer_view(buffer), "\"content\":\"<tool_\""));
     STATUS(TOOLGLOT_E_STATE, toolglot_openai_guard(openai, engine));
-    /* Whether the last closer is text is known at the end. */
+    /* Only the end shows whether the last closer is text. */
     OK(toolglot_stream_finish(stream, 0, &batch));
     OK(toolglot_turn_add(turn, &batch));
     OK(toolglot_openai_write(openai, &batch, buffer));
@@ -454,7 +454,7 @@ static void guards(void) {
   toolglot_buffer_free(buffer);
 }
 
-/* What a turn says of its original text; NULL where it has none. */
+/* The original text of a turn; NULL if it has none. */
 static const char *original_of(toolglot_turn *turn, size_t *len) {
   toolglot_view view = {NULL, 99};
   uint32_t kept = 7;
@@ -464,7 +464,7 @@ static const char *original_of(toolglot_turn *turn, size_t *len) {
   return kept == 1 ? view.ptr : NULL;
 }
 
-/* All that the model wrote, in turns that ask for it: of batches cut anywhere, and of a whole output. */
+/* All that the model wrote, in turns that ask for it: from batches of any size, and from a whole output. */
 static void originals(void) {
   static const char *texts[] = {"<think>\xe5\x97\xaf</think>Hi " CALL " there", "a <tool_call name=\"f\"><param name=\"a\">1", "",
                                 "\xff \xe7\xba\xaf <tool_call name=\"\xe5 " CALL};
@@ -498,7 +498,7 @@ static void originals(void) {
       kept = original_of(turn, &len);
       CHECK(kept != NULL && len == all && memcmp(kept, texts[i], all) == 0);
       toolglot_stream_free(stream);
-      /* What was asked for outlives the reset. */
+      /* The setting is kept across the reset. */
       OK(toolglot_turn_reset(turn));
       CHECK(original_of(turn, &len) != NULL && len == 0);
     }
@@ -519,7 +519,7 @@ static void originals(void) {
   toolglot_options_free(options);
 }
 
-/* What options do, seen from the events. */
+/* The effect of options on the events. */
 static void tools_and_masks(void) {
   toolglot_options *options;
   toolglot_stream *stream;
@@ -563,7 +563,7 @@ static void tools_and_masks(void) {
   toolglot_options_free(options);
 }
 
-/* The data of a batch's events, joined. */
+/* The data of a batch's events, concatenated. */
 static int joined(const toolglot_batch *batch, const char *text) {
   size_t at = 0, len = strlen(text);
   for (size_t i = 0; i < batch->len; i++) {
@@ -590,7 +590,7 @@ static void streams(void) {
   OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("<tool_c"), &batch));
   CHECK(batch.len == 0 && batch.held == 7);
 
-  /* A copy, a snapshot and the stream itself go on alike. */
+  /* A copy, a snapshot and the stream itself continue alike. */
   OK(toolglot_stream_clone(stream, &copy));
   CHECK(toolglot_live_streams() == live + 1);
   OK(toolglot_stream_snapshot(stream, buffer));
@@ -605,7 +605,7 @@ static void streams(void) {
   CHECK(has(toolglot_stream_error(copy), "damaged"));
   toolglot_stream_free(copy);
 
-  /* Finished: nothing more, and what was given stays as it was. */
+  /* Finished: nothing more is accepted, and earlier results are unchanged. */
   STATUS(TOOLGLOT_E_STATE, toolglot_stream_feed(stream, "a", 1, &none));
   STATUS(TOOLGLOT_E_STATE, toolglot_stream_feed_special(stream, "a", 1, &none));
   STATUS(TOOLGLOT_E_STATE, toolglot_stream_prefill(stream, "a", 1, &none));
@@ -623,7 +623,7 @@ static void streams(void) {
   STATUS(TOOLGLOT_E_ARG, toolglot_stream_finish(stream, 99, &batch));
   STATUS(TOOLGLOT_E_ARG, toolglot_stream_native_calls(stream, TOOLGLOT_LITERAL("{"), &batch));
 
-  /* What the prompt has opened; native calls; details. */
+  /* What the prompt has opened; API tool calls; details. */
   OK(toolglot_stream_prefill(stream, TOOLGLOT_LITERAL("<tool_call name=\"f\">"), &batch));
   OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("<param name=\"a\">1</param></tool_call>"), &batch));
   CHECK(batch.events[batch.len - 2].kind == TOOLGLOT_EVENT_CALL_CLOSE &&
@@ -637,7 +637,7 @@ static void streams(void) {
   CHECK(batch.events[1].kind == TOOLGLOT_EVENT_DETAIL && is(batch.events[1].aux, "id") &&
         is(batch.events[1].data, "call_9"));
 
-  /* A cut block is an issue, not a status. */
+  /* A truncated block is an issue, not a status. */
   OK(toolglot_stream_reset(stream));
   OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("<tool_call name=\"f\"><param name=\"a\">1"), &batch));
   OK(toolglot_stream_finish(stream, TOOLGLOT_FINISH_LENGTH, &batch));
@@ -721,7 +721,7 @@ static void callbacks(void) {
   CHECK(toolglot_live_streams() == live - 1);
 }
 
-/* A handle of another type is found out. */
+/* A handle of another type is detected. */
 static void confused(void) {
   toolglot_batch batch;
   toolglot_stream *stream = stream_of(NULL);
@@ -772,7 +772,7 @@ static size_t make_id(void *user, uint32_t index, const char *name, size_t name_
   return (size_t)snprintf(out, cap, "host-%u", index);
 }
 
-/* The sinks: a turn of batches is the turn of the whole, chunks of a completion. */
+/* The sinks: a turn from batches equals the turn of the whole; chunks of a completion. */
 static void sinks(void) {
   static const char input[] = "Hi <think>hm</think>\n" CALL " <tool_call name=\"g\">";
   toolglot_stream *stream = stream_of(NULL);
@@ -830,7 +830,7 @@ static void sinks(void) {
     CHECK(issues[i].start == others[i].start && issues[i].dialect.len == others[i].dialect.len);
     CHECK(issues[i].observation.len == others[i].observation.len && issues[i].message.len > 0);
   }
-  /* Each response has ids of its own, unless the host gives the seed. */
+  /* Each response has its own ids, unless the host gives the seed. */
   static char first[64];
   OK(toolglot_openai_set_ids(openai, NULL, NULL));
   for (int round = 0; round < 4; round++) {
@@ -854,7 +854,7 @@ static void sinks(void) {
   OK(toolglot_turn_calls(turn, &calls, &len));
   CHECK(len == 0);
 
-  /* Events of the host: unknown kinds are passed over, broken text is refused. */
+  /* Events of the host: unknown kinds are skipped, invalid text is rejected. */
   toolglot_event made[2];
   memset(made, 0, sizeof made);
   made[0].kind = 9999;
@@ -877,7 +877,7 @@ static void sinks(void) {
   toolglot_stream_free(stream);
 }
 
-/* What is dropped is told with its kinds in a whole output, in a turn of batches and by the writer alike. */
+/* What is dropped is reported with its kinds in a whole output, in a turn from batches and by the writer alike. */
 static void dropped(void) {
   static const struct {
     const char *input, *want;

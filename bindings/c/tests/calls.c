@@ -1,12 +1,12 @@
-/* Bytes become a sequence of calls, in any order that a host could think of: nothing may crash, leak, or answer what the
- * header does not say.
+/* Turns bytes into a sequence of calls, in any order: nothing may crash, leak, or return anything that the header does not
+ * allow.
  *
  *   calls [COUNT [SEED]]    COUNT sequences from random bytes
  *   calls FILE...           sequences from files
  *
  * Compiled with -DTOOLGLOT_FUZZ and -fsanitize=fuzzer it is a fuzz target. Run it under address and undefined-behaviour
- * sanitizers: what they see is the point. Batches are read again, long after their call, while the header says they live,
- * and what was fed lives in memory of its own exactly as long. */
+ * sanitizers, which find the errors. Batches are read again long after their call, as long as the header says they are
+ * valid, and the chunk lives in its own allocation exactly as long. */
 #include "test.h"
 
 enum { STREAMS = 4, BUFFERS = 2, ENGINES = 3, SETTINGS = 3 };
@@ -24,7 +24,7 @@ typedef struct {
 static uint32_t byte(reader *r) { return r->at < r->end ? *r->at++ : 0; }
 static uint32_t pick(reader *r, uint32_t n) { return byte(r) % n; }
 
-/* Bytes in memory of exactly their size. */
+/* Bytes in an allocation of exactly their size. */
 static char *piece(reader *r, size_t *len) {
   uint32_t kind = byte(r);
   const char *from;
@@ -46,7 +46,7 @@ static char *piece(reader *r, size_t *len) {
 
 typedef struct {
   toolglot_stream *stream;
-  char *chunk; /* what the batch may point into */
+  char *chunk; /* the batch may point into it */
   toolglot_batch batch;
   uint32_t engine, settings;
   int finished, has_batch, in_turn;
@@ -88,7 +88,7 @@ static void touch_batch(const toolglot_batch *batch) {
   }
 }
 
-/* The last batch is over, and with it the chunk. */
+/* The last batch is no longer valid, nor is the chunk. */
 static void drop(slot *s) {
   free(s->chunk);
   s->chunk = NULL;
@@ -243,7 +243,7 @@ static void restore(reader *r, slot *s, const store *from) {
   }
 }
 
-/* What is read of batches: by a turn and by a writer, each in whatever order. */
+/* Batches read by a turn and by a writer, in any order. */
 static void collect(reader *r, world *w, const slot *s) {
   const toolglot_call *calls;
   const toolglot_issue *issues;
@@ -252,7 +252,7 @@ static void collect(reader *r, world *w, const slot *s) {
   if (s->has_batch && !s->in_turn) {
     toolglot_status added = toolglot_turn_add(w->turn, &s->batch);
     toolglot_status written = toolglot_openai_write(w->openai, &s->batch, out->buffer);
-    /* Batches of several streams, or not from the beginning, are refused or read as they are. */
+    /* Batches of several streams, or not from the beginning, are rejected or read as they are. */
     CHECK(added == TOOLGLOT_OK || added == TOOLGLOT_E_ARG);
     CHECK(written == TOOLGLOT_OK || written == TOOLGLOT_E_ARG);
   } else {

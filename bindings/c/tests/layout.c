@@ -1,4 +1,4 @@
-/* The layout that ABI version 1 promises, where pointers have 8 bytes. */
+/* The layout that ABI version 1 guarantees with 8-byte pointers. */
 #include "test.h"
 
 #define AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)

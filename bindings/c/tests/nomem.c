@@ -1,9 +1,9 @@
-/* No memory: whichever allocation fails, alone or with all after it, the process lives, the answer is TOOLGLOT_E_NOMEM or
- * what it is without failures, nothing leaks, and what is made when memory is back works.
+/* Out of memory: whichever allocation fails, alone or with all later ones, the process survives, the result is
+ * TOOLGLOT_E_NOMEM or the same as without failures, nothing leaks, and objects created once memory is back work.
  *
- *     nomem [STEP]      every STEP-th allocation where there are many (default 1: every one)
+ *     nomem [STEP]      every STEP-th allocation if there are many (default 1: every one)
  *
- * Linked with --wrap. Each failure has a process of its own, so that one that ends is seen. */
+ * Linked with --wrap. Each failure runs in a separate process, so that a crash is detected. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 
 #include "test.h"
 
-/* Scenarios with fewer allocations are tried with every one. */
+/* In scenarios with fewer allocations each one fails once. */
 #define MANY 300
 
 static size_t allocations, fail_at, live;
@@ -67,7 +67,7 @@ void __wrap_free(void *old) {
   __real_free(old);
 }
 
-/* What a scenario makes, and frees in the end. */
+/* Everything that a scenario creates, and frees at the end. */
 static struct {
   toolglot_config *config;
   toolglot_engine *engine;
@@ -82,13 +82,13 @@ static struct {
   toolglot_response *response;
 } made;
 
-/* The engines that scenarios begin with. */
+/* The engines with which scenarios begin. */
 static toolglot_engine *hermes, *defaults;
 
-/* What was said, and what it would have been without failures. */
+/* The output, and the expected output without failures. */
 static uint64_t said;
 
-/* The stream that ended, as far as a call of it answered so. */
+/* The ended stream, if a call on it returned that. */
 static toolglot_stream *ended;
 
 static void say(const void *data, size_t len) {
@@ -152,7 +152,7 @@ static toolglot_status pieces(void) {
   return finish(made.stream);
 }
 
-/* The long argument of a call, and one that must be whole before it is delivered. */
+/* A long argument of a call, and one that must be whole before it is delivered. */
 static char text[1 << 20], list[1 << 18];
 
 static size_t fill(char *into, size_t size, const char *head, const char *unit, const char *tail) {
@@ -277,7 +277,7 @@ static toolglot_status whole(void) {
   return 0;
 }
 
-/* Everything that a run says. */
+/* All output of a run. */
 static toolglot_status take_all(toolglot_run *run) {
   toolglot_view said_now;
   do {
@@ -346,7 +346,7 @@ static const struct {
                  {"reading", reading}, {"building", building},       {"whole", whole},
                  {"agents", agents}};
 
-/* A scenario from its beginning, with the allocation that fails; none if it is 0. */
+/* Runs a scenario in which the given allocation fails; none if it is 0. */
 static toolglot_status run(size_t scenario, size_t failing, int after) {
   toolglot_status status;
   said = 0xcbf29ce484222325;
@@ -359,7 +359,7 @@ static toolglot_status run(size_t scenario, size_t failing, int after) {
   return status;
 }
 
-/* What must be true of a stream that ended. */
+/* Checks the invariants of an ended stream. */
 static void check_ended(void) {
   toolglot_batch batch;
   uint32_t flags;
@@ -374,7 +374,7 @@ static void check_ended(void) {
   CHECK(has(toolglot_stream_error(ended), "memory"));
 }
 
-/* In a process of its own; 0 if all is well. `want` is what is said without failures. */
+/* Runs in a separate process; 0 on success. `want` is the output without failures. */
 static int one(size_t scenario, size_t failing, int after, uint64_t want) {
   size_t before = live;
   toolglot_status status = run(scenario, failing, after);
@@ -406,7 +406,7 @@ int main(int argc, char **argv) {
   for (size_t scenario = 0; scenario < sizeof scenarios / sizeof *scenarios; scenario++) {
     size_t total, tried = 0, refusals = 0;
     uint64_t want;
-    /* Twice: the first time may make what stays. */
+    /* Twice: the first run may create permanent allocations. */
     OK(run(scenario, 0, 0));
     clean();
     OK(run(scenario, 0, 0));

@@ -1,4 +1,4 @@
-/* What the C tests share: checks that say where they failed. */
+/* Shared by the C tests: checks that report where they failed. */
 #ifndef TOOLGLOT_TEST_H
 #define TOOLGLOT_TEST_H
 

@@ -12,7 +12,7 @@
 static toolglot_engine *engine;
 static toolglot_options *options;
 
-/* Own streams of a shared engine and shared options. */
+/* Separate streams of a shared engine and shared options. */
 static void *own_streams(void *user) {
   size_t bad = 0;
   (void)user;
@@ -32,7 +32,7 @@ static void *own_streams(void *user) {
   return (void *)bad;
 }
 
-/* One stream that all threads feed: each call does its work or says that it is busy. */
+/* One stream that all threads feed: each call either works or returns that it is busy. */
 static void *same_stream(void *user) {
   size_t fed = 0;
   for (int round = 0; round < 20000; round++) {
@@ -82,7 +82,7 @@ int main(void) {
   CHECK(pthread_create(&threads[0], NULL, one_feed, stream) == 0 && pthread_join(threads[0], &answer) == 0);
   CHECK(answer == NULL);
 
-  /* Parent and child go on with the stream, each for itself. */
+  /* Parent and child continue the stream separately. */
   pid_t child = fork();
   OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL("<param name=\"a\">1</param></tool_call>"), &batch));
   CHECK(batch.len > 2 && batch.events[batch.len - 1].kind == TOOLGLOT_EVENT_BLOCK_CLOSE);

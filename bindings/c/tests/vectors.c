@@ -1,7 +1,7 @@
 /* Every conformance vector through the C interface, compared with what the engine says without it.
  *
  *   vectors FILE            whole, in single bytes, and every 2-way split
- *   vectors FILE SEEDS      whole, in single bytes, and SEEDS random cuts (for slow machines: sanitizers, valgrind)
+ *   vectors FILE SEEDS      whole, in single bytes, and SEEDS random splits (for slow machines: sanitizers, valgrind)
  *   vectors FILE SEEDS N    every Nth case only
  *
  * FILE is what tests/vectors.rs writes. Half of the runs go through the callback form. */
@@ -13,7 +13,7 @@ typedef struct {
 
 static const unsigned char *take(reader *r, size_t n) {
   if ((size_t)(r->end - r->at) < n) {
-    fprintf(stderr, "the file is cut\n");
+    fprintf(stderr, "the file is truncated\n");
     exit(2);
   }
   r->at += n;
@@ -95,7 +95,7 @@ static int same(const entry *have, const toolglot_event *e) {
          memcmp(have->aux, e->aux.ptr, e->aux.len) == 0;
 }
 
-/* Neighbouring fragments of one kind become one; argument and parameter deltas stand side by side. */
+/* Merges adjacent fragments of one kind; argument and parameter deltas stay separate. */
 static void add(log_t *log, const toolglot_event *e) {
   if (e->kind > TOOLGLOT_EVENT_RAW && !delta(e->kind)) {
     insert(log, log->len, e);
@@ -143,8 +143,8 @@ static void give_native(const test_case *c, toolglot_stream *stream, log_t *log)
   add_all(log, &batch);
 }
 
-/* The chunk is copied to memory of exactly its size, which is freed once its batch was read: a sanitizer sees a view that
- * lives too long, and a read behind the end. */
+/* The chunk is copied to an allocation of exactly its size, which is freed once its batch was read, so that a sanitizer
+ * detects a view that is used too long, and a read past the end. */
 static void feed(toolglot_stream *stream, const char *data, size_t len, int callback, log_t *log) {
   toolglot_batch batch;
   char *chunk = malloc(len + !len);
@@ -210,7 +210,7 @@ static void check(const test_case *c, toolglot_stream *stream, const size_t *cut
   run(c, stream, cuts, count, (int)(runs++ & 1), &log);
   if (!equal(&c->want, &log)) {
     if (failures++ < 5) {
-      fprintf(stderr, "%.*s: another log, %u cuts, the first at %u\n", (int)c->id.len, c->id.ptr, (unsigned)count,
+      fprintf(stderr, "%.*s: another log, %u splits, the first at %u\n", (int)c->id.len, c->id.ptr, (unsigned)count,
               (unsigned)(count ? cuts[0] : 0));
       show("wanted", &c->want);
       show("got", &log);

@@ -1,8 +1,8 @@
 //! Writes the conformance vectors for `vectors.c`: how to set up each stream, what to feed it, and the log that the engine
-//! makes of it without the C interface.
+//! gives for it without the C interface.
 //!
-//! The file is made anew by each run, as `vectors.flat` in the folder that `TOOLGLOT_FLAT` names, or else in Cargo's folder
-//! for such things. All numbers are little endian; a text is its length (u32) and its bytes:
+//! Each run rewrites the file, as `vectors.flat` in the folder that `TOOLGLOT_FLAT` names, or else in Cargo's temporary folder.
+//! All numbers are little endian; a text is its length (u32) and its bytes:
 //!
 //! ```text
 //! "TGvectors1\n"
@@ -65,7 +65,7 @@ fn vectors_are_written_for_c() {
     for file in files {
         let vectors = read_file(&file).expect("the vectors are well formed");
         for defaults in [false, true] {
-            // Neighbours mostly share their set, here and in C.
+            // Adjacent cases mostly share their set, here and in C.
             let mut last = None;
             for vector in &vectors {
                 cases += usize::from(write(vector, defaults, &mut last, &mut flat));
@@ -79,10 +79,10 @@ fn vectors_are_written_for_c() {
     assert!(cases > 1000, "only {cases} cases");
 }
 
-/// Dialect and switches, and their set if they fit together.
+/// Dialect and switches, and their set if they are compatible.
 type Last = Option<((String, Vec<(String, String)>), Option<DialectSet>)>;
 
-/// Writes one vector, alone or with the default set; false if its dialects do not fit together.
+/// Writes one vector, alone or with the default set; false if its dialects are incompatible.
 fn write(vector: &Vector, defaults: bool, last: &mut Last, flat: &mut Flat) -> bool {
     let read = options::read(&vector.options).expect("the vectors are well formed");
     let key = (vector.dialect.clone(), read.switches.clone());
@@ -95,7 +95,7 @@ fn write(vector: &Vector, defaults: bool, last: &mut Last, flat: &mut Flat) -> b
     let mut options = read.options;
     let choice = options.tool_choice != ToolChoice::Auto;
     if options.prompt_tail.is_some() || choice {
-        // The layout of the file has no place for it.
+        // The file format has no field for it.
         return false;
     }
     let tools = vector
@@ -174,7 +174,7 @@ fn set(vector: &Vector, defaults: bool, switches: &[(String, String)]) -> Option
     builder.build().ok()
 }
 
-/// The options as the header has them.
+/// The options as the header numbers them.
 fn settings(options: &Options) -> Vec<(u32, u64)> {
     let limits = &options.limits;
     vec![
@@ -263,7 +263,7 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
 
 const NO_CALL: u32 = u32::MAX;
 
-/// An entry as the events of the header, details after it.
+/// An entry as event structs, followed by its details.
 fn entry(entry: &Entry, set: &DialectSet) -> Vec<Flat> {
     let mut details = vec![];
     let mut data = entry.data.clone();

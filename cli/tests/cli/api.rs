@@ -393,7 +393,7 @@ fn what_cannot_be_read_is_told_with_its_line() {
     assert_eq!(
         ran.err.lines().collect::<Vec<_>>(),
         [
-            "toolglot: line 1: it is no JSON: expected ident at column 2",
+            "toolglot: line 1: not JSON: expected ident at column 2",
             "toolglot: the response broke off before its end"
         ]
     );

@@ -2,11 +2,11 @@ use super::*;
 use crate::{Collect, DialectSet, Options, TextMode};
 use std::task::Waker;
 
-/// Chunks, each after a poll that gives nothing.
+/// A stream of chunks; each is preceded by a poll that is pending.
 struct Chunks {
     left: VecDeque<Result<Bytes, &'static str>>,
     waits: bool,
-    /// Polls that gave a chunk.
+    /// Polls that returned a chunk.
     given: usize,
 }
 
@@ -50,7 +50,7 @@ fn all(events: &mut Events) -> Vec<OwnedEvent<Bytes>> {
     next.map(|event| event.expect("no error")).collect()
 }
 
-/// As JSON, which is the same whatever holds the bytes.
+/// As JSON, which is the same for every representation of bytes.
 fn json<D: AsRef<[u8]>>(events: &[OwnedEvent<D>]) -> String {
     serde_json::to_string(events).expect("JSON")
 }
@@ -92,7 +92,7 @@ fn parser(dialect: &str, mode: TextMode) -> Parser {
 }
 
 #[test]
-fn the_events_are_those_of_the_parser_however_cut() {
+fn the_events_are_those_of_the_parser_for_every_chunking() {
     for (dialect, reply) in REPLIES {
         let bytes = Bytes::from_static(reply.as_bytes());
         for mode in [TextMode::Bytes, TextMode::Chars] {
@@ -147,7 +147,7 @@ fn bytes_of_the_chunk_are_not_copied() {
                 assert_eq!(data.as_ptr(), chunk[place..].as_ptr());
                 shared += 1;
             } else {
-                // Withheld from the first chunk, or at the end.
+                // Held back from the first chunk, or delivered at the end.
                 assert!(events.parser().position() > span.end || events.parser().is_finished());
                 copied += 1;
             }
@@ -171,7 +171,7 @@ fn the_next_chunk_is_asked_for_when_all_is_taken() {
         given.push((events.chunks.given, waiting));
         event.expect("no error");
     }
-    // No chunk is asked for while events wait.
+    // No chunk is polled for while events are queued.
     let early = given
         .windows(2)
         .filter(|pair| pair[0].1 > 0 && pair[0].0 != pair[1].0);

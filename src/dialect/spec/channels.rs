@@ -6,7 +6,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
-    /// Only actions of declared tools count, and other lines after such an action.
+    /// Only actions of declared tools count, and other lines only after such an action.
     #[serde(skip)]
     pub offered: bool,
     /// Reasoning, up to the next header.
@@ -25,7 +25,7 @@ pub struct Line {
     /// Actions that name no tool on purpose.
     #[serde(default)]
     pub null: Vec<String>,
-    /// The parameter that takes an input without an object where no schema says which one does.
+    /// The parameter that takes an input that is not an object, if no schema determines one.
     #[serde(default)]
     pub plain: String,
     /// JSON that names the tool, in place of the action's name and its input.
@@ -41,7 +41,7 @@ pub struct Blob {
     pub name: String,
     /// Key of its arguments.
     pub arguments: String,
-    /// Names that are no tool: what stands beside them is the answer.
+    /// Names that are not tools: what accompanies them is the answer.
     #[serde(default)]
     pub answer: Vec<String>,
 }
@@ -66,30 +66,30 @@ impl Line {
 pub struct Channels {
     /// What begins a header.
     pub start: Vec<String>,
-    /// What begins a header at the very beginning of the stream, after what the prompt has put there.
+    /// What begins a header at the beginning of the stream, after the prompt's part of it.
     #[serde(default)]
     pub first: String,
-    /// What ends a header; one that is in `start` too is a header of its own.
+    /// What ends a header; one that is also in `start` begins a header of its own.
     pub end: Vec<String>,
     /// What ends a message.
     pub close: Vec<String>,
-    /// What stands before the parts of a header, each up to a blank or `<`.
+    /// What precedes the parts of a header, each up to a space or `<`.
     #[serde(default)]
     pub recipient: String,
     #[serde(default)]
     pub channel: String,
     #[serde(default)]
     pub content: String,
-    /// The first that fits says what the message is.
+    /// The first matching route determines what the message is.
     pub route: Vec<Route>,
 }
 
-/// What messages of some kind are. `*` stands for anything but nothing; a condition that is left out holds.
+/// What messages of some kind are. `*` matches anything that is not empty; an omitted condition matches.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
     pub kind: RouteKind,
-    /// Who writes it: the word that the header begins with. One that ends with `*` is the beginning of a word.
+    /// Its author: the word that the header begins with. A pattern that ends with `*` matches the beginning of a word.
     pub role: Option<Vec<String>>,
     pub recipient: Option<Vec<String>>,
     pub channel: Option<Vec<String>>,
@@ -103,11 +103,11 @@ pub struct Route {
 pub enum RouteKind {
     Text,
     Reasoning,
-    /// What a tool answers; a model that writes it makes it up.
+    /// The result of a tool; one written by the model is made up.
     Result,
     /// A call of the tool that is the recipient.
     Call,
-    /// Calls that name their tools themselves.
+    /// Calls that contain the names of their tools.
     Calls,
 }
 
@@ -122,7 +122,7 @@ pub struct Reasoning {
     /// Where its opener counts.
     #[serde(default)]
     pub at: ReasoningAt,
-    /// The same opener inside opens a level more.
+    /// The same opener inside opens another level.
     #[serde(default)]
     pub nested: bool,
     /// The same opener inside is framing.
@@ -134,7 +134,7 @@ pub struct Reasoning {
     /// Only the first block of a stream counts.
     #[serde(default)]
     pub first: bool,
-    /// What may stand right after the opener and is framing.
+    /// What may directly follow the opener and is framing.
     #[serde(default)]
     pub label: String,
     /// Markers before which it ends without a closer.
@@ -143,19 +143,19 @@ pub struct Reasoning {
     /// What follows a call that ended it.
     #[serde(default)]
     pub after_call: AfterCall,
-    /// The markers may have a suffix before their last byte, the opener's and the closer's the same.
+    /// The markers may have a suffix before their last byte, the same in opener and closer.
     #[serde(default)]
     pub suffix: bool,
 }
 
-/// What follows a call that ended a thought.
+/// What follows a call that ended reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterCall {
-    /// The answer; the thought's closer is framing if it comes.
+    /// The answer; the closer of the reasoning is framing if it comes.
     #[default]
     Text,
-    /// The thought again, up to its closer.
+    /// The reasoning again, up to its closer.
     Resume,
 }
 
@@ -177,9 +177,9 @@ fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>,
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReasoningAt {
-    /// Only blanks before it in the stream.
+    /// Only after whitespace at the start of the stream.
     Start,
-    /// At most three blanks before it on its line; right after a block or reasoning counts as a line start.
+    /// After at most three spaces on its line; the end of a block or of reasoning counts as a line start.
     #[default]
     LineStart,
     Anywhere,

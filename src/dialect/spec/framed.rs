@@ -25,16 +25,16 @@ pub struct Framed {
     pub python: Python,
     #[serde(default)]
     pub braces: Braces,
-    /// How a tool's name is found in an id: what stands before it, and what separates it from a number after it.
+    /// How to find a tool's name in an id: what precedes it, and what separates it from a following number.
     #[serde(default)]
     pub ids: Vec<[String; 2]>,
-    /// What `$x` is after an opener that does not show it.
+    /// The value of `$x` after an opener that does not contain it.
     #[serde(default)]
     pub fixed: BTreeMap<String, String>,
-    /// Those of the openers and closers that are known misspellings.
+    /// The openers and closers that are known misspellings.
     #[serde(default)]
     pub misspelt: Vec<String>,
-    /// What stands between a name that is written twice, as `f.f`.
+    /// The separator of a name that is written twice, as in `f.f`.
     #[serde(default)]
     pub doubled: String,
 }
@@ -44,22 +44,22 @@ pub struct Framed {
 #[serde(deny_unknown_fields)]
 pub struct Section {
     pub open: Vec<String>,
-    /// Nothing: it ends where no further call begins.
+    /// Empty: it ends where no further call begins.
     #[serde(default)]
     pub close: Vec<String>,
-    /// Calls may stand without it.
+    /// Calls may occur without it.
     #[serde(default)]
     pub optional: bool,
-    /// What may stand between calls beside white space.
+    /// What may be between calls besides whitespace.
     #[serde(default)]
     pub separators: Vec<String>,
-    /// What must follow the opener, or it is text.
+    /// What must follow the opener; otherwise it is text.
     #[serde(default)]
     pub probe: Vec<String>,
-    /// Anything may stand between calls.
+    /// Any text may be between calls.
     #[serde(default)]
     pub prose: bool,
-    /// The argument that its attributes are, of each call inside.
+    /// The argument that its attributes form, for each call inside.
     pub argument: Option<String>,
 }
 
@@ -69,14 +69,14 @@ pub struct Section {
 pub struct Unit {
     /// What opens it, up to its payload.
     pub open: Vec<String>,
-    /// Nothing: it ends with its payload.
+    /// Empty: it ends with its payload.
     #[serde(default)]
     pub close: Vec<String>,
     pub payload: Payload,
-    /// What must follow the literal beginning of the opener, where it stands in text.
+    /// What must follow the literal beginning of the opener in text.
     #[serde(default)]
     pub probe: Vec<String>,
-    /// What may stand between this call and a further one of the same kind that has no opener.
+    /// What may be between this call and another one of the same kind without an opener.
     #[serde(default)]
     pub more: Vec<String>,
     /// The attribute that names the tool.
@@ -85,16 +85,16 @@ pub struct Unit {
     /// The other attributes are arguments.
     #[serde(default)]
     pub attributes: bool,
-    /// The name in a probe must be one declared.
+    /// The name in a probe must be that of a declared tool.
     #[serde(default)]
     pub offered: bool,
     /// `$x` in its other markers is the tool's name.
     #[serde(default)]
     pub fix_name: bool,
-    /// The opener is no marker: the JSON that follows the probe, or the opener itself if that is JSON, must show a call of
-    /// a declared tool.
+    /// The opener is not a marker: the JSON that follows the probe, or the opener itself if that is JSON, must be a call of a
+    /// declared tool.
     pub bare: Option<Bare>,
-    /// What its text is, where that is one argument.
+    /// How its text is read, if that is one argument.
     pub content: Option<Content>,
 }
 
@@ -105,13 +105,13 @@ impl Unit {
     }
 }
 
-/// JSON that is a call only if it shows.
+/// JSON that is a call only under conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bare {
     /// Where its opener counts.
     pub at: ReasoningAt,
-    /// So many bytes may be looked at.
+    /// The maximum lookahead, in bytes.
     pub within: u32,
 }
 
@@ -130,31 +130,31 @@ impl Default for Bare {
 pub struct Content {
     /// The argument's name.
     pub argument: String,
-    /// What is done to it: the first rule for the tool counts. Without one it stays as it is.
+    /// How to process it: the first rule for the tool applies. Without a rule it stays as it is.
     #[serde(default)]
     pub rule: Vec<ContentRule>,
 }
 
-/// What is done to a text that is one argument.
+/// How to process a text that is one argument.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ContentRule {
-    /// Tools that it is for; none: all.
+    /// The tools that it is for; empty: all.
     pub tools: Vec<String>,
     /// Attributes without which there is no call.
     pub requires: Vec<String>,
-    /// White space at both ends goes.
+    /// Remove whitespace at both ends.
     pub trim: bool,
-    /// A code fence around the whole goes.
+    /// Remove a code fence around the whole.
     pub unfence: bool,
-    /// Not if an attribute ends so: `[attribute, ending]`.
+    /// Not if an attribute ends like this: `[attribute, ending]`.
     pub unless: Vec<[String; 2]>,
-    /// It ends with one newline.
+    /// End it with one newline.
     pub newline: bool,
 }
 
 impl ContentRule {
-    /// Whether a fence goes from a call with these attributes.
+    /// Whether to remove a fence from a call with these attributes.
     pub fn unfences(&self, attributes: &[(String, String)]) -> bool {
         let kept = |[key, ending]: &[String; 2]| {
             let mut values = attributes.iter().filter(|(have, _)| have == key);
@@ -174,7 +174,7 @@ impl Content {
     }
 }
 
-/// What a call's arguments are written in.
+/// The format of a call's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Payload {
@@ -184,7 +184,7 @@ pub enum Payload {
     Tree,
     /// A YAML mapping, up to the call's closer.
     Yaml,
-    /// JSON that names the tool: an object, or a list of such.
+    /// JSON that names the tool: an object, or a list of them.
     Json,
     /// A JSON object that is the arguments.
     Arguments,
@@ -202,7 +202,7 @@ pub enum Payload {
 pub struct Param {
     pub open: Vec<String>,
     pub close: Vec<String>,
-    /// What all parameters stand after as one object in JSON.
+    /// What precedes all parameters as one JSON object.
     #[serde(default)]
     pub whole: Vec<String>,
     /// The attribute that names it.
@@ -213,10 +213,10 @@ pub struct Param {
     /// Parameters with one newline on each side, whatever the others have.
     #[serde(default)]
     pub newline: Vec<String>,
-    /// Entities stand for characters.
+    /// Entities are decoded.
     #[serde(default)]
     pub entities: bool,
-    /// The element that holds one item of a list.
+    /// The element for one item of a list.
     #[serde(default = "item")]
     pub item: String,
     /// A value may be CDATA.
@@ -225,7 +225,7 @@ pub struct Param {
     /// An opener at the start of a line ends the open value.
     #[serde(default)]
     pub line: bool,
-    /// White space that may stand between a closer and what confirms it.
+    /// The maximum whitespace between a closer and what confirms it.
     #[serde(default = "confirm")]
     pub confirm: u32,
     pub hint: Option<Hint>,
@@ -239,7 +239,7 @@ pub(super) fn confirm() -> u32 {
     64
 }
 
-/// What stands between a tag and its value.
+/// What separates a tag from its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Framing {
@@ -251,15 +251,15 @@ pub enum Framing {
     Trim,
 }
 
-/// Where a parameter's tag tells its type.
+/// Where a parameter's tag states its type.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hint {
-    /// The attribute; none: the hole `$type`.
+    /// The attribute; `None`: the hole `$type`.
     pub attribute: Option<String>,
-    /// What it says of text. Everything else is JSON, or text if it does not parse.
+    /// Its values for text. Anything else is JSON, or text if it does not parse.
     pub text: Vec<String>,
-    /// Without it the value is JSON if it parses.
+    /// Without a hint the value is JSON if it parses.
     #[serde(default)]
     pub json: bool,
 }
@@ -298,11 +298,11 @@ impl Default for Json {
 #[serde(deny_unknown_fields, default)]
 pub struct Python {
     pub brackets: Brackets,
-    /// What stands between the name and the parenthesis: `.call`.
+    /// What separates the name from the parenthesis: `.call`.
     pub method: String,
-    /// Quotes are delimiters; the schema tells the type.
+    /// Quotes are delimiters; the schema gives the type.
     pub quoted_typed: bool,
-    /// The list may hold calls in JSON instead.
+    /// The list may contain calls in JSON instead.
     pub json: bool,
 }
 
@@ -313,9 +313,9 @@ pub enum Brackets {
     #[default]
     Required,
     Optional,
-    /// Calls follow one another, one a line as a rule.
+    /// Calls follow one another, usually one per line.
     Forbidden,
-    /// There is one call, and no list.
+    /// There is one call, without a list.
     One,
 }
 
@@ -326,6 +326,6 @@ pub struct Braces {
     pub prefix: String,
     /// What encloses a string.
     pub delimiters: Vec<String>,
-    /// Every value is enclosed; the schema tells the type.
+    /// Every value is enclosed; the schema gives the type.
     pub all_delimited: bool,
 }

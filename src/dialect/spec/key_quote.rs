@@ -13,29 +13,29 @@ pub struct KeyQuote {
     pub close: Vec<String>,
     #[serde(default)]
     pub case: Case,
-    /// Bytes of this kind beside the block markers belong to them.
+    /// Bytes of this kind next to the block markers belong to them.
     #[serde(default)]
     pub extra: String,
     /// The key that names the tool.
     pub name: String,
     /// The key whose numbered forms (`command1`) make a chain.
     pub chain: Option<String>,
-    /// What stands between a key and its number, beside nothing.
+    /// What may separate a key from its number, besides nothing.
     #[serde(default)]
     pub chain_infix: String,
-    /// Keys that start with this are shared by all calls of a chain, under the rest of their name.
+    /// Keys with this prefix are shared by all calls of a chain, under the rest of their name.
     #[serde(default)]
     pub shared_prefix: String,
-    /// Keys (numbered or not) that are no arguments but facts of the call.
+    /// Keys (numbered or not) that are not arguments but metadata of the call.
     #[serde(default)]
     pub meta: Vec<String>,
-    /// Keys that are left out.
+    /// Ignored keys.
     #[serde(default)]
     pub ignore: Vec<String>,
-    /// The key and the value by which a step of a chain lets the next ones run though it broke.
+    /// The key and the value by which a step of a chain lets the next ones run even if it broke.
     #[serde(default)]
     pub go_on: Option<GoOn>,
-    /// Keys that start with this name the type of another parameter: `text` or `json`.
+    /// Keys with this prefix give the type of another parameter: `text` or `json`.
     #[serde(default)]
     pub type_prefix: String,
     pub colon: Vec<String>,
@@ -53,10 +53,10 @@ pub struct KeyQuote {
     /// A line that starts with a key and a value's opener ends the open value.
     #[serde(default)]
     pub key_line_ends_value: bool,
-    /// The format's document says that the last value of a key that comes twice wins.
+    /// The format's document says that the last value of a repeated key wins.
     #[serde(default)]
     pub last_wins: bool,
-    /// Bytes after a block's closer in an open value that may be looked at.
+    /// How many bytes after a block's closer in an open value may be looked at.
     #[serde(default = "lookahead")]
     pub lookahead: u32,
 }
@@ -65,7 +65,7 @@ fn lookahead() -> u32 {
     1024
 }
 
-/// How a step of a chain says that the next ones run whatever becomes of it.
+/// How a step of a chain requests that the next ones run whatever its outcome.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GoOn {
@@ -84,10 +84,10 @@ pub struct Quote {
     pub loose_close: Vec<String>,
     #[serde(default)]
     pub case: Case,
-    /// Nothing but its own closer ends it.
+    /// Only its own closer ends it.
     #[serde(default)]
     pub protect: bool,
-    /// Spellings inside that stand for others.
+    /// Spellings inside the value that are replaced by others.
     #[serde(default)]
     pub restore: Vec<[String; 2]>,
 }
@@ -108,7 +108,7 @@ pub enum CommentAt {
     Anywhere,
 }
 
-/// What is cut from a value.
+/// What is trimmed from a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trim {

@@ -1,6 +1,6 @@
-//! Calls out of bytes: every choice is read from them, so that a test and a fuzzer make the same ones.
+//! Generates calls from bytes: every choice is read from them, so that tests and fuzzers generate the same calls.
 
-/// Calls, and the tools by which they are read.
+/// Calls, and the tools with which they are read.
 pub struct Made {
     /// Name, arguments as JSON text, id.
     pub calls: Vec<(String, String, Option<String>)>,
@@ -8,16 +8,16 @@ pub struct Made {
     pub tools: Option<String>,
 }
 
-/// Reads choices; zeros when there are no more.
+/// Reads choices; zeros at the end of the input.
 struct Choices<'d> {
     data: &'d [u8],
     depth: u32,
-    /// Schemas will be there.
+    /// Schemas will be available.
     known: bool,
     words: &'d [String],
 }
 
-/// Makes calls of bytes; `words` are what hostile strings are made of.
+/// Generates calls from bytes; hostile strings are assembled from `words`.
 pub fn make(data: &[u8], words: &[String]) -> Made {
     let mut choices = Choices {
         data,
@@ -52,7 +52,7 @@ pub fn make(data: &[u8], words: &[String]) -> Made {
     }
 }
 
-/// Arguments that some dialects write in every call, where their words are among those of the dialect; true: an object.
+/// Arguments that some dialects write in every call, used if the dialect's words include them; true: an object.
 const ASKED: [(&str, bool); 3] = [("artifact", true), ("content", false), ("filePath", false)];
 
 /// A JSON string.
@@ -173,7 +173,7 @@ impl Choices<'_> {
         }
     }
 
-    /// A string of pieces that mean something somewhere.
+    /// A string of pieces that have a meaning in some dialect.
     fn string(&mut self) -> String {
         const PIECES: [&str; 52] = [
             "a",

@@ -1,4 +1,4 @@
-//! Dialects that nobody speaks: what the built-in ones leave of the last payloads to be written.
+//! Artificial dialects, for combinations of payloads that the built-in ones do not cover.
 
 /// Id and file.
 pub const MADE: [(&str, &str); 7] = [

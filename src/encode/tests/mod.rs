@@ -1,4 +1,4 @@
-//! Every dialect: what is written reads back, what is refused is refused by its rule.
+//! For every dialect: written calls read back, and rejections follow their rule.
 
 mod generate;
 mod made;
@@ -17,11 +17,11 @@ use crate::limits::Untyped;
 struct Case {
     id: String,
     encoder: Encoder,
-    /// What hostile strings are made of.
+    /// The parts of hostile strings.
     words: Vec<String>,
 }
 
-/// Every string of a dialect file, and what its patterns consist of.
+/// Every string of a dialect file, and the parts of its patterns.
 fn words(text: &str) -> Vec<String> {
     let mut out = vec![];
     let table: toml::Table = toml::from_str(text).expect("a dialect");
@@ -113,13 +113,13 @@ fn at<'d>(doc: &'d Doc, pointer: &str) -> Option<(&'d Node, usize)> {
     Some((doc.node(node), node))
 }
 
-/// A name that every dialect can write.
+/// Whether every dialect can write a name.
 fn ordinary(name: &str) -> bool {
     let letters = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
     letters && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// Names that mean something in some dialect.
+/// Names that have a meaning in some dialect.
 const MEANT: [&str; 16] = [
     "invoke",
     "command",
@@ -139,7 +139,7 @@ const MEANT: [&str; 16] = [
     "tool_action",
 ];
 
-/// Whether a refusal follows its rule, as far as that can be told without the encoder.
+/// Whether a rejection follows its rule, as far as that can be decided without the encoder.
 fn follows(
     case: &Case,
     call: &EncodeCall,
@@ -169,7 +169,7 @@ fn follows(
         (Reason::Key { why }, _) if why.contains("another spelling") => {
             tool.is_some_and(|tool| tool.param(&own).is_none() && !tool.params.is_empty())
         }
-        // A tag that is not that of a parameter.
+        // A tag that does not belong to a parameter.
         (Reason::Key { why }, _) if why.starts_with("its tag is") || why.contains("no such") => {
             tool.is_some_and(|tool| tool.param(&own).is_none())
         }
@@ -177,20 +177,20 @@ fn follows(
             Family::Framed(table) => table.spec.unit.iter().any(|unit| unit.name == own),
             _ => false,
         },
-        // Text between tags without attributes is all that such a call has.
+        // Such a call consists only of text between tags without attributes.
         (Reason::Key { why }, _) if why.contains("no place") => case.id == "made-content",
         (Reason::Missing { key }, None) | (Reason::Missing { key }, Some((_, 0))) => {
             at(&doc, &super::error::pointer("", key)).is_none()
         }
         (Reason::Name { .. }, _) => !ordinary(&call.name) || MEANT.contains(&call.name.as_str()),
-        // Folded, `A` is `a`, and a chain takes digits.
+        // Folding maps `A` to `a`, and a chain consumes digits.
         (Reason::Key { .. }, _) => {
             let keys = doc.strings(0).len();
             !ordinary(&own)
                 || MEANT.contains(&own.as_str())
                 || (keys > 1 && matches!(family, Family::KeyQuote(_)))
         }
-        // The name of the parameter holds it.
+        // The name of the parameter contains it.
         (Reason::Marker { marker }, _) if own.contains(marker.as_str()) => true,
         (Reason::Marker { marker }, Some((_, node))) => {
             let joined = strings(node).concat();
@@ -211,13 +211,13 @@ fn follows(
                     .map(|param| &param.schema);
                 schema.is_none_or(|schema| {
                     let (text, mut out) = (text.whole().unwrap_or(""), String::new());
-                    // What no schema types is JSON where it is some, if the dialect says so.
+                    // A value without a schema is JSON if it parses, if the dialect says so.
                     let json = case.encoder.dialect().spec.untyped == Untyped::Json;
                     if json && schema.types == Types::none() {
                         return serde_json::from_str::<crate::json::Value>(text).is_ok();
                     }
                     coerce(text, schema, &mut out);
-                    // Nothing is an empty object, where one is asked for.
+                    // An empty text is an empty object, if the schema asks for one.
                     let blank = text.trim().is_empty() && !schema.types.has(Types::STRING);
                     !out.starts_with('"') || out.is_empty() || blank
                 }) || pointer.matches('/').count() > 1
@@ -279,8 +279,8 @@ fn check(case: &Case, data: &[u8]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000.max(ProptestConfig::default().cases), max_shrink_iters: 4000, ..ProptestConfig::default() })]
 
-    /// Hostile calls in every dialect: each reads back exactly, or is refused by a rule that holds. The check at the end of
-    /// `encode` never has to fire: it is run here and must find nothing.
+    /// Hostile calls in every dialect: each reads back exactly, or is rejected by a rule that applies. The final check of
+    /// `encode` is enabled here and must never fail.
     #[test]
     fn every_dialect_writes_what_it_reads(data in proptest::collection::vec(any::<u8>(), 0..240), which: prop::sample::Index) {
         let case = which.get(&CASES);
@@ -320,7 +320,7 @@ fn ordinary_calls_are_written_in_every_dialect() {
             vec![none.clone()],
             vec![weather.clone(), none.clone(), text.clone()],
         ] {
-            // One dialect has calls with certain arguments only, one takes blanks from the ends of values.
+            // One dialect requires certain arguments, one trims whitespace at the ends of values.
             let known = |error: &NotRepresentable| match &error.reason {
                 Reason::Missing { .. } => case.id == "bolt-action",
                 Reason::Blanks => case.id == "cline-xml" && calls.contains(&text),

@@ -35,7 +35,7 @@ fn a_recovered_call_is_listed_with_its_kinds() {
 }
 
 #[test]
-fn what_came_back_as_text_is_not_dropped() {
+fn text_that_came_back_is_not_dropped() {
     let broken = [
         (
             "mistral",
@@ -66,7 +66,7 @@ fn what_came_back_as_text_is_not_dropped() {
             r#"{"withheld":[],"dropped":[]}"#,
             "{dialect}"
         );
-        // Cut by the length the same bytes may be dropped; none is both.
+        // After a length limit the same bytes may be dropped; nothing is both dropped and delivered.
         for finish in [Finish::Length, Finish::Error] {
             let turn = parse(&set, Options::default(), input.as_bytes(), finish);
             let dropped: u64 = turn

@@ -10,8 +10,9 @@ use crate::engine::Finish;
 
 /// A turn as one `chat.completion` object, a line of JSON.
 ///
-/// The rules are those of the [module](super) at close, whatever [`Settings::calls`] says: a turn holds no void call.
-/// Content is `null` if there is none beside calls. A stream that broke off (`Error`, `Cancelled`) has the reason `null`.
+/// It follows the rules of the [module](super) for [`Calls::AtClose`](super::Calls::AtClose), whatever [`Settings::calls`]
+/// says, because a turn holds no retracted calls. Content is `null` if there is none beside calls. A stream that broke off
+/// (`Error`, `Cancelled`) has the reason `null`.
 ///
 /// ```
 /// use toolglot::sink::openai::{completion, Head, Settings};

@@ -1,4 +1,4 @@
-//! The sink that turns events into deltas.
+//! The sink that converts events to deltas.
 
 use toolglot_scan::Gate;
 
@@ -13,10 +13,10 @@ use crate::event::{Arguments, Event, Sink, Span};
 use crate::sink::gather::Gather;
 use crate::sink::ledger::Ledger;
 
-/// A sink that hands over [`Delta`]s. See the [module](super) for what it promises.
+/// A sink that delivers [`Delta`]s. See the [module](super) for its guarantees.
 ///
-/// Give it to `feed` and `finish` of a parser, and then say with [`finish`](Self::finish) why the stream ended. Cost: each
-/// byte is copied at most once more in live mode; at close, whole calls of the open block are kept.
+/// Pass it to `feed` and `finish` of a parser, then call [`finish`](Self::finish) with the reason for which the stream ended.
+/// Cost: each byte is copied at most once more in live mode; at close, the whole calls of the open block are kept.
 #[derive(Debug)]
 pub struct Deltas<F> {
     door: Door<F>,
@@ -26,13 +26,13 @@ pub struct Deltas<F> {
     gate: Gate,
     /// Index of the next call.
     next: u32,
-    /// Calls that were delivered and stand.
-    stand: usize,
-    /// Calls that were sent in part and do not stand.
+    /// The number of calls that were delivered and are valid.
+    delivered: usize,
+    /// Calls that were partly sent and retracted.
     void: Vec<u32>,
-    /// Calls that stand and are not delivered; those of the open block last.
+    /// Valid calls that are not delivered; those of the open block come last.
     withheld: Vec<Withheld>,
-    /// How many of them stood before the open block.
+    /// How many of them were withheld before the open block.
     settled: usize,
     ledger: Ledger,
     block: bool,
@@ -40,11 +40,11 @@ pub struct Deltas<F> {
     close: AtClose,
     finished: bool,
     seams: Option<Seams>,
-    /// Message and kind of the error that ends it.
+    /// Message and type of the error that ends the response.
     error: Option<(String, String)>,
 }
 
-/// The only way out; the role goes first.
+/// The only output; it sends the role first.
 #[derive(Debug)]
 struct Door<F> {
     take: F,
@@ -65,56 +65,57 @@ impl<F: FnMut(Delta<'_>)> Door<F> {
     }
 }
 
-/// Deltas have no place in the stream. (After the bytes that the gate may hold, which it reckons back from here.)
+/// Deltas have no position in the stream. The value leaves room for the bytes that the gate may hold back, which it subtracts
+/// from the position.
 const NOWHERE: u64 = 4;
 
-/// What the bytes at hand are.
+/// The kind of the current bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lane {
     Content,
     Reasoning,
 }
 
-/// Calls on their way in live mode.
+/// Incomplete calls in live mode.
 #[derive(Debug, Default)]
 struct Live {
-    /// The call that is open.
+    /// The open call.
     open: Option<Tail>,
-    /// The call that closed last in the open block.
+    /// The last closed call of the open block.
     closed: Option<Tail>,
-    /// Calls of the open block that closed.
+    /// Closed calls of the open block.
     block: Vec<u32>,
 }
 
-/// A call whose end waits.
+/// A call whose end is held back.
 #[derive(Debug)]
 struct Tail {
     index: u32,
     name: String,
-    /// A `}` and blanks after it, or nothing.
+    /// A `}` and whitespace after it, or empty.
     held: String,
-    /// Arguments have come.
+    /// Arguments have arrived.
     some: bool,
-    /// Arguments were sent.
+    /// Arguments have been sent.
     sent: bool,
 }
 
-/// Calls on their way at close.
+/// Incomplete calls in at-close mode.
 #[derive(Debug, Default)]
 struct AtClose {
     open: Gather,
-    /// Calls of the open block that closed.
+    /// Closed calls of the open block.
     block: Vec<Call>,
 }
 
-/// Where the end of an arguments text begins: a `}` with nothing but blanks after it.
+/// Returns where the end of an arguments text begins: a `}` followed only by whitespace.
 fn end_of(json: &str) -> usize {
     let trimmed = json.trim_end_matches([' ', '\t', '\n', '\r']);
     trimmed.strip_suffix('}').map_or(json.len(), str::len)
 }
 
 impl<F: FnMut(Delta<'_>)> Deltas<F> {
-    /// Hands deltas to a closure.
+    /// Sends deltas to a closure.
     #[must_use]
     pub fn new(settings: Settings, take: F) -> Self {
         Self {
@@ -124,7 +125,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
             lane: Lane::Content,
             gate: Gate::default(),
             next: 0,
-            stand: 0,
+            delivered: 0,
             void: vec![],
             withheld: vec![],
             settled: 0,
@@ -138,33 +139,33 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         }
     }
 
-    /// Says why the output broke off, before [`finish`](Self::finish): the server's own words, and the kind of error that it names.
+    /// Sets why the output broke off, before [`finish`](Self::finish): the server's message, and its error type.
     pub fn fail(&mut self, message: &str, kind: &str) {
         self.error = Some((message.to_owned(), kind.to_owned()));
     }
 
-    /// Keeps the content from being a call for the next reader of the same set: as
-    /// [`Mask::guard`](crate::sink::mask::Mask::guard) does. Without it the content is the text verbatim.
+    /// Prevents the content from being read as a call by another reader of the same set, like
+    /// [`Mask::guard`](crate::sink::mask::Mask::guard). Without it the content is the text verbatim.
     #[must_use]
     pub fn guard(mut self, set: &DialectSet) -> Self {
         self.seams = Seams::new(set).ok();
         self
     }
 
-    /// Takes ids from the host where a call has none of its own, or a repeated one: the closure gets index and name. That
-    /// they differ is the host's care.
+    /// Gets ids from the host for calls that have no id of their own, or a repeated one: the closure gets index and name. The
+    /// host must make them unique.
     #[must_use]
     pub fn with_ids(mut self, rule: impl FnMut(u32, &str) -> String + Send + 'static) -> Self {
         self.ids.rule(Box::new(rule));
         self
     }
 
-    /// Sends the role now. Else it goes out with the first thing that there is to say.
+    /// Sends the role now. Otherwise it is sent with the first delta.
     pub fn begin(&mut self) {
         self.door.begin();
     }
 
-    /// Ends the response; call it after [`Parser::finish`](crate::Parser::finish). What comes later is ignored.
+    /// Ends the response; call it after [`Parser::finish`](crate::Parser::finish). Later events are ignored.
     pub fn finish(&mut self, reason: Finish) {
         if self.finished {
             return;
@@ -184,17 +185,17 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
             withheld: std::mem::take(&mut self.withheld),
             dropped: self.ledger.dropped(),
         };
-        if let Some(reason) = Reason::of(reason, self.stand, void.len(), self.settings.forced) {
+        if let Some(reason) = Reason::of(reason, self.delivered, void.len(), self.settings.forced) {
             self.door.send(Delta::Finish { reason, void, left });
         }
     }
 
-    /// Takes an issue that was kept elsewhere, in its place among the events: it says what was dropped.
+    /// Adds an issue that was kept elsewhere, at its place among the events: it says what was dropped.
     pub fn report(&mut self, report: &Report) {
         self.ledger.report(report);
     }
 
-    /// Calls that were sent in part and do not stand, so far, ascending.
+    /// Calls so far that were partly sent and retracted, in ascending order.
     #[must_use]
     pub fn void(&self) -> &[u32] {
         &self.void
@@ -211,7 +212,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
             .push(data, NOWHERE, |text, _| send(door, field, lane, text));
     }
 
-    /// The run of text ends: an unfinished character will not be finished.
+    /// The run of text ends: an incomplete character will not be completed.
     fn part(&mut self) {
         let (door, field) = (&mut self.door, self.settings.reasoning.as_deref());
         let lane = self.lane;
@@ -219,7 +220,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
             .end(NOWHERE, |text, _| send(door, field, lane, text));
     }
 
-    /// Content, through the guard if there is one.
+    /// Sends content, through the guard if there is one.
     fn guarded(&mut self, data: &[u8], through: impl FnOnce(&mut Seams, &mut dyn FnMut(&[u8]))) {
         match self.seams.take() {
             Some(mut seams) => {
@@ -306,7 +307,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         }
     }
 
-    /// Sends what waits of the call that closed last.
+    /// Sends what is held back of the call that closed last.
     fn release(&mut self) {
         if let Some(Tail { index, held, .. }) = self.live.closed.take()
             && !held.is_empty()
@@ -316,7 +317,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         }
     }
 
-    /// A call is not delivered; that it stands is known when its block closes.
+    /// Withholds a call; whether it is valid is known when its block closes.
     fn withhold(&mut self, call: Withheld) {
         self.withheld.push(call);
         if !self.block {
@@ -324,12 +325,12 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         }
     }
 
-    /// Calls of the block stand.
+    /// The calls of the block are final.
     fn block_close(&mut self) {
         self.block = false;
         self.settled = self.withheld.len();
         self.release();
-        self.stand += self.live.block.len();
+        self.delivered += self.live.block.len();
         self.live.block.clear();
         for call in std::mem::take(&mut self.close.block) {
             let index = self.announce(&call.name, &call.meta);
@@ -338,11 +339,11 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
                 text => text,
             };
             self.door.send(Delta::Arguments { index, json });
-            self.stand += 1;
+            self.delivered += 1;
         }
     }
 
-    /// A call is void. Clients take no arguments at all for `{}`, so some must have been sent.
+    /// Retracts a call. Clients read missing arguments as `{}`, so some must have been sent.
     fn drop_call(&mut self, call: &Tail) {
         let index = call.index;
         if !call.sent {
@@ -357,7 +358,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         }
     }
 
-    /// Calls of the block are void.
+    /// Retracts the calls of the block.
     fn drop_block(&mut self) {
         self.block = false;
         self.withheld.truncate(self.settled);
@@ -373,7 +374,7 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
         self.void.sort_unstable();
     }
 
-    /// An event of a call that is sent at close.
+    /// Handles an event of a call in at-close mode.
     fn at_close(&mut self, event: &Event<'_>) {
         let rule = self.settings.recovered;
         match self.close.open.event(event) {

@@ -1,11 +1,11 @@
-//! Ids of calls; the rule stands in the documentation of the module above.
+//! Ids of calls; the documentation of the parent module states the rule.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use super::Settings;
 
-/// A rule of the host: index and name of a call to its id.
+/// The host's rule: maps index and name of a call to its id.
 type Rule = Box<dyn FnMut(u32, &str) -> String + Send>;
 
 /// Gives every call of one stream an id. Memory grows with the number of calls.
@@ -32,7 +32,7 @@ impl Ids {
         self.rule = Some(rule);
     }
 
-    /// The id of a call.
+    /// Returns the id of a call.
     pub fn of(&mut self, index: u32, name: &str, meta: &[(String, String)]) -> String {
         let own = meta
             .iter()

@@ -22,50 +22,51 @@
 //!
 //! # Order
 //!
-//! The role comes first, with empty content. Then content and reasoning as they come; for each call one delta with index,
-//! id, type and the whole name, and then its arguments in pieces. The index counts calls of the output from 0. The pieces
-//! of a call, joined, are one JSON object, `{}` where there are no arguments; numbers are spelled as the model spelled
-//! them. At most one call is in a delta. Last comes the reason. Every text is whole UTF-8: up to 3 bytes of an unfinished
-//! character wait for the rest.
+//! The role comes first, with empty content. Then follow content and reasoning as they arrive, and for each call one delta with
+//! index, id, type and the whole name, followed by its arguments in pieces. The index counts calls of the output from 0. The
+//! concatenated pieces of a call are one JSON object, `{}` if there are no arguments; numbers are spelled as the model spelled
+//! them. A delta has at most one call. The finish reason comes last. All text is whole UTF-8: up to 3 bytes of an incomplete
+//! character are held back.
 //!
-//! # Calls that are taken back
+//! # Retracted calls
 //!
-//! The protocol cannot take back what was sent, and a parser sometimes must: a call can break its grammar, be cut, or
-//! have its block abandoned. No client may take such a call for a complete one. [`Calls`] says how that is kept:
+//! The protocol cannot retract what was sent, and a parser sometimes must: a call can break its grammar, be truncated, or be
+//! part of an abandoned block. No client may take such a call for a complete one. [`Calls`] selects how this is guaranteed:
 //!
 //! | | [`Calls::Live`] (default) | [`Calls::AtClose`] |
 //! |---|---|---|
-//! | a call is sent | while it is written | when its block has closed (a native call: when it closes) |
-//! | its arguments | all pieces at once, but the last `}`, which waits until the call stands | one piece, canonical: a repeated key once, with its last value |
-//! | a call that is void | was sent in part: its arguments stay without their last `}`, so they are not JSON, nor empty; the reason is never `tool_calls`, for the other calls neither | was never sent |
-//! | a recovered call, withheld | as one that is void | was never sent |
+//! | a call is sent | while it is written | when its block has closed (an API tool call: when it closes) |
+//! | its arguments | all pieces immediately, except the last `}`, which is held back until the call is final | one piece, canonical: a repeated key once, with its last value |
+//! | a retracted call | was partly sent: its arguments lack their last `}`, so they are not JSON, and are not empty; the reason is never `tool_calls`, not even for the other calls | was never sent |
+//! | a withheld recovered call | as a retracted one | was never sent |
 //!
-//! *The call stands* when its block closes. In live mode there is one exception, for the sake of the order of deltas: if
-//! the next call of the same block opens, the `}` of the one before is sent then. If such a block is abandoned later, only
-//! the reason (and `void`) says so. Clients that run calls without looking at the reason should be served at close.
+//! *A call is final* when its block closes. Live mode has one exception, to keep the order of deltas: if the next call of the
+//! same block opens, the `}` of the previous one is sent then. If such a block is abandoned later, only the reason (and `void`)
+//! shows it. Use [`Calls::AtClose`] for clients that run calls without checking the reason.
 //!
-//! The last chunk of a live stream with void calls says which they are, beside the protocol, in a member of its own that
-//! clients ignore: `"toolglot":{"void":[0]}`. The same member of the last chunk, and of a completion, lists what was left
-//! out: see [`NotDelivered`].
+//! The last chunk of a live stream with retracted calls lists them in an extra member that clients ignore:
+//! `"toolglot":{"void":[0]}`. The same member of the last chunk, and of a completion, lists what was left out: see
+//! [`NotDelivered`].
 //!
-//! [`Recovered`] says what becomes of recovered calls ([`CallState::Recovered`](crate::CallState::Recovered)). A call whose
-//! arguments went by as parameters only ([`Arguments::Params`](crate::Arguments::Params)) is never delivered.
+//! [`Recovered`] selects what happens to recovered calls ([`CallState::Recovered`](crate::CallState::Recovered)). A call whose
+//! arguments were delivered only as parameters ([`Arguments::Params`](crate::Arguments::Params)) is never delivered.
 //!
 //! # The reason
 //!
 //! | the stream's end | `finish_reason` |
 //! |---|---|
-//! | [`Stop`](Finish::Stop), [`ToolCalls`](Finish::ToolCalls) | `tool_calls` if a call was delivered, none is void and the tool was not [forced](Settings::forced); else `stop` |
-//! | [`Length`](Finish::Length) | `length`, also where calls were delivered before the cut |
+//! | [`Stop`](Finish::Stop), [`ToolCalls`](Finish::ToolCalls) | `tool_calls` if a call was delivered, none was retracted and the tool was not [forced](Settings::forced); else `stop` |
+//! | [`Length`](Finish::Length) | `length`, even if calls were delivered before the limit |
 //! | [`Error`](Finish::Error) | none: an error object comes instead ([`Delta::Error`]), which official clients raise |
 //! | [`Cancelled`](Finish::Cancelled) | none: the stream breaks off without a last chunk, and the host should send no `[DONE]` |
 //!
 //! # Ids
 //!
-//! A call has the id that its format gives it (`id` in its meta) if that is not empty and no call of the stream had it
-//! before. Else one is made: the prefix, 16 hexadecimal digits of the seed, and 8 of a number that counts made ids from 0
-//! and passes over those that a call already has. So equal streams give equal ids, and a host must give each response a seed of
-//! its own ([`Settings::id_seed`]): clients match results with calls by their ids, over a whole conversation. [`Deltas::with_ids`] takes the rule from the host instead.
+//! A call has the id that its format gives it (`id` in its meta) if that is not empty and was not used by an earlier call of
+//! the stream. Otherwise one is generated: the prefix, 16 hexadecimal digits of the seed, and 8 digits of a counter that starts
+//! at 0 and skips ids that are in use. Equal streams therefore give equal ids, and a host must give each response its own seed
+//! ([`Settings::id_seed`]): clients match results to calls by id, over a whole conversation. [`Deltas::with_ids`] uses the
+//! host's rule instead.
 
 mod completion;
 mod deltas;
@@ -87,10 +88,10 @@ pub use crate::event::Usage;
 /// When calls are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Calls {
-    /// While they are written. The last `}` of a call waits until it stands.
+    /// While they are written. The last `}` of a call is held back until the call is final.
     #[default]
     Live,
-    /// Whole, when their block has closed. Nothing that was sent is ever void.
+    /// Whole, when their block has closed. Nothing that was sent is ever retracted.
     AtClose,
 }
 
@@ -100,10 +101,10 @@ crate::words! {
     AtClose = "at_close",
 }
 
-/// What becomes of recovered calls.
+/// What happens to recovered calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovered {
-    /// They are not delivered: a client would run them without asking.
+    /// They are not delivered, because a client would run them without asking.
     #[default]
     Withhold,
     /// They are delivered like complete ones.
@@ -117,7 +118,7 @@ crate::words! {
 }
 
 impl Recovered {
-    /// Whether a call counts. No kinds at all means that its arguments are not known.
+    /// Whether a call is delivered. A recovered call without kinds is one whose arguments are unknown.
     fn delivers(self, grade: Grade, kinds: KindSet) -> bool {
         grade != Grade::Recovered || self == Self::Deliver && !kinds.is_empty()
     }
@@ -129,18 +130,18 @@ impl Recovered {
 pub struct Settings {
     /// When calls are sent. Default [`Calls::Live`].
     pub calls: Calls,
-    /// What becomes of recovered calls. Default [`Recovered::Withhold`].
+    /// What happens to recovered calls. Default [`Recovered::Withhold`].
     pub recovered: Recovered,
-    /// The member that holds reasoning; `None` leaves it out. Default `reasoning_content`.
+    /// The member that holds reasoning; `None` omits reasoning. Default `reasoning_content`.
     pub reasoning: Option<String>,
-    /// Protected regions are content. Default `false`: they are left out, as [`Turn`](crate::Turn) leaves them out.
+    /// Include protected regions in the content. Default `false`: they are left out, as in [`Turn`](crate::Turn).
     pub protected: bool,
-    /// The host forced a tool by name; then the reason is `stop` although there is a call. Default `false`.
+    /// The host forced a tool by name; the reason is then `stop` even if there is a call. Default `false`.
     pub forced: bool,
-    /// How made ids begin. Default `call_`.
+    /// The prefix of generated ids. Default `call_`.
     pub id_prefix: String,
-    /// What made ids are made of. Default 0, for this crate knows neither time nor chance: a host that serves more than one
-    /// response gives each another number. (The hosts of this project do, unless they are given one.)
+    /// The seed of generated ids. Default 0, because this crate has neither a clock nor randomness: a host that serves more
+    /// than one response must give each a different number. (The hosts in this project do so by default.)
     pub id_seed: u64,
 }
 
@@ -158,23 +159,23 @@ impl Default for Settings {
     }
 }
 
-/// What every chunk of a response says.
+/// What every chunk of a response repeats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Id of the response, `chatcmpl-...`.
     pub id: String,
-    /// When it was made, in seconds since 1970.
+    /// When it was created, in seconds since 1970.
     pub created: u64,
     /// The model.
     pub model: String,
     /// Number of the choice.
     pub choice: u32,
-    /// What the response counts of its tokens: a completion says it, and the chunk with the reason.
+    /// The token counts of the response: written in a completion, and in the chunk with the reason.
     pub usage: Option<Usage>,
 }
 
 impl Head {
-    /// Takes what a response says of itself.
+    /// Sets metadata of the response, as far as it is given.
     pub fn said(&mut self, id: Option<&str>, created: Option<u64>, model: Option<&str>) {
         id.into_iter().for_each(|id| id.clone_into(&mut self.id));
         self.created = created.unwrap_or(self.created);
@@ -214,14 +215,14 @@ struct Details {
 pub enum Reason {
     /// The model stopped by itself.
     Stop,
-    /// Its length limit cut it.
+    /// A length limit truncated it.
     Length,
-    /// It wants tools to be called: all calls of the response are complete.
+    /// Tools are to be called: all calls of the response are complete.
     ToolCalls,
 }
 
 impl Reason {
-    /// The reason of a stream that ended so, if it has one: `calls` were delivered, `void` of them do not stand.
+    /// The reason of a stream with that end, if it has one: `calls` were delivered, `void` were retracted.
     fn of(finish: Finish, calls: usize, void: usize, forced: bool) -> Option<Self> {
         match finish {
             Finish::Stop | Finish::ToolCalls if calls > 0 && void == 0 && !forced => {
@@ -234,8 +235,7 @@ impl Reason {
     }
 }
 
-/// One step of a streamed response. Serializes as the `delta` of a choice; [`to_json`](Self::to_json) gives the whole
-/// chunk.
+/// One step of a streamed response. Serializes as the `delta` of a choice; [`to_json`](Self::to_json) returns the whole chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delta<'a> {
     /// The response begins.
@@ -269,7 +269,7 @@ pub enum Delta<'a> {
     Finish {
         /// Why.
         reason: Reason,
-        /// Calls that were sent in part and do not stand, ascending.
+        /// Calls that were partly sent and retracted, in ascending order.
         void: &'a [u32],
         /// What was left out.
         left: &'a NotDelivered,
@@ -278,7 +278,7 @@ pub enum Delta<'a> {
     Error {
         /// One sentence.
         message: &'a str,
-        /// Its kind, `type` in the object.
+        /// Its type, the member `type` of the object.
         kind: &'a str,
     },
 }
@@ -378,7 +378,7 @@ struct Choice<'a> {
     finish_reason: Option<Reason>,
 }
 
-/// What stands beside the protocol.
+/// The extra member beside the protocol.
 #[derive(Serialize)]
 struct Beside<'a> {
     #[serde(skip_serializing_if = "no_calls")]
@@ -388,7 +388,7 @@ struct Beside<'a> {
 }
 
 impl<'a> Beside<'a> {
-    /// None if there is nothing to say.
+    /// Returns `None` if there is nothing to report.
     fn of(void: &'a [u32], left: &'a NotDelivered) -> Option<Self> {
         let left = (!left.is_empty()).then_some(left);
         (!void.is_empty() || left.is_some()).then_some(Self { void, left })
@@ -400,7 +400,7 @@ fn no_calls(void: &&[u32]) -> bool {
 }
 
 impl Delta<'_> {
-    /// One `chat.completion.chunk` object as a line of JSON, or the error object of [`Delta::Error`].
+    /// Returns one `chat.completion.chunk` object as a line of JSON, or the error object of [`Delta::Error`].
     #[must_use]
     pub fn to_json(&self, head: &Head) -> String {
         let (reason, beside) = match *self {
@@ -431,7 +431,7 @@ impl Delta<'_> {
     }
 }
 
-/// Strings, numbers and maps with string keys always have a JSON text.
+/// Serializing strings, numbers and maps with string keys cannot fail.
 fn line(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -3,7 +3,7 @@ use crate::event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 use crate::json::{Value, json};
 use crate::{DialectSet, Kind, NativeCall, Options, Parser, Prefer, Retain, TextMode, parse};
 
-/// Compiled once: that takes much longer than all these streams.
+/// Compiled once, because compiling takes much longer than all these streams.
 static SET: std::sync::LazyLock<DialectSet> = std::sync::LazyLock::new(DialectSet::defaults);
 
 const CALL: &str =
@@ -13,7 +13,7 @@ const TWICE: &str =
     "<tool_call name=\"f\"><param name=\"a\">1</param><param name=\"a\">2</param></tool_call>";
 const CUT: &str = "<tool_call name=\"f\"><param name=\"a\">1</param><param name=\"b\">x";
 
-/// What a client has put together.
+/// What a client has assembled.
 #[derive(Debug, Default, PartialEq)]
 struct Client {
     content: String,
@@ -31,7 +31,7 @@ impl Client {
     fn take(&mut self, delta: &Delta<'_>) {
         assert!(
             self.reason.is_none() && !self.error,
-            "behind the end: {delta:?}"
+            "after the end: {delta:?}"
         );
         assert_eq!(self.chunks == 0, *delta == Delta::Role, "{delta:?}");
         self.chunks += 1;
@@ -68,7 +68,7 @@ impl Client {
         }
     }
 
-    /// No client can take the arguments of any call for complete ones.
+    /// Whether no client can take the arguments of any call for complete ones.
     fn none_complete(&self) -> bool {
         self.arguments()
             .iter()
@@ -122,7 +122,7 @@ impl Run<'_> {
         client
     }
 
-    /// The same under every 2-way cut and byte by byte.
+    /// Checks that every 2-way split and single bytes give the same result.
     fn every(&self, input: &[u8]) -> Client {
         let whole = self.of(&[input]);
         let same = |pieces: &[&[u8]]| {
@@ -166,7 +166,7 @@ fn complete_calls_are_equal_in_all_modes() {
 }
 
 #[test]
-fn live_arguments_come_while_they_are_written_but_the_last_brace() {
+fn live_arguments_arrive_as_written_except_the_last_brace() {
     let mut client = Client::default();
     let mut deltas = Deltas::new(Settings::default(), |delta| client.take(&delta));
     let mut parser = Parser::new(&SET, Options::default());
@@ -189,7 +189,7 @@ fn live_arguments_come_while_they_are_written_but_the_last_brace() {
 }
 
 #[test]
-fn a_call_that_was_cut_is_void() {
+fn a_truncated_call_is_retracted() {
     let input = format!("{CALL}{CUT}");
     let live = Run::new(Calls::Live, Recovered::Deliver).every(input.as_bytes());
     assert_eq!(live.content, CUT);
@@ -289,7 +289,7 @@ fn reasoning_has_its_own_field_or_none() {
 }
 
 #[test]
-fn native_calls_stand_at_once_and_keep_their_ids() {
+fn api_calls_are_final_immediately_and_keep_their_ids() {
     let native = |id: &str, arguments: &str| NativeCall {
         id: Some(id.to_owned()),
         name: "n".to_owned(),
@@ -351,7 +351,7 @@ fn the_host_may_make_ids() {
 }
 
 #[test]
-fn what_was_not_retained_is_not_delivered() {
+fn unretained_arguments_are_not_delivered() {
     for (calls, recovered) in ALL {
         let mut run = Run::new(calls, recovered);
         run.options.retain = Retain::None;
@@ -476,7 +476,7 @@ fn a_stream_that_was_not_finished_confirms_nothing() {
 }
 
 #[test]
-fn braces_and_blanks_are_held_in_any_cut() {
+fn braces_and_blanks_are_held_in_any_split() {
     let text = "{\"a\":{\"b\":\"}  }\"} , \"c\":{}} \n";
     for cut in 0..=text.len() {
         for second in cut..=text.len() {

@@ -1,4 +1,4 @@
-//! A server that fails, in every shape that is known, is never an empty reply.
+//! A server failure of any known shape is never an empty reply.
 
 use crate::json::{Value, json};
 use crate::rewrite::{Completer, Rewriter};
@@ -16,7 +16,7 @@ const MAKE: [(&str, Make); 3] = [
     ("ollama", || Box::new(Ollama::new())),
 ];
 
-/// Errors, with the words and the kind that a host is told.
+/// Errors, with the message and type that the host gets.
 fn failures() -> Vec<(Value, &'static str, &'static str)> {
     let none = "upstream_error";
     vec![
@@ -73,7 +73,7 @@ fn failures() -> Vec<(Value, &'static str, &'static str)> {
     ]
 }
 
-/// The ways in which such an object comes.
+/// The framings in which such an object arrives.
 fn framed(error: &Value) -> Vec<String> {
     vec![
         error.to_string(),
@@ -84,7 +84,7 @@ fn framed(error: &Value) -> Vec<String> {
     ]
 }
 
-/// What the output says that is written of another server's response: the last line.
+/// The last line of the output that is written for another server's response.
 fn last(make: Make, pieces: &[&[u8]]) -> (Value, Ended, Vec<u8>) {
     let mut feeder = Feeder::new(make(), Parser::new(&SET, Options::default()));
     let mut collect = Collect::new();
@@ -122,7 +122,7 @@ fn rewritten(body: &[u8]) -> Vec<Value> {
     lines
 }
 
-/// A body that is an error, for every source under every 2-way cut.
+/// Checks a body that is an error, with every source under every 2-way split.
 fn each(body: &str, message: &str, kind: &str) {
     let error = json!({"error": {"message": message, "type": kind, "param": null, "code": null}});
     let bytes = body.as_bytes();
@@ -133,7 +133,7 @@ fn each(body: &str, message: &str, kind: &str) {
         for cut in 0..=bytes.len() {
             let (a, b) = bytes.split_at(cut);
             let (line, ended, text) = last(make, &[a, b]);
-            assert_eq!(line, error, "{name}: {body} cut at {cut}");
+            assert_eq!(line, error, "{name}: {body} split at {cut}");
             assert_eq!(
                 (ended.reason, text.len()),
                 (Finish::Error, 0),
@@ -144,16 +144,16 @@ fn each(body: &str, message: &str, kind: &str) {
 }
 
 #[test]
-fn an_error_is_told_whatever_its_shape() {
+fn an_error_is_reported_whatever_its_shape() {
     for (error, message, kind) in failures() {
         for body in framed(&error) {
             if body.contains("data:") {
-                // Of these [DONE] is not part of other servers' streams.
+                // `[DONE]` is not part of the streams of the other servers.
                 each(&body.replace("data: [DONE]\r\n\r\n", ""), message, kind);
             } else {
                 each(&body, message, kind);
             }
-            // The same protocol: as it came.
+            // Same protocol: passed on unchanged.
             for cut in 0..=body.len() {
                 let (a, b) = body.as_bytes().split_at(cut);
                 assert_eq!(completed(&[a, b]), (error.clone(), Finish::Error), "{body}");
@@ -168,7 +168,7 @@ fn an_error_is_told_whatever_its_shape() {
 }
 
 #[test]
-fn what_is_no_json_is_the_message_of_an_error() {
+fn invalid_json_is_the_message_of_an_error() {
     for text in [
         "<html>502</html>",
         "<html>\r\n<h1>Bad Gateway</h1>\r\n</html>\r\n",
@@ -190,9 +190,9 @@ fn what_is_no_json_is_the_message_of_an_error() {
     assert_eq!(completed(&[list]).0["error"]["message"], json!("m"));
 }
 
-/// A response of which nothing came is an error too, in every output.
+/// An empty response is an error too, in every output.
 #[test]
-fn nothing_is_no_empty_reply() {
+fn an_empty_response_is_not_an_empty_reply() {
     for body in [
         "",
         "\n",
@@ -218,7 +218,7 @@ fn nothing_is_no_empty_reply() {
 }
 
 #[test]
-fn an_error_in_the_midst_is_told() {
+fn an_error_within_a_response_is_reported() {
     let error = json!({"error": {"message": "m", "type": "t"}});
     let failed = json!({"error": {"message": "m", "type": "t", "param": null, "code": null}});
     let event = |value: Value| format!("data: {value}\r\n\r\n");
@@ -253,7 +253,7 @@ fn an_error_in_the_midst_is_told() {
         (error.clone(), Finish::Error)
     );
     assert_eq!(rewritten(halves[0].as_bytes()).last(), Some(&error));
-    // A word of a server that is not an error ends nothing.
+    // An unknown object that is not an error ends nothing.
     let odd = chunk(0, "a") + &event(json!({"ping": 1})) + &chunk(0, "b") + "data: [DONE]\n\n";
     let (made, reason) = completed(&[odd.as_bytes()]);
     assert_eq!(

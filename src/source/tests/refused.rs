@@ -1,4 +1,4 @@
-//! Native calls that are none: whatever the server and however it sends them, every output says what it left out.
+//! Rejected API tool calls: whatever the server and its framing, every output lists the calls that it leaves out.
 
 use crate::json::{Value, json};
 use crate::rewrite::{self, Given, Rewriter};
@@ -8,10 +8,10 @@ use crate::{Collect, DialectSet, Kind, Options, Parser, Turn};
 
 static SET: std::sync::LazyLock<DialectSet> = std::sync::LazyLock::new(DialectSet::defaults);
 
-/// A call as a server sends it.
+/// A call as the server sends it.
 struct Sent {
     name: &'static str,
-    /// What stands for the arguments in the document: a string that holds them, or a value.
+    /// The arguments in the document: a string that holds them, or a value.
     arguments: Value,
     cut: bool,
 }
@@ -31,7 +31,7 @@ fn chunk(delta: &Value, reason: &Value) -> String {
     format!("data: {}\n\n", json!({"id": "x", "choices": [choice]}))
 }
 
-/// The response of each server, with the call in it; those that can send these arguments.
+/// The response of each server that can send these arguments, with the call in it.
 fn bodies(sent: &Sent) -> Vec<(&'static str, Make, String)> {
     let name = sent.name;
     let arguments = &sent.arguments;
@@ -84,7 +84,7 @@ fn bodies(sent: &Sent) -> Vec<(&'static str, Make, String)> {
     all
 }
 
-/// What a client reads of a response: the turn, the completion and the stream that are written of it.
+/// What a client reads of a response: the turn, the completion and the stream that are written for it.
 fn read(make: Make, pieces: &[&[u8]]) -> (Turn, Value, Value) {
     let run = |sink: &mut dyn crate::Sink| {
         let mut feeder = Feeder::new(make(), Parser::new(&SET, Options::default()));
@@ -110,7 +110,7 @@ fn read(make: Make, pieces: &[&[u8]]) -> (Turn, Value, Value) {
     )
 }
 
-/// All outputs of a response of OpenAI's own form that is written anew.
+/// All outputs of an OpenAI response that is rewritten.
 fn rewritten(body: &str) -> Value {
     if body.starts_with('{') {
         let settings = Settings::default();
@@ -130,7 +130,7 @@ fn rewritten(body: &str) -> Value {
     last.parse().expect("JSON")
 }
 
-/// Runs it for each server that can send it, under every 2-way cut.
+/// Runs the check for each server that can send the call, under every 2-way split.
 fn each(sent: &Sent, check: impl Fn(&str, &Turn, &Value)) {
     for (server, make, body) in bodies(sent) {
         let whole = read(make, &[body.as_bytes()]);
@@ -141,7 +141,7 @@ fn each(sent: &Sent, check: impl Fn(&str, &Turn, &Value)) {
             let _ = feeder.feed(a, &mut collect);
             let _ = feeder.feed(b, &mut collect);
             let _ = feeder.finish(None, &mut collect);
-            assert_eq!(collect.turn(), whole.0, "{server} cut at {cut}");
+            assert_eq!(collect.turn(), whole.0, "{server} split at {cut}");
         }
         let (turn, completion, last) = whole;
         check(server, &turn, &completion);
@@ -166,7 +166,7 @@ fn dropped(kind: Kind) -> impl Fn(&str, &Turn, &Value) {
 }
 
 #[test]
-fn arguments_that_are_no_object_are_listed_as_dropped() {
+fn arguments_that_are_not_an_object_are_listed_as_dropped() {
     let strings = [
         "{bad",
         "[1]",
@@ -193,7 +193,7 @@ fn arguments_that_are_no_object_are_listed_as_dropped() {
 }
 
 #[test]
-fn what_a_length_limit_cut_is_listed_as_dropped() {
+fn what_a_length_limit_truncates_is_listed_as_dropped() {
     for text in ["{\"city\":\"Le", "{\"a\":1", "{\"甲\":[1,"] {
         let cut = Sent {
             cut: true,
@@ -204,7 +204,7 @@ fn what_a_length_limit_cut_is_listed_as_dropped() {
 }
 
 #[test]
-fn a_name_that_is_none_is_listed_as_dropped() {
+fn an_invalid_name_is_listed_as_dropped() {
     each(&string("", "{}"), dropped(Kind::MissingName));
     each(&string("two words", "{}"), dropped(Kind::MalformedBody));
     let long = "n".repeat(2000).leak();
@@ -212,7 +212,7 @@ fn a_name_that_is_none_is_listed_as_dropped() {
 }
 
 #[test]
-fn a_repeated_key_is_withheld_and_stands_once() {
+fn a_repeated_key_is_withheld_and_occurs_once() {
     for text in [
         "{\"a\":1,\"a\":2}",
         " { \"a\" : [1, 2], \"\\u0061\" : 2 } ",
@@ -227,7 +227,7 @@ fn a_repeated_key_is_withheld_and_stands_once() {
             assert_ne!(made["choices"][0]["finish_reason"], json!("tool_calls"));
         });
     }
-    // Below the top a key may stand twice, as in the arguments of a call of the text.
+    // Below the top level a key may occur twice, as in the arguments of a call of the text.
     each(
         &string("f", "{\"a\":{\"b\":1,\"b\":2}}"),
         |_, turn, made| {
@@ -267,7 +267,7 @@ fn arguments_that_are_whole_are_calls_whatever_holds_them() {
     }
 }
 
-/// A call whose response breaks off is listed beside the error.
+/// A call whose response ends early is listed beside the error.
 #[test]
 fn a_call_that_breaks_off_is_listed_as_dropped() {
     for (server, make, body) in bodies(&string("f", "{\"a\":1}")) {
@@ -280,7 +280,7 @@ fn a_call_that_breaks_off_is_listed_as_dropped() {
             continue;
         };
         if body.starts_with('{') {
-            continue; // A body that is cut is no JSON, so no call is known.
+            continue; // A truncated body is not JSON, so no call is known.
         }
         let at = body[..at].rfind("data:").expect("it is an event");
         let (turn, _, _) = read(make, &[&body.as_bytes()[..at]]);

@@ -1,4 +1,4 @@
-//! What a layout writes beside what it is filled with: whether a result ends inside a marker depends on what follows it.
+//! The text of a layout around its fields: whether a result ends inside a marker depends on what follows it.
 
 use toolglot::layer::Beside;
 use toolglot::layer::Breaker;
@@ -7,19 +7,19 @@ use toolglot::layer::Tokens;
 
 use crate::guard::{ID, KEY, LIST, NAME, TEXT};
 
-/// What stands beside each field of a layout, and beside texts that stand in none.
+/// What is next to each field of a layout, and to texts outside of fields.
 #[derive(Clone, Debug)]
 pub(super) struct Around {
     pub text: Beside,
     pub name: Beside,
     pub id: Beside,
-    /// A line of its own, of which nothing is known but that.
+    /// A line of its own, with nothing else known.
     pub line: Beside,
     /// Two quotation marks.
     pub quotes: Beside,
 }
 
-/// What stands before a field and after it.
+/// What precedes a field and what follows it.
 #[derive(Default)]
 struct Sides {
     before: Vec<Vec<u8>>,
@@ -37,8 +37,8 @@ impl Sides {
 }
 
 impl Around {
-    /// Read off a layout that was filled with samples. What it writes ends a line or a message: a line end follows, or a token
-    /// of the model.
+    /// Derives the neighbours from a layout filled with samples. The text it writes ends a line or a message: a line break or a
+    /// token of the model follows.
     pub fn new(breaker: &Breaker, filled: &[String], spec: &Spec, tokens: &Tokens) -> Self {
         let turns = spec.framing.iter().chain(&spec.turn).chain(&tokens.turns);
         let ends: Vec<&str> = turns.map(String::as_str).chain(["\n"]).collect();
@@ -84,7 +84,7 @@ impl Around {
     }
 }
 
-/// Where the words stand in a layout that was filled with them: the place, the word, and the number of the field.
+/// The positions of the sample words in a filled layout: the position, the word, and the number of the field.
 fn places(filled: &str) -> Vec<(usize, &'static str, usize)> {
     let mut out = vec![];
     let fields = [(LIST, 0), (TEXT, 0), (NAME, 1), (ID, 2), (KEY, 3)];

@@ -1,7 +1,7 @@
-//! Long results made short before a model reads them.
+//! Shortens long results before a model reads them.
 //!
-//! The rule: of a text longer than `head + tail` bytes the first `head` and the last `tail` stay, cut at characters, with a
-//! mark between that says how many bytes are left out. A shorter text stays as it is.
+//! The rule: of a text longer than `head + tail` bytes, the first `head` and the last `tail` bytes are kept, split at
+//! characters, with a mark between them that gives the number of omitted bytes. A shorter text is unchanged.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,11 @@ use crate::prompt::Lang;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Condense {
-    /// A JSON pointer: of a JSON result only the value there is shown. A result without it is shown whole.
+    /// A JSON pointer: only that value of a JSON result is shown. A result without it is shown whole.
     pub select: Option<String>,
-    /// Bytes that stay at the beginning. Default 24 KiB.
+    /// Bytes to keep at the beginning. Default 24 KiB.
     pub head: usize,
-    /// Bytes that stay at the end. Default 8 KiB.
+    /// Bytes to keep at the end. Default 8 KiB.
     pub tail: usize,
 }
 
@@ -32,7 +32,7 @@ impl Default for Condense {
 }
 
 impl Condense {
-    /// The value that is selected.
+    /// Returns the selected value.
     #[must_use]
     pub fn pick<'j>(&self, json: &'j Json) -> &'j Json {
         let picked = self
@@ -42,7 +42,7 @@ impl Condense {
         picked.unwrap_or(json)
     }
 
-    /// A text by the rule.
+    /// Shortens a text.
     #[must_use]
     pub fn text(&self, text: &str, lang: Lang) -> String {
         let mut condenser = Condenser::new(self, lang);
@@ -51,7 +51,7 @@ impl Condense {
     }
 }
 
-/// Condenses a result while it comes. The outcome does not depend on chunks; memory is `head + tail`.
+/// Shortens a streamed result. The outcome does not depend on the chunks; memory is `head + tail`.
 #[derive(Clone, Debug)]
 pub struct Condenser {
     head: String,
@@ -60,13 +60,13 @@ pub struct Condenser {
     tails: usize,
     /// The head is full.
     full: bool,
-    /// Bytes after the head that are in the tail no more.
+    /// Bytes after the head that have been dropped from the tail.
     dropped: usize,
     lang: Lang,
 }
 
 impl Condenser {
-    /// At the start of a text. The pointer of `rule` needs whole JSON and is not looked at.
+    /// Starts a text. The rule's `select` pointer needs whole JSON and is ignored.
     #[must_use]
     pub fn new(rule: &Condense, lang: Lang) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Condenser {
         }
     }
 
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn push(&mut self, text: &str) {
         let mut rest = text;
         if !self.full {
@@ -94,7 +94,7 @@ impl Condenser {
             self.full = true;
             rest = &rest[cut..];
         }
-        // Bytes that the head could not take whole count as the tail's: a text of head + tail bytes stays as it is.
+        // Bytes that the head could not take as whole characters count for the tail: a text of head + tail bytes is unchanged.
         let room = self.heads - self.head.len() + self.tails;
         let bytes = rest.as_bytes();
         let skip = bytes.len().saturating_sub(room);
@@ -104,7 +104,7 @@ impl Condenser {
         self.tail.extend(&bytes[skip..]);
     }
 
-    /// The text by the rule.
+    /// Returns the shortened text.
     #[must_use]
     pub fn finish(self) -> String {
         let mut out = self.head;
@@ -113,7 +113,7 @@ impl Condenser {
             out.push_str(&String::from_utf8_lossy(&tail));
             return out;
         }
-        // The tail is never longer than it may be, and begins at a character.
+        // The tail does not exceed its bound, and begins at a character.
         let mut from = tail.len().saturating_sub(self.tails);
         while from < tail.len() && (tail[from] & 0xc0) == 0x80 {
             from += 1;
@@ -128,7 +128,7 @@ impl Condenser {
     }
 }
 
-/// The last boundary of characters up to there.
+/// The last character boundary up to `at`.
 pub(super) fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at)

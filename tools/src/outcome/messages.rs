@@ -1,8 +1,8 @@
-//! From a turn and its results to the next messages of a conversation.
+//! Builds the next messages of a conversation from a turn and its results.
 //!
-//! Every call of the turn gets one result: the one with its id, or, if there is none, one that says that it was cancelled, so
-//! that no call is left hanging. The model's own words are kept: in plain text byte for byte, elsewhere with the arguments
-//! spelled as the model spelled them. That keeps caches of prefixes valid; [`Assistant::Canonical`] writes calls anew instead.
+//! Every call of the turn gets one result: the one with its id or, if there is none, one that says that it was cancelled, so
+//! that no call is left unanswered. The model's own words are kept: byte for byte in plain text, elsewhere with the arguments
+//! spelled as the model spelled them. That keeps prefix caches valid; [`Assistant::Canonical`] rewrites the calls instead.
 
 use std::collections::HashSet;
 
@@ -14,14 +14,14 @@ use super::{Content, RenderOptions, Renderer, Status, ToolResult};
 use crate::NameRule;
 use crate::prompt::PromptError;
 
-/// Whose messages.
+/// The format of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Of OpenAI's chat completions: `tool_calls`, and messages of the role `tool`.
+    /// OpenAI's chat completions: `tool_calls`, and messages with the role `tool`.
     OpenAi,
-    /// Of Anthropic's messages: blocks `tool_use`, and `tool_result` in a message of the user.
+    /// Anthropic's messages: blocks `tool_use`, and `tool_result` in a user message.
     Anthropic,
-    /// Text in the dialect, and results in its layout in one message.
+    /// Text in the dialect, and the results in its layout in one message.
     Text,
 }
 
@@ -32,29 +32,29 @@ toolglot::words! {
     Text = "text",
 }
 
-/// How the model's own words come back to it.
+/// How the model's own words are returned to it.
 #[derive(Clone, Copy, Debug)]
 pub enum Assistant<'a> {
-    /// As it wrote them.
+    /// Exactly as it wrote them.
     Exact(&'a str),
-    /// Its text, then its calls as the dialect writes them.
+    /// Its text, then its calls as the dialect's encoder writes them.
     Canonical(&'a EncodeOptions),
 }
 
-/// How messages are made.
+/// How to build messages.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MessageOptions {
-    /// Whose messages.
+    /// The format of the messages.
     pub shape: Shape,
-    /// How results are written.
+    /// How to write results.
     pub render: RenderOptions,
-    /// What ids begin with that a dialect does not give. Choose another for each turn: ids of a conversation differ.
+    /// The prefix of generated ids. Use a different one per turn: ids must be unique in a conversation.
     pub id_prefix: String,
 }
 
 impl MessageOptions {
-    /// Of a shape, with ids `call_0`, `call_1` and so on.
+    /// Options for a format, with ids `call_0`, `call_1` and so on.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
         Self {
@@ -65,11 +65,11 @@ impl MessageOptions {
     }
 }
 
-/// Why messages cannot be made.
+/// Why messages cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// A result is of no call of the turn, or two are of one.
+    /// A result belongs to no call of the turn, or two belong to one call.
     #[error("the result {id} belongs to no call of the turn, or to one that has another")]
     Orphan {
         /// The id that it names.
@@ -83,8 +83,8 @@ pub enum MessageError {
     Prompt(#[from] PromptError),
 }
 
-/// An id for each call of a turn, in order: the one that the model wrote, if it wrote one and no other call has it, or else
-/// the prefix with the call's number.
+/// An id for each call of a turn, in order: the one that the model wrote, if there is one and it is unique, or else the prefix
+/// with the call's number.
 #[must_use]
 pub fn call_ids(turn: &Turn, prefix: &str) -> Vec<String> {
     let mut used = HashSet::new();
@@ -105,10 +105,10 @@ pub fn call_ids(turn: &Turn, prefix: &str) -> Vec<String> {
     turn.calls.iter().map(&mut one).collect()
 }
 
-/// The messages that follow: the model's own, then the results. A turn without calls is one message.
+/// The messages that follow: the model's own, then the results. A turn without calls is a single message.
 ///
 /// # Errors
-/// A result belongs to no call; a call cannot be written anew; the results cannot be rendered.
+/// A result belongs to no call; a call cannot be rewritten; the results cannot be rendered.
 pub fn messages(
     turn: &Turn,
     assistant: Assistant<'_>,
@@ -145,7 +145,7 @@ pub fn messages(
     }
 }
 
-/// One result for each call, in the order of calls.
+/// Pairs each call with one result, in the order of the calls.
 fn paired(
     turn: &Turn,
     ids: &[String],
@@ -238,7 +238,7 @@ fn anthropic(
         blocks.push(json!({"type": "text", "text": text}));
     }
     for (call, id) in turn.calls.iter().zip(ids) {
-        // Arguments are a JSON object; what a host made of them may be anything.
+        // Arguments are a JSON object, but a host may have changed them.
         let input = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
         blocks.push(json!({"type": "tool_use", "id": NameRule::Api.spell(id), "name": call.name, "input": input}));
     }

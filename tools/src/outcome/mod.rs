@@ -1,8 +1,8 @@
-//! What calls gave, as models read it.
+//! Writes the results of calls for models.
 //!
-//! [`Renderer`] writes [`ToolResult`]s in a dialect's own layout; [`messages`] makes the next messages of a conversation of
-//! a turn and its results. A result is condensed, then escaped, so that no text of a tool, a file or a web page can be a
-//! call, or end the result it stands in: see [`escape`](toolglot::escape()).
+//! [`Renderer`] writes [`ToolResult`]s in a dialect's own layout; [`messages`] builds the next messages of a conversation from
+//! a turn and its results. A result is condensed, then escaped, so that no text of a tool, a file or a web page can be a call,
+//! or end the result that contains it: see [`escape`](toolglot::escape()).
 
 mod around;
 mod condense;
@@ -22,7 +22,7 @@ pub use condense::{Condense, Condenser};
 pub use messages::{Assistant, MessageError, MessageOptions, Shape, call_ids, messages};
 pub use render::{RenderOptions, Renderer};
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolResult {
@@ -32,7 +32,8 @@ pub struct ToolResult {
     pub name: String,
     /// How it ended.
     pub status: Status,
-    /// What it gave, in order. Nothing is an empty text, or for calls that were not carried out a sentence that says so.
+    /// What it returned, in order. Without content it is an empty text, or for calls that were not carried out a sentence that
+    /// says so.
     pub content: Vec<Content>,
     /// How long it took.
     pub duration: Option<Duration>,
@@ -65,14 +66,14 @@ impl ToolResult {
         }
     }
 
-    /// With what it gave.
+    /// Sets the content.
     #[must_use]
     pub fn content(mut self, content: Vec<Content>) -> Self {
         self.content = content;
         self
     }
 
-    /// With the time it took.
+    /// Sets the duration.
     #[must_use]
     pub fn took(mut self, duration: Duration) -> Self {
         self.duration = Some(duration);
@@ -89,11 +90,11 @@ pub enum Status {
     Error,
     /// A person refused it.
     Denied,
-    /// It was stopped, or never begun.
+    /// It was stopped, or never started.
     Cancelled,
     /// It took too long.
     Timeout,
-    /// It was never begun: a step before it failed, or a rule stopped it.
+    /// It was never started: an earlier step failed, or a rule prevented it.
     NotRun,
 }
 
@@ -108,7 +109,7 @@ toolglot::words! {
 }
 
 impl Status {
-    /// What the model is told where there is nothing else to say. The denial is the AIO design's, section 11.3.
+    /// What the model is told if there is no content. The wording of the denial is from the AIO design, section 11.3.
     fn sentence(self, lang: Lang, duration: Option<Duration>) -> String {
         let ms = duration.map(|duration| duration.as_millis());
         match (self, lang) {
@@ -131,7 +132,7 @@ impl Status {
     }
 }
 
-/// A piece of what a call gave.
+/// A part of a result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Content {
@@ -139,14 +140,14 @@ pub enum Content {
     Text(String),
     /// A JSON value.
     Json(Json),
-    /// A picture.
+    /// An image.
     Image {
         /// Its media type, for example `image/png`.
         mime: String,
         /// Its bytes in base64.
         data: String,
     },
-    /// A document: its address, and its text where it has one.
+    /// A document: its address, and its text if it has one.
     Resource {
         /// The address.
         uri: String,

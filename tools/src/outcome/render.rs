@@ -1,4 +1,4 @@
-//! Results in the layout of a dialect.
+//! Writes results in the layout of a dialect.
 
 use std::borrow::Cow;
 
@@ -17,18 +17,18 @@ use crate::guard::{Guard, ID, KEY, LIST, NAME, TEXT};
 use crate::prompt::tool::Facts;
 use crate::prompt::{Lang, Layout, Part, PromptError};
 
-/// How results are written.
+/// How to write results.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RenderOptions {
     /// The language of the layout's own words.
     pub lang: Lang,
-    /// How much of each result stays.
+    /// How much of each result to keep.
     pub condense: Condense,
 }
 
 impl RenderOptions {
-    /// In a language.
+    /// Options for a language.
     #[must_use]
     pub fn new(lang: Lang) -> Self {
         Self {
@@ -60,14 +60,15 @@ pub struct Renderer {
     breaker: Breaker,
     /// The marks of the layout, and the tokens of the model that reads it.
     guard: Guard,
-    /// What stands around what the layout is filled with.
+    /// The text around the fields of the layout.
     around: Around,
-    /// It has none.
+    /// The layout writes nothing around results.
     bare: bool,
 }
 
 impl Renderer {
-    /// For a layout. No dialect of `active` sees a marker in what it writes; the layout's own dialect need not be one of them.
+    /// Creates a renderer for a layout. No dialect of `active` finds a marker in its output; the layout's own dialect need not
+    /// be one of them.
     ///
     /// # Errors
     /// The markers of the set cannot be escaped.
@@ -99,19 +100,19 @@ impl Renderer {
         &self.layout
     }
 
-    /// Whose message the results are: `"user"` unless the dialect says otherwise.
+    /// The role of the message with the results: `"user"` unless the dialect says otherwise.
     #[must_use]
     pub fn role(&self) -> &str {
         self.layout.spec.prompt.role.as_deref().unwrap_or("user")
     }
 
-    /// Whether the layout writes nothing around a result: then only messages keep results apart, and each has its own.
+    /// Whether the layout writes nothing around a result: then only messages separate results, and each has its own.
     #[must_use]
     pub(super) fn apart(&self) -> bool {
         self.bare
     }
 
-    /// Results of one turn, batched as the layout does it. No results are not text.
+    /// Writes the results of one turn, batched as the layout does it. Without results the text is empty.
     ///
     /// # Errors
     /// A template fails.
@@ -162,11 +163,11 @@ impl Renderer {
         ])
     }
 
-    /// What a result says, condensed and safe to stand at the beginning of a line, or after anything that does not end inside a
-    /// marker, whatever follows: not in the layout, but alone, as in a message of an API.
+    /// The contents of a result, condensed and escaped for use outside a layout, as in an API message. They are safe at the
+    /// beginning of a line, or after anything that does not end inside a marker, whatever follows.
     ///
     /// # Errors
-    /// None today.
+    /// Currently none.
     pub fn content(
         &self,
         result: &ToolResult,
@@ -177,7 +178,7 @@ impl Renderer {
 
     fn told(&self, result: &ToolResult, options: &RenderOptions, beside: &Beside) -> String {
         let mut parts = vec![];
-        // JSON whose strings are safe is safe, if no marker stands between them.
+        // JSON whose strings are safe is itself safe, if no marker occurs between them.
         let mut done = !result.content.is_empty() && result.status != Status::Denied;
         for content in &result.content {
             parts.push(match content {
@@ -216,8 +217,8 @@ impl Renderer {
         }
     }
 
-    /// Whether a failure is told in the dialect's own words for this very call, line by line: what a check said of it. Such
-    /// words stand as they are; all others are what the tool says, whatever they begin with.
+    /// Whether a failure is reported line by line in the dialect's own wording for this very call, as a check does. Such lines
+    /// stay as they are; all others are the tool's text, whatever they begin with.
     fn observed(&self, result: &ToolResult) -> bool {
         let [Content::Text(text)] = result.content.as_slice() else {
             return false;
@@ -236,12 +237,12 @@ impl Renderer {
         result.status == Status::Error && text.split(breaks).all(own)
     }
 
-    /// A field of one line without markers and marks.
+    /// A one-line field without markers and marks.
     fn field(&self, text: &str, beside: &Beside) -> String {
         self.guard.field(&self.safe(text, beside))
     }
 
-    /// By the dialect's own rule, or else the host's.
+    /// Shortens a text by the dialect's own rule, or else the host's.
     fn short(&self, text: &str, options: &RenderOptions) -> String {
         let prompt = &self.layout.spec.prompt;
         let Some(cut) = prompt.cut else {
@@ -259,7 +260,7 @@ impl Renderer {
         text[..at].to_owned() + prompt.mark.as_deref().unwrap_or("\n[...]")
     }
 
-    /// Without markers. No layout puts half of a marker beside a result: a plain name stays.
+    /// Escapes markers. A plain name is unchanged, because no layout puts a partial marker next to a result.
     fn safe(&self, text: &str, beside: &Beside) -> String {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
         if !text.is_empty() && text.bytes().all(plain) {
@@ -268,7 +269,7 @@ impl Renderer {
         self.between(text, beside)
     }
 
-    /// Without markers and marks between two quotation marks. JSON writes the usual ends of lines as escapes, others not.
+    /// Escapes markers and marks between two quotation marks. JSON escapes the usual line breaks, but not all.
     fn quoted(&self, text: &str, lines: bool) -> String {
         let text = self.between(text, &self.around.quotes);
         let lines = lines || text.contains(|c: char| breaks(c) && !c.is_ascii());
@@ -279,7 +280,7 @@ impl Renderer {
         }
     }
 
-    /// Without markers that stand in it, or in what it makes together with what stands beside it.
+    /// Escapes markers inside the text, and those that it forms together with its neighbours.
     fn between(&self, text: &str, beside: &Beside) -> String {
         let safe = self.breaker.escape(text.as_bytes(), beside);
         String::from_utf8(safe).expect("escaping keeps UTF-8")
@@ -323,7 +324,7 @@ fn hollow(value: &Json) -> Json {
     match value {
         Json::String(_) => Json::from(""),
         Json::Array(list) => list.iter().map(hollow).collect(),
-        // Members with empty names would be one.
+        // Members with empty names would collide.
         Json::Object(map) => {
             let parts = map.values().enumerate();
             parts
@@ -334,7 +335,7 @@ fn hollow(value: &Json) -> Json {
     }
 }
 
-/// A picture for those who cannot see: what it is, and how big.
+/// Describes an image for models without vision: its type and size.
 fn image(mime: &str, data: &str, lang: Lang) -> String {
     let padding = data.bytes().rev().take_while(|b| *b == b'=').count();
     let bytes = (data.len() / 4 * 3).saturating_sub(padding);
@@ -344,7 +345,7 @@ fn image(mime: &str, data: &str, lang: Lang) -> String {
     }
 }
 
-/// What an observation begins with, up to the first thing that only the check knows.
+/// The beginning of an observation, up to the first thing that only the check knows.
 fn head(template: &str, tool: &str) -> String {
     let mut out = String::new();
     let mut rest = template;
@@ -364,8 +365,7 @@ fn head(template: &str, tool: &str) -> String {
     out + rest
 }
 
-/// A layout filled with words that stand nowhere else, for results of every kind, in both languages: its marks are what
-/// stands around them.
+/// A layout filled with unique words, for results of every status, in both languages: the text around the words is its marks.
 fn samples(layout: &Layout, told: &str, statuses: &[Status]) -> Vec<String> {
     let mut out = vec![];
     let text = Json::from(TEXT);
@@ -392,7 +392,7 @@ fn samples(layout: &Layout, told: &str, statuses: &[Status]) -> Vec<String> {
         for results in one.chain([all.clone()]) {
             let mut context = layout.context(lang);
             context.insert("results", Value::from(results));
-            // A template may refuse what it is not made for; then it writes nothing of it either.
+            // A template may refuse input that it is not made for; then it writes nothing.
             out.extend(layout.fill(Part::Results, context));
         }
     }

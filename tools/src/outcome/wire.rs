@@ -1,5 +1,5 @@
-//! Results as JSON: `{"id", "name", "status", "content", "duration_ms"}`. The content is a text, parts as MCP writes them
-//! (`{"type": "text", "text": ..}`), or any other JSON value, which is the result itself.
+//! Results as JSON: `{"id", "name", "status", "content", "duration_ms"}`. The content is a text, parts in MCP's form (`{"type":
+//! "text", "text": ..}`), or any other JSON value, which is the result itself.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ impl Serialize for ToolResult {
     }
 }
 
-/// A piece as MCP writes it.
+/// Reads a part in MCP's form.
 fn read(value: &Value) -> Result<Content, String> {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let need =
@@ -92,7 +92,7 @@ fn read(value: &Value) -> Result<Content, String> {
             value.get("json").cloned().unwrap_or_default(),
         )),
         other => Err(format!(
-            "`{other}` is no type of a part; text, image, resource, resource_link and json are"
+            "`{other}` is not a type of a part; text, image, resource, resource_link and json are"
         )),
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     use toolglot::json::json;
 
     #[test]
-    fn results_come_back() {
+    fn results_are_read_back() {
         let parts = vec![
             Content::Text("一".to_owned()),
             Content::Json(json!([1, {"type": 2}])),

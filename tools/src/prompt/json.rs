@@ -1,7 +1,7 @@
-//! JSON in templates: values that keep the order of their keys and the spelling of their numbers.
+//! JSON in templates: values that preserve the order of their keys and the spelling of their numbers.
 //!
-//! [`text`] writes JSON as Python's `json.dumps` does with `ensure_ascii=False`, which is what chat templates are made
-//! with: a blank after `,` and `:`, members in order.
+//! [`text`] writes JSON as Python's `json.dumps` does with `ensure_ascii=False`, which chat templates expect: a space after `,`
+//! and `:`, members in order.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use toolglot::json::{Map, Value as Json};
 
-/// A list, an object, or a number that fits no type of the templates.
+/// A list, an object, or a number that does not fit the template engine's types.
 #[derive(Debug)]
 struct Node(Json);
 
@@ -65,13 +65,13 @@ pub(crate) fn value(json: &Json) -> Value {
     }
 }
 
-/// The JSON that a template's value is.
+/// Converts a template's value to JSON.
 pub(crate) fn json(value: &Value) -> Result<Json, Error> {
     if let Some(node) = value.downcast_object_ref::<Node>() {
         return Ok(node.0.clone());
     }
     let plain = |what: &str| {
-        let why = format!("{what} is no JSON");
+        let why = format!("{what} is not JSON");
         Error::new(minijinja::ErrorKind::InvalidOperation, why)
     };
     match value.kind() {
@@ -100,10 +100,10 @@ pub(crate) fn json(value: &Value) -> Result<Json, Error> {
     }
 }
 
-/// Arguments in a template: a value, or JSON text, whose keys have an order.
+/// Arguments in a template: a value, or JSON text, which has an order of keys.
 pub(super) fn arguments(value: &Value) -> Result<Json, Error> {
     let wrong = |error: serde_json::Error| {
-        let why = format!("the arguments are no JSON: {error}");
+        let why = format!("the arguments are not JSON: {error}");
         Error::new(minijinja::ErrorKind::InvalidOperation, why)
     };
     match value.as_str() {
@@ -127,7 +127,7 @@ pub(super) fn plain(value: &Value) -> Result<String, Error> {
     }
 }
 
-/// The filter `as_json`: text that is one JSON value as it is, all other text as a JSON string.
+/// The filter `as_json`: text that is one JSON value unchanged, other text as a JSON string.
 pub(super) fn as_json(value: &str) -> String {
     match serde_json::from_str::<serde::de::IgnoredAny>(value) {
         Ok(_) => value.to_owned(),
@@ -135,7 +135,7 @@ pub(super) fn as_json(value: &str) -> String {
     }
 }
 
-/// JSON text as Python writes it.
+/// JSON text in Python's style.
 pub(crate) fn text(json: &Json, indent: Option<usize>) -> String {
     fn write(json: &Json, formatter: impl Formatter) -> String {
         let mut out = vec![];
@@ -153,7 +153,7 @@ pub(crate) fn text(json: &Json, indent: Option<usize>) -> String {
     }
 }
 
-/// One line, with a blank after `,` and `:`.
+/// One line, with a space after `,` and `:`.
 struct Spaced;
 
 impl Formatter for Spaced {

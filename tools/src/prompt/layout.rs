@@ -17,7 +17,7 @@ use super::tool::{Facts, facts};
 use super::{Lang, Part, PromptError, PromptOptions};
 use crate::{Inventory, NameRule};
 
-/// Layouts that dialect files name instead of writing them: the general ones, and those that several systems share.
+/// Layouts that dialect files reference by name: the general ones, and those that several systems share.
 const SHARED: &[(&str, &str)] = &[
     ("general-tools", include_str!("templates/general-tools.j2")),
     ("general-usage", include_str!("templates/general-usage.j2")),
@@ -32,7 +32,7 @@ const SHARED: &[(&str, &str)] = &[
     ),
 ];
 
-/// What a dialect tells models of tools: their definitions, how to call them, and what calls gave.
+/// A dialect's texts about tools for models: their definitions, how to call them, and results.
 ///
 /// Built from the dialect's file; [`with`](Self::with) replaces a part by a template of the host. Immutable and cheap to
 /// clone; share it between threads.
@@ -42,10 +42,10 @@ pub struct Layout {
     pub(crate) encoder: Encoder,
     pub(crate) spec: Arc<Spec>,
     rule: NameRule,
-    /// The model's own chat template, and the parts that a template of the host replaces.
+    /// The model's own chat template, and the parts that a host's template replaces.
     chat: Option<Chat>,
     replaced: Vec<Part>,
-    /// What tells this layout from others of the same dialect.
+    /// Distinguishes this layout from others of the same dialect.
     pub(super) fingerprint: u64,
 }
 
@@ -58,10 +58,10 @@ impl std::fmt::Debug for Layout {
 }
 
 impl Layout {
-    /// The layout of a dialect of the set.
+    /// Creates the layout of a dialect of the set.
     ///
     /// # Errors
-    /// There is no such dialect, it has no calls, or a template in its file cannot be read.
+    /// There is no such dialect, it has no calls, or a template in its file is invalid.
     pub fn new(set: &DialectSet, dialect: &str) -> Result<Self, PromptError> {
         let none = || PromptError::Dialect {
             dialect: dialect.to_owned(),
@@ -120,10 +120,11 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The layout that a model's own chat template has: definitions and results are what the template writes, with its turn
-    /// tokens. The dialect says how calls are read, and which marks no result may hold.
+    /// Creates a layout from a model's own chat template: definitions and results are what the template writes, including its
+    /// turn tokens. The dialect determines how calls are read, and which marks no result may contain.
     ///
-    /// A template comes from whoever made the model's files; [`TemplateOptions`] bound its steps, depth, size and output.
+    /// A template is as trustworthy as the source of the model's files; [`TemplateOptions`] bound its steps, depth, size and
+    /// output.
     ///
     /// ```
     /// use toolglot_tools::prompt::{Layout, PromptOptions, TemplateOptions};
@@ -140,7 +141,7 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// There is no such dialect, or the template cannot be read. What it does wrong when it is filled is an error there.
+    /// There is no such dialect, or the template cannot be parsed. Errors while it is filled are reported then.
     pub fn from_template(
         set: &DialectSet,
         dialect: &str,
@@ -157,7 +158,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Replaces a part by a template, or by the name of a shared one.
+    /// Replaces a part by a template, or by a shared one, by name.
     ///
     /// # Errors
     /// It is not a template, or no shared one has that name.
@@ -183,7 +184,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Adds a template that others can name or include, or replaces it.
+    /// Adds or replaces a template that others can name or include.
     ///
     /// # Errors
     /// It is not a template.
@@ -204,19 +205,19 @@ impl Layout {
         &self.spec.id
     }
 
-    /// Where the layout comes from; nothing if it is the general one.
+    /// The sources of the layout; empty if it is the general one.
     #[must_use]
     pub fn sources(&self) -> &[String] {
         &self.spec.prompt.sources
     }
 
-    /// The rule by which calls name tools.
+    /// The rule for tool names in calls.
     #[must_use]
     pub fn rule(&self) -> NameRule {
         self.rule
     }
 
-    /// The definitions of tools: what `{{tools}}` stands for.
+    /// The definitions of tools, for `{{tools}}`.
     ///
     /// # Errors
     /// A template fails.
@@ -228,7 +229,7 @@ impl Layout {
         self.render(Part::Tools, tools, options)
     }
 
-    /// How tools are called: what `{{tool_usage}}` stands for.
+    /// How tools are called, for `{{tool_usage}}`.
     ///
     /// # Errors
     /// A template fails.
@@ -240,7 +241,7 @@ impl Layout {
         self.render(Part::Usage, tools, options)
     }
 
-    /// Both, as the dialect's systems have them in one text.
+    /// Both, combined as in the dialect's systems.
     ///
     /// # Errors
     /// A template fails.
@@ -282,7 +283,7 @@ impl Layout {
         self.fill(part, context)
     }
 
-    /// What every template is told.
+    /// The variables of every template.
     pub(crate) fn context(&self, lang: Lang) -> Facts {
         Facts::from([
             ("lang", Value::from(lang.name())),
@@ -308,7 +309,7 @@ impl Layout {
     }
 }
 
-/// The filter `entities`: the five characters of XML as hexadecimal references.
+/// The filter `entities`: XML's five special characters as hexadecimal references.
 fn entities(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -320,7 +321,7 @@ fn entities(text: &str) -> String {
     out
 }
 
-/// The filter `cdata`: a value as the content of an XML element. Lists, objects and what holds markup stand in CDATA.
+/// The filter `cdata`: a value as the content of an XML element. Lists, objects and text with markup are written as CDATA.
 fn cdata(value: &Value) -> Result<String, Error> {
     let text = json::plain(value)?;
     let structure = value.as_str().is_none() && text.starts_with(['{', '[']);
@@ -331,7 +332,7 @@ fn cdata(value: &Value) -> Result<String, Error> {
     })
 }
 
-/// Sample calls as the dialect writes them; their values tell what types they are read by.
+/// Sample calls as the dialect writes them; types are derived from their values.
 fn written(encoder: &Encoder, calls: &[(String, Json)]) -> Result<String, Error> {
     let mut schemas = Map::new();
     for (name, arguments) in calls {
@@ -361,7 +362,7 @@ fn written(encoder: &Encoder, calls: &[(String, Json)]) -> Result<String, Error>
         .map_err(|error| wrong(error.to_string()))
 }
 
-/// A schema that has this value.
+/// A schema for a value.
 fn typed(value: &Json) -> Json {
     match value {
         Json::Null => json!({"type": "null"}),

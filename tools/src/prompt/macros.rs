@@ -1,7 +1,7 @@
 //! `{{tools}}`, `{{tools::id1::id2}}` and `{{tool_usage}}` in a system prompt.
 //!
-//! What a macro stands for is kept, by everything that it depends on: dialect and layout, agent, version of the registry,
-//! configuration, ids, options. Everything else in the prompt stays as it is, and what was put in is not looked through again.
+//! The text for a macro is cached by everything that it depends on: dialect and layout, agent, version of the registry,
+//! configuration, ids, options. Everything else in the prompt is unchanged, and inserted text is not expanded again.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,18 +10,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Lang, Layout, PromptError, PromptOptions, tokens};
 use crate::{CallConfig, Inventory, Registry, Tool};
 
-/// Texts that are kept. Whoever asks for more than this starts again.
+/// The maximum number of cached texts; the cache is then emptied.
 const CACHE: usize = 256;
 
-/// What a system prompt became.
+/// An expanded system prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expanded {
     /// The prompt.
     pub text: String,
-    /// Tokens of what was put in: an estimate, unless [`Prompts::counting`] has something better.
+    /// Tokens of the inserted text: an estimate, unless [`Prompts::counting`] provides a counter.
     pub tokens: usize,
-    /// Ids in `{{tools::..}}` that stand for no declared tool.
+    /// Ids in `{{tools::..}}` that are not those of a declared tool.
     pub unknown: Vec<String>,
 }
 
@@ -51,13 +51,13 @@ pub struct Prompts {
     count: Arc<Count>,
 }
 
-/// Says more of a tool than its definition does.
+/// Provides additional text about a tool.
 type KnowledgeOf = dyn Fn(&Tool) -> Option<String> + Send + Sync;
 
-/// Says how many tokens a text takes.
+/// Counts the tokens of a text.
 type Count = dyn Fn(&str) -> usize + Send + Sync;
 
-/// What a text depends on.
+/// Everything that a text depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     dialect: String,
@@ -70,7 +70,7 @@ struct Key {
     what: Macro,
 }
 
-/// What stands between double braces.
+/// The contents of double braces.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Macro {
     Tools(Vec<String>),
@@ -86,7 +86,7 @@ impl std::fmt::Debug for Prompts {
 }
 
 impl Prompts {
-    /// With the tools of a registry.
+    /// Creates an expander for the tools of a registry.
     #[must_use]
     pub fn new(layout: Layout, registry: Arc<Registry>) -> Self {
         Self {
@@ -98,8 +98,7 @@ impl Prompts {
         }
     }
 
-    /// Asks `knowledge` of each tool for what its definition does not say. Call [`clear`](Self::clear) when the answers
-    /// change.
+    /// Asks `knowledge` for additional text about each tool. Call [`clear`](Self::clear) when the answers change.
     #[must_use]
     pub fn knowledge(
         mut self,
@@ -116,7 +115,7 @@ impl Prompts {
         self
     }
 
-    /// Forgets all texts.
+    /// Clears the cache.
     pub fn clear(&self) {
         self.cache
             .lock()
@@ -124,7 +123,7 @@ impl Prompts {
             .clear();
     }
 
-    /// Texts that are kept now.
+    /// The number of cached texts.
     #[must_use]
     pub fn cached(&self) -> usize {
         self.cache
@@ -133,8 +132,8 @@ impl Prompts {
             .len()
     }
 
-    /// The system prompt with its macros expanded. A macro is nothing where calls are not enabled. `{{tools::a::b}}` lists
-    /// the tools of these names only, and never one that the agent is not offered.
+    /// Expands the macros of a system prompt. A macro becomes empty if calls are not enabled. `{{tools::a::b}}` lists only the
+    /// tools with these names, and never one that the agent may not use.
     ///
     /// # Errors
     /// A template fails.
@@ -197,7 +196,7 @@ impl Prompts {
             examples: options.examples,
             what,
         };
-        // Knowledge that comes with one call is not part of the key.
+        // Knowledge passed with one call is not part of the key.
         let keep = options.knowledge.is_none();
         let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(text) = lock().get(&key).filter(|_| keep) {
@@ -214,7 +213,7 @@ impl Prompts {
         };
         if keep {
             let mut cache = lock();
-            // Texts of earlier versions will not be asked for again.
+            // Texts of earlier versions will not be needed again.
             cache.retain(|have, _| have.version == key.version);
             if cache.len() >= CACHE {
                 cache.clear();

@@ -1,10 +1,10 @@
-//! What models are told of tools: definitions, usage, stop sequences and grammars, one layout for each dialect.
+//! Texts about tools for models: definitions, usage, stop sequences and grammars, with one layout per dialect.
 //!
-//! Layouts are data. A dialect's file holds templates (table `prompt`), or names shared ones; a host can replace each. A
-//! dialect without a known layout has the general one. Calls in prompts are written by [`encode`](toolglot::encode()), so they
-//! are what the parser reads. Everything here is a pure function of its arguments but for the cache of [`Prompts`].
+//! Layouts are data. A dialect's file contains templates (table `prompt`), or names shared ones; a host can replace each. A
+//! dialect without a known layout has the general one. Calls in prompts are written by [`encode`](toolglot::encode()), so the
+//! parser can read them. Everything here is a pure function of its arguments, except for the cache of [`Prompts`].
 //!
-//! `docs/PROMPTS.md` lists the layouts with their sources, and what templates are told.
+//! `docs/PROMPTS.md` lists the layouts with their sources, and the variables of templates.
 
 mod chat;
 pub mod grammar;
@@ -27,8 +27,8 @@ pub use stop::Stops;
 pub use tokens::Vocabulary;
 pub use tokens::tokens;
 
-/// The language of a prompt's own words. Descriptions of tools are as they are. The words of a chat template are those that
-/// its model was trained with, in either language.
+/// The language of a prompt's own words. Descriptions of tools are not translated. A chat template always uses the words that
+/// its model was trained with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Lang {
     /// Chinese.
@@ -49,9 +49,9 @@ toolglot::words! {
 pub enum Part {
     /// The definitions of tools.
     Tools,
-    /// How they are called.
+    /// How to call them.
     Usage,
-    /// What calls gave.
+    /// Results of calls.
     Results,
 }
 
@@ -62,18 +62,18 @@ toolglot::words! {
     Results = "results",
 }
 
-/// Says more of a tool than its definition does: examples of its use, what goes wrong with it.
+/// Provides additional text about a tool, such as examples of its use or common mistakes.
 pub type Knowledge<'k> = dyn Fn(&Tool) -> Option<String> + Send + Sync + 'k;
 
-/// How prompts are written.
+/// How to write prompts.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct PromptOptions<'k> {
     /// The language of the prompt's own words.
     pub lang: Lang,
-    /// Whether the usage shows whole conversations, where the layout has such. On by default.
+    /// Whether the usage shows whole conversations, if the layout has any. On by default.
     pub examples: bool,
-    /// What is known of a tool beside its definition.
+    /// Provides additional text about a tool.
     pub knowledge: Option<&'k Knowledge<'k>>,
 }
 
@@ -107,15 +107,15 @@ pub enum PromptError {
         /// The id that was asked for.
         dialect: String,
     },
-    /// A template cannot be read, or fails.
+    /// A template is invalid, or fails.
     #[error("template {part}: {message}")]
     Template {
-        /// Which one.
+        /// Which template.
         part: String,
         /// Why.
         message: String,
     },
-    /// A schema cannot be read.
+    /// A schema is invalid.
     #[error("{message}")]
     Schema {
         /// Where and why.

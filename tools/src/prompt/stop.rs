@@ -1,12 +1,12 @@
 //! What ends a reply.
 //!
-//! Told from the dialect's file, unless its table `prompt` says it:
+//! Derived from the dialect's file, unless its table `prompt` lists them:
 //!
-//! * `turn`: what no reply should go on after. Marks of results, which a model that writes them invents (the openers of
-//!   spans of kind `result`, the headers of observations), then the markers that are part of no text (`framing`), but for
-//!   what opens the model's turn and what ends its header.
-//! * `block`: closers of blocks, for hosts that want one block of calls a reply. Most servers cut what stopped them: ask for
-//!   it to be kept, or put it back before parsing. Dialects whose calls end by themselves have none.
+//! * `turn`: text after which no reply should continue. Marks of results, which a model can only invent (the openers of spans
+//!   of kind `result`, the headers of observations), then the markers that are not part of the text (`framing`), except those
+//!   that open the model's turn and end its header.
+//! * `block`: closers of blocks, for hosts that want one block of calls per reply. Most servers remove the stop sequence: ask
+//!   for it to be kept, or append it before parsing. Dialects whose calls end by themselves have none.
 
 use toolglot::DialectSet;
 use toolglot::layer;
@@ -18,21 +18,21 @@ use super::Layout;
 /// Stop sequences of a dialect, each once, in the order of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
-    /// What no reply should go on after.
+    /// Text after which no reply should continue.
     pub turn: Vec<String>,
     /// What closes a block of calls.
     pub block: Vec<String>,
 }
 
 impl Stops {
-    /// The stop sequences of a dialect of the set; none if there is no such dialect.
+    /// The stop sequences of a dialect of the set; `None` if there is no such dialect.
     #[must_use]
     pub fn of(set: &DialectSet, dialect: &str) -> Option<Self> {
         let found = set.dialects().find(|have| have.id() == dialect)?;
         let mut block = found.closers();
         block.retain(|closer| !closer.trim().is_empty());
         for closer in &mut block {
-            // A tag is shown up to its name.
+            // A tag is given up to its name.
             if closer.starts_with("</") && !closer.ends_with('>') {
                 closer.push('>');
             }
@@ -45,7 +45,7 @@ impl Stops {
 }
 
 impl Layout {
-    /// What no reply should go on after; see [`Stops`].
+    /// Text after which no reply should continue; see [`Stops`].
     #[must_use]
     pub fn stops(&self) -> Vec<String> {
         once(turn(&self.spec))
@@ -64,7 +64,7 @@ fn turn(spec: &Spec) -> Vec<String> {
             .filter_map(|pattern| path::literal(pattern).ok())
             .filter(|text| text.ends_with([':', '*'])),
     );
-    // What opens a turn stands at its beginning; where the prompt has written some of it, the reply begins with the rest.
+    // A turn opener is at the beginning of a turn; if the prompt has written a part of it, the reply begins with the rest.
     let opens = |token: &str, turn: &str| token.starts_with(turn) || turn.ends_with(token);
     let begins = |token: &String| spec.turn.iter().any(|turn| opens(token, turn));
     all.extend(spec.framing.iter().filter(|token| !begins(token)).cloned());

@@ -8,7 +8,7 @@ use super::{Lang, Layout, Part, PromptError, PromptOptions, Prompts, Stops, toke
 use crate::outcome::{RenderOptions, Renderer, Status, ToolResult};
 use crate::{CallConfig, Example, Inventory, NameRule, Registry, Tool, ToolKind, read};
 
-/// A layout of a built-in dialect, with switches of it on.
+/// A layout of a built-in dialect, with switches enabled.
 pub(crate) fn layout(dialect: &str, switches: &[&str]) -> Layout {
     let builder = DialectSet::builder().builtin(dialect);
     let builder = switches
@@ -97,14 +97,14 @@ pub(crate) fn golden_text(path: &str) -> String {
     text.trim_end_matches('\n').to_owned()
 }
 
-/// Dialects that have no golden file of their own.
+/// Dialects without their own golden file.
 pub(crate) fn without_golden(kind: &str) -> impl Iterator<Item = &'static str> {
     let folder = format!("{}/../tests/golden/{kind}", env!("CARGO_MANIFEST_DIR"));
     let is = move |name: String| std::path::Path::new(&folder).join(name).exists();
     ids().filter(move |id| !is(format!("{id}.txt")) && !is(format!("{id}.en.txt")))
 }
 
-/// All others have the golden text of the general layout, each with its own spelling of the one call in it.
+/// All others have the golden text of the general layout, with the call in it in their own syntax.
 #[test]
 fn the_general_layout_is_the_same_for_all_that_have_it() {
     let tools = golden_tools();
@@ -134,7 +134,7 @@ fn the_general_layout_is_the_same_for_all_that_have_it() {
                 .map(|call| (call.name.as_str(), call.arguments.as_str()))
                 .collect();
             match own.trim() {
-                // The dialect has actions of its own, and no call of a tool.
+                // The dialect has its own actions, and no call of a tool.
                 "" => assert_eq!(id, "bolt-action"),
                 _ => assert_eq!(calls, [("get_weather", r#"{"city":"..."}"#)], "{id}: {own}"),
             }
@@ -207,7 +207,7 @@ fn the_five_instructions_of_the_action_document() {
     let usage = layout("action", &[])
         .usage(&golden_tools(), &PromptOptions::default())
         .expect("usage");
-    // Section 4.1: wrapped, XML inside, CDATA, left out where not needed, explained first.
+    // Section 4.1: wrapped, XML inside, CDATA, omitted if not needed, explanation first.
     for (n, what) in [
         "wrap the instruction in `<ACTION>...</ACTION>`",
         "Inside `<ACTION>` is XML",
@@ -224,7 +224,7 @@ fn the_five_instructions_of_the_action_document() {
 }
 
 #[test]
-fn tools_and_skills_stand_apart() {
+fn tools_and_skills_are_listed_separately() {
     // Agent tool invocation protocol, section 4.2, word for word.
     let want = r#"You have access to the following tools and skills:
 
@@ -350,7 +350,7 @@ When you decide to use a tool or skill, first explain your reasoning, then outpu
     for skill in &mut tools[3..] {
         skill.kind = ToolKind::Skill;
     }
-    // Skills stand apart wherever they come.
+    // Skills are listed separately, whatever their order.
     tools.swap(0, 3);
     tools.swap(1, 3);
     tools.swap(2, 3);
@@ -370,7 +370,7 @@ fn examples_are_calls_that_the_parser_reads() {
         let set = DialectSet::builtin(id).expect("a set");
         let turn = parse(&set, options, usage.as_bytes(), Finish::Stop);
         for call in &turn.calls {
-            // Words of a chat template may be no real call; what is one has a name.
+            // Words of a chat template may not be real calls; those that are have a name.
             assert!(!call.name.is_empty(), "{id}: {call:?}");
         }
         if layout.sources().is_empty() && usage.contains("get_weather") {
@@ -406,7 +406,7 @@ fn examples_are_calls_that_the_parser_reads() {
         ("GetPlayerInfo", r#"{"player_id":"player123"}"#),
     ];
     assert_eq!(calls, want);
-    // A list is one once the tool says so.
+    // A list is read as one only if the tool's schema says so.
     let greet =
         Tool::new("GreetPlayers").parameters(json!({"properties": {"names": {"type": "array"}}}));
     let greet = Inventory::of([greet]).expect("an inventory");
@@ -419,7 +419,7 @@ fn examples_are_calls_that_the_parser_reads() {
         "{diff}"
     );
     assert!(diff.contains("+  \"feature_enabled\": true,\n"), "{diff}");
-    // No tool.
+    // Not a tool.
     assert!(action.contains(
         "\nThe weather is currently sunny and pleasant. It's a great day for an adventure!\n"
     ));
@@ -503,7 +503,7 @@ fn registry() -> Arc<Registry> {
 }
 
 #[test]
-fn macros_stand_for_what_is_offered() {
+fn macros_list_the_offered_tools() {
     let prompts = Prompts::new(layout("tam", &[]), registry());
     let expand = |text: &str, config: &CallConfig| {
         prompts
@@ -515,7 +515,7 @@ fn macros_stand_for_what_is_offered() {
         &CallConfig::default(),
     );
     assert_eq!(off.text, "ABC");
-    // A configuration that says nothing: the defaults, which allow nothing.
+    // An empty configuration has the defaults, which allow nothing.
     let nothing: CallConfig = serde_json::from_str("{}").expect("a configuration");
     assert_eq!(expand("A{{tools}}B{{tool_usage}}C", &nothing).text, "ABC");
     let on = expand("{{tools}}", &CallConfig::enabled());
@@ -538,7 +538,7 @@ fn macros_stand_for_what_is_offered() {
             && !one.text.contains("weather")
             && one.text.contains("REQUEST_TOOL")
     );
-    // Everything else stays.
+    // Everything else is unchanged.
     for text in [
         "{{",
         "{{{tools}",
@@ -598,7 +598,7 @@ fn texts_are_kept_while_nothing_changed() {
 }
 
 #[test]
-fn more_is_known_of_a_tool_than_its_definition() {
+fn knowledge_extends_a_definition() {
     let tools = golden_tools();
     let knowledge = |tool: &Tool| (tool.id == "ping").then(|| "Mind the gap.".to_owned());
     let options = PromptOptions {
@@ -616,7 +616,7 @@ fn tokens_are_estimated() {
     assert_eq!(tokens(""), 0);
     assert_eq!(tokens("abcd"), 1);
     assert_eq!(tokens("abcde天气预报"), 4);
-    // A host that knows the model counts better.
+    // A host that knows the model has a better counter.
     let prompts = Prompts::new(layout("tam", &[]), registry()).counting(str::len);
     let config = CallConfig::enabled();
     let expand = |text| prompts.expand(text, "a", &config, &PromptOptions::default());
@@ -688,7 +688,7 @@ stop = ["HALT"]
             .expect("a prompt")
             .starts_with("# Available tools")
     );
-    // What is wrong is said.
+    // The error is reported.
     assert!(matches!(
         layout.clone().with(Part::Tools, "{% for %}"),
         Err(PromptError::Template { .. })

@@ -1,8 +1,8 @@
-//! How many tokens a text takes: roughly, or in a vocabulary.
+//! Counts the tokens of a text: roughly, or with a vocabulary.
 
-/// An estimate: one token for every 4 characters, and one for every 2 that are Chinese, Japanese or Korean, each share rounded
-/// up. It is a rule of thumb that needs no vocabulary: for English and JSON it is within a third of the usual vocabularies,
-/// for Chinese it may be half of an old one's count. Linear.
+/// Estimates the number of tokens: one for every 4 characters, and one for every 2 Chinese, Japanese or Korean ones, each share
+/// rounded up. It needs no vocabulary. For English and JSON it is within a third of the usual vocabularies; for Chinese it may
+/// be half of an old vocabulary's count. Linear.
 ///
 /// ```
 /// assert_eq!(toolglot_tools::prompt::tokens("Tells the weather"), 5);
@@ -20,8 +20,8 @@ fn is_wide(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// A vocabulary to count tokens in (feature `tiktoken`). The vocabularies are part of the program; nothing is fetched. The first
-/// count makes its table, which takes a moment and stays.
+/// A vocabulary for counting tokens (feature `tiktoken`). The vocabularies are compiled in; nothing is fetched. The first count
+/// builds a table, which takes a moment and is kept.
 ///
 /// ```
 /// use toolglot_tools::prompt::Vocabulary;
@@ -40,8 +40,8 @@ pub enum Vocabulary {
 
 #[cfg(feature = "tiktoken")]
 impl Vocabulary {
-    /// The tokens of a text, special tokens read as text. Linear: long texts are counted in parts of at most 64 KiB, cut between
-    /// words. Where there is no space to cut at, the count may be off by one or two for each part.
+    /// Counts the tokens of a text; special tokens are read as text. Linear: long texts are counted in parts of at most 64 KiB,
+    /// split between words. Without a space to split at, the count may be off by one or two per part.
     #[must_use]
     pub fn tokens(self, text: &str) -> usize {
         let table = match self {
@@ -58,7 +58,7 @@ impl Vocabulary {
     }
 }
 
-/// Where the first part of a text ends: the table panics on runs of some million characters.
+/// The end of the first part of a text: the table panics on runs of several million characters.
 #[cfg(feature = "tiktoken")]
 fn cut(text: &str) -> usize {
     const PART: usize = 1 << 16;
@@ -66,7 +66,7 @@ fn cut(text: &str) -> usize {
         return text.len();
     }
     let bytes = text.as_bytes();
-    // No token goes on over the one space before a word.
+    // No token continues across the space before a word.
     let space = |at: &usize| {
         let [before, here, behind] = [bytes[at - 1], bytes[*at], bytes[at + 1]];
         here == b' ' && !before.is_ascii_whitespace() && !behind.is_ascii_whitespace()
@@ -102,12 +102,12 @@ mod tests {
             Vocabulary::O200k.tokens(&words),
             table.encode_ordinary(&words).len()
         );
-        // Whole, this makes the table panic.
+        // In one piece, this makes the table panic.
         assert!(Vocabulary::O200k.tokens(&" ".repeat(3_000_000)) > 10_000);
         assert!(Vocabulary::O200k.tokens(&"天".repeat(100_000)) > 10_000);
     }
 
-    /// What the estimate promises of itself.
+    /// The documented accuracy of the estimate.
     #[test]
     fn the_estimate_is_near_for_english_and_json() {
         let json = include_str!("../../../tests/golden/tools.json");

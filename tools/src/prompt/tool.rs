@@ -1,4 +1,4 @@
-//! What templates are told of a tool.
+//! The variables of a tool for templates.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{Tool, ToolKind};
 /// A map for a template.
 pub(crate) type Facts = BTreeMap<&'static str, Value>;
 
-/// The facts of a tool. `docs/PROMPTS.md` lists them.
+/// The variables of a tool. `docs/PROMPTS.md` lists them.
 pub(super) fn facts(
     tool: &Tool,
     name: &str,
@@ -23,7 +23,7 @@ pub(super) fn facts(
     let empty = || json!({"type": "object", "properties": {}});
     let schema = tool.parameters.clone().unwrap_or_else(empty);
     let function = json!({"name": name, "description": tool.description, "parameters": schema});
-    // An id is shown only where no call can do without one.
+    // An id is shown only if no call can do without one.
     let say = |arguments: &Map| {
         let call = |id: Option<&str>| EncodeCall {
             name: name.to_owned(),
@@ -33,7 +33,7 @@ pub(super) fn facts(
         let encode = |id| encoder.encode(&[call(id)], options).ok();
         encode(None).or_else(|| encode(Some("call_0")))
     };
-    // What the dialect cannot say is not an example of it.
+    // An example that the dialect cannot express is left out.
     let mut examples = vec![];
     for example in &tool.examples {
         if let Some(call) = say(&example.arguments) {
@@ -80,7 +80,7 @@ pub(super) fn facts(
     ])
 }
 
-/// The parameters as a list of objects, as the AIO design has them.
+/// The parameters as a list of objects, as in the AIO design.
 fn listing(tool: &Tool) -> Json {
     let one = |(key, schema): (&str, &Json)| {
         let mut map = Map::new();
@@ -133,7 +133,7 @@ fn param(tool: &Tool, key: &str, schema: &Json) -> Value {
 }
 
 /// The type of a parameter for models: `string`, `number`, `boolean`, `object`, `array` and the other names of JSON Schema,
-/// several with ` or `, `any` if nothing is said.
+/// several joined by ` or `, `any` if unspecified.
 fn kind(schema: &Json) -> String {
     let mut names: Vec<&str> = vec![];
     gather(schema, &mut names, 0);

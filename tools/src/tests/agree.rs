@@ -1,4 +1,4 @@
-//! One schema engine: what the parser makes of text is what the check of the call takes, and nothing of a number is lost.
+//! One schema engine: the check of a call accepts what the parser makes of text, and numbers keep their digits.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use toolglot::{DialectSet, Finish, Kind, Options, Tools};
 
 use crate::{CheckOptions, Inventory, Tool};
 
-/// Integers beyond what a float holds, and their neighbours.
+/// Integers beyond the precision of floats, and their neighbours.
 const NUMBERS: [&str; 8] = [
     "9007199254740992",
     "9007199254740993",
@@ -53,7 +53,7 @@ fn schemas() -> Vec<Value> {
         for other in &types[n + 1..] {
             all.push(json!({ "type": [one, other] }));
             all.push(json!({ "anyOf": [{ "type": one }, { "type": other }] }));
-            // An integer is a number too: exactly one of the two holds for fractions alone.
+            // An integer is a number too: exactly one of the two applies only to fractions.
             if (*one, *other) != ("integer", "number") {
                 all.push(json!({ "allOf": [{ "oneOf": [{ "type": one }, { "type": other }] }] }));
             }
@@ -120,7 +120,7 @@ fn what_the_parser_makes_of_text_the_check_takes() {
         for (id, form) in FORMS {
             let set = DialectSet::builtin(id).expect("a built-in dialect");
             for text in NUMBERS.iter().chain(&TEXTS) {
-                // An object is all of ReAct's arguments.
+                // In ReAct an object is the whole arguments.
                 if id == "react-text" && text.starts_with('{') {
                     continue;
                 }
@@ -141,14 +141,14 @@ fn what_the_parser_makes_of_text_the_check_takes() {
                     "{schema} {input:?}: {} {:?}",
                     call.arguments, checked.violations
                 );
-                // Inside of values a stream types nothing.
+                // Inside of values a stream does not convert types.
                 let deep = |path: &str| path.starts_with("/p/");
                 let inner = checked.violations.iter().any(|v| deep(&v.path))
                     || checked.changes.iter().any(|change| deep(&change.path));
                 if inner {
                     continue;
                 }
-                // A list of values is not a type: only the check knows whether the value is one of them.
+                // A list of values is not a type: only the check knows whether the value is listed.
                 let rule = |rule: &str| rule.ends_with("/const") || rule.ends_with("/enum");
                 let lists = [
                     schema.get("const"),

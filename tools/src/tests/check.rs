@@ -1,4 +1,4 @@
-//! From a call as it was written to one that a tool can take, or to words for the model.
+//! Turns a call as written into one that a tool accepts, or into a message for the model.
 
 use toolglot::json::{Map, Value, json};
 use toolglot::{Collect, Dialect, DialectSet, Finish, Options, Parser, Sink};
@@ -42,7 +42,7 @@ fn checked(arguments: &str) -> Checked {
     player().checked("GetPlayerInfo", arguments, &CheckOptions::default())
 }
 
-/// `kind path` of what is wrong.
+/// The violations as `kind path`.
 fn wrong(checked: &Checked) -> Vec<String> {
     let violations = checked.violations.iter();
     violations
@@ -65,7 +65,7 @@ fn a_call_becomes_what_the_tool_takes() {
         [
             "type_mismatch /level",
             "type_mismatch /mode",
-            // What was meant by it is not missing besides.
+            // The parameter that was meant is not reported as missing, too.
             "unknown_param /playerId"
         ]
         .map(str::to_owned)
@@ -119,9 +119,9 @@ fn keys_get_the_spelling_of_the_schema() {
     assert_eq!(twice.arguments["player_id"], "8");
 }
 
-/// Of two names that a dialect cannot tell apart, none is guessed.
+/// If a dialect cannot distinguish two names, neither is guessed.
 #[test]
-fn a_key_that_may_mean_two_is_not_guessed() {
+fn an_ambiguous_key_is_not_guessed() {
     let schema = json!({"type": "object", "properties": {"a_b": {}, "ab": {}}});
     let inventory = Inventory::of([Tool::new("t").parameters(schema)]).expect("an inventory");
     let tam = set("tam");
@@ -133,7 +133,7 @@ fn a_key_that_may_mean_two_is_not_guessed() {
     assert_eq!(wrong(&checked), ["unknown_param /A_B"]);
 }
 
-/// What is validated is what is delivered: no reader can find another value in it.
+/// Exactly what is validated is delivered: no reader can find another value in it.
 #[test]
 fn repeated_keys_do_not_slip_past() {
     let checked =
@@ -258,7 +258,7 @@ fn a_tool_is_found_by_what_the_dialect_calls_it() {
 
 /// Items 51 and 52 of the checklist: the words of the seed, section 3.3 step 4 and section 5.5.
 #[test]
-fn the_model_is_told_in_the_words_of_its_dialect() {
+fn observations_have_the_wording_of_the_dialect() {
     let says = |id: &str, name: &str, arguments: &str| {
         let set = set(id);
         let checked = player().checked(name, arguments, &CheckOptions::of(dialect(&set, id)));
@@ -319,7 +319,7 @@ fn the_model_is_told_in_the_words_of_its_dialect() {
 
 /// Items 12 and 53 of the checklist: success and failure, in the words of the seeds.
 #[test]
-fn success_and_failure_are_told() {
+fn success_and_failure_are_reported() {
     let (action, tam) = (set("action"), set("tam"));
     let (action, tam) = (dialect(&action, "action"), dialect(&tam, "tam"));
     assert_eq!(
@@ -338,7 +338,7 @@ fn success_and_failure_are_told() {
         failed("x", &json!("no disk"), None),
         "Error - Tool x failed. no disk"
     );
-    // What a result says is never a template.
+    // The contents of a result are never read as a template.
     assert_eq!(
         executed("x", &json!("{tool} [[{result}]]"), Some(tam)),
         "Tool 'x' executed successfully. Output: {tool} [[{result}]]"
@@ -347,7 +347,7 @@ fn success_and_failure_are_told() {
 
 /// Item 84 of the checklist: what takes no object of named arguments is answered with the advice to give it a facade.
 #[test]
-fn another_signature_is_told_with_advice() {
+fn another_signature_is_reported_with_advice() {
     let error = incompatible(&Tool::new("canvas.move"), "it takes two arguments");
     assert_eq!(error["error"]["type"], "incompatible_signature");
     assert!(
@@ -370,7 +370,7 @@ fn another_signature_is_told_with_advice() {
 
 /// Items 91 and 114 of the checklist: what nobody enabled cannot be called.
 #[test]
-fn nothing_is_callable_that_nobody_enabled() {
+fn nothing_is_callable_unless_enabled() {
     let config: CallConfig = serde_json::from_str("{}").expect("a configuration");
     let offered = player().discover(&config);
     let checked = offered.checked(
@@ -416,7 +416,7 @@ fn types_have_standard_names() {
     assert_eq!(tool.type_hint("y"), None);
 }
 
-/// A violation says where in the stream it is: the parameter where its place is known, else the call.
+/// A violation has a position in the stream: that of the parameter if it is known, else that of the call.
 #[test]
 fn violations_have_places() {
     let text = "<tool_call name=\"GetPlayerInfo\"><param name=\"player_id\">7</param><param name=\"level\">x</param></tool_call>";
@@ -505,7 +505,7 @@ fn a_definition_reads_back_from_its_own_form() {
     assert_eq!(read::any("own", &own).expect("tools"), [tool]);
 }
 
-/// The rules of JSON Schema, by the draft that a schema names.
+/// The rules of JSON Schema, in the draft that a schema names.
 #[test]
 fn the_whole_schema_counts_by_its_draft() {
     const OLD: &str = "http://json-schema.org/draft-07/schema#";
@@ -605,14 +605,14 @@ fn the_whole_schema_counts_by_its_draft() {
     }
 }
 
-/// Whatever is wrong with a call, the model hears it in the words of its dialect, with what is wrong in it.
+/// Every violation is reported to the model in its dialect's wording, and names what is wrong.
 #[test]
 fn every_violation_is_named_in_the_words_of_the_dialect() {
     let schema = r#"{"properties": {"id": {"type": "string", "pattern": "^p"}, "n": {"type": "integer", "minimum": 5},
         "unit": {"enum": ["celsius", "fahrenheit"]}, "ok": {"type": "boolean"}, "tags": {"type": "array", "minItems": 2}}, "required": ["id"]}"#;
     let tool = Tool::new("f").parameters(serde_json::from_str(schema).expect("a schema"));
     let tools = Inventory::of([tool]).expect("an inventory");
-    // Arguments, and what has to be named: the parameter and the rule that it breaks.
+    // Arguments, and what must be named: the parameter and the violated rule.
     let cases = [
         (
             r#"{"id": "p", "n": 3}"#,
@@ -661,7 +661,7 @@ fn every_violation_is_named_in_the_words_of_the_dialect() {
                 !text.contains('\n') && !text.contains("wrong type"),
                 "{id} {arguments}: {text}"
             );
-            // In a Chinese observation the rule is told in Chinese (`tests/chinese.rs`).
+            // In a Chinese observation the rule is given in Chinese (`tests/chinese.rs`).
             for part in says.iter().take(if id == "vcp" { 1 } else { 2 }) {
                 assert!(text.contains(part), "{id} {arguments}: {text}");
             }
@@ -669,9 +669,9 @@ fn every_violation_is_named_in_the_words_of_the_dialect() {
     }
 }
 
-/// What keeps a block from being a call, too.
+/// So is every error that keeps a block from being a call.
 #[test]
-fn every_error_of_the_parser_is_told_in_the_words_of_the_dialect() {
+fn every_error_of_the_parser_has_the_wording_of_the_dialect() {
     let cases = [
         (
             "action",

@@ -1,4 +1,4 @@
-//! An observation in Chinese is Chinese throughout, whatever is wrong.
+//! A Chinese observation is entirely Chinese, whatever is wrong.
 
 use toolglot::json::{Value, json};
 use toolglot::{Dialect, DialectSet};
@@ -6,9 +6,9 @@ use toolglot::{Issue, Kind, Severity, Span};
 
 use crate::{CheckOptions, Inventory, Tool};
 
-/// What of a text stands in no quotation and is a letter of English.
+/// The English letters of a text outside quotations.
 fn english(text: &str) -> String {
-    // JSON has no other name.
+    // JSON has no Chinese name.
     let text = text.replace("JSON", "");
     let outside = text.split('"').step_by(2);
     outside
@@ -23,7 +23,7 @@ fn with_vcp(run: impl Fn(&Dialect)) {
 }
 
 #[test]
-fn every_rule_of_a_schema_is_told_in_chinese() {
+fn every_rule_of_a_schema_has_a_chinese_sentence() {
     let long = "长".repeat(99);
     let cases: Vec<(Value, Value)> = vec![
         (json!({"type": "integer"}), json!("x")),
@@ -101,7 +101,7 @@ fn every_rule_of_a_schema_is_told_in_chinese() {
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        // What is wrong with the call itself.
+        // Errors of the call itself.
         let tool = Tool::new("工具").parameters(json!({"type": "object", "properties": {"p": {}}}));
         let tools = Inventory::of([tool.callable(true)]).expect("an inventory");
         for (name, arguments) in [
@@ -119,10 +119,10 @@ fn every_rule_of_a_schema_is_told_in_chinese() {
 }
 
 #[test]
-fn every_issue_is_told_in_chinese() {
+fn every_issue_has_a_chinese_sentence() {
     with_vcp(|dialect| {
         for kind in Kind::ALL {
-            // A warning has words of its own or those of every dialect; the document has some with its marks in them.
+            // A warning has its own wording or the generic one; the document's wording contains some with its marks.
             if dialect.observation(*kind).is_some() {
                 continue;
             }

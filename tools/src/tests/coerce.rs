@@ -1,4 +1,4 @@
-//! Values get the types that schemas ask for: nothing that is valid changes, and twice is once.
+//! Values get the types that schemas ask for: valid values never change, and coercion is idempotent.
 
 use proptest::prelude::*;
 use toolglot::json::{Value, json};
@@ -7,7 +7,7 @@ use toolglot::layer::read;
 use crate::coerce::{Change, WORK, coerce};
 use crate::schema::Plan;
 
-/// The arguments as they come out, and the changes as `path kind`.
+/// The coerced arguments, and the changes.
 fn coerced(schema: &Value, arguments: &str) -> (String, Vec<Change>) {
     let plan = Plan::new(schema).expect("a usable schema");
     let mut value = read(arguments, crate::coerce::ARGUMENTS)
@@ -17,7 +17,7 @@ fn coerced(schema: &Value, arguments: &str) -> (String, Vec<Change>) {
     (value.to_string(), changes)
 }
 
-/// What one value becomes by the schema of a parameter.
+/// The result of coercing one value by the schema of a parameter.
 fn one(schema: Value, value: &str) -> String {
     let schema = json!({
         "type": "object",
@@ -79,7 +79,7 @@ fn text_gets_the_type_of_the_schema() {
         ),
         (list("object"), r#"{"a": 1}"#, r#"[{"a":1}]"#),
         (json!({"type": "array"}), r#""x""#, r#"["x"]"#),
-        // Numbers and booleans where only text will do, digit for digit.
+        // Numbers and booleans for parameters that only allow text, digit for digit.
         (
             json!({"type": "string"}),
             "02134.50".trim_start_matches('0'),
@@ -142,7 +142,7 @@ fn text_gets_the_type_of_the_schema() {
 }
 
 #[test]
-fn what_cannot_be_coerced_stays() {
+fn values_that_cannot_be_coerced_are_kept() {
     for (schema, value) in [
         (json!({"type": "integer"}), r#""14.5""#),
         (json!({"type": "integer"}), r#""007""#),
@@ -172,7 +172,7 @@ fn what_cannot_be_coerced_stays() {
         ),
         (json!({"type": "string"}), "null"),
         (json!({"type": "string"}), r#"{"a":1}"#),
-        // Text stays text where text will do, and case is not guessed.
+        // Text stays text if text is allowed, and case is not guessed.
         (json!({"type": ["string", "integer"]}), r#""5""#),
         (json!({}), r#""5""#),
         (json!(true), r#""5""#),
@@ -184,7 +184,7 @@ fn what_cannot_be_coerced_stays() {
 }
 
 #[test]
-fn every_change_is_told() {
+fn every_change_is_reported() {
     let schema = json!({"properties": {
         "a/b": {"type": "array", "items": {"properties": {"n": {"type": "integer"}}}},
         "s": {"type": "boolean"},
@@ -213,7 +213,7 @@ fn every_change_is_told() {
     );
 }
 
-/// Up to draft 7 nothing counts beside a reference; later everything does.
+/// Up to draft 7 siblings of a reference are ignored; in later drafts everything counts.
 #[test]
 fn the_draft_decides_what_counts() {
     let schema = |draft: &str| {
@@ -313,9 +313,9 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The inner list wants an item of the outer kind, which wants the inner list: there is no end, so nothing is begun.
+/// The inner list wants an item of the outer kind, which wants the inner list: this would never end, so nothing is changed.
 #[test]
-fn what_would_never_be_done_is_not_begun() {
+fn endless_coercions_are_not_started() {
     let inner = json!({"oneOf": [{"items": {"type": "array"}}]});
     let schema = json!({"allOf": [inner, {"items": {"$ref": "#/properties/p"}}]});
     let plan = Plan::new(&json!({"properties": {"p": schema}})).unwrap();
@@ -323,7 +323,7 @@ fn what_would_never_be_done_is_not_begun() {
     let mut after = before.clone();
     assert!(coerce(&mut after, &plan.doc(WORK)).is_empty());
     assert_eq!(after, before);
-    // What a constant lists, a list around it is not.
+    // A value that a constant lists is not matched by a list around it.
     let plan =
         Plan::new(&json!({"properties": {"p": {"oneOf": [{"items": {"const": []}}]}}})).unwrap();
     let before = json!({"p": [""]});
@@ -335,7 +335,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn twice_is_once_and_what_is_valid_stays(schema in schemas(), value in values()) {
+    fn coercion_is_idempotent_and_keeps_valid_values(schema in schemas(), value in values()) {
         let schema = json!({"type": "object", "properties": {"p": schema}});
         let Ok(plan) = Plan::new(&schema) else { return Ok(()) };
         let before = json!({"p": value});
@@ -351,7 +351,7 @@ proptest! {
         }
     }
 
-    /// Each part of the arguments that is valid for itself stays, whatever becomes of the others.
+    /// Each part of the arguments that is valid on its own is unchanged, whatever happens to the others.
     #[test]
     fn a_valid_part_of_invalid_arguments_stays(schema in schemas(), value in values()) {
         let with = |schema: &Value| json!({"properties": {"p": schema, "q": {"type": "integer"}}});
@@ -361,7 +361,7 @@ proptest! {
         let single = json!({"p": value});
         let valid = alone.validator(&single).is_ok_and(|validator| validator.is_valid(&single));
         let mut both = json!({"p": value, "q": "5"});
-        // A reference to the whole means the other parameter, too.
+        // A reference to the whole document includes the other parameter, too.
         if !valid || schema.to_string().contains("\"#\"") {
             return Ok(());
         }

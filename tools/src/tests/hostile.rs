@@ -1,5 +1,5 @@
-//! Definitions and arguments of people who mean no good are answered soon, and clearly. What is not bounded here would not
-//! end while anybody waits.
+//! Hostile definitions and arguments are answered quickly and clearly. Without the bounds tested here, these cases would
+//! practically never end.
 
 use toolglot::json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ fn says(violations: &[String], words: &str) {
     );
 }
 
-/// Definitions `d0` to `dN`, each made of the next.
+/// Definitions `d0` to `dN`, each built from the next.
 fn chain(count: usize, link: impl Fn(Value) -> Value, last: Value) -> Map {
     let next = |n: usize| json!({"$ref": format!("#/$defs/d{}", n + 1)});
     let mut all: Map = (0..count)
@@ -43,7 +43,7 @@ fn alternatives_that_double_are_refused() {
         let schema = json!({"properties": {"p": {"$ref": "#/$defs/d0"}}, "$defs": defs});
         says(&check(schema, r#"{"p": "x"}"#), "alternatives are too many");
     }
-    // The same, one level of the value for each.
+    // The same, with one level of the value per definition.
     let link = |next: Value| json!({"anyOf": [{"properties": {"n": next.clone()}}, {"properties": {"n": next}}]});
     let defs = chain(40, link, json!({"type": "integer"}));
     let value = format!("{}\"x\"{}", "{\"n\":".repeat(40), "}".repeat(40));
@@ -136,7 +136,7 @@ fn large_schemas_with_large_values_are_answered() {
     says(&found, "too many");
 }
 
-/// References by anchor and with percent signs lead where they should, and nothing is read that is not in the document.
+/// References by anchor and with percent-encoding resolve correctly, and nothing outside the document is read.
 #[test]
 fn references_are_followed_in_the_document() {
     let defs = json!({"a": {"$anchor": "here", "type": "object", "properties": {"n": {"type": "integer"}}},
@@ -263,7 +263,7 @@ fn duplicate_ids_are_refused() {
     let again = (0..10_000).rev().map(|n| Tool::new(&format!("t{n}")));
     assert!(registry.register(again).is_err());
     assert_eq!(registry.inventory().tools().len(), 1);
-    // A key that stands twice, with another schema.
+    // A repeated key, with another schema.
     let twice = r#"{"tools": [{"name": "a", "inputSchema": {"type": "object"}, "inputSchema": {"type": "string"}}]}"#;
     let read = read::any("tools.json", twice);
     assert!(read.is_err(), "{read:?}");

@@ -1,4 +1,4 @@
-//! Definitions are read as they stand, names stay apart, and nothing is offered that nobody allowed.
+//! Definitions are read unchanged, names stay distinct, and nothing is callable unless somebody allowed it.
 
 mod agree;
 mod check;
@@ -62,7 +62,7 @@ fn a_manifest_is_read() {
     assert_eq!(flow.command("vcp"), Some("ComplexWorkflow"));
 }
 
-/// The namespace is forced where the manifest says whose tools they are.
+/// The namespace is enforced if the manifest states whose tools they are.
 #[test]
 fn a_tool_of_a_plugin_has_its_namespace() {
     let ids = |text: &str| -> Vec<String> {
@@ -105,7 +105,7 @@ fn lists_of_interfaces_are_read_and_keep_their_order() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_place() {
+fn unreadable_definitions_are_reported_with_their_place() {
     let wrong = |text: &str| read::any("x", text).expect_err("refused").to_string();
     for (text, message) in [
         ("[1]", "x: [0]: it must be an object"),
@@ -145,7 +145,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
         ),
         (
             "a: 1\na: 2\n",
-            "x: the key a stands twice at line 2 column 1",
+            "x: the key a occurs twice at line 2 column 1",
         ),
     ] {
         assert_eq!(wrong(text), message);
@@ -382,7 +382,7 @@ fn a_registry_is_changed_and_shared() {
     assert_eq!(registry.version(), 101);
 }
 
-/// Ten thousand tools with the same spelling are told apart in linear time.
+/// Ten thousand tools with the same spelling get distinct names in linear time.
 #[test]
 fn many_tools_are_indexed() {
     let tools = (0..10_000).map(|n| {
@@ -403,7 +403,7 @@ fn many_tools_are_indexed() {
 
 /// The words of enums are read back.
 #[test]
-fn words_come_back() {
+fn words_are_read_back() {
     fn all<W>(words: &[W])
     where
         W: Copy + PartialEq + std::fmt::Debug + std::fmt::Display,

@@ -1,4 +1,4 @@
-//! The JSON Schema Test Suite, through the same door as calls. `ci/json-schema.sh` fetches it and runs this.
+//! The JSON Schema Test Suite, run through the same interface as calls. `ci/json-schema.sh` fetches it and runs this.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,23 +23,23 @@ const DRAFTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Files that are left out: what they ask for is not done here, see `docs/TOOLS.md`.
+/// Excluded files: what they test is not supported, see `docs/TOOLS.md`.
 const OUT: &[&str] = &["optional/format/", "optional/format-assertion.json"];
 
-/// Groups that cannot be told apart from where their schema stands: `$recursiveRef` means the whole document, which is not
-/// the schema of the suite here.
+/// Excluded groups that depend on the position of their schema: `$recursiveRef` means the whole document, which is not the
+/// suite's schema here.
 const ROOT: &[&str] = &["$recursiveRef without $recursiveAnchor works like $ref"];
 
-/// What became of the cases of a draft.
+/// The results of a draft.
 #[derive(Default)]
 struct Tally {
-    /// The verdict is that of the suite.
+    /// The verdict equals that of the suite.
     same: usize,
-    /// The suite refuses the value; here it was changed into one that is valid, and that was told.
+    /// The suite rejects the value; here it was converted to a valid one, and the change was reported.
     coerced: usize,
     /// The schema cannot be used, and why.
     refused: BTreeMap<String, usize>,
-    /// Groups that are left out.
+    /// Excluded groups.
     left_out: usize,
     wrong: Vec<String>,
 }
@@ -117,7 +117,7 @@ fn run(file: &Path, name: &str, draft: &str, tally: &mut Tally) {
                 *tally.refused.entry(why.to_owned()).or_default() += 1;
                 continue;
             }
-            // A default of the whole value is never filled in, for it is there.
+            // A default of the whole value is never filled in, because the value exists.
             let changed = !checked.changes.is_empty();
             assert!(
                 checked
@@ -137,13 +137,13 @@ fn run(file: &Path, name: &str, draft: &str, tally: &mut Tally) {
     }
 }
 
-/// A schema of arguments that have one parameter of this schema. References lead to where it stands now.
+/// A schema for arguments with one parameter of this schema. References are adapted to its new position.
 fn around(schema: &Value, draft: &str) -> Value {
     let mut inner = schema.clone();
     let mut draft = json!(draft);
     if let Some(map) = inner.as_object_mut() {
         draft = map.remove("$schema").unwrap_or(draft);
-        // Whoever refers to it by this name is refused; by `#` it is the same document.
+        // References by this name are rejected; by `#` they mean the same document.
         let word = if draft.to_string().contains("draft-04") {
             "id"
         } else {
@@ -181,7 +181,7 @@ fn moved(value: &mut Value, named: bool) {
     }
 }
 
-/// Words of a schema with schemas by name in them.
+/// Keywords whose values are schemas by name.
 const NAMED: &[&str] = &[
     "properties",
     "patternProperties",

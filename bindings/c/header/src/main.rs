@@ -1,4 +1,4 @@
-//! Makes `include/toolglot.h` of the sources of the C crate, or checks that the committed one is what they make.
+//! Generates `include/toolglot.h` from the sources of the C crate, or checks that the committed header is up to date.
 //!
 //! ```text
 //! cargo run --manifest-path bindings/c/header/Cargo.toml             checks
@@ -37,7 +37,7 @@ fn run() -> Result<(), String> {
         .take_while(|(a, b)| a == b)
         .count();
     Err(format!(
-        "include/toolglot.h is not what the sources make, from line {} on; write it anew:\n  \
+        "include/toolglot.h differs from the sources from line {} on; regenerate it:\n  \
          cargo run --manifest-path bindings/c/header/Cargo.toml -- write",
         line + 1
     ))
@@ -67,7 +67,7 @@ fn header(package: &Path, version: &str) -> Result<String, String> {
     Ok(finish(&text, version))
 }
 
-/// The version, and what C wants to have spelled with care: a negative number in brackets, the greatest number by its name.
+/// Inserts the version, and adjusts constants for C: brackets around a negative number, a name for the greatest number.
 fn finish(text: &str, version: &str) -> String {
     let line = |line: &str| {
         let define = line

@@ -1,4 +1,4 @@
-// The C++ interface: ownership, lifetimes, exceptions, callbacks, and what each function hands through.
+// The C++ interface: ownership, lifetimes, exceptions, callbacks, and what each function passes on.
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
@@ -33,7 +33,7 @@ static_assert(std::is_trivially_copyable_v<tg::event> && sizeof(tg::event) == si
 static_assert(std::is_trivially_copyable_v<tg::batch> && std::is_trivially_copyable_v<tg::call>);
 static_assert(std::is_base_of_v<std::runtime_error, tg::error>);
 
-// What would dangle at once does not compile.
+// Code whose views would dangle immediately does not compile.
 template <class Stream, class Chunk, class = void>
 constexpr bool feeds = false;
 template <class Stream, class Chunk>
@@ -78,7 +78,7 @@ void engines() {
     return m.text() == "<think>" && m.role() == TOOLGLOT_MARKER_REASONING_OPEN && !m.dialect().empty();
   }));
 
-  // Moving ends no lifetime; what was moved from says so and is good for another value.
+  // Moving ends no lifetime; a moved-from handle reports it and accepts another value.
   tg::engine other = std::move(engine);
   CHECK(engine.get() == nullptr && other.get() != nullptr && !(*markers.begin()).text().empty());
   THROWS(TOOLGLOT_E_NULL, "", engine.markers());
@@ -111,7 +111,7 @@ void options(const tg::engine &engine) {
   CHECK(output.substr(call.start(), call.end() - call.start()).find("f\">") != output.npos);
 }
 
-// Where a stream stands, and text that is no call for the next reader.
+// The state of a stream, and text that is not read as a call again.
 void between(const tg::engine &engine) {
   tg::stream stream(engine);
   tg::turn plain, guarded;
@@ -129,7 +129,7 @@ void between(const tg::engine &engine) {
   plain.add(batch);
   guarded.add(batch);
   sent = writer.write(batch);
-  // Whether the last closer is text is known at the end.
+  // Only the end shows whether the last closer is text.
   batch = stream.finish();
   plain.add(batch);
   guarded.add(batch);
@@ -140,7 +140,7 @@ void between(const tg::engine &engine) {
   CHECK(sent.find(R"("content":"\\")") != sent.npos && sent.find(R"("content":"<tool_")") != sent.npos);
 }
 
-// What a stream says in the loop that every host writes.
+// The events of a stream in the typical loop of a host.
 void loop(const tg::engine &engine) {
   std::string text, reasoning, name, dialect, arguments, block;
   int complete = 0, opened = 0, params = 0, named = 0;
@@ -185,7 +185,7 @@ void loop(const tg::engine &engine) {
   CHECK(block == CALL && named > 0);
 }
 
-// An accessor of another kind answers nothing.
+// An accessor of another kind returns nothing.
 void accessors(const tg::engine &engine) {
   tg::stream stream(engine);
   tg::event text = stream.feed("hello")[0];
@@ -198,7 +198,7 @@ void accessors(const tg::engine &engine) {
   CHECK(!text.as_text() && !text.params_only() && !text.recovered_text());
   CHECK(!text.repaired() && !text.provisional() && text.ordinal() == 0);
 
-  // A cut call: issues are events, never exceptions.
+  // A truncated call: issues are events, never exceptions.
   stream.feed(R"(<tool_call name="f"><param name="a">1)");
   int issues = 0, abandoned = 0;
   for (tg::event e : stream.finish(tg::finish_reason::length)) {
@@ -210,7 +210,7 @@ void accessors(const tg::engine &engine) {
   }
   CHECK(issues > 0 && abandoned == 1);
 
-  // Native calls and their details.
+  // API tool calls and their details.
   stream.reset();
   stream.native_calls(R"([{"id":"call_9","function":{"name":"f","arguments":"{}"}}])");
   tg::batch last = stream.finish();
@@ -225,7 +225,7 @@ void lifetimes(const tg::engine &engine) {
   CHECK(batch.size() == 1 && batch[0].text() == chunk);
   CHECK(batch[0].text().data() == chunk.data());  // no copy
 
-  // Neither another stream, nor a copy of the batch, nor `rest`, nor a move ends it.
+  // Neither another stream, nor a copy of the batch, nor `rest`, nor a move invalidates it.
   other.feed("something else entirely");
   tg::batch copy = batch;
   CHECK(stream.rest().size() == 1);
@@ -235,7 +235,7 @@ void lifetimes(const tg::engine &engine) {
   stream = tg::stream(engine);
   CHECK(copy[0].text() == chunk && text_of(stream.feed("x")) == "x" && text_of(moved.feed("y")) == "y");
 
-  // Empty chunks, from nowhere and from somewhere.
+  // Empty chunks, with a null and a valid pointer.
   CHECK(stream.feed({}).empty() && stream.feed("").empty() && stream.feed("").begin() == stream.feed("").end());
 
   // Streams outlive their engine.
@@ -245,7 +245,7 @@ void lifetimes(const tg::engine &engine) {
   }();
   CHECK(text_of(late.feed("still here")) == "still here");
 
-  // A freed stream leaves nothing behind.
+  // A freed stream leaves nothing allocated.
   std::size_t live = tg::live_streams();
   std::vector<tg::stream> many;
   for (int i = 0; i < 10; i++) many.emplace_back(engine);
@@ -292,13 +292,13 @@ void callbacks(const tg::engine &engine) {
   CHECK(all == 13 && stream.rest().empty());
   CHECK(stream.finish_each(tg::finish_reason::stop, [&](tg::event) { all++; }));
 
-  // False stops; the rest waits.
+  // False stops; the other events are kept.
   stream.reset();
   int some = 0;
   CHECK(!stream.feed_each(chunk, [&](tg::event) { return ++some < 3; }));
   CHECK(some == 3 && stream.rest().size() == static_cast<std::size_t>(all - 3));
 
-  // Exceptions of any type come out as they are; what was not delivered waits too.
+  // Exceptions of any type are rethrown unchanged; undelivered events are kept, too.
   stream.reset();
   try {
     stream.feed_each(chunk, [](tg::event e) {
@@ -317,9 +317,9 @@ void callbacks(const tg::engine &engine) {
   }
   CHECK(text_of(stream.feed("c")) == "c");
 
-  // Inside a callback its stream is busy; the exception of that passes through C.
+  // Inside a callback its stream is busy; that exception is rethrown after C.
   THROWS(TOOLGLOT_E_BUSY, "", stream.feed_each("d", [&](tg::event) { stream.feed("x"); }));
-  // Freed inside, the stream goes when the call is over.
+  // A stream freed inside is dropped when the call ends.
   std::size_t live = tg::live_streams();
   auto gone = std::make_unique<tg::stream>(engine);
   bool told = gone->feed_each("e", [&](tg::event e) {
@@ -369,7 +369,7 @@ void completions(const tg::engine &engine) {
   tg::openai moved = std::move(writer);
   THROWS(TOOLGLOT_E_NULL, "", writer.finish());
   writer = std::move(moved);
-  CHECK(respond() == first);  // the rule of ids has moved along
+  CHECK(respond() == first);  // the rule for ids has moved along
 
   tg::stream stream(engine);
   writer.write(stream.feed("a"));
@@ -378,7 +378,7 @@ void completions(const tg::engine &engine) {
   writer.set(TOOLGLOT_OPENAI_SSE, 1);
   CHECK(respond().find("data: [DONE]\n\n") != std::string::npos);
 
-  // What the rule throws comes out, and the writer goes on.
+  // The rule's exception is rethrown, and the writer continues.
   writer.set_ids([](std::uint32_t, std::string_view) -> std::string { throw std::logic_error("no id"); });
   try {
     respond();
@@ -411,7 +411,7 @@ void completions(const tg::engine &engine) {
   THROWS(TOOLGLOT_E_ARG, "", tg::parse(engine, "", static_cast<tg::finish_reason>(99)));
 }
 
-// An agent with approval, carried on by hand.
+// An agent with approval, driven by hand.
 void agents() {
   tg::engine engine{"hermes"};
   tg::tools tools(R"([{"name": "f", "description": "F", "parameters": {"properties": {"n": {"type": "integer"}}}}])");

@@ -1,4 +1,4 @@
-// What the C++ tests share: checks that say where they failed.
+// Shared by the C++ tests: checks that report where they failed.
 #ifndef TOOLGLOT_TEST_HPP
 #define TOOLGLOT_TEST_HPP
 
@@ -17,7 +17,7 @@ inline void check_at(bool ok, const char *what, const char *file, int line) {
 
 #define CHECK(condition) check_at(static_cast<bool>(condition), #condition, __FILE__, __LINE__)
 
-// Runs `action`, which must throw `toolglot::error` with this status and a message that has this in it.
+// Runs `action`, which must throw `toolglot::error` with this status and a message that contains this text.
 template <class Action>
 void throws_at(toolglot_status status, std::string_view part, Action action, const char *file, int line) {
   try {

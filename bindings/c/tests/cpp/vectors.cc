@@ -2,7 +2,7 @@
 //
 //   vectors FILE [N]     FILE is what bindings/c/tests/vectors.rs writes; N: every Nth case only
 //
-// Each event is read through the accessors of its kind; every kind must have come. Each case also goes through the callback
+// Each event is read through the accessors of its kind; every kind must occur. Each case also goes through the callback
 // form in one piece.
 #include <algorithm>
 #include <bitset>
@@ -37,7 +37,7 @@ class reader {
   std::string_view text() { return take(u32()); }
   std::string_view take(std::size_t bytes) {
     if (bytes > rest_.size()) {
-      std::fprintf(stderr, "the file is cut\n");
+      std::fprintf(stderr, "the file is truncated\n");
       std::exit(2);
     }
     std::string_view taken = rest_.substr(0, bytes);
@@ -127,7 +127,7 @@ entry read(tg::event e) {
       break;
     default: CHECK(!"an event of an unknown kind");
   }
-  // Nothing is said that the accessors do not show.
+  // The accessors show every nonempty field.
   CHECK(data == e.data() && aux == e.aux() && flags == e.flags() && read.code == e.code());
   kinds.set(read.kind);
   read.data = data;
@@ -137,7 +137,7 @@ entry read(tg::event e) {
 
 bool delta(const entry &e) { return e.kind == TOOLGLOT_EVENT_ARG_DELTA || e.kind == TOOLGLOT_EVENT_PARAM_DELTA; }
 
-// Neighbouring fragments of one kind become one; argument and parameter deltas stand side by side.
+// Merges adjacent fragments of one kind; argument and parameter deltas stay separate.
 void add(log_t &log, entry e) {
   if (e.kind > TOOLGLOT_EVENT_RAW && !delta(e)) {
     log.push_back(std::move(e));
@@ -173,7 +173,7 @@ struct test_case {
   log_t want;
 };
 
-// In single bytes, each in memory of its own that is gone once its batch was read.
+// In single bytes, each in its own allocation, which is freed once its batch was read.
 log_t in_bytes(const test_case &c, tg::stream &stream) {
   log_t log;
   if (c.native_first && !c.native.empty()) add(log, stream.native_calls(c.native));
@@ -222,7 +222,7 @@ void one(reader &r, std::map<std::string, std::optional<tg::engine>> &last, bool
   const char *key = r.at();
   bool defaults = r.number(1) != 0;
   std::string_view dialect = r.text();
-  // A set of all dialects takes longer to build than a case to run.
+  // Building a set of all dialects takes longer than running a case.
   if (wanted) config.add_builtin(dialect);
   if (wanted && defaults) config.add_defaults();
   for (std::uint32_t n = r.u32(); n > 0; n--) {

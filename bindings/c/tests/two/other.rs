@@ -1,6 +1,6 @@
 //! Another static Rust library, with a standard library of its own and a panic that it catches.
 
-/// 42, the long way.
+/// Returns 42, after catching a panic.
 #[unsafe(no_mangle)]
 pub extern "C" fn other_answer() -> u32 {
     let caught = std::panic::catch_unwind(|| {

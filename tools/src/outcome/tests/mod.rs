@@ -32,7 +32,7 @@ fn results_are_those_of_the_real_systems() {
     ];
     let mut wrong = vec![];
     let count = goldens("result", |name, layout, lang, want| {
-        // These have one call a turn.
+        // These have one call per turn.
         let one = ["llama3-json", "harmony"].contains(&layout.dialect());
         let results = if one { &both[..1] } else { &both };
         let set = DialectSet::builtin(layout.dialect()).expect("a set");
@@ -67,7 +67,7 @@ fn the_general_layout_of_results_is_the_same_for_all_that_have_it() {
 }
 
 #[test]
-fn a_denial_is_told_in_these_words() {
+fn a_denial_has_this_wording() {
     let denied = ToolResult::text("c", "rm", Status::Denied, "");
     let text = renderer("vcp")
         .render(std::slice::from_ref(&denied), &RenderOptions::new(Lang::Zh))
@@ -123,7 +123,7 @@ fn a_failure_keeps_the_words_of_its_observation() {
 }
 
 #[test]
-fn tool_action_results_are_cut_and_escaped_as_there() {
+fn tool_action_results_are_shortened_and_escaped_as_there() {
     let text = format!("{}<&>\"'", "x".repeat(9000));
     let out = renderer("tool-action")
         .render(&[ok("c", "f", &text)], &RenderOptions::default())
@@ -390,7 +390,7 @@ static RENDERERS: LazyLock<Vec<(DialectSet, Renderer)>> = LazyLock::new(|| {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Pieces of calls in any order, cut anywhere, are not a call after a prompt.
+    /// Pieces of calls in any order, split anywhere, are not a call when they follow a prompt.
     #[test]
     fn no_mixture_of_pieces_is_a_call(pieces in prop::collection::vec((any::<prop::sample::Index>(), 0.0..1.0f64, 0.0..1.0f64), 1..6)) {
         let mut text = String::new();
@@ -405,7 +405,7 @@ proptest! {
         }
     }
 
-    /// The condensed text does not depend on chunks, keeps within its bounds, and leaves short texts alone.
+    /// The condensed text does not depend on the chunks, respects its bounds, and short texts are unchanged.
     #[test]
     fn condensing_does_not_depend_on_chunks(text in "[a天é\n]{0,40}", cuts in prop::collection::vec(0usize..40, 0..5), head in 0usize..12, tail in 0usize..12) {
         let rule = Condense { head, tail, ..Condense::default() };

@@ -1,4 +1,4 @@
-//! No result holds a token of the model that reads it, and no text is touched for what its neighbours make impossible.
+//! No result contains a token of the model that reads it, and no text is changed for a token that its neighbours rule out.
 
 use toolglot::layer;
 use toolglot::layer::Tokens;
@@ -6,14 +6,14 @@ use toolglot::layer::Tokens;
 use super::*;
 use crate::prompt::tests::ids;
 
-/// What a renderer writes of a text.
+/// What a renderer writes for a text.
 fn told(renderer: &Renderer, text: &str) -> String {
     let result = ok("abcdefghi", "harmless", text);
     let options = RenderOptions::new(Lang::En);
     renderer.render(&[result], &options).expect("results")
 }
 
-/// Every token that a dialect's file names, typed from the file alone: whole strings, and the tags and brackets in them.
+/// Every token that a dialect's file names, derived only from the file: whole strings, and the tags and brackets in them.
 fn tokens(set: &DialectSet, id: &str) -> Vec<String> {
     let dialect = set.dialects().find(|dialect| dialect.id() == id);
     let spec = layer::spec(dialect.expect("a dialect"));
@@ -68,13 +68,13 @@ fn tokens(set: &DialectSet, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_token_of_the_model_stands_in_a_result() {
+fn no_result_contains_a_token_of_the_model() {
     let default = DialectSet::defaults();
     let (mut tried, mut wrong) = (0, vec![]);
     for (index, id) in ids().enumerate() {
         let own = DialectSet::builtin(id).expect("a set");
         let list = tokens(&own, id);
-        // A set of many is slow to build, and adds markers alone.
+        // A large set is slow to build, and only adds markers.
         let sets = [(&own, 1), (&default, 5)]
             .into_iter()
             .take(1 + usize::from(index % 8 == 0));
@@ -105,7 +105,7 @@ fn no_token_of_the_model_stands_in_a_result() {
     assert!(tried > 3_000, "{tried}");
 }
 
-/// A token that no file lists is known by how its model spells tokens.
+/// A token that no file lists is recognised by the spelling of its model's tokens.
 #[test]
 fn tokens_are_known_by_their_spelling() {
     let cases = [
@@ -175,7 +175,7 @@ fn ordinary_text_stays_as_it_is() {
         {
             let renderer = Renderer::new(set, layout(id, &[])).expect("a renderer");
             let same = told(&renderer, "harmless");
-            // Some dialects have markers of one character, which are spelled wherever they stand.
+            // Some dialects have one-character markers, which are encoded everywhere.
             let markers = layer::markers(set).chain(layer::markers(&own));
             let one = markers.filter(|marker| marker.len() == 1);
             let alone: Vec<char> = one.map(|marker| char::from(marker[0])).collect();
@@ -207,7 +207,7 @@ fn ordinary_text_stays_as_it_is() {
     assert!(tried > 800, "{tried}");
 }
 
-/// A text that makes a marker with what the layout writes beside it is broken.
+/// A text that forms a marker with the layout's text next to it is broken.
 #[test]
 fn a_marker_that_the_layout_completes_is_broken() {
     let set = DialectSet::builtin("mistral").expect("a set");

@@ -1,10 +1,10 @@
 //! A model's own chat template as the layout of prompts and results.
 //!
-//! A template writes whole conversations. What it says of tools is what it writes with tools and not without them, and what it
-//! makes of results is what it writes after the call for them. So no template needs to be understood, and what the model
-//! reads is what it was trained with.
+//! A template writes whole conversations. Its text about tools is what it writes only if there are tools, and its text for
+//! results is what it writes after the call that they belong to. So no template needs to be understood, and the model reads
+//! what it was trained with.
 //!
-//! Templates come from strangers: steps, depth, size and output are bounded.
+//! Templates are untrusted: steps, depth, size and output are bounded.
 
 #[cfg(test)]
 mod tests;
@@ -21,19 +21,19 @@ use super::tool::Facts;
 use super::{Part, PromptError};
 use toolglot::json::{Value as Json, json};
 
-/// Bounds of a chat template and what it may know.
+/// The bounds and variables of a chat template.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TemplateOptions {
-    /// The most bytes of its source. Default 1 MiB.
+    /// Maximum bytes of its source. Default 1 MiB.
     pub max_source: usize,
-    /// The most steps of one rendering. Default 10 million.
+    /// Maximum steps of one rendering. Default 10 million.
     pub fuel: u64,
-    /// The deepest nesting of macros and blocks. Default 64.
+    /// Maximum nesting of macros and blocks. Default 64.
     pub max_depth: usize,
-    /// The most bytes that it may write. Default 4 MiB.
+    /// Maximum bytes of output. Default 4 MiB.
     pub max_output: usize,
-    /// Further variables, for example `bos_token` and `enable_thinking`.
+    /// Additional variables, for example `bos_token` and `enable_thinking`.
     pub variables: toolglot::json::Map,
 }
 
@@ -49,7 +49,7 @@ impl Default for TemplateOptions {
     }
 }
 
-/// What stands for the words of people in a conversation.
+/// A placeholder for people's words in a conversation.
 const SYSTEM: &str = "Qz5system5";
 const USER: &str = "Qz6user6";
 
@@ -97,11 +97,11 @@ impl Chat {
         })
     }
 
-    /// A part of the layout, from what its template would be told.
+    /// Renders a part of the layout, from the variables of its template.
     pub fn part(&self, part: Part, context: &Facts) -> Result<String, PromptError> {
         match part {
             Part::Tools => self.tools(&items(context.get("tools"))?),
-            // What a template says of calls it says with the definitions.
+            // A template's text about calls comes with the definitions.
             Part::Usage => Ok(String::new()),
             Part::Results => self.results(&items(context.get("results"))?),
         }
@@ -125,7 +125,7 @@ impl Chat {
                 (short, text)
             }
         };
-        // Without tools some templates want none, and some an empty list.
+        // Without tools some templates expect none, and some an empty list.
         let empty = || self.conversation(&talk, Some(&json!([])));
         let without = self.conversation(&talk, None).or_else(|_| empty())?;
         let text = between(&with, &without);
@@ -165,7 +165,7 @@ impl Chat {
             let rest = with.strip_prefix(without.as_str());
             Ok(rest.unwrap_or_else(|| between(&with, &without)).to_owned())
         };
-        // Most templates take arguments as an object, some as its text.
+        // Most templates expect arguments as an object, some as text.
         let text = spelled(json!({})).or_else(|_| spelled(Json::from("{}")))?;
         if text.trim().is_empty() {
             return Err(wrong("it writes no results".to_owned()));
@@ -210,7 +210,7 @@ impl Chat {
     }
 }
 
-/// Training marks what the model wrote by blocks `generation`; they write what stands in them.
+/// Removes `generation` blocks, which mark the model's words for training, and keeps their contents.
 fn without_generation(source: &str) -> String {
     let mut out = source.to_owned();
     for (open, close) in [("{%", "%}"), ("{%-", "%}"), ("{%", "-%}"), ("{%-", "-%}")] {
@@ -242,7 +242,7 @@ fn fact(of: &Value, key: &str) -> Result<Json, PromptError> {
     value.map_err(|error| PromptError::template("chat template", &error))
 }
 
-/// What stands in one text and not in the other, which begins and ends like it. Of several places the first one.
+/// The text in `with` that is missing in `without`, where both begin and end alike. Of several such places the first one.
 fn between<'t>(with: &'t str, without: &str) -> &'t str {
     let same = |(a, b): &(char, char)| a == b;
     let before: usize = with
@@ -272,7 +272,7 @@ fn between<'t>(with: &'t str, without: &str) -> &'t str {
     &with[from..to]
 }
 
-/// Takes so many bytes and no more.
+/// Accepts a limited number of bytes.
 struct Bounded {
     text: Vec<u8>,
     left: usize,
@@ -295,10 +295,10 @@ impl io::Write for Bounded {
     }
 }
 
-/// The filter `tojson` of Hugging Face's templates: JSON as Python writes it, characters as they are.
+/// The filter `tojson` of Hugging Face's templates: Python-style JSON, without escaping characters.
 fn tojson(value: &Value, options: Kwargs) -> Result<String, Error> {
     let indent: Option<usize> = options.get("indent")?;
-    // Characters are never escaped and keys never sorted, whatever is asked for.
+    // Characters are never escaped and keys never sorted, whatever the options say.
     for key in ["ensure_ascii", "sort_keys", "separators"] {
         let _: Option<Value> = options.get(key)?;
     }

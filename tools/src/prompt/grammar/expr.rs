@@ -1,25 +1,25 @@
-//! Grammars as trees, and how they are spelled.
+//! Grammars as trees, and their notations.
 
 use std::fmt::Write;
 
 use toolglot::json::Value as Json;
 
-/// What may stand somewhere.
+/// A grammar expression.
 #[derive(Clone, Debug)]
 pub(super) enum Expr {
     /// This text.
     Text(String),
     /// One character, none of these.
     NoneOf(Vec<char>),
-    /// What a rule says.
+    /// A reference to a rule.
     Rule(String),
-    /// One after another.
+    /// A sequence.
     Seq(Vec<Expr>),
-    /// One of these.
+    /// Alternatives.
     Or(Vec<Expr>),
-    /// Any number of it.
+    /// Any number of repetitions.
     Many(Box<Expr>),
-    /// A JSON value of a schema, for notations that take schemas.
+    /// A JSON value of a schema, for notations that support schemas.
     Schema(Json),
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Grammar {
 }
 
 impl Grammar {
-    /// Adds a rule, unless there is one of that name.
+    /// Adds a rule, unless there is one with that name.
     pub fn add(&mut self, name: &str, expr: Expr) {
         if !self.has(name) {
             self.rules.push((name.to_owned(), expr));
@@ -41,8 +41,8 @@ impl Grammar {
         self.rules.iter().any(|(have, _)| have == name)
     }
 
-    /// Any text without the characters in `never`, up to and with the first `closer`: the automaton of the search, state by
-    /// state. Gives the rule's name.
+    /// Adds a rule for any text without the characters in `never`, up to and including the first `closer`: the search
+    /// automaton, state by state. Returns a reference to the rule.
     pub fn until(&mut self, closer: &str, never: &[char]) -> Expr {
         let hash = {
             let mut fnv = toolglot_scan::Fnv::default();
@@ -65,7 +65,7 @@ impl Grammar {
         for index in 0..chars.len() {
             let mut ways = vec![];
             for letter in &letters {
-                // What never stands in a value may still stand in its closer.
+                // A character that never occurs in a value may still occur in its closer.
                 if never.contains(letter) && *letter != chars[index] {
                     continue;
                 }
@@ -79,7 +79,7 @@ impl Grammar {
         Expr::Rule(start)
     }
 
-    /// In the notation of llama.cpp.
+    /// The grammar in llama.cpp's notation.
     pub fn gbnf(&self) -> String {
         let mut out = String::new();
         for (name, expr) in self.rules.iter().rev() {
@@ -88,7 +88,7 @@ impl Grammar {
         out
     }
 
-    /// In the notation of llguidance.
+    /// The grammar in llguidance's notation.
     pub fn lark(&self) -> String {
         let mut out = "%llguidance {}\n".to_owned();
         for (name, expr) in self.rules.iter().rev() {
@@ -98,7 +98,7 @@ impl Grammar {
     }
 }
 
-/// How many characters of `closer` a text ends with, whose last `index` it ended with before this letter.
+/// The length of the prefix of `closer` that a text ends with, given the length before this letter.
 fn step(closer: &[char], index: usize, letter: char) -> usize {
     let mut text = closer[..index].to_vec();
     text.push(letter);
@@ -132,7 +132,7 @@ fn spell(expr: &Expr, notation: Notation, inside: bool) -> String {
                 empty
             }
         }
-        // The lexer of llguidance takes the longest token and never goes back: one character is one token.
+        // The lexer of llguidance takes the longest token and never backtracks, so each character is a separate token.
         Expr::Text(text) if notation == Notation::Lark => {
             let letters = text.chars().map(|c| quoted(&c.to_string()));
             letters.collect::<Vec<_>>().join(" ")

@@ -1,12 +1,12 @@
-//! Grammars for constrained decoding, made of the dialect's own writer.
+//! Grammars for constrained decoding, derived from the dialect's own encoder.
 //!
-//! Nothing here knows how a dialect is spelled. Each tool is called with values that occur nowhere else, by
-//! [`encode`](toolglot::encode()), and what stands before, between and after these values is the grammar. What it allows is
-//! therefore what the parser reads. Where calls cannot be taken apart like that there is a typed refusal.
+//! Nothing here knows the syntax of a dialect. Each tool is called with unique values, by [`encode`](toolglot::encode()), and
+//! the text before, between and after these values is the grammar. So it allows what the parser reads. If calls cannot be taken
+//! apart like that, the result is a typed error.
 //!
-//! A grammar allows one block of calls, or several calls where a dialect repeats them. Parameters come in the order of the
-//! schema, those that are not required may be left out. JSON values follow the schema: exactly in a structural tag and in
-//! Lark, which take schemas, by types, `enum`, `const`, `items` and `properties` in GBNF.
+//! A grammar allows one block of calls, or several calls if a dialect repeats them. Parameters come in the order of the schema;
+//! optional ones may be left out. JSON values follow the schema: exactly in a structural tag and in Lark, which support
+//! schemas, and by types, `enum`, `const`, `items` and `properties` in GBNF.
 
 mod expr;
 mod schema;
@@ -29,7 +29,7 @@ pub enum GrammarError {
     /// There are no tools.
     #[error("there are no tools to call")]
     Empty,
-    /// The dialect cannot say a call.
+    /// The dialect cannot express a call.
     #[error("{tool} cannot be called in this dialect: {why}")]
     Call {
         /// The tool.
@@ -37,15 +37,15 @@ pub enum GrammarError {
         /// Why not.
         why: String,
     },
-    /// A value does not stand in the text as it is.
-    #[error("{tool}: values of {param} cannot be told from the text around them")]
+    /// A value is not verbatim in the text.
+    #[error("{tool}: values of {param} cannot be distinguished from the text around them")]
     Value {
         /// The tool.
         tool: String,
         /// The parameter.
         param: String,
     },
-    /// Calls of different tools, or parameters, are not put together in one way.
+    /// Calls of different tools, or parameters, are not combined regularly.
     #[error("{tool}: its calls have no regular form")]
     Form {
         /// The tool.
@@ -53,14 +53,14 @@ pub enum GrammarError {
     },
 }
 
-/// A dialect's calls of some tools, taken apart. Write it in any of the three forms.
+/// A dialect's calls of some tools, taken apart. It can be written in any of three notations.
 #[derive(Clone, Debug)]
 pub struct CallGrammar {
     shapes: Shapes,
 }
 
 impl CallGrammar {
-    /// Of the tools in a layout's dialect.
+    /// Creates the grammar of the tools in a layout's dialect.
     ///
     /// # Errors
     /// The dialect's calls cannot be taken apart; the error says which.
@@ -76,7 +76,7 @@ impl CallGrammar {
         self.shapes.between.is_some()
     }
 
-    /// As GBNF, which llama.cpp and XGrammar read.
+    /// The grammar as GBNF, which llama.cpp and XGrammar read.
     #[must_use]
     pub fn gbnf(&self) -> String {
         let mut grammar = Grammar::default();
@@ -87,7 +87,7 @@ impl CallGrammar {
         grammar.gbnf()
     }
 
-    /// As Lark, which llguidance reads.
+    /// The grammar as Lark, which llguidance reads.
     #[must_use]
     pub fn lark(&self) -> String {
         let mut grammar = Grammar::default();
@@ -98,7 +98,7 @@ impl CallGrammar {
         grammar.lark()
     }
 
-    /// As a structural tag of XGrammar: text as it comes, and calls from where the first bytes of one stand.
+    /// The grammar as an XGrammar structural tag: free text, and calls wherever the first bytes of one occur.
     #[must_use]
     pub fn structural_tag(&self) -> Json {
         let open = &self.shapes.open;
@@ -119,7 +119,7 @@ impl CallGrammar {
             })
             .collect();
         if let (Some(tags), "") = (&tags, self.shapes.close.as_str()) {
-            // Calls that end by themselves stand alone: an opener for each.
+            // Calls that end by themselves are separate: an opener for each.
             let mut tags = tags.clone();
             for tag in &mut tags {
                 let begin = tag["begin"].as_str().unwrap_or_default();
@@ -153,7 +153,7 @@ impl CallGrammar {
         json!({"type": "structural_tag", "format": format})
     }
 
-    /// What stands between opener and closer.
+    /// The grammar between opener and closer.
     fn calls(&self, grammar: &mut Grammar, schemas: bool) -> Expr {
         let mut all = vec![];
         for (index, call) in self.shapes.calls.iter().enumerate() {

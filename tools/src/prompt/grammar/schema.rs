@@ -1,11 +1,11 @@
-//! JSON values of a schema, for notations without schemas. Looser than the schema where it says more than types, choices,
-//! items and properties; never stricter in what is written without blanks.
+//! JSON values of a schema, for notations without schemas. It is looser than the schema if that says more than types, choices,
+//! items and properties, but never stricter for values written without whitespace.
 
 use toolglot::json::Value as Json;
 
 use super::expr::{Expr, Grammar};
 
-/// How deep a schema is followed; anything below is any JSON value.
+/// How deep a schema is followed; below that, any JSON value is allowed.
 const MAX_DEPTH: usize = 8;
 
 /// The rule of a schema.
@@ -80,7 +80,7 @@ fn array(schema: &Json, name: &str, grammar: &mut Grammar, depth: usize) -> Expr
     ])
 }
 
-/// Known properties in order, those that are not required may be left out; without any, any object.
+/// Known properties in order, optional ones may be left out; without properties, any object.
 fn object(schema: &Json, name: &str, grammar: &mut Grammar, depth: usize) -> Expr {
     let Some(properties) = schema
         .get("properties")
@@ -106,8 +106,8 @@ fn object(schema: &Json, name: &str, grammar: &mut Grammar, depth: usize) -> Exp
     Expr::Seq(vec![text("{"), rest])
 }
 
-/// Items in order, the needed ones among them, `joint` between two, `end` after the last. Linear in rules, quadratic in text
-/// only where none is needed.
+/// Items in order, including all required ones, with `joint` between two and `end` after the last. Linear in rules; quadratic
+/// in text only if none is required.
 fn chain(
     name: &str,
     parts: &[(Expr, bool)],

@@ -1,11 +1,11 @@
 //! Takes the calls of a dialect apart.
 //!
-//! Everything is read off texts that the encoder wrote for values that stand in them exactly once:
+//! Everything is derived from texts that the encoder wrote for values that occur in them exactly once:
 //!
-//! * What all calls begin and end with, whatever the tool: `open` and `close`. Calls of two in a row show what stands
-//!   `between`; those of three, that it is always that.
-//! * If a call holds its arguments as one JSON text, what stands before and after it.
-//! * Else, for each parameter, what stands before its value, after it, and between it and the next one.
+//! * What all calls begin and end with, whatever the tool: `open` and `close`. Two calls in a row show what is `between`;
+//!   three, that it is always the same.
+//! * If a call contains its arguments as one JSON text, what precedes and follows it.
+//! * Otherwise, for each parameter, what precedes its value, what follows it, and what separates it from the next one.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::prompt::Layout;
 pub(super) struct Shapes {
     pub open: String,
     pub close: String,
-    /// None: a block has one call.
+    /// `None`: a block has one call.
     pub between: Option<String>,
     pub calls: Vec<Shape>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Shape {
     pub core: Core,
 }
 
-/// How arguments stand in a call.
+/// How arguments are written in a call.
 #[derive(Clone, Debug)]
 pub(super) enum Core {
     /// As one JSON text.
@@ -49,28 +49,28 @@ pub(super) enum Core {
 /// Parameters in the order of the schema.
 #[derive(Clone, Debug)]
 pub(super) struct Params {
-    /// A call without any, if no parameter is needed.
+    /// A call without parameters, if none is required.
     none: Option<String>,
     params: Vec<Param>,
-    /// What stands after the last value, and after its quote.
+    /// The text after the last value, and after its quote.
     after: String,
-    /// What ends a value of text.
+    /// What ends a text value.
     closer: String,
 }
 
 #[derive(Clone, Debug)]
 struct Param {
-    /// What stands before it if it is the first.
+    /// The text before it if it is the first.
     first: String,
-    /// What stands before it, after another value and its quote.
+    /// The text before it, after another value and its quote.
     next: String,
-    /// What stands after its own value and not after all others'.
+    /// The text after its own value but not after all others'.
     quote: String,
     needed: bool,
     value: Form,
 }
 
-/// What a value may be.
+/// The values that are possible.
 #[derive(Clone, Debug)]
 enum Form {
     /// Text without these characters, up to what follows.
@@ -81,13 +81,13 @@ enum Form {
     Json(Json),
 }
 
-/// Names that no tool has; they begin with different letters.
+/// Names of no tool; they begin with different letters.
 const OTHERS: [&str; 2] = ["Qzx_0", "zqx_1"];
-/// Keys that stand nowhere else.
+/// Unique keys.
 const KEYS: [&str; 2] = ["zqk", "zqj"];
-/// Values that stand nowhere else.
+/// Unique values.
 const WORDS: [&str; 2] = ["zqv7z", "Xqw8x"];
-/// What a text may have to spell in another way.
+/// Characters that a dialect may have to escape.
 const SPECIAL: [char; 8] = ['<', '>', '&', '"', '\'', '\\', '\n', '`'];
 
 /// A tool as it is called here.
@@ -100,13 +100,13 @@ struct Called<'t> {
 struct Writer<'l> {
     encoder: &'l Encoder,
     options: EncodeOptions,
-    /// The tool that a refusal speaks of where one of [`OTHERS`] was tried.
+    /// The tool that an error names if one of [`OTHERS`] was tried.
     first: &'l str,
-    /// What ends a value of text; nothing where arguments are one JSON text.
+    /// What ends a text value; `None` if arguments are one JSON text.
     closer: Option<String>,
 }
 
-/// A text around a value.
+/// The text around a value.
 #[derive(Clone, Debug)]
 struct Around {
     before: String,
@@ -135,14 +135,14 @@ impl Writer<'_> {
         })
     }
 
-    /// What stands around the JSON text of all arguments, if they are one.
+    /// The text around the JSON text of all arguments, if they are one.
     fn json(&self, tool: &str) -> Result<Option<Around>, GrammarError> {
         let arguments = json!({(KEYS[0]): WORDS[0]});
         let text = self.say(&[(tool, arguments.clone())])?;
         Ok(around(&text, &arguments.to_string()))
     }
 
-    /// What stands around the value of one argument.
+    /// The text around the value of one argument.
     fn single(
         &self,
         tool: &str,
@@ -164,7 +164,7 @@ fn one(key: &str, value: &Json) -> Json {
     Json::Object(map)
 }
 
-/// What stands before and after a text that stands in another exactly once.
+/// The text before and after `what`, which must occur in `text` exactly once.
 fn around(text: &str, what: &str) -> Option<Around> {
     let (before, after) = text.split_once(what)?;
     let once = !after.contains(what);
@@ -242,7 +242,7 @@ impl Shapes {
     }
 }
 
-/// What ends a value of text: what stands after it whatever follows.
+/// What ends a text value: the common text after it, whatever follows.
 fn closer(writer: &Writer<'_>) -> Result<String, GrammarError> {
     let tool = OTHERS[0];
     let single = writer.single(tool, KEYS[0], &json!(WORDS[0]), WORDS[0])?;
@@ -252,7 +252,7 @@ fn closer(writer: &Writer<'_>) -> Result<String, GrammarError> {
     };
     let behind = around(&both, WORDS[0]).ok_or_else(form)?.after;
     let middle = around(&behind, WORDS[1]).ok_or_else(form)?.before;
-    // The next tag's beginning is not part of it.
+    // The beginning of the next tag is not part of it.
     let closer = prefix(&middle, &single.after).trim_end_matches('<');
     if closer.is_empty() {
         Err(form())
@@ -261,7 +261,7 @@ fn closer(writer: &Writer<'_>) -> Result<String, GrammarError> {
     }
 }
 
-/// A call that holds its arguments as one JSON text.
+/// A call with its arguments as one JSON text.
 fn whole(writer: &Writer<'_>, call: &Called<'_>) -> Result<Core, GrammarError> {
     let form = || GrammarError::Form {
         tool: call.name.to_owned(),
@@ -274,7 +274,7 @@ fn whole(writer: &Writer<'_>, call: &Called<'_>) -> Result<Core, GrammarError> {
     })
 }
 
-/// A call that holds them one by one.
+/// A call with individual arguments.
 fn params(writer: &Writer<'_>, call: &Called<'_>) -> Result<Params, GrammarError> {
     let form = || GrammarError::Form {
         tool: call.name.to_owned(),
@@ -290,7 +290,7 @@ fn params(writer: &Writer<'_>, call: &Called<'_>) -> Result<Params, GrammarError
         let around = writer.single(call.name, key, &sample, &spelled)?;
         found.push((sample, spelled, value, around));
     }
-    // A call that nothing is known of, or that needs nothing, can be made without arguments.
+    // A call with unknown parameters, or without required ones, is possible without arguments.
     let bare = !parts.iter().any(|(key, _)| needed(key));
     let none = if bare {
         Some(writer.say(&[(call.name, json!({}))]))
@@ -313,7 +313,7 @@ fn params(writer: &Writer<'_>, call: &Called<'_>) -> Result<Params, GrammarError
     for (index, (sample, spelled, value, around)) in found.iter().enumerate() {
         let (key, _) = parts[index];
         let mut next = String::new();
-        // After the first and after the one before it: it must be the same.
+        // After the first and after the previous one: it must be the same.
         let mut earlier: Vec<usize> = [0, index.saturating_sub(1)]
             .into_iter()
             .filter(|at| *at < index)
@@ -358,7 +358,7 @@ fn params(writer: &Writer<'_>, call: &Called<'_>) -> Result<Params, GrammarError
     })
 }
 
-/// A sample of a parameter's value, how it is spelled, and what values there are.
+/// A sample of a parameter's value, its spelling, and the possible values.
 fn value(
     writer: &Writer<'_>,
     tool: &str,
@@ -418,7 +418,7 @@ fn value(
     Ok((sample, WORDS[0].to_owned(), Form::Text { never }))
 }
 
-/// A list whose item has the type that its schema says.
+/// A list whose item has the type that the schema requires.
 fn fitting(schema: &Json, list: Json) -> Json {
     match schema
         .get("items")
@@ -434,7 +434,7 @@ fn fitting(schema: &Json, list: Json) -> Json {
     }
 }
 
-/// How each of some values is spelled: what differs between the texts of a call with them and of a call with a word.
+/// The spelling of each of some values: the difference between a call with the value and a call with a word.
 fn spelled(
     writer: &Writer<'_>,
     tool: &str,
@@ -513,7 +513,7 @@ fn frame(writer: &Writer<'_>, called: &[Called<'_>]) -> Result<(String, String),
     Ok((open.to_owned(), close.to_owned()))
 }
 
-/// What stands between two calls, if it is the same between further ones.
+/// The text between two calls, if it is the same between further ones.
 fn repeated(writer: &Writer<'_>, called: &[Called<'_>], open: &str, close: &str) -> Option<String> {
     let calls: Vec<(&str, Json)> = OTHERS
         .iter()
@@ -548,7 +548,7 @@ fn repeated(writer: &Writer<'_>, called: &[Called<'_>], open: &str, close: &str)
 }
 
 impl Core {
-    /// Without what all calls have in common.
+    /// Removes what all calls have in common.
     fn within(self, open: &str, close: &str) -> Option<Self> {
         let begin = |text: &str| text.strip_prefix(open).map(str::to_owned);
         let end = |text: &str| text.strip_suffix(close).map(str::to_owned);
@@ -577,7 +577,7 @@ impl Core {
         })
     }
 
-    /// Whether what ends a text stands after every text, whatever follows.
+    /// Whether every text value is followed by the text's closer, whatever follows.
     fn regular(&self) -> bool {
         let Self::Params(params) = self else {
             return true;
@@ -640,7 +640,7 @@ impl Params {
         ways.extend(self.none.clone().map(Expr::Text));
         // What may follow each parameter.
         for (index, param) in self.params.iter().enumerate() {
-            // A text takes its closer with it.
+            // A text value includes its closer.
             let taken = match param.value {
                 Form::Text { .. } => self.closer.as_str(),
                 Form::Choice(_) | Form::Json(_) => "",
@@ -683,13 +683,13 @@ fn properties(schema: &Json) -> impl Iterator<Item = (&String, &Json)> {
         .flatten()
 }
 
-/// What both begin with.
+/// The common prefix.
 fn prefix<'t>(one: &'t str, other: &str) -> &'t str {
     let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b);
     &one[..same.map(|(c, _)| c.len_utf8()).sum()]
 }
 
-/// What both end with.
+/// The common suffix.
 fn suffix<'t>(one: &'t str, other: &str) -> &'t str {
     let same = one
         .chars()

@@ -26,7 +26,7 @@ fn parameters_one_by_one_are_rules() {
     assert!(gbnf.contains("\"celsius\" | \"fahrenheit\""), "{gbnf}");
 }
 
-/// The refusals that `docs/PROMPTS.md` lists, and no others.
+/// The errors listed in `docs/PROMPTS.md`, and no others.
 #[test]
 fn every_dialect_has_a_grammar_or_a_reason() {
     let refused = |tools: &Inventory| -> Vec<(&str, &str)> {
