@@ -89,7 +89,7 @@ pub fn switch(text: &str) -> Result<(String, String), String> {
             Ok((dialect.to_owned(), name.to_owned()))
         }
         _ => Err(format!(
-            "`{text}` is no switch; write DIALECT.NAME, for example vcp.fuzzy"
+            "`{text}` is not a switch; write DIALECT.NAME, for example vcp.fuzzy"
         )),
     }
 }

@@ -222,9 +222,9 @@ def test_errors_of_the_stream_pass():
 
 
 def test_what_is_no_chunk():
-    with pytest.raises(TypeError, match="a chunk is no text, bytes, or a chunk of an OpenAI.*: int"):
+    with pytest.raises(TypeError, match="a chunk is not text, bytes, or a chunk of an OpenAI.*: int"):
         list(tg.events([3]))
-    with pytest.raises(TypeError, match="a chunk is no anthropic: dict"):
+    with pytest.raises(TypeError, match="a chunk is not anthropic: dict"):
         list(tg.events(openai_chunks(), source="anthropic"))
     with pytest.raises(ValueError, match="source='x': it is one of 'auto', 'text'"):
         tg.events([], source="x")

@@ -84,7 +84,7 @@ def test_arguments():
 def test_arguments_that_python_cannot_hold():
     deep = '{"a":' + "[" * 200_000 + "]" * 200_000 + "}"
     call = tg.CallClose(0, "f", deep)
-    with pytest.raises(tg.LimitError, match="the arguments cannot be Python objects"):
+    with pytest.raises(tg.LimitError, match="the arguments cannot become Python objects"):
         call.arguments
     assert call.arguments_json == deep
     if hasattr(sys, "get_int_max_str_digits"):

@@ -39,7 +39,7 @@ function configure(core, config, given) {
     // The id of a dialect may hold dots, the name of a switch does not; its value may.
     const dot = one.split("=", 1)[0].lastIndexOf(".");
     if (dot < 1 || dot + 1 === one.length) {
-      throw wrong(`switches: '${one}' is no switch; write 'DIALECT.NAME', for example 'vcp.fuzzy'`);
+      throw wrong(`switches: '${one}' is not a switch; write 'DIALECT.NAME', for example 'vcp.fuzzy'`);
     }
     core.lend(one.slice(0, dot), (at, len) => core.lend(one.slice(dot + 1), (name, nameLen) => {
       check(x.toolglot_config_switch(config, at, len, name, nameLen));

@@ -161,7 +161,7 @@ export function content(value) {
   if (value === undefined || value === null || typeof value === "string") return value ?? null;
   if (Array.isArray(value.content) && value.content.every((part) => typeof part?.type === "string")) return value.content;
   const json = JSON.stringify(value);
-  if (json === undefined) throw new ToolglotError("argument", `${kind(value)} is nothing that JSON can say`);
+  if (json === undefined) throw new ToolglotError("argument", `${kind(value)} cannot be expressed in JSON`);
   return [{ type: "json", json: JSON.parse(json) }];
 }
 

@@ -309,7 +309,7 @@ test("bad options", () => {
     [{ toml: { "mine.toml": "x" } }, "dialect", /mine.toml/],
     [{ toml: { "mine.toml": 3 } }, "argument", /^toml\['mine.toml'\]: a string is needed, not number/],
     [{ toml: 3 }, "argument", /^toml: an object is needed, not number/],
-    [{ switches: ["fuzzy"] }, "argument", /^switches: 'fuzzy' is no switch; write 'DIALECT.NAME'/],
+    [{ switches: ["fuzzy"] }, "argument", /^switches: 'fuzzy' is not a switch; write 'DIALECT.NAME'/],
     [{ dialects: "vcp", switches: ["vcp.no"] }, "dialect", /there is no such switch/],
     [{ switches: ["json-bare.x"] }, "dialect", /not in the set/],
     [{ tools: 3 }, "argument", /^tools: an array or its JSON text is needed, not number/],
