@@ -123,7 +123,7 @@ def test_turn():
             assert (name, arguments) == ("f", {"a": "1"}) and text
 
 
-def test_what_is_dropped_has_its_kinds():
+def test_dropped_bytes_have_kinds():
     cut = '<tool_call>{"name":"f","arguments":{"a":"x'
     wanted = {"withheld": [], "dropped": [{"span": [0, 42], "kinds": ["unclosed_block"]}]}
     turn = tg.parse(cut)

@@ -15,7 +15,7 @@ REPLY = (
 ENGINE = tg.Engine(["tool-call-xml", "reasoning-think"])
 
 
-def test_any_cut_gives_right_text():
+def test_any_chunking_gives_the_right_text():
     data = REPLY.encode()
     stream = ENGINE.stream()
     whole = stream.feed(data) + stream.finish()
@@ -30,7 +30,7 @@ def test_any_cut_gives_right_text():
         assert all("\ufffd" not in event.text for event in events if isinstance(event, (tg.Text, tg.Reasoning)))
 
 
-def test_an_unfinished_character_waits():
+def test_an_incomplete_character_is_held():
     stream = ENGINE.stream()
     wave = "🌊".encode()
     assert stream.feed(wave[:3]) == [] and stream.held == 3
@@ -58,7 +58,7 @@ def test_subclasses_of_str():
 
 
 @pytest.mark.parametrize("chunk", [None, 3, 1.5, ["a"], object()])
-def test_what_is_no_chunk(chunk):
+def test_bad_chunks(chunk):
     stream = ENGINE.stream()
     with pytest.raises(TypeError, match=f"chunk: str, bytes, bytearray or memoryview is needed, not {type(chunk).__name__}"):
         stream.feed(chunk)
@@ -90,7 +90,7 @@ def test_end():
         stream.finish("done")
 
 
-def test_truncation_is_no_call():
+def test_a_truncated_call_is_not_a_call():
     stream = ENGINE.stream()
     events = stream.feed(REPLY[:70]) + stream.finish("length")
     _, _, calls, issues = turn_of(events)
@@ -230,7 +230,7 @@ def test_repr():
     assert repr(stream) == "<toolglot.Stream, finished at byte 3>"
 
 
-def test_where_a_stream_stands():
+def test_stages():
     stream = ENGINE.stream()
     steps = [
         ("", False, "normal"),
