@@ -105,7 +105,7 @@ fn arguments_are_final_json_whatever_the_bytes() {
             parser.feed(&[*byte], &mut sink);
         }
         case.end(&mut parser, &mut sink);
-        assert_eq!(open, None, "{}: every call is closed or void", case.id);
+        assert_eq!(open, None, "{}: every call is closed or retracted", case.id);
         for call in turn.turn().calls {
             let value = vectors::value(&call.arguments).expect(case.id);
             assert!(
@@ -151,7 +151,7 @@ fn markers_may_have_to_be_vouched_for() {
     assert_eq!(
         turn.turn().text,
         pieces[0],
-        "a marker half vouched for is none"
+        "half a trusted marker does not count"
     );
 }
 
