@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/C-API.md of include/toolglot.h, or checks that it is what the header makes.
+"""Makes docs/C-API.md from include/toolglot.h, or checks that it is up to date.
 
 Usage: ci/c-docs.py [--write]
 """
@@ -35,7 +35,7 @@ def items(text):
 
 
 def done(code):
-    """Whether the lines are a whole declaration."""
+    """Whether the lines are a complete declaration."""
     text = "\n".join(code)
     return text.startswith("#") or (text.rstrip().endswith(";") and text.count("{") == text.count("}"))
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/CHECKS.md: what ci/full.sh saw last of each stage.
+"""Writes docs/CHECKS.md: the latest result of each stage of ci/full.sh.
 
     ci/checks.py RESULTS STAGE...
 
-Rows of stages that the results do not name stay as they are.
+Rows of stages that are missing from the results stay as they are.
 """
 import pathlib
 import re

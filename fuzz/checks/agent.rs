@@ -206,7 +206,7 @@ pub fn agent_run(data: &[u8]) {
         let told = told(act[0], act[1], &known);
         let saved = twin.save();
         twin = Run::restore(&agent, &saved).expect("a saved run");
-        // What it asks again was asked before.
+        // The restored run repeats requests that were made before.
         drained(&mut twin);
         assert_eq!(twin.save(), saved);
         seen.cancelled |= told == Told::Cancel;
