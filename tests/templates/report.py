@@ -1,4 +1,4 @@
-"""The page docs/TEMPLATES.md, made of the cells."""
+"""Makes the page docs/TEMPLATES.md from the cells."""
 
 HEAD = """# Templates
 
@@ -58,7 +58,7 @@ def section(title, verdict, table):
 
 
 def why(table, reasons):
-    """Why what we lose is not read: typed by hand, and asked for."""
+    """Why our losses are not read: written by hand, and required."""
     names = dict.fromkeys(cell["template"].name for cell in table if cell["verdict"] == "us")
     missing = [name for name in names if name not in reasons]
     unused = [name for name in reasons if name not in names]
