@@ -47,7 +47,7 @@ def prose(comment):
 def page(header):
     intro = re.match(r"/\*(.*?)\*/", header, re.S).group(1)
     intro = [line.removeprefix(" *").removeprefix(" ") for line in intro.strip().splitlines()]
-    out = ["# C API", "", "Made of [toolglot.h](../include/toolglot.h) by `ci/c-docs.py`; do not edit it.", ""]
+    out = ["# C API", "", "Generated from [toolglot.h](../include/toolglot.h) by `ci/c-docs.py`; do not edit.", ""]
     out += [{"Rules for all functions": "## Rules for all functions"}.get(line, line) for line in intro]
     functions, types, numbers = [], [], []
     for comment, code in items(header.split("#include <stdint.h>")[1]):
@@ -81,7 +81,7 @@ def main():
     if sys.argv[1:] == ["--write"]:
         PAGE.write_text(text)
     elif not PAGE.exists() or PAGE.read_text() != text:
-        sys.exit("docs/C-API.md is not what the header makes: ci/c-docs.py --write")
+        sys.exit("docs/C-API.md does not match the header: run ci/c-docs.py --write")
 
 
 main()

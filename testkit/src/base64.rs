@@ -39,7 +39,7 @@ pub fn decode(text: &str) -> Result<Vec<u8>, String> {
         }
     }
     match have {
-        6 => Err("the last character stands alone".to_owned()),
+        6 => Err("the last character is incomplete".to_owned()),
         _ => Ok(out),
     }
 }

@@ -565,7 +565,7 @@ impl Engine {
     fn _from_config(config: &str) -> PyResult<Self> {
         let config = serde_json::from_str(config);
         let config = config.map_err(|error| {
-            PyValueError::new_err(format!("this is no config of an Engine: {error}"))
+            PyValueError::new_err(format!("not a config of an Engine: {error}"))
         })?;
         Self::build(config)
     }

@@ -154,7 +154,7 @@ macro_rules! limits {
                 $(if let Some(value) = $field {
                     limits.$field = <$kind>::try_from(value).map_err(|_| {
                         let most = <$kind>::MAX;
-                        let why = format!("{}: {value} is no number from 0 to {most}", stringify!($field));
+                        let why = format!("{}: {value} is not a number from 0 to {most}", stringify!($field));
                         PyValueError::new_err(why)
                     })?;
                 })*

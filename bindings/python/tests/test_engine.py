@@ -109,8 +109,8 @@ def test_replace():
         ({"tools": "3"}, tg.ToolsError, "."),
         ({"tools": [{"name": "f", "x": object()}]}, TypeError, "tools: object cannot be expressed in JSON"),
         ({"limits": {"max_x": 1}}, TypeError, "max_x"),
-        ({"limits": {"max_calls": -1}}, ValueError, "max_calls: -1 is no number from 0 to 4294967295"),
-        ({"limits": {"max_calls": 1 << 32}}, ValueError, "max_calls: 4294967296 is no number"),
+        ({"limits": {"max_calls": -1}}, ValueError, "max_calls: -1 is not a number from 0 to 4294967295"),
+        ({"limits": {"max_calls": 1 << 32}}, ValueError, "max_calls: 4294967296 is not a number"),
         ({"limits": {"max_calls": "1"}}, TypeError, "max_calls"),
         ({"limits": 3}, TypeError, "limits: Limits or a mapping of names to numbers is needed, not int"),
         ({"retain": "all"}, ValueError, "retain='all': it is one of 'block', 'none'"),
@@ -129,7 +129,7 @@ def test_bad_arguments(arguments, error, message):
 
 
 def test_bad_configs():
-    with pytest.raises(ValueError, match="no config of an Engine"):
+    with pytest.raises(ValueError, match="not a config of an Engine"):
         tg.Engine._from_config("{}")
 
 

@@ -198,7 +198,7 @@ export class Core {
       }
       for (const [name, value] of Object.entries(known("limits", all.limits, Object.keys(LIMITS)))) {
         if (value === undefined) continue;
-        if (!Number.isSafeInteger(value) || value < 0) throw wrong(`limits.${name}: ${value} is no whole number from 0 on`);
+        if (!Number.isSafeInteger(value) || value < 0) throw wrong(`limits.${name}: ${value} is not a whole number of at least 0`);
         const status = x.toolglot_options_set(options, LIMITS[name], BigInt(value));
         if (status !== 0) throw wrong(`limits.${name}: ${value} is more than 4294967295`);
       }

@@ -88,7 +88,7 @@ export function flag(what, given) {
 
 /** A number, at least 0. */
 export function whole(what, given) {
-  if (!Number.isSafeInteger(given) || given < 0) throw wrong(`${what}: ${String(given)} is no whole number from 0 on`);
+  if (!Number.isSafeInteger(given) || given < 0) throw wrong(`${what}: ${String(given)} is not a whole number of at least 0`);
   return given;
 }
 

@@ -318,10 +318,10 @@ test("bad options", () => {
     [{ tools: [{ nam: "f" }] }, "tools", /tools\[0\]: it has no `name`/],
     [{ tools: [{ name: "f", x: 1n }] }, "argument", /^tools: .*BigInt/],
     [{ limits: { maxX: 1 } }, "argument", /^limits: there is no 'maxX'; there are maxValue/],
-    [{ limits: { maxCalls: -1 } }, "argument", /^limits.maxCalls: -1 is no whole number/],
-    [{ limits: { maxCalls: 1.5 } }, "argument", /^limits.maxCalls: 1.5 is no whole number/],
+    [{ limits: { maxCalls: -1 } }, "argument", /^limits.maxCalls: -1 is not a whole number/],
+    [{ limits: { maxCalls: 1.5 } }, "argument", /^limits.maxCalls: 1.5 is not a whole number/],
     [{ limits: { maxCalls: 2 ** 32 } }, "argument", /^limits.maxCalls: 4294967296 is more than 4294967295/],
-    [{ limits: { maxCalls: "1" } }, "argument", /^limits.maxCalls: 1 is no whole number/],
+    [{ limits: { maxCalls: "1" } }, "argument", /^limits.maxCalls: 1 is not a whole number/],
     [{ limits: 3 }, "argument", /^limits: an object is needed, not number/],
     [{ retain: "all" }, "argument", /^retain: 'all' is none of 'block', 'none'$/],
     [{ prefer: "x" }, "argument", /^prefer: 'x' is none of 'text', 'native', 'both'$/],
@@ -519,7 +519,7 @@ test("responses of servers become events", () => {
   reader.free();
   throws(() => reader.errors, "freed", /the reader was freed/);
   throws(() => engine.reader(), "argument", /^source: undefined is none of 'text', 'openai'/);
-  throws(() => engine.reader("openai", { choice: -1 }), "argument", /^choice: -1 is no whole number/);
+  throws(() => engine.reader("openai", { choice: -1 }), "argument", /^choice: -1 is not a whole number/);
   throws(() => engine.reader("openai", { other: 1 }), "argument", /^options: there is no 'other'; there are choice, start/);
   throws(() => new Reader(), "argument", /use engine.reader\(\)/);
   assert.equal(tg.liveStreams, 0);
@@ -556,7 +556,7 @@ test("responses are rewritten as OpenAI chunks", () => {
   throws(() => engine.rewriter("text", { calls: "x" }), "argument", /^calls: 'x' is none of 'live', 'close'/);
   throws(() => engine.rewriter("x"), "argument", /^source: 'x' is none of/);
   throws(() => engine.rewriter("text", { forced: "yes" }), "argument", /^forced: true or false is needed, not string/);
-  throws(() => engine.rewriter("text", { idSeed: -1 }), "argument", /^idSeed: -1 is no whole number/);
+  throws(() => engine.rewriter("text", { idSeed: -1 }), "argument", /^idSeed: -1 is not a whole number/);
   throws(() => new Rewriter(), "argument", /use engine.rewriter\(\)/);
   assert.equal(tg.liveStreams, 0);
 });

@@ -174,7 +174,7 @@ fn every_changed_expectation_fails() {
         let text = fs::read_to_string(&path).expect("a vectors file");
         for line in text.lines() {
             let mut vector: Value = toolglot_testkit::vectors::value(line).expect("JSON");
-            // With other calls their grades would be rejected before anything is compared.
+            // An expected `state` would be rejected with other calls, before anything is compared.
             if let Some(expect) = vector["expect"].as_object_mut() {
                 expect.remove("state");
             }

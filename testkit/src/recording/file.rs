@@ -82,7 +82,7 @@ impl Recording {
                 base64::decode(&text).map_err(|why| format!("input_b64: {why}"))?
             }
             (None, None) => return Err("`input` or `input_b64` is missing".to_owned()),
-            (Some(_), Some(_)) => return Err("`input` and `input_b64` stand together".to_owned()),
+            (Some(_), Some(_)) => return Err("`input` and `input_b64` exclude each other".to_owned()),
         };
         let out = Self {
             note: raw.note,
@@ -195,7 +195,7 @@ mod tests {
             ("{", "EOF"),
             ("{}", "`input_b64` is missing"),
             (r#"{"input": "", "inptu": 1}"#, "inptu"),
-            (r#"{"input": "a", "input_b64": ""}"#, "stand together"),
+            (r#"{"input": "a", "input_b64": ""}"#, "exclude each other"),
             (r#"{"input_b64": "%"}"#, "input_b64: the byte at 0"),
             (
                 r#"{"input": "abc", "cuts": [2, 2]}"#,

@@ -205,7 +205,7 @@ pub fn read(origin: &str, text: &str) -> Result<Vec<Vector>, Vec<LineError>> {
         errors.push(LineError {
             origin: origin.to_owned(),
             line: 0,
-            why: "there is no vector in it".to_owned(),
+            why: "it contains no vectors".to_owned(),
         });
     }
     if errors.is_empty() {
@@ -221,7 +221,7 @@ fn vector(origin: &str, number: usize, text: &str) -> Result<Vector, String> {
         (Some(text), None) => text.into_bytes(),
         (None, Some(text)) => base64::decode(&text).map_err(|why| format!("input_b64: {why}"))?,
         (None, None) => return Err("`input` or `input_b64` is missing".to_owned()),
-        (Some(_), Some(_)) => return Err("`input` and `input_b64` stand together".to_owned()),
+        (Some(_), Some(_)) => return Err("`input` and `input_b64` exclude each other".to_owned()),
     };
     for (index, call) in line.expect.calls.iter().enumerate() {
         grade_fits(index, call)?;
@@ -314,6 +314,6 @@ mod tests {
             errors(&GOOD.replace("\"text\":\"x\"", "\"text\":\"x\",\"txet\":1"))[0]
                 .contains("unknown field `txet`")
         );
-        assert_eq!(errors(" \n"), ["f.jsonl: there is no vector in it"]);
+        assert_eq!(errors(" \n"), ["f.jsonl: it contains no vectors"]);
     }
 }
