@@ -72,12 +72,12 @@ def why(table, reasons):
 def what(loss):
     path, said, got, _ = loss
     if path[0] in ("text", "reasoning"):
-        name = "text" if path[0] == "text" else "thoughts"
+        name = "text" if path[0] == "text" else "reasoning"
         if not got.strip():
             return f"{name} left out"
         return f"{name} shortened" if got.strip() in said else f"{name} with {code(got)}"
     if path[0] == "cuts":
-        return "depends on the cut"
+        return "depends on the chunking"
     if path == ("calls",):
         return f"{len(got)} of {len(said)} calls"
     return f"{code(said)} as {code(got)}" if got is not None else f"{code(said)} left out"
