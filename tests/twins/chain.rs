@@ -234,8 +234,8 @@ impl KeyQuote {
         }
     }
 
-    /// The fields with their place in the chain.
     /// The fields with their position in the chain.
+    fn entries(
         &self,
         tools: Option<&Value>,
         name_key: &str,
