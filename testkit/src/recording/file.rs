@@ -82,7 +82,9 @@ impl Recording {
                 base64::decode(&text).map_err(|why| format!("input_b64: {why}"))?
             }
             (None, None) => return Err("`input` or `input_b64` is missing".to_owned()),
-            (Some(_), Some(_)) => return Err("`input` and `input_b64` exclude each other".to_owned()),
+            (Some(_), Some(_)) => {
+                return Err("`input` and `input_b64` exclude each other".to_owned());
+            }
         };
         let out = Self {
             note: raw.note,
