@@ -161,9 +161,7 @@ impl Texts {
 
     fn new(schema: &Schema, chunks: Vec<Array>) -> PyResult<Self> {
         if schema.release.is_none() || chunks.iter().any(|chunk| chunk.release.is_none()) {
-            return Err(PyValueError::new_err(
-                "column: already consumed",
-            ));
+            return Err(PyValueError::new_err("column: already consumed"));
         }
         // SAFETY: the format is a C string that lives as long as the schema.
         let format = unsafe { text(schema.format) };
@@ -296,9 +294,7 @@ impl Stream {
         let (Some(get_schema), Some(get_next), true) =
             (self.get_schema, self.get_next, self.release.is_some())
         else {
-            return Err(PyValueError::new_err(
-                "column: already consumed",
-            ));
+            return Err(PyValueError::new_err("column: already consumed"));
         };
         let mut schema = Schema::released();
         // SAFETY: the stream is ours and not released; both functions write the structure or return an error.
