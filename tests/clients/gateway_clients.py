@@ -179,10 +179,10 @@ def check_talk(clients, server):
 # What a client raises if it understands the error.
 CLEAN = (openai.OpenAIError, anthropic.AnthropicError, ollama.ResponseError)
 # What a client need not notice.
-HARMLESS = ["ends its lines with CR LF", "says no [DONE]", "goes on behind its end", "says what it has not", "sends comments",
+HARMLESS = ["ends its lines with CR LF", "sends no [DONE]", "continues after its end", "sends members without values", "sends comments",
             "does not stream"]
 # For streams only.
-STREAMS = ["dies behind a call", "ends behind a call", "says an error in a call"]
+STREAMS = ["dies after a call", "ends after a call", "sends an error in a call"]
 SPEAKS = {"chat": "openai", "responses": None, "messages": "anthropic", "ollama": "ollama"}
 LONG = {"chat": "length", "responses": "incomplete", "messages": "max_tokens", "ollama": "length"}
 
@@ -215,18 +215,18 @@ def check_broken(name, face, way, same, clients):
         reason = FACES[face].plain if name == "stops in a call" else LONG[face]
         check("reply", (reply.text[:2], reply.read(), reply.reason), ("Hi", [], reason))
         return
-    if "behind a call" in name:
+    if "after a call" in name:
         claim(reply.read() in [[], calls], f"half a call: {reply}")
     else:
         check("calls", reply.read(), [])
     claim(isinstance(error, CLEAN) or own and error, f"no clean error: {type(error).__name__}: {error}, {reply}")
-    claim(reply.reason in [None, "failed"], f"a reason: {reply}")
+    claim(reply.reason in [None, "failed"], f"unexpected reason: {reply}")
     if name == "is asked too often":
-        claim(error.status_code == 429 and "slow down" in str(error), f"not what was said: {error}")
+        claim(error.status_code == 429 and "slow down" in str(error), f"not the error that was sent: {error}")
     if name == "has an error page":
         check("status", error.status_code, 502)
-    if name == "says an error in a call":
-        claim("too much" in str(error), f"not what was said: {error}")
+    if name == "sends an error in a call":
+        claim("too much" in str(error), f"not the error that was sent: {error}")
     if way.__name__.endswith("_stream") and name[:5] in ["dies ", "ends "]:
         check("text so far", reply.text.strip(), "Hi")
 

@@ -84,7 +84,7 @@ def chat_stream(clients, model, messages, tools, reply):
         for chunk in stream:
             state.handle_chunk(chunk)
             for choice in chunk.choices:
-                check("nothing behind the reason", reply.reason, None)
+                check("nothing after the reason", reply.reason, None)
                 reply.text += choice.delta.content or ""
                 reply.thought += getattr(choice.delta, "reasoning_content", None) or ""
                 for piece in choice.delta.tool_calls or []:
@@ -190,7 +190,7 @@ def messages_stream(clients, model, messages, tools, reply):
     with clients.anthropic.messages.create(model=model, messages=messages, max_tokens=1024, stream=True, **given(tools)) as stream:
         open_block = None
         for event in stream:
-            check("nothing behind the end", ended, False)
+            check("nothing after the end", ended, False)
             if event.type == "content_block_start":
                 check("one block at a time", open_block, None)
                 open_block = event.index
@@ -244,7 +244,7 @@ def ollama_chat(clients, model, messages, tools, reply):
 def ollama_stream(clients, model, messages, tools, reply):
     done = False
     for part in clients.ollama.chat(model=model, messages=messages, stream=True, **given(tools)):
-        check("nothing behind the end", done, False)
+        check("nothing after the end", done, False)
         fill_ollama(part.message, reply)
         done, reply.reason = part.done, part.done_reason
     if not done:

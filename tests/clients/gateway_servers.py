@@ -179,9 +179,9 @@ def misbehaviours(api):
     out = {
         "dies in a call": lambda stream: Answer(shortened(api, HALF), kind, dies=True) if stream else Answer(half(api), JSON, dies=True),
         "ends in a call": lambda stream: Answer(shortened(api, HALF), kind) if stream else Answer(half(api), JSON),
-        "dies behind a call": lambda stream: Answer(shortened(api, BROKEN), kind, dies=True),
-        "ends behind a call": lambda stream: Answer(shortened(api, BROKEN), kind),
-        "says an error in a call": lambda stream: Answer(shortened(api, HALF, error_event(api)), kind),
+        "dies after a call": lambda stream: Answer(shortened(api, BROKEN), kind, dies=True),
+        "ends after a call": lambda stream: Answer(shortened(api, BROKEN), kind),
+        "sends an error in a call": lambda stream: Answer(shortened(api, HALF, error_event(api)), kind),
         "is asked too often": lambda stream: Answer(json.dumps(SLOW[api]).encode(), JSON, 429),
         "has an error page": lambda stream: Answer(PAGE, HTML, 502),
         "has a page": lambda stream: Answer(PAGE, HTML),
@@ -194,14 +194,14 @@ def misbehaviours(api):
     if api != "ollama":
         out["sends comments"] = lambda stream: changed(spoken(api, BROKEN, stream), (b"\n\n", b"\n\n: wait\n\n"))
     if api == "openai":
-        out["says no [DONE]"] = lambda stream: changed(spoken(api, BROKEN, stream), (DONE, b""))
-        out["goes on behind its end"] = lambda stream: changed(spoken(api, BROKEN, stream), (DONE, BEHIND))
-        out["says what it has not"] = lambda stream: changed(spoken(api, BROKEN, stream), *EMPTY)
+        out["sends no [DONE]"] = lambda stream: changed(spoken(api, BROKEN, stream), (DONE, b""))
+        out["continues after its end"] = lambda stream: changed(spoken(api, BROKEN, stream), (DONE, AFTER_END))
+        out["sends members without values"] = lambda stream: changed(spoken(api, BROKEN, stream), *EMPTY)
     return out
 
 
 DONE = b"data: [DONE]\n\n"
-BEHIND = DONE + openai_chunk({"content": "x"}).encode()
+AFTER_END = DONE + openai_chunk({"content": "x"}).encode()
 # Members without a value, as some servers send everywhere.
 NOTHING = b'"tool_calls": [], "function_call": null, "reasoning_content": null, "refusal": null, "content"'
 EMPTY = [(b'"content"', NOTHING), (b'"finish_reason"', b'"logprobs": null, "stop_reason": null, "finish_reason"'),

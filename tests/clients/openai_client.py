@@ -94,7 +94,7 @@ def by_hand(chunks):
     for place, chunk in enumerate(chunks):
         choice = chunk.choices[0]
         check("role", choice.delta.role, "assistant" if place == 0 else None)
-        check("nothing behind the reason", reason, None)
+        check("nothing after the reason", reason, None)
         content += choice.delta.content or ""
         reasoning += getattr(choice.delta, "reasoning_content", None) or ""
         for piece in choice.delta.tool_calls or []:
