@@ -1,7 +1,7 @@
 //! What does a long argument cost?
 //!
-//! One call whose only parameter is source code, in the markup of each dialect, in large and in small chunks, with the
-//! block retained and without.
+//! One call whose only parameter is source code, in the markup of each dialect, in large and in small chunks, with and
+//! without retention of the block.
 
 mod common;
 

@@ -1,9 +1,8 @@
 //! How many instructions does a chunk cost, and does the cost grow as the input does?
 //!
-//! Times depend on what else the machine does, instructions do not. This program is run under callgrind by
-//! `ci/instructions.sh`, which has a profile written for every call of [`counted`] and none of what happens between. The
-//! program prints one line for each such call, in order: what was measured, and how large it was. `ci/instructions.py`
-//! puts numbers and lines together.
+//! Times depend on what else the machine does, instruction counts do not. `ci/instructions.sh` runs this program under
+//! callgrind, which writes a profile for every call of [`counted`] and ignores everything else. The program prints one line for
+//! each such call, in order: what was measured, and its size. `ci/instructions.py` combines counts and lines.
 
 mod common;
 
@@ -18,11 +17,11 @@ use toolglot::{DialectSet, Finish, Options, Parser, Retain, builtin_files};
 
 const KIB: usize = 1024;
 
-/// The system's allocator, but what grows always moves: whether there is room after it depends on all that ran before.
+/// The system allocator, except that growing always moves: whether there is room to grow in place depends on everything that
+/// ran before.
 struct Moving;
 
-// SAFETY: both methods hand over to the system's allocator with the arguments that they were given; the other methods are
-// made of them.
+// SAFETY: both methods pass their arguments unchanged to the system allocator; the other methods are built on them.
 unsafe impl GlobalAlloc for Moving {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
@@ -38,14 +37,14 @@ unsafe impl GlobalAlloc for Moving {
 #[global_allocator]
 static ALLOCATOR: Moving = Moving;
 
-/// Runs `work` where callgrind counts it, on a heap whose free pieces are joined: glibc puts that off until a large
-/// request comes, and would count the pieces of whatever ran before among the costs of `work`.
+/// Runs `work` where callgrind counts it, on a heap whose free pieces are joined. glibc delays joining until a large request,
+/// and would charge the pieces of earlier work to `work`.
 fn measured(work: &mut dyn FnMut() -> u64) -> u64 {
     drop(black_box(Vec::<u8>::with_capacity(64 * KIB)));
     counted(work)
 }
 
-/// What callgrind counts. What comes out passes through memory, lest the call becomes a jump that nobody returns from.
+/// The part that callgrind counts. The result passes through memory, so that the call does not become a tail call.
 #[inline(never)]
 fn counted(work: &mut dyn FnMut() -> u64) -> u64 {
     black_box(work())
@@ -58,12 +57,12 @@ fn main() {
         (false, true) => Reach::Long,
         (false, false) => Reach::Usual,
     };
-    // The first call of anything resolves symbols and detects the processor; that is nobody's cost.
+    // The first call of anything resolves symbols and detects the processor; that cost is not counted.
     println!("skip warm-up 0 0");
     let mut parser = Parser::new(&DialectSet::defaults(), retaining(Retain::Block));
     measured(&mut || common::feed(&mut parser, b"a < b", &[5]).text);
 
-    // With words as arguments, only these parts.
+    // With words as arguments, runs only these parts.
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&String> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
     let only = args.iter().find_map(|arg| arg.strip_prefix("--only="));
@@ -87,7 +86,7 @@ fn main() {
     }
 }
 
-/// The least that anybody could do, to read the other figures by.
+/// The minimum cost of touching the bytes, as a scale for the other figures.
 fn yardsticks() {
     let teddy = yardsticks::teddy();
     let text = Kind::English.text(512 * KIB).repeat(2);
@@ -109,7 +108,7 @@ fn yardsticks() {
     }
 }
 
-/// Chunks of text: the same text once and twice as long, so that what does not repeat cancels.
+/// Chunks of text: the same text once and twice, so that the costs that do not repeat cancel out.
 fn text() {
     let sets = [
         ("1-dialect", one()),
@@ -153,7 +152,7 @@ fn bodies() {
         let set = shape.set();
         for (cut, size, len) in [("4-bytes", 4, 16 * KIB), ("64-KiB", 64 * KIB, 256 * KIB)] {
             let call = shape.call(len);
-            // Whole lines, so that twice the value is a value too.
+            // Whole lines, so that twice the value is a valid value too.
             let value = &call[shape.before.len()..call.len() - shape.after.len()];
             twice(
                 &format!("argument/{}/{cut}/retain-none", shape.dialect),
@@ -199,7 +198,7 @@ fn twice(
             count.text
         });
         let out = count.text.max(count.params).max(count.args) as usize;
-        // Arguments may be final only at the end of their call; they are not text in any case.
+        // Some dialects deliver arguments only at the end of their call; they are never text.
         let waits = !before.is_empty() && out == 0;
         assert!(
             waits || out * 4 > input.len() * 3,
@@ -208,7 +207,7 @@ fn twice(
     }
 }
 
-/// One call whose argument grows, twofold each time. The value repeats itself, so that every size has the same mixture.
+/// One call whose argument doubles in length each time. The value repeats itself, so that every size has the same mixture.
 fn growing_arguments(reach: Reach) {
     for shape in SHAPES {
         let set = shape.set();
@@ -232,7 +231,7 @@ fn growing_arguments(reach: Reach) {
     }
 }
 
-/// Inputs that a parser with a hidden second loop would choke on, all dialects active.
+/// Inputs on which a parser with a hidden second loop would become quadratic, with all dialects active.
 fn growing_floods(reach: Reach, only: &str) {
     let set = DialectSet::defaults();
     for (name, make) in FLOODS.iter().filter(|(name, _)| name.contains(only)) {
@@ -272,8 +271,8 @@ fn growing_floods(reach: Reach, only: &str) {
     }
 }
 
-/// Nothing but one marker, for every marker of a built-in dialect: bare, with a blank, and with a word behind it. What is looked at again
-/// and again up to a limit does not grow with the input; it shows in what a byte costs.
+/// Nothing but one marker, for every marker of a built-in dialect: bare, with a blank, and with a following word. Repeated
+/// lookahead up to a limit does not grow with the input; it shows in the cost per byte.
 fn markers(reach: Reach, only: &str) {
     let set = DialectSet::any();
     let mut all = BTreeSet::new();
@@ -350,7 +349,7 @@ enum Reach {
 }
 
 impl Chunk {
-    /// Lengths of inputs, each twice the one before.
+    /// Lengths of inputs, each twice the previous one.
     fn sizes(self, reach: Reach) -> impl Iterator<Item = usize> {
         let (first, count) = match (reach, self) {
             (Reach::Short, Self::Bytes(1)) => (4 * KIB, 3),
@@ -538,7 +537,7 @@ const FLOODS: &[(&str, Make)] = &[
     ("less-than-in-code", |len| fill("`<`", len)),
 ];
 
-/// Of dialects alone, with a declared tool. `BEFORE` stands for what opens a call with a long string.
+/// Single dialects with a declared tool. `BEFORE` is replaced with the opener of a call with a long string.
 const FLOODS_ALONE: &[(&str, &str, Make)] = &[
     ("string-never-closed", "hermes", |len| {
         format!("BEFORE{}", fill("words ", len))
@@ -719,7 +718,7 @@ const FLOODS_ALONE: &[(&str, &str, Make)] = &[
     }),
 ];
 
-/// A call whose arguments are YAML; they are read when it closes.
+/// A call whose arguments are YAML, which is parsed when the call closes.
 fn yaml(text: &str) -> String {
     format!("<write>\n{text}</write>")
 }
@@ -730,7 +729,7 @@ fn fill(part: &str, len: usize) -> String {
     part.repeat(len / part.len())
 }
 
-/// The part with running numbers in place of `#`.
+/// Replaces `#` in the part with running numbers.
 fn numbered(part: &str, len: usize) -> String {
     let mut out = String::with_capacity(len + part.len());
     for number in 1_u32.. {

@@ -1,8 +1,7 @@
-//! What does a stream hold, and what does a chunk allocate?
+//! How much memory does a stream hold, and what does a chunk allocate?
 //!
-//! `cargo bench -p toolglot --bench memory` counts every allocation of the process while a parser works. It ends with status
-//! 1 if a chunk of text allocates, or if allocations or what a stream holds grow with an argument though nothing is to be
-//! retained.
+//! `cargo bench -p toolglot --bench memory` counts every allocation of the process while a parser works. It ends with status 1 if a
+//! chunk of text allocates, or if allocations or the memory of a stream grow with an argument although nothing is to be retained.
 
 mod common;
 
@@ -21,7 +20,7 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 static LIVE: AtomicU64 = AtomicU64::new(0);
 static PEAK: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every method hands over to the system's allocator with the arguments that it was given.
+// SAFETY: every method passes its arguments unchanged to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Relaxed);
@@ -41,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations, and the most bytes that were live at once beside those that were live before.
+/// Allocations, and the peak of live bytes above those live before.
 fn watched(run: impl FnOnce()) -> (u64, u64) {
     let (calls, live) = (CALLS.load(Relaxed), LIVE.load(Relaxed));
     PEAK.store(live, Relaxed);
@@ -98,7 +97,7 @@ fn text() -> bool {
     good
 }
 
-/// Dialects whose arguments are known when a value or a call ends: until then it is held, whatever is retained.
+/// Dialects whose arguments are known only when a value or a call ends: until then they are held, whatever is retained.
 const WAITING: [&str; 2] = ["bolt-action", "yaml-xml"];
 
 fn arguments() -> bool {

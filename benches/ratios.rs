@@ -1,8 +1,8 @@
-//! How far is the parser from the least that anybody could do with the same bytes?
+//! How close is the parser to the minimum cost of reading the same bytes?
 //!
-//! `cargo bench -p toolglot --bench ratios` prints, as Markdown, times beside those of yardsticks that ran in the same process in turns
-//! with the parser (see `common/measure.rs`). The ratios hold on a busy machine, the times do not. With a word as an
-//! argument only the tables whose title contains it are made: `cargo bench -p toolglot --bench ratios -- tiny`.
+//! `cargo bench -p toolglot --bench ratios` prints times as Markdown, next to those of yardsticks that ran alternately with the
+//! parser in the same process (see `common/measure.rs`). The ratios are meaningful on a busy machine, the times are not. A word
+//! as an argument selects the tables whose title contains it: `cargo bench -p toolglot --bench ratios -- tiny`.
 
 mod common;
 
@@ -118,7 +118,7 @@ fn tiny() {
     }
 }
 
-/// A server feeds one token to each of its streams: does the state of a stream have to come from far away?
+/// A server feeds one token to each of its streams: how much do cache misses on a stream's state cost?
 fn streams() {
     println!("| streams | ns/chunk | times one stream |\n|---|---|---|");
     let set = DialectSet::defaults();
@@ -127,7 +127,7 @@ fn streams() {
     let mut all: Vec<Candidate<'_>> = vec![];
     for count in [1, 100, 1000, 10_000, 100_000] {
         let mut parsers = vec![Parser::new(&set, Options::default()); count];
-        // A fixed order without a pattern that a processor could foresee.
+        // A fixed order that a processor cannot predict.
         let mut order: Vec<usize> = (0..count).collect();
         let mut random = Random(7);
         (1..count)
@@ -201,7 +201,7 @@ fn long_arguments() {
     }
 }
 
-/// A parser that has seen the input once, and gave it back as text.
+/// A parser that has read the input once and returned it as text.
 fn checked(set: &DialectSet, input: &[u8], ends: &[usize]) -> Parser {
     let mut parser = Parser::new(set, Options::default());
     let count = feed(&mut parser, input, ends);

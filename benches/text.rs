@@ -1,6 +1,6 @@
-//! What does text cost that holds no call?
+//! What does text without calls cost?
 //!
-//! Criterion reports bytes and chunks a second for each case; `ratios.rs` sets the same cases beside yardsticks.
+//! Criterion reports bytes and chunks per second for each case; `ratios.rs` compares the same cases with yardsticks.
 
 mod common;
 
@@ -34,7 +34,7 @@ fn large(c: &mut Criterion) {
     }
 }
 
-/// What does a chunk cost that has the size of a token?
+/// What does a chunk of the size of a token cost?
 fn tiny(c: &mut Criterion) {
     let mut group = c.benchmark_group("text in 4-byte chunks");
     for kind in KINDS {

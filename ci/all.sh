@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Every law, vector and lint, and the main tests of each host: what a change must pass, below 15 minutes on two cores. What it leaves
-# out is in ci/full.sh.
+# Every law, vector and lint, and the main tests of each host: what a change must pass, in less than 15 minutes on two cores.
+# ci/full.sh runs the rest.
 #
 #   ci/all.sh                 the stages below
 #   ci/all.sh lint test       these stages
 #
-# All stages run, also after one that failed; the last line says which did.
+# All stages run, even after a failure; the last line names the stages that failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
 . ci/lib.sh
-# Every crate is built once here.
+# Build every crate once.
 export CARGO_INCREMENTAL=0
 
 stages=(format licences msrv lint test c cpp python docs)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Counts what a chunk costs through each binding; ci/bindings.sh builds the programs and runs this.
+"""Counts the cost of a chunk through each binding; ci/bindings.sh builds the programs and runs this.
 
 Usage: ci/bindings.py FOLDER [--record] [--python PROGRAM]
 
-Each program is run under callgrind with some chunks and with twice as many; the difference, by chunk, is what a chunk costs:
-the call, the events that it gives, and the loop that reads how long they are. All programs must have read the same events.
-Status 1: a chunk costs more than its line in ci/bindings.budget allows.
+Runs each program under callgrind with some chunks and with twice as many. The difference per chunk is the cost of a chunk: the
+call, its events, and the loop that reads their lengths. All programs must have read the same events. Status 1: a chunk costs
+more than its line in ci/bindings.budget allows.
 """
 
 import pathlib
@@ -19,16 +19,16 @@ BUDGET = ROOT / "ci/bindings.budget"
 PAGE = ROOT / "docs/BINDINGS.md"
 BENCH = ROOT / "benches/bindings"
 MARGIN = 1.10
-# Compiling dialects varies by some 100,000 instructions with the seeds of hash tables: below 2 for each of so many chunks.
+# Compiling dialects varies by some 100,000 instructions with the seeds of hash tables: less than 2 per chunk with this many.
 TIMES = 48
-# The row that nobody can get below. It has no budget.
+# The row with the minimum cost. It has no budget.
 NOTHING = "calls of nothing"
 HEAD = """# Instructions that a chunk of 4 bytes may cost through a binding, written by `ci/bindings.sh --record`: what was measured
 # and a tenth more. A larger number needs a reason in the commit that records it.
 """
 TEXT = (ROOT / "benches/data/english.txt").read_text(encoding="utf-8")
 PROSE = " ".join(TEXT.replace('"', "'").replace("\\", "/").split())
-# What comes before, and what is repeated: its length is a multiple of 4, so that chunks are cut alike every time.
+# The text before, and the repeated text: its length is a multiple of 4, so that it is chunked alike every time.
 CASES = {
     "text": ("", PROSE),
     "JSON argument": ('<tool_call>\n{"name": "write", "arguments": {"content": "', PROSE),
@@ -37,7 +37,7 @@ CASES = {
 
 
 def rows(folder, python):
-    """Names and commands. Names are keys of the budget."""
+    """Names, which are keys of the budget, and commands."""
     yield NOTHING, [folder / "c", "null"]
     yield "Rust", [folder / "direct"]
     yield "C, batch", [folder / "c", "batch"]
@@ -49,9 +49,9 @@ def rows(folder, python):
 
 
 def count(command, work):
-    """(instructions, what the program printed)"""
+    """Returns (instructions, the program's output)."""
     tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={work}/profile"]
-    # The environment is all that a count could depend on, but for the program.
+    # Besides the program, a count could depend only on the environment.
     environment = {"PYTHONHASHSEED": "0", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     run = subprocess.run([*tool, *map(str, command)], capture_output=True, text=True, env=environment)
     if run.returncode != 0:
@@ -67,7 +67,7 @@ def measure(command, before, repeated, chunks, work):
 
 
 def table(folder, python, work):
-    """{(row, case): instructions}, the rows in order."""
+    """Returns {(row, case): instructions}, with the rows in order."""
     costs = {}
     for case, (before, repeated) in CASES.items():
         repeated = (repeated * (-(-16384 // len(repeated))))[:16384]
@@ -93,7 +93,7 @@ def lines(costs):
 
 
 def record(costs):
-    # Rows that were not measured now keep what they have.
+    # Rows that were not measured now keep their numbers.
     shown = costs | {key: most / MARGIN for key, most in budget().items() if key not in costs}
     keys = [(name, case) for name in dict.fromkeys(name for name, _ in shown) for case in CASES if name != NOTHING]
     text = "".join(f"{name} / {case}: {shown[name, case] * MARGIN:.1f}\n" for name, case in keys)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Counts what a chunk costs through each binding, under callgrind, all in one run, and compares with ci/bindings.budget.
+# Counts the cost of a chunk through each binding, under callgrind, all in one run, and compares it with ci/bindings.budget.
 #
 #   ci/bindings.sh                     Rust, C, C++
 #   ci/bindings.sh --python PROGRAM    Python too: the interpreter of an environment that has toolglot
-#   ci/bindings.sh --record            write ci/bindings.budget and the table of docs/BINDINGS.md anew
+#   ci/bindings.sh --record            rewrite ci/bindings.budget and the table of docs/BINDINGS.md
 #
 # Counts repeat exactly for one binary on one processor family, whatever else the machine does.
 set -euo pipefail

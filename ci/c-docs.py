@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/C-API.md of include/toolglot.h, or checks that it is what the header makes.
+"""Makes docs/C-API.md from include/toolglot.h, or checks that it is up to date.
 
 Usage: ci/c-docs.py [--write]
 """
@@ -35,7 +35,7 @@ def items(text):
 
 
 def done(code):
-    """Whether the lines are a whole declaration."""
+    """Whether the lines are a complete declaration."""
     text = "\n".join(code)
     return text.startswith("#") or (text.rstrip().endswith(";") and text.count("{") == text.count("}"))
 
@@ -47,7 +47,7 @@ def prose(comment):
 def page(header):
     intro = re.match(r"/\*(.*?)\*/", header, re.S).group(1)
     intro = [line.removeprefix(" *").removeprefix(" ") for line in intro.strip().splitlines()]
-    out = ["# C API", "", "Made of [toolglot.h](../include/toolglot.h) by `ci/c-docs.py`; do not edit it.", ""]
+    out = ["# C API", "", "Generated from [toolglot.h](../include/toolglot.h) by `ci/c-docs.py`; do not edit.", ""]
     out += [{"Rules for all functions": "## Rules for all functions"}.get(line, line) for line in intro]
     functions, types, numbers = [], [], []
     for comment, code in items(header.split("#include <stdint.h>")[1]):
@@ -81,7 +81,7 @@ def main():
     if sys.argv[1:] == ["--write"]:
         PAGE.write_text(text)
     elif not PAGE.exists() or PAGE.read_text() != text:
-        sys.exit("docs/C-API.md is not what the header makes: ci/c-docs.py --write")
+        sys.exit("docs/C-API.md does not match the header: run ci/c-docs.py --write")
 
 
 main()

@@ -3,10 +3,10 @@
 # sanitizers and valgrind, and every conformance vector through it.
 #
 #   ci/c.sh            all of it
-#   ci/c.sh --quick    without packages, sanitizers and valgrind; vectors under some cuts
+#   ci/c.sh --quick    without packages, sanitizers and valgrind; vectors under some chunkings
 #
-# What is not run: a thread sanitizer, which would have to know of the atomics in the Rust part. tests/threads.c checks what
-# threads must see instead: every call on a shared stream either does its work or answers that it is busy.
+# Not run: a thread sanitizer, which would not see the atomics in the Rust part. tests/threads.c checks the visible behaviour
+# instead: every call on a shared stream either does its work or returns that the stream is busy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -55,7 +55,7 @@ for pair in gcc:g++ clang:clang++ clang-22:clang++-22; do
     printf '#include "toolglot.h"\n#include "toolglot.h"\nint main() { return 0; }\n' |
       "$cxx" -std=$std "${warn[@]}" -x c++ - -c -o /dev/null
   done
-  # Layouts are asserted while this compiles.
+  # Compiling this asserts the layouts.
   "$cc" -std=c11 "${strict[@]}" $tests/layout.c -c -o /dev/null
 done
 echo "$compilers compilers"
@@ -82,7 +82,7 @@ build api-shared "$out/libtoolglot.so" -Wl,-rpath,"$out"
 "$out/threads"
 "$out/alloc"
 "$out/agent" "$out/agents.flat"
-# Every so many allocations; `nomem` without an argument takes minutes.
+# Fails one of every so many allocations; `nomem` without an argument takes minutes.
 if [[ ${1:-} == --quick ]]; then
   "$out/nomem" 997 &
   say "every vector, some 2-way splits"
@@ -93,7 +93,7 @@ fi
 "$out/nomem" 97
 
 say "packages"
-# Installed, then moved: nothing in them may know where they were.
+# Installed, then moved: nothing in the packages may depend on their place.
 rm -rf "$out/prefix" "$out/moved"
 bindings/c/install.sh "$out/prefix" "$out"
 mv "$out/prefix" "$out/moved"
@@ -108,7 +108,7 @@ if command -v pkg-config > /dev/null; then
   read -ra flags <<< "$(pkg-config --cflags --libs --static toolglot)"
   cc $tests/minimal.c "${flags[@]/-ltoolglot/-l:libtoolglot.a}" -o "$out/by-pkg-static"
   "$out/by-pkg-static" > /dev/null
-  # A program that links nothing at run time.
+  # A program that loads no library at run time.
   cc -static $tests/minimal.c "${flags[@]}" -o "$out/by-pkg-whole" && "$out/by-pkg-whole" > /dev/null
   unset PKG_CONFIG_PATH
 else
@@ -120,7 +120,7 @@ if command -v cmake > /dev/null; then
   cmake --build "$out/cmake" > "$out/cmake.log"
   "$out/cmake/host_shared" > /dev/null
   "$out/cmake/host_static" > /dev/null
-  # Which versions a project may ask for.
+  # The versions that a project may ask for.
   own=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
   for wanted in "$own yes" "${own%%.*} yes" "${own%.*} yes" "${own%%.*}.99 no" "99 no"; do
     printf 'cmake_minimum_required(VERSION 3.13)\nproject(v C)\nfind_package(toolglot %s REQUIRED)\n' "${wanted% *}" > "$out/CMakeLists.txt"
@@ -140,7 +140,7 @@ fi
 
 say "every vector, every 2-way split"
 "$out/vectors" "$out/vectors.flat"
-# And whether no call takes more memory than is reserved for it.
+# Also checks that no call takes more memory than is reserved for it.
 build vectors-bounds "$out/panic/libtoolglot.a"
 "$out/vectors-bounds" "$out/vectors.flat" 16 4
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/CHECKS.md: what ci/full.sh saw last of each stage.
+"""Writes docs/CHECKS.md: the latest result of each stage of ci/full.sh.
 
     ci/checks.py RESULTS STAGE...
 
-Rows of stages that the results do not name stay as they are.
+Rows of stages that are missing from the results stay as they are.
 """
 import pathlib
 import re
@@ -13,8 +13,8 @@ PAGE = pathlib.Path(__file__).parent.parent / "docs/CHECKS.md"
 
 HEAD = """# Checks
 
-`ci/all.sh` runs for every change. `ci/full.sh` runs what takes longer or downloads much, and writes this table: what became of
-each stage when it ran last, and on which commit (`+`: with changes that were not committed). *skipped* means that a tool was missing.
+`ci/all.sh` runs for every change. `ci/full.sh` runs what takes longer or needs large downloads, and writes this table: the latest
+result of each stage, and its commit (`+`: with uncommitted changes). *skipped* means that a tool was missing.
 
 | stage | result | seconds | commit | day (UTC) |
 |---|---|---|---|---|

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The official OpenAI client reads what the command writes. The client is installed below target/ and nowhere else.
+# The official OpenAI client reads the command's output. The client is installed only below target/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -9,7 +9,7 @@ share_target
 venv=$CARGO_TARGET_DIR/clients-venv
 wanted=tests/clients/requirements.txt
 if ! install_packages "$venv" "$wanted"; then
-  echo "SKIPPED: the official client cannot be installed (no venv, or no registry), so nothing was read with it"
+  echo "SKIPPED: the official client cannot be installed (no venv, or no registry), so it was not tested"
   exit 77
 fi
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The C++ interface and what hosts build against: the header for C++ under every standard and compiler, its tests (also under
-# sanitizers), every conformance vector through it, calls of C in random order, the examples by each of their documented build lines, and the ABI against
-# the stored one.
+# sanitizers), every conformance vector through it, C calls in random order, the examples with each of their documented build
+# lines, and the ABI against the stored one.
 #
 #   ci/cpp.sh            all of it
-#   ci/cpp.sh --quick    one compiler, the interface's own tests, vectors under some cuts, constants
-#   ci/cpp.sh --abi      store the ABI anew: bindings/c/abi/toolglot.abi
+#   ci/cpp.sh --quick    one compiler, the interface's own tests, vectors under some chunkings, constants
+#   ci/cpp.sh --abi      rewrite the stored ABI: bindings/c/abi/toolglot.abi
 #
-# Shares the library and the vectors with ci/c.sh and makes what is missing of them.
+# Shares the library and the vectors with ci/c.sh, and makes whichever is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -30,8 +30,8 @@ say() { printf -- '-- %s\n' "$*"; }
 abi=bindings/c/abi
 abi_tools() { command -v abidw > /dev/null && command -v abidiff > /dev/null; }
 
-# The ABI of the header: what a compiler makes of every function's type and of all types they speak of. (That the library
-# is what the header says is for ci/c.sh: the header is made of its sources, layouts are asserted, symbols compared.)
+# The ABI of the header: the compiler's view of every function type and of all types that these use. (ci/c.sh checks that the
+# library matches the header: the header is generated from its sources, layouts are asserted, symbols compared.)
 write_abi() {
   {
     echo '#include "toolglot.h"'
@@ -44,12 +44,12 @@ write_abi() {
 write_constants() {
   grep -E '^#define TOOLGLOT_[A-Z0-9_]+ (\(-)?[0-9]+\)?$' include/toolglot.h | LC_ALL=C sort > "$1"
 }
-# Numbers of the header against the stored ones. What is new breaks nothing. `ci/cpp.sh --abi` stores them, and a break together
-# with a new TOOLGLOT_ABI_VERSION.
+# Compares the numbers of the header with the stored ones. New numbers break nothing. `ci/cpp.sh --abi` stores them; store a
+# breaking change together with a new TOOLGLOT_ABI_VERSION.
 check_constants() {
   write_constants "$out/cpp/constants.txt"
   if LC_ALL=C comm -23 $abi/constants.txt "$out/cpp/constants.txt" | grep .; then
-    echo "numbers of the header were changed or taken away"
+    echo "numbers of the header were changed or removed"
     exit 1
   fi
 }
@@ -66,7 +66,7 @@ ln -sf libtoolglot.so "$out/libtoolglot.so.0"
 flat_vectors "$out" > /dev/null
 
 say "the header covers the C one"
-# Every function and every kind of event has its place in it.
+# The C++ header must use every function and every kind of event.
 missing=0
 while read -r name; do
   grep -q "\b$name\b" include/toolglot.hpp || { echo "toolglot.hpp does not use $name"; missing=1; }
@@ -128,7 +128,7 @@ bindings/c/install.sh "$PREFIX" "$out"
 mkdir -p "$out/cpp/examples"
 ln -s "$root/examples" "$out/cpp/examples/examples"
 
-# try NAME PROGRAM: runs an example and compares what it prints.
+# try NAME PROGRAM: runs an example and compares its output.
 try() {
   "$2" < examples/transcript.txt > "$out/cpp/said" 2>&1
   diff "examples/expected/$1.txt" "$out/cpp/said"

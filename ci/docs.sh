@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The documentation builds without a warning, and links between the pages of the repository lead somewhere. (Examples in
-# the documentation run with the tests.)
+# The documentation builds without a warning, and links between the pages of the repository are valid. (Examples in the
+# documentation run with the tests.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

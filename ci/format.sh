@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether everything is formatted as rustfmt does it by itself.
+# Checks that everything is formatted with rustfmt's defaults.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo fmt --all --check

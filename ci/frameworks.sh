@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Frameworks for agents use a model that writes its calls into its text, through the gateway in examples/python. They are installed
-# below the target folder and nowhere else, beside the wheel that ci/python.sh has built.
+# Agent frameworks use a model that writes its calls into its text, through the gateway in examples/python. They are installed
+# only below the target folder, with the wheel that ci/python.sh has built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -11,11 +11,11 @@ venv=$CARGO_TARGET_DIR/frameworks-venv
 shopt -s nullglob
 wheels=("$CARGO_TARGET_DIR"/python-wheels/*.whl)
 if ((${#wheels[@]} != 1)); then
-  echo "SKIPPED: there is no wheel; ci/python.sh builds it"
+  echo "SKIPPED: no wheel; ci/python.sh builds it"
   exit 77
 fi
 if ! install_packages "$venv" examples/python/requirements.txt; then
-  echo "SKIPPED: the frameworks cannot be installed (no venv, or no registry), so nothing was run with them"
+  echo "SKIPPED: the frameworks cannot be installed (no venv, or no registry), so nothing was tested with them"
   exit 77
 fi
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-index --no-deps --force-reinstall "${wheels[@]}"

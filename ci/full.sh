@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Every script that ci/all.sh leaves out or shortens: hours, and downloads of some gigabytes. docs/CHECKS.md gets the result and the
-# date of each.
+# Every script that ci/all.sh leaves out or shortens: hours, and downloads of some gigabytes. docs/CHECKS.md gets the result and
+# the date of each.
 #
-#   ci/full.sh                goes on: stages that have not passed at this commit
-#   ci/full.sh wasm grammar   these stages, whatever has passed
+#   ci/full.sh                continue: the stages that have not passed at this commit
+#   ci/full.sh wasm grammar   these stages, even if they have passed
 #
-# The list of stages says what there is; each script says what it does.
+# The list below has all stages; each script describes itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -17,7 +17,7 @@ stages=(msrv lint public-api test host c cpp python clients gateway instructions
 
 command_of() {
   case $1 in
-    # The interpreter that ci/python.sh has given the package.
+    # The interpreter in which ci/python.sh has installed the package.
     bindings) echo "ci/bindings.sh --python $CARGO_TARGET_DIR/python-fresh/bin/python" ;;
     fuzz) echo "ci/fuzz.sh 60" ;;
     instructions) echo "ci/instructions.sh --short" ;;
@@ -26,7 +26,7 @@ command_of() {
   esac
 }
 
-# One line for each stage: its name, what became of it, seconds, the commit, the day.
+# One line per stage: its name, its result, seconds, the commit, the day.
 results=$CARGO_TARGET_DIR/full.txt
 mkdir -p "$CARGO_TARGET_DIR"
 touch "$results"

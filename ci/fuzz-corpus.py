@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seed corpus of the fuzz targets from the conformance vectors and the built-in dialect files.
 
-Usage: ci/fuzz-corpus.py (from anywhere). Existing seeds are replaced; the result depends on nothing but the files read.
+Usage: ci/fuzz-corpus.py (from anywhere). Existing seeds are replaced; the result depends only on the files read.
 Findings belong in fuzz/regressions/, which this script does not touch.
 """
 
@@ -16,7 +16,7 @@ BUILTIN = ROOT / "src" / "dialect" / "builtin"
 PER_DIALECT = 8
 MAX_INPUT = 500
 
-# What a chunking input starts with (see fuzz/checks/case.rs): dialect set, mode, extra, limit, cut, three places.
+# The header of a chunking input (see fuzz/checks/case.rs): dialect set, mode, extra, limit, chunking, three places.
 HEADERS = [
     (0, 0x00, 0x00, 0x00, 0x08, 0, 0, 40),
     (0, 0x03, 0x02, 0x00, 0x18, 9, 9, 90),
@@ -28,7 +28,7 @@ HEADERS = [
     (0, 0x18, 0x81, 0x35, 0xE3, 4, 4, 60),
 ]
 
-# Beside the vectors: bounds that mutations hardly reach, with what lies just within and just beyond them.
+# In addition to the vectors: bounds that mutations rarely reach, with inputs just within and just beyond them.
 BOUNDS = {
     "blanks-confirm-64": '<tool_call name="f"><param name="s">a</param>' + " " * 64 + "</tool_call>",
     "blanks-confirm-65": '<tool_call name="f"><param name="s">a</param>' + " " * 65 + "</tool_call>",
@@ -46,7 +46,7 @@ BOUNDS = {
     "fences": "`<<<[TOOL_REQUEST]>>>` ``a` ``\n```\n<<<[TOOL_REQUEST]>>>\n~~~\n```\n<think>\n<think>a</think>b</think>c",
 }
 
-# Lines laid over one built-in file (the index in its list, plus the number of files so that it is not taken for a mode).
+# Lines added to one built-in file (the index in its list, plus the number of files so that it is not taken for a mode).
 PATCHES = {
     "tam": ['open = ["<<"]\nclose = [">>"]', 'case = "ignore"', 'open = ["a", "ab", "abc"]\nclose = ["b"]', 'lookahead = 0'],
     "vcp": ['extra = ">>"', 'colon = ["="]\nseparators = []', 'fold = ["punctuation"]\ntrim = "ends"'],
@@ -56,7 +56,7 @@ PATCHES = {
 }
 
 
-# Three parts of one length: a neighbour, the text to escape, a neighbour.
+# Three parts of equal length: text before, the text to escape, text after.
 ESCAPES = [
     "<tool_call ",
     "<th<think>nk>",
@@ -66,7 +66,7 @@ ESCAPES = [
     "{\\x7b}\\\\x7b\\{",
 ]
 
-# Bodies for the targets of payloads.
+# Bodies for the payload targets.
 JSON_BODIES = [
     '{"s": "a\\n\\u00e9\\ud83d\\ude00\\/", "i": -1, "n": 1.50e+2, "l": [1, [], {}], "any": null}',
     '{}',
@@ -119,7 +119,7 @@ def order():
 
 
 def bare(text):
-    """A dialect file without what does not change how it parses."""
+    """A dialect file without the parts that do not affect parsing."""
     text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^sources = \[\n(?:  .*\n)*\]\n", "", text, flags=re.MULTILINE)
     return re.sub(r"^\[observe\]\n(?:\w+ = .*\n)*", "", text, flags=re.MULTILINE)
@@ -131,24 +131,24 @@ def main():
     inputs = {}
     for number, (dialect, name, data) in enumerate(vectors()):
         header = list(HEADERS[number % len(HEADERS)])
-        # Bounds are for the default set, byte by byte; the others run through all sets in turn.
+        # Bounds are for the default set, byte by byte; the others rotate through all sets.
         if dialect == "bounds":
             header = list(HEADERS[0])
         else:
             header[0] = number % 16
         (chunking / name).write_bytes(bytes(header) + data)
-        # Two places of the state and what stands there; the stream is cut about its middle.
+        # Two positions of the state with their new values; the stream is stopped near its middle.
         if number % 2 == 0:
             changes = bytes([number * 5 % 256, 0, number * 91 % 256, number * 13 % 256, 0, 255 - number % 3])
             (snapshot / name).write_bytes(changes + bytes(header[:7]) + bytes([len(data) // 2 % 256]) + data)
         if number % 2 == 0 or dialect == "bounds":
             (builtin / name).write_bytes(data)
-        # Set, chunk size, and the text: all of it, or a part that the cuts leave.
+        # Set, chunk size, and the text: all of it, or the part between two places.
         if number % 2 == 1 or dialect == "bounds":
             edges = (0, 255) if number % 4 == 1 else (number * 7 % 128, 128 + number * 11 % 128)
             (escape / name).write_bytes(bytes([number % 20, number % 5, *edges]) + data)
         inputs.setdefault(dialect, []).append(data)
-    # Bytes are choices there: some that make long calls, one or two for each dialect.
+    # There, bytes are choices: these make long calls, one or two for each dialect.
     for number in range(96):
         data = bytes((number * 31 + at * at * 7 + at * (number + 3)) % 256 for at in range(40 + number))
         (encode / f"choices--{number}").write_bytes(bytes([number]) + data)
@@ -169,7 +169,7 @@ def main():
         folder = fresh(name)
         for number in range(3 * len(bodies)):
             header = list(HEADERS[number % len(HEADERS)])
-            # A number that shares nothing with how many bodies there are, so that frames and bodies meet in many ways.
+            # A number coprime to the number of bodies, so that frames and bodies are combined in many ways.
             header[0] = number * 7 % 256
             (folder / f"body--{number}").write_bytes(bytes(header) + bodies[number % len(bodies)].encode())
     size = sum(path.stat().st_size for path in CORPUS.rglob("*") if path.is_file())

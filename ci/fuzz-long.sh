@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fuzzes for hours: what found something new in earlier runs (fuzz/corpus-run/) is where it goes on.
+# Fuzzes for hours, continuing from the inputs that earlier runs found new (fuzz/corpus-run/).
 #
-#   ci/fuzz-long.sh            eight hours, shared by the targets
+#   ci/fuzz-long.sh            eight hours, divided among the targets
 #   ci/fuzz-long.sh 1 builtin  one hour for this target
 #
-# A finding does not stop the run: it is kept in fuzz/artifacts/ and reported at the end with status 1. A finding that is
-# understood goes to fuzz/regressions/TARGET/ under a name that says what it is; tests replay it from then on.
+# A finding does not stop the run: it is kept in fuzz/artifacts/ and reported at the end with status 1. Once understood,
+# it moves to fuzz/regressions/TARGET/ under a descriptive name; the tests replay it from then on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -26,7 +26,7 @@ for target in "${targets[@]}"; do
     -dict=fuzz/markers.dict -max_len=4096 -timeout=10 -max_total_time="$seconds" \
     -artifact_prefix="fuzz/artifacts/$target/" > "fuzz/artifacts/$target.log" 2>&1 || true
   grep -E '^#[0-9]+: cov' "fuzz/artifacts/$target.log" | tail -n 1 || true
-  # Of inputs that reach the same, the smallest are kept.
+  # Of inputs with the same coverage, keep the smallest.
   rm -rf "$run.smallest"
   mkdir "$run.smallest"
   "$(fuzz_program "$target")" -merge=1 "$run.smallest" "$run" > /dev/null 2>&1 || true

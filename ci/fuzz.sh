@@ -5,11 +5,11 @@
 #   ci/fuzz.sh 600           600 seconds for each
 #   ci/fuzz.sh 600 chunking  only this target
 #
-# FUZZ_SEED=1 begins with the same choices each time.
+# FUZZ_SEED=1 starts with the same choices each time.
 #
-# The targets are those of `cargo fuzz`, which works too; this script needs neither it nor a nightly compiler, because the
-# engine is safe code and nothing but coverage is asked of the compiler. Inputs that reach something new are kept in
-# fuzz/corpus-run/. An input that breaks a check is written to fuzz/artifacts/, and the script ends with status 1.
+# The targets are those of `cargo fuzz`, which works too. This script needs neither it nor a nightly compiler, because the
+# engine is safe code and the compiler is asked only for coverage. Inputs with new coverage are kept in fuzz/corpus-run/. An
+# input that fails a check is written to fuzz/artifacts/, and the script ends with status 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -30,7 +30,7 @@ fuzz() {
   echo "$target, $seconds seconds:" $(sed -n 's/^stat::\(number_of_executed_units\|new_units_added\): */\1 /p' "$log")
   if ((bad)); then
     grep -v -E '^#|DE: |^\s*$' "$log" | tail -n 25 || true
-    echo "look at it with: cargo run --manifest-path fuzz/Cargo.toml --release --no-default-features --bin replay -- $target FILE"
+    echo "reproduce it with: cargo run --manifest-path fuzz/Cargo.toml --release --no-default-features --bin replay -- $target FILE"
   fi
   return $bad
 }

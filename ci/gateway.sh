@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The official clients of OpenAI, Anthropic and Ollama talk through the gateway. They are installed below target/ and nowhere else.
+# The official clients of OpenAI, Anthropic and Ollama talk through the gateway. They are installed only below target/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -9,7 +9,7 @@ share_target
 venv=$CARGO_TARGET_DIR/clients-venv
 wanted=tests/clients/requirements.txt
 if ! install_packages "$venv" "$wanted"; then
-  echo "SKIPPED: the official clients cannot be installed (no venv, or no registry), so nobody talked through the gateway"
+  echo "SKIPPED: the official clients cannot be installed (no venv, or no registry), so the gateway was not tested with them"
   exit 77
 fi
 
@@ -17,7 +17,7 @@ fi
 cargo test -q --workspace --locked --test gateway --no-run
 PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" tests/clients/gateway_clients.py "$CARGO_TARGET_DIR/debug/toolglot-gateway" tests/vectors/*.jsonl
 
-# The unit, with a program that is here.
+# Verify the systemd unit with a program that exists here.
 if command -v systemd-analyze > /dev/null; then
   unit=$(mktemp -d)
   trap 'rm -rf "$unit"' EXIT

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the grades and kinds of calls into vectors that say none, as the engine gives them. Read what it writes.
+"""Writes the grades and kinds of calls into vectors that lack them, as the engine reports them. Review the result.
 
 Usage: ci/grades.py TOOLGLOT FILE...     TOOLGLOT: the command, for example target/debug/toolglot
 
-A call gets `grade` and `kinds` where it is not complete; the order of keys and the other lines stay. What a vector already
-says is left alone: where that is wrong, `toolglot check` tells.
+A call gets `grade` and `kinds` if it is not complete; the order of keys and the other lines stay. What a vector already
+says stays unchanged; `toolglot check` reports where that is wrong.
 """
 
 import json
@@ -16,7 +16,7 @@ FIELDS = ("id", "dialect", "input", "input_b64", "tools", "native_tool_calls", "
 
 
 def graded(vector, turn):
-    """Whether something was added to the vector."""
+    """Adds the grades; returns whether the vector has changed."""
     wanted, got = vector["expect"]["calls"], turn["calls"]
     states = vector["expect"].pop("state", None)
     changed = states is not None

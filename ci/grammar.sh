@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# XGrammar and llguidance read the grammars that the command exports, accept the calls that it writes and refuse others. The
-# packages are installed below target/ and nowhere else.
+# XGrammar and llguidance read the grammars that the command exports, accept the calls that it writes, and reject others.
+# The packages are installed only below target/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -9,9 +9,9 @@ share_target
 
 venv=$CARGO_TARGET_DIR/grammar-venv
 wanted=tests/grammar/requirements.txt
-# Without their dependencies: tensors and tokenizers are not needed here, and are huge.
+# Without dependencies: tensors and tokenizers are not needed here, and are huge.
 if ! install_packages "$venv" "$wanted" --no-deps; then
-  echo "SKIPPED: xgrammar and llguidance cannot be installed (no venv, or no registry), so no grammar was read with them"
+  echo "SKIPPED: xgrammar and llguidance cannot be installed (no venv, or no registry), so no grammar was tested with them"
   exit 77
 fi
 

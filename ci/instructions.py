@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Puts callgrind's counts beside the lines of benches/instructions.rs and judges them.
+"""Combines callgrind's counts with the lines of benches/instructions.rs and judges them.
 
-Usage: ci/instructions.py FOLDER [--record] [--all], and what ci/instructions.sh takes, which is passed over
+Usage: ci/instructions.py FOLDER [--record] [--all]; ignores the arguments of ci/instructions.sh
 
 FOLDER holds `lines` (what the bench printed) and `profile.1`, `profile.2`, ... (one profile for each line). Prints
 instructions per chunk and per byte, and how total costs grow. Ends with status 1 if
@@ -25,13 +25,13 @@ BUDGET = pathlib.Path(__file__).resolve().parent / "instructions.budget"
 MAX_DOUBLING = 2.05
 MAX_EXPONENT = 1.01
 MARGIN = 1.10
-# Instructions per byte that a doubling may add: whether a buffer that grows is copied, and at which length, is up to the
-# allocator. A copy costs one instruction a byte at most, and a block and a value in it may both be copied.
+# Instructions per byte that a doubling may add: whether and when a growing buffer is copied is up to the allocator. A copy
+# costs at most one instruction per byte, and both a block and a value in it may be copied.
 MOVE = 2.0
 LEAST = 0.1
-# An exponent needs more sizes than that: over two doublings of small inputs it is the header's.
+# An exponent needs at least this many sizes: over two doublings of small inputs it reflects the header.
 LEAST_POINTS = 3
-# Instructions that a byte of a flood of one marker may cost.
+# Maximum instructions per byte of a flood of one marker.
 MOST_A_BYTE = 9400
 HEAD = """# Instructions that a chunk may cost, written by `ci/instructions.sh --record`: what was measured and a tenth more.
 # A larger number needs a reason in the commit that records it.
@@ -56,7 +56,7 @@ def read(folder):
 
 
 def chunks(calls):
-    """Instructions per chunk and byte: of twice the text less those of the text once."""
+    """Instructions per chunk and per byte: those for twice the text minus those for the text once."""
     once = {}
     print("## Instructions of a chunk\n")
     print("| case | bytes/chunk | per chunk | per byte |\n|---|---|---|---|")
@@ -98,10 +98,10 @@ def judge(costs, record):
 def growth(calls, verbose):
     """How the total cost grows while the length doubles.
 
-    Each doubling is judged twice: by total costs, and by what it adds against what the doubling before added. Only the
-    smaller of both counts. A part that does not repeat (a header, bytes after a limit) bends the first, a buffer or
-    table that grows by doubling bends the second, and growth that is worse than linear shows in both. Lengths are not
-    exactly twofold, so costs are taken per byte.
+    Each doubling is judged twice: by total costs, and by what it adds compared with what the previous doubling added. Only
+    the smaller of both counts. A part that does not repeat (a header, bytes after a limit) distorts the first, a buffer or
+    table that grows by doubling distorts the second, and superlinear growth shows in both. Lengths are not exactly doubled,
+    so costs are taken per byte.
     """
     series = collections.defaultdict(list)
     for what, name, _, length, cost in calls:
@@ -119,7 +119,7 @@ def growth(calls, verbose):
         (start, _), (end, total) = points[0], points[-1]
         cells = f"{name} | {start}..{end} | {total / end:.1f} | {added[-1]:.1f} | {largest:.3f} | {power:.3f}"
         rows.append((largest, f"| {cells} |"))
-        # One large step of many is a buffer or a table that grows; what is worse than linear shows in the exponent too.
+        # A single large step is a buffer or a table that grows; superlinear growth shows in the exponent too.
         many = len(points) > LEAST_POINTS
         if largest > MAX_DOUBLING and (not many or power > MAX_EXPONENT):
             faults.append(f"{name}: the cost grows {largest:.2f}-fold when the input doubles")
@@ -134,7 +134,7 @@ def growth(calls, verbose):
 
 
 def each_byte(calls, verbose):
-    """What a byte costs where one marker floods the stream."""
+    """The cost of a byte where one marker floods the stream."""
     rows = [(cost / length, name) for what, name, _, length, cost in calls if what == "bytes"]
     if not rows:
         return []
@@ -148,12 +148,12 @@ def each_byte(calls, verbose):
 
 
 def steps(costs):
-    """Growth of the total at each doubling, from costs per byte, less what a buffer costs that happens to move."""
+    """Growth of the total at each doubling, from costs per byte, without the cost of a buffer that happens to move."""
     return [2 * max(a, b - MOVE) / a if b > a else 2 * b / a for a, b in zip(costs, costs[1:])]
 
 
 def exponent(costs):
-    """The power of the length with which the total grows. What is added may be less than nothing after a limit."""
+    """The exponent with which the total grows with the length. After a limit the increase may be negative."""
     first, last = max(costs[0], LEAST), max(costs[-1], LEAST)
     return 1 + math.log(last / first, 2) / (len(costs) - 1)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The JSON Schema Test Suite through the validation of calls, by drafts 4 to 2020-12. The suite is part of the source
-# archive of the Python package jsonschema; it is fetched below target/ and nowhere else.
+# The JSON Schema Test Suite through the validation of calls, for drafts 4 to 2020-12. The suite is part of the source archive
+# of the Python package jsonschema; it is fetched only below target/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh

@@ -1,12 +1,12 @@
-# Shared by the scripts beside it; sourced from the root of the repository, not run. Status 77 means that a tool is missing
-# and the stage was skipped.
+# Shared by the scripts beside it; sourced from the root of the repository, not run. Status 77 means that a tool is missing and
+# the stage was skipped.
 
-# The fuzz crate is a workspace of its own and shares what it has in common with the others.
+# The fuzz crate is a separate workspace; share its common dependencies with the others.
 share_target() {
   export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 }
 
-# Whether valgrind is there, or could be installed. Says so where it is not.
+# Checks that valgrind is installed, or installs it; prints a message if that fails.
 need_valgrind() {
   if command -v valgrind > /dev/null; then return 0; fi
   if [[ $(id -u) == 0 ]] && command -v apt-get > /dev/null; then
@@ -18,8 +18,8 @@ need_valgrind() {
   return 1
 }
 
-# install_packages VENV REQUIREMENTS [OPTION OF PIP]...: a virtual environment with these packages, made anew when the file has
-# changed. False if there is no venv or no registry.
+# install_packages VENV REQUIREMENTS [OPTION OF PIP]...: makes a virtual environment with these packages, again when the file
+# has changed. False without venv or registry.
 install_packages() {
   local venv=$1 wanted=$2
   shift 2
@@ -29,26 +29,26 @@ install_packages() {
     cp "$wanted" "$venv/installed.txt"
 }
 
-# test_workspace [ARGUMENT]...: the tests of all crates, with the features of the library that none of them turns on. Everything is built with
-# the same features each time, so that one stage finds what another has built.
+# test_workspace [ARGUMENT]...: runs the tests of all crates, with the library features that none of them enables. The features
+# are always the same, so that one stage can use what another has built.
 test_workspace() {
   cargo test --workspace --features toolglot/futures --locked "$@"
 }
 
-# c_library FOLDER [FEATURE]: the C library, static and shared, of what the tests are built of.
+# c_library FOLDER [FEATURE]: builds the C library, static and shared, from the same parts as the tests.
 c_library() {
   cargo build -q --workspace --tests --lib --features "toolglot/futures${2:+,$2}" --profile test --locked
   cp "$CARGO_TARGET_DIR"/debug/libtoolglot.{a,so} "$1/"
 }
 
-# usual_library FOLDER [--quick]: what programs link that prove nothing about one of the two libraries. In a quick run that is the shared
-# one, which takes a tenth of the time.
+# usual_library FOLDER [--quick]: the library for programs that test neither of the two in particular. In a quick run that is
+# the shared one, which links in a tenth of the time.
 usual_library() {
   if [[ ${2:-} == --quick ]]; then echo "$1/libtoolglot.so"; else echo "$1/libtoolglot.a"; fi
 }
 
-# flat_vectors FOLDER: the vectors as C programs read them, FOLDER/vectors.flat and FOLDER/agents.flat, made anew where something that they are made of
-# is newer.
+# flat_vectors FOLDER: writes the vectors for C programs, FOLDER/vectors.flat and FOLDER/agents.flat, again when something that
+# they are made from is newer.
 flat_vectors() {
   local made=$1/vectors.flat
   mkdir -p "$1"
@@ -64,10 +64,10 @@ fuzz_program() {
   echo "$CARGO_TARGET_DIR/$(fuzz_host)/release/$1"
 }
 
-# Builds fuzz targets with coverage for libFuzzer, which is C++: where there is no compiler for that, says so and returns 77.
+# Builds fuzz targets with coverage for libFuzzer, which is C++. Without a C++ compiler, prints a message and returns 77.
 build_fuzz() {
   if ! command -v c++ > /dev/null && ! command -v clang++ > /dev/null; then
-    echo "SKIPPED: no C++ compiler for libFuzzer, so nothing was fuzzed (tests replay the corpus all the same)"
+    echo "SKIPPED: no C++ compiler for libFuzzer, so nothing was fuzzed (tests still replay the corpus)"
     return 77
   fi
   share_target
@@ -82,8 +82,8 @@ build_fuzz() {
     cargo build -q --manifest-path fuzz/Cargo.toml --release --locked --target "$(fuzz_host)" "${bins[@]}"
 }
 
-# Runs stages, also after one that failed, and says at the end which did. The caller says by `command_of NAME` how to run one,
-# and may have `after_stage NAME passed|skipped|FAILED SECONDS`.
+# Runs stages, even after a failure, and lists the failed ones at the end. The caller defines `command_of NAME`, which prints
+# the command of a stage, and may define `after_stage NAME passed|skipped|FAILED SECONDS`.
 run_stages() {
   local stage begun status verdict command failed=() skipped=()
   for stage in "$@"; do
@@ -107,7 +107,7 @@ run_stages() {
     if declare -F after_stage > /dev/null; then after_stage "$stage" "$verdict" $((SECONDS - begun)); fi
   done
   echo
-  if ((${#skipped[@]} > 0)); then echo "skipped for want of a tool: ${skipped[*]}"; fi
+  if ((${#skipped[@]} > 0)); then echo "skipped because a tool is missing: ${skipped[*]}"; fi
   if ((${#failed[@]} > 0)); then
     echo "FAILED after $SECONDS s: ${failed[*]}"
     return 1

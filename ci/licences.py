@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks licence and source of every package that is built, tools for tests and benches included.
+"""Checks licence and source of every package that is built, including tools for tests and benches.
 
 Usage: ci/licences.py MANIFEST...
 
-A licence expression passes if it can be met with permissive licences alone. A package must come from the public registry
-of the language or be part of this repository.
+A licence expression passes if permissive licences alone satisfy it. A package must come from the public registry of the
+language or be part of this repository.
 """
 
 import json
@@ -15,16 +15,16 @@ import sys
 PERMISSIVE = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0", "NCSA",
     "Unicode-3.0", "Unicode-DFS-2016", "Unlicense", "Zlib",
-    # Of data: the roots of certificates.
+    # For data: root certificates.
     "CDLA-Permissive-2.0",
 }
 
-# Tools that write a file of the repository and of which nothing is linked or shipped: name and licence.
+# Tools that write a file of the repository and are neither linked nor shipped: name and licence.
 TOOLS = {("cbindgen", "MPL-2.0")}
 
 
 def permissive(expression):
-    """Evaluates an SPDX expression: a name is true if it is permissive. Raises ValueError if it cannot be read."""
+    """Evaluates an SPDX expression, in which permissive licences are true. Raises ValueError if it is malformed."""
     tokens = re.findall(r"\(|\)|[^\s()]+", expression.replace("/", " OR "))
 
     def either():
@@ -51,7 +51,7 @@ def permissive(expression):
                 raise ValueError(expression)
             return value
         if tokens and tokens[0] == "WITH":
-            # An exception only ever permits more.
+            # An exception can only permit more.
             del tokens[:2]
         return token in PERMISSIVE
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that relative links in the Markdown pages of the repository lead to files that exist."""
+"""Checks that relative links in the Markdown pages of the repository lead to existing files."""
 
 import pathlib
 import re

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Clippy over every target, the fuzz checks included; a warning is an error.
 #
-#   ci/lint.sh            also the fuzzer's program, the Python extension, and each set of features that a host may choose
-#   ci/lint.sh --quick    the workspace with all features of the library, and what the JavaScript package is made of
+#   ci/lint.sh            also the fuzzer's program, the Python extension, and each feature set that a host may choose
+#   ci/lint.sh --quick    the workspace with all features of the library, and the crates of the JavaScript package
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -13,9 +13,9 @@ cargo clippy --manifest-path bindings/wasm/Cargo.toml --locked -- -D warnings
 if [[ ${1:-} == --quick ]]; then exit; fi
 
 cargo clippy --manifest-path fuzz/Cargo.toml --no-default-features --bin replay --locked -- -D warnings
-# The stable ABI of an extension module needs no interpreter to be built against.
+# The stable ABI of an extension module can be built without an interpreter.
 PYO3_BUILD_EXTENSION_MODULE=1 PYO3_NO_PYTHON=1 cargo clippy --manifest-path bindings/python/Cargo.toml --locked -- -D warnings
-# The library as its hosts have it, without features.
+# The library as its hosts use it, without features.
 cargo clippy -p toolglot --lib --tests --locked -- -D warnings
 cargo clippy -p toolglot --lib --features bytes --locked -- -D warnings
 cargo clippy -p toolglot-tools --lib --tests --features tiktoken --locked -- -D warnings

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The oldest compiler that the manifest promises: not newer than the one at hand, not older than what the dependencies of the
-# library need, and the library and the command build with it.
+# The oldest compiler that the manifest promises: not newer than the installed one, not older than the library's dependencies
+# need, and able to build the library and the command.
 #
-#   ci/msrv.sh            installs that compiler with rustup where it is missing
-#   ci/msrv.sh --quick    takes it only if it is installed
+#   ci/msrv.sh            installs that compiler with rustup if it is missing
+#   ci/msrv.sh --quick    uses it only if it is installed
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ own = [id for id in meta["workspace_members"] if packages[id]["rust_version"]]
 promised = max(version(packages[id]["rust_version"]) for id in own)
 at_hand = version(subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1])
 
-# What users build: everything that is reached without dependencies of tests.
+# What users build: everything reached without test dependencies.
 seen, todo = set(), list(own)
 while todo:
     id = todo.pop()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The plug-ins for vLLM and SGLang in the servers' own code: their wheels are downloaded without what they depend on, unpacked,
-# and their registries and streaming drivers run every vector through our parsers. Torch and the like are stand-ins.
-# Not part of ci/all.sh: it downloads some 400 MB.
+# The plug-ins for vLLM and SGLang in the servers' own code: their wheels are downloaded without dependencies and unpacked, and
+# their registries and streaming drivers run every vector through our parsers. Torch and the like are stand-ins. Not part of
+# ci/all.sh: it downloads some 400 MB.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -18,7 +18,7 @@ if [[ ! -x $tools/bin/maturin ]]; then
   exit 1
 fi
 if ! install_packages "$venv" "$here/requirements.txt"; then
-  echo "SKIPPED: what the servers' parsers import cannot be installed (no venv, or no registry)"
+  echo "SKIPPED: the imports of the servers' parsers cannot be installed (no venv, or no registry)"
   exit 77
 fi
 
@@ -31,7 +31,7 @@ unpack() {
     echo "SKIPPED: $1 $2 cannot be downloaded"
     exit 77
   fi
-  # Only what is Python; the rest needs a GPU.
+  # Only the Python files; the rest needs a GPU.
   "$venv/bin/python" - "$work"/wheel/*.whl "$folder" << 'PY'
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as wheel:

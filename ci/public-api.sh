@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The public API of the crates that hosts link, compared with what is written down in ci/public-api: a change of it is meant, or
-# it is a mistake. Nightly rustdoc is asked, with every feature on.
+# The public API of the crates that hosts link, compared with the record in ci/public-api, so that no change is accidental. Uses
+# nightly rustdoc with all features.
 #
-#   ci/public-api.sh            compares
-#   ci/public-api.sh --record   writes the files anew; a removed or changed line needs a reason in the commit that records it
+#   ci/public-api.sh            compare
+#   ci/public-api.sh --record   rewrite the files; a removed or changed line needs a reason in the commit that records it
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -11,10 +11,10 @@ cd "$(dirname "$0")/.."
 share_target
 
 if ! cargo +nightly --version > /dev/null 2>&1; then
-  echo "SKIPPED: there is no nightly toolchain, whose rustdoc tells the API (rustup toolchain install nightly --profile minimal)"
+  echo "SKIPPED: no nightly toolchain, whose rustdoc exports the API (rustup toolchain install nightly --profile minimal)"
   exit 77
 fi
-# Its version decides which nightlies it understands, and how types are written.
+# Its version determines which nightlies it understands, and how types are written.
 version=0.52.0
 tool=$CARGO_TARGET_DIR/public-api/bin/cargo-public-api
 if [[ $("$tool" --version 2> /dev/null || true) != *" $version" ]] &&
@@ -28,8 +28,8 @@ wrong=0
 for package in toolglot-scan toolglot toolglot-tools toolglot-agent; do
   written=ci/public-api/$package.txt
   found=$CARGO_TARGET_DIR/public-api/$package.txt
-  # Derived and automatic impls are promises too: a type that is no longer `Clone` or `Send` breaks hosts. Left out are methods
-  # that follow from an impl, and automatic traits by which no host goes.
+  # Derived and automatic impls are promises too: a type that is no longer `Clone` or `Send` breaks hosts. Left out: methods
+  # that follow from an impl, and automatic traits that hosts do not rely on.
   CARGO_TARGET_DIR=$CARGO_TARGET_DIR/public-api/doc "$tool" public-api -p "$package" --all-features -s --color=never \
     > "$found.all" 2> "$found.log" || { cat "$found.log"; exit 1; }
   grep -vE -e '^impl.* !?core::(marker::(Freeze|UnsafeUnpin)|panic::unwind_safe::[A-Za-z]+) for ' \

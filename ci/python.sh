@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The Python package: the wheel is built and installed into a fresh environment, and tested there. Tools come from the
-# registry, below the target folder and nowhere else.
+# The Python package: the wheel is built, installed into a fresh environment, and tested there. Tools come from the registry and
+# are installed only below the target folder.
 #
 #   ci/python.sh              build and test
 #   ci/python.sh --quick      without the source package, types and other interpreters
-#   ci/python.sh --stubs      write the type stubs of the native module anew
+#   ci/python.sh --stubs      rewrite the type stubs of the native module
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -31,11 +31,11 @@ if ! cat "$wanted" "$extras" | cmp -s - "$tools/installed.txt"; then
   if "$tools/bin/python" -m pip install -q --disable-pip-version-check -r "$extras"; then
     cat "$wanted" "$extras" > "$tools/installed.txt"
   else
-    echo "NOTE: not all that the package works with can be installed; the tests that need it are left out"
+    echo "NOTE: some optional packages cannot be installed; the tests that need them are skipped"
   fi
 fi
 
-# Runs a command and shows what it says only if it fails.
+# Runs a command and shows its output only if it fails.
 quiet() {
   local said
   if ! said=$("$@" 2>&1); then
@@ -44,13 +44,13 @@ quiet() {
   fi
 }
 
-# One profile for wheel and stubs, so that the second finds the work of the first done. Releases use `release`.
+# One profile for wheel and stubs, so that the second reuses the work of the first. Releases use `release`.
 build=(--profile quick --locked -i "$tools/bin/python")
 cd bindings/python
 rm -rf "$wheels"
 quiet "$tools/bin/maturin" build "${build[@]}" --out "$wheels"
 
-# A source package must hold the library too, every file of it.
+# A source package must include the library too, with all its files.
 if [[ ${1:-} != --quick ]]; then
   quiet "$tools/bin/maturin" sdist --out "$wheels/source"
   missing=$(comm -13 <(tar tzf "$wheels"/source/*.tar.gz | sed 's|^[^/]*/||' | sort) <(git -C "$root" ls-files src scan/src tools/src agent/src | sort))
@@ -60,7 +60,7 @@ if [[ ${1:-} != --quick ]]; then
   fi
 fi
 
-# The environment holds the wheel alone; what tests need beside it is lent by the other one.
+# The environment has only the wheel; packages that only the tests need come from the other environment.
 python3 -m venv --clear "$fresh"
 "$fresh/bin/python" -m pip install -q --disable-pip-version-check --no-index --no-deps "$wheels"/*.whl
 "$fresh/bin/python" -c 'import toolglot; print("toolglot", toolglot.__version__, "in a fresh environment")'
@@ -81,7 +81,7 @@ fi
 "$python" -m mypy.stubtest toolglot --ignore-disjoint-bases --mypy-config-file pyproject.toml --allowlist tests/stubtest.txt
 "$python" -m mypy --cache-dir "$CARGO_TARGET_DIR/python-mypy" --strict -p toolglot
 
-# The wheel is for every later interpreter too: those that are here run the examples.
+# The wheel supports every later interpreter too: those that are installed run the examples.
 for version in 3.10 3.11 3.12 3.13 3.14; do
   other=python$version
   if "$other" -c '' 2> /dev/null && "$other" -m venv --clear "$fresh-$version" 2> /dev/null; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Real local jobs of Ray Data and Daft over a file of transcripts, and of Spark where asked for and Java is there. Their turns must
-# be those of the parser alone. Not part of ci/all.sh: it downloads some 600 MB (Spark: 500 MB more).
+# Real local jobs of Ray Data and Daft over a file of transcripts, and of Spark if requested and Java is installed. Their turns
+# must be those of the parser alone. Not part of ci/all.sh: it downloads some 600 MB (Spark: 500 MB more).
 #
 #   ci/ray.sh [--spark]
 set -euo pipefail
@@ -26,7 +26,7 @@ if [[ ! -x $tools/bin/maturin ]]; then
 fi
 mkdir -p "$work/data"
 rm -rf "$work/own"
-# What people install is built so; the other profile would say less about the speed.
+# The profile of releases; the other one would say less about speed.
 "$tools/bin/maturin" build --release --locked --manifest-path bindings/python/Cargo.toml -i "$tools/bin/python" \
   --out "$work/own" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 

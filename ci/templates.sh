@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What models' own chat templates write is read back: the templates and test inputs in the source archives of two servers'
-# packages, fetched by pinned version and digest, unpacked below target/ and never built. The strings in the servers' own tests are
-# read under several cuts too (tests/templates/outputs.py).
+# Reads back what models' own chat templates write: the templates and test inputs are in the source archives of two servers'
+# packages, which are fetched by pinned version and digest, unpacked below target/ and never built. The strings in the servers'
+# own tests are parsed under several chunkings too (tests/templates/outputs.py).
 #
-#   ci/templates.sh                 compares with docs/TEMPLATES.md
-#   ci/templates.sh --write         writes it
-#   ci/templates.sh --show WORD     shows cells that are not right: of a template, a turn, a dialect; `template` for its own losses
+#   ci/templates.sh                 compare with docs/TEMPLATES.md
+#   ci/templates.sh --write         rewrite it
+#   ci/templates.sh --show WORD     show the cells with differences, by template, turn or dialect; `template`: losses of templates
 #
 # Not part of ci/all.sh: it downloads some 120 MB.
 set -euo pipefail
@@ -19,7 +19,7 @@ work=$CARGO_TARGET_DIR/templates
 venv=$work/venv
 mkdir -p "$work"
 if ! install_packages "$venv" "$here/requirements.txt"; then
-  echo "SKIPPED: what renders templates cannot be installed (no venv, or no registry)"
+  echo "SKIPPED: the packages that render templates cannot be installed (no venv, or no registry)"
   exit 77
 fi
 if ! cmp -s "$here/archives.txt" "$work/fetched.txt"; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tokens counted in real vocabularies: the feature `tiktoken`, which no other stage builds with its tests.
+# Counts tokens in real vocabularies: the feature `tiktoken`, whose tests no other stage builds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh

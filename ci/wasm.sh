@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The WebAssembly package: its two files (with agents and without) are built, and tested in Node (the API, and every conformance vector), by TypeScript,
-# and in headless Chromium. Not part of ci/all.sh: where they are missing it installs a compiler for wasm32, a linker and a
-# browser, some 500 MB from Debian.
+# The WebAssembly package: its two files (with agents and without) are built, and tested in Node (the API, and every conformance
+# vector), by TypeScript, and in headless Chromium. Not part of ci/all.sh: it installs a compiler for wasm32, a linker and a
+# browser if they are missing, some 500 MB from Debian.
 #
 #   ci/wasm.sh                build and test
 #   ci/wasm.sh --build        build only: bindings/wasm/toolglot.wasm and toolglot-agent.wasm
-#   ci/wasm.sh --bench        build, and measure sizes and what a chunk costs
+#   ci/wasm.sh --bench        build, and measure sizes and the cost of a chunk
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -20,7 +20,7 @@ mkdir -p "$out" "$tools"
 
 say() { printf -- '-- %s\n' "$*"; }
 
-# Installs packages of Debian where that can be done.
+# Installs Debian packages, where possible.
 install() {
   if [[ $(id -u) != 0 ]] || ! command -v apt-get > /dev/null; then return 1; fi
   echo "installing $*"
@@ -34,7 +34,7 @@ fi
 
 say "build"
 wanted=$(sed -n 's/^rust-version = "1\.\(.*\)"/\1/p' "$here/Cargo.toml")
-# Debian's compiler for web browsers brings the sources of the standard library, which rustup's own may lack.
+# Debian's compiler for web browsers includes the sources of the standard library, which rustup's may lack.
 debian() {
   local minor
   minor=$(/usr/bin/rustc --version 2> /dev/null | sed -n 's/^rustc 1\.\([0-9]*\).*/\1/p')
@@ -45,16 +45,16 @@ linker() {
   command -v wasm-ld-22 || command -v wasm-ld || command -v rust-lld ||
     find "$(rustc --print sysroot 2> /dev/null)/lib/rustlib" -name rust-lld -type f 2> /dev/null | grep -m 1 .
 }
-# Where hash tables get their seeds from: bindings/wasm/src/seed.rs.
+# The source of the seeds of hash tables: bindings/wasm/src/seed.rs.
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='--cfg getrandom_backend="custom"'
-# The program, and what it is given beside the flags.
+# The program, and its extra arguments.
 if [[ -d $(rustc --print target-libdir --target "$target" 2> /dev/null) ]]; then
   cargo=(cargo build -q)
 else
   debian || install rustc-web cargo-web rust-web-src || true
   linker > /dev/null || install lld-22 || true
   if ! debian || ! linker > /dev/null; then
-    echo "SKIPPED: there is no compiler for $target, no standard library or no linker for it, and none could be installed"
+    echo "SKIPPED: no compiler, standard library or linker for $target, and none could be installed"
     exit 77
   fi
   cargo=(env RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$(linker)"
@@ -93,7 +93,7 @@ echo '{"type": "module"}' > "$fresh/package.json"
 say "the programs of the README and of docs/WASM.md"
 sed -n '/^```js$/,/^```$/{/^```/!p}' README.md > "$fresh/readme.js"
 (cd "$fresh" && node readme.js) | diff - <(printf 'text Looking. \ncall weather { city: '"'Leith'"' }\n')
-# Each program of the manual says in comments what it prints.
+# Each program of the manual lists its output in comments.
 csplit -s -z -f "$fresh/manual-" -b '%02d.js' <(sed -n '/^```js$/,/^```$/p' docs/WASM.md) '/^```js$/' '{*}'
 programs=0
 for file in "$fresh"/manual-*.js; do
@@ -122,5 +122,5 @@ browser > /dev/null || install chromium || true
 if browser > /dev/null; then
   node "$here/tests/page.mjs" "$(browser)"
 else
-  echo "Chromium is missing and could not be installed: the page was not tried"
+  echo "Chromium is missing and could not be installed: the page was not tested"
 fi

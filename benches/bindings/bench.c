@@ -1,4 +1,4 @@
-/* What chunks cost in C: bench null|batch|callback BEFORE REPEATED TIMES; see direct.rs. `null` calls nothing: the loop alone. */
+/* The cost of chunks in C: bench null|batch|callback BEFORE REPEATED TIMES; see direct.rs. `null` is the loop alone, without calls. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// What chunks cost in C++: bench BEFORE REPEATED TIMES; see direct.rs.
+// The cost of chunks in C++: bench BEFORE REPEATED TIMES; see direct.rs.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-"""What chunks cost in Python: bench.py bytes|str BEFORE REPEATED TIMES; see direct.rs."""
+"""The cost of chunks in Python: bench.py bytes|str BEFORE REPEATED TIMES; see direct.rs."""
 
 import pathlib
 import sys

@@ -1,7 +1,7 @@
-//! What chunks cost in Rust, without a binding: `direct BEFORE REPEATED TIMES`.
+//! The cost of chunks in Rust, without a binding: `direct BEFORE REPEATED TIMES`.
 //!
-//! As the programs beside it: feeds the file BEFORE at once, then the file REPEATED so many times in chunks of 4 bytes, and
-//! prints how many bytes of text, arguments and values came out, in how many events.
+//! Like the programs beside it, it feeds the file BEFORE at once, then the file REPEATED TIMES times in chunks of 4 bytes,
+//! and prints the number of bytes of text, arguments and values, and of events.
 
 use toolglot::{DialectSet, Event, Options, Parser};
 

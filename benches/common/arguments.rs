@@ -8,15 +8,15 @@ use toolglot::{DialectSet, Options, Retain, Tools};
 /// How a dialect writes a call with one long value.
 pub struct Shape {
     pub dialect: &'static str,
-    /// What stands for it in tables: the kind of body.
+    /// Its name in tables: the kind of body.
     pub body: &'static str,
     pub before: &'static str,
     pub after: &'static str,
-    /// How the value must be spelled so that it is one.
+    /// How the value must be spelled to be valid.
     spell: fn(&str) -> String,
 }
 
-/// A tool for dialects that look for the names of tools alone.
+/// A tool for dialects that search only for the names of tools.
 const TOOLS: &str = r#"[{"name": "write", "parameters": {"type": "object",
     "properties": {"content": {"type": "string"}}}}]"#;
 
@@ -188,9 +188,9 @@ impl Shape {
         options
     }
 
-    /// A whole call whose value is source code of some `len` bytes.
+    /// A whole call whose value is source code of about `len` bytes.
     pub fn call(&self, len: usize) -> String {
-        // What is spelled must not be cut inside an escape.
+        // The spelled text must not be cut inside an escape.
         let text = Kind::Code.text(len);
         let mut value = String::new();
         for line in text.split_inclusive('\n') {

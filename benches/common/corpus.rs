@@ -1,4 +1,4 @@
-//! Texts of any length from a few committed paragraphs.
+//! Texts of any length, made from a few stored paragraphs.
 
 const ENGLISH: &str = include_str!("../data/english.txt");
 const CHINESE: &str = include_str!("../data/chinese.txt");
@@ -10,11 +10,11 @@ const PAGE: &str = include_str!("../data/page.txt");
 pub enum Kind {
     /// English prose: no byte that begins a marker.
     English,
-    /// Chinese prose: three bytes a character, no byte that begins a marker.
+    /// Chinese prose: three bytes per character, no byte that begins a marker.
     Chinese,
-    /// Rust-like code: some 19 `<` in a KiB.
+    /// Rust-like code: about 19 `<` per KiB.
     Code,
-    /// HTML: some 45 `<` in a KiB.
+    /// HTML: about 45 `<` per KiB.
     Html,
 }
 
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// At least `len` bytes, cut after a whole character.
+    /// At least `len` bytes, ending with a whole character.
     pub fn text(self, len: usize) -> String {
         let parts: Vec<&str> = self.seed().split("\n\n").collect();
         let mut out = String::with_capacity(len + 1024);
@@ -66,7 +66,7 @@ impl Kind {
     }
 }
 
-/// A linear congruential generator: the same everywhere.
+/// A linear congruential generator: the same on every machine.
 pub struct Random(pub u64);
 
 impl Random {
@@ -81,10 +81,9 @@ impl Random {
 
 /// Where pieces end that are about as long as the tokens of a language model.
 ///
-/// This is a rule and no tokenizer: a word with the blank before it, cut into pieces of at most seven letters; one or two
-/// Chinese characters; a run of one kind of punctuation or blanks, at most four; up to three digits. It gives 4.1 bytes a piece for
-/// the English text here, 4.6 for the Chinese and 3.0 for the code, with lengths that vary as those of tokens do; that they
-/// vary is what matters here.
+/// This is a simple rule, not a tokenizer: a word with the preceding blank, split into pieces of at most seven letters; one or two
+/// Chinese characters; a run of one kind of punctuation or blanks, at most four; up to three digits. It gives 4.1 bytes per piece for
+/// the English text here, 4.6 for the Chinese and 3.0 for the code. Lengths vary like those of tokens, which is what matters here.
 pub fn pieces(text: &str) -> Vec<usize> {
     let mut ends = vec![];
     let mut class = Class::Blank;
@@ -92,7 +91,7 @@ pub fn pieces(text: &str) -> Vec<usize> {
     for (at, c) in text.char_indices() {
         let next = Class::of(c);
         let joins = match (class, next) {
-            // A blank goes with the word after it.
+            // A blank belongs to the following word.
             (Class::Blank, Class::Letter) => count == 1 && text[..at].ends_with(' '),
             (Class::Letter, Class::Letter) => count < 8,
             (Class::Wide, Class::Wide) => count < 1 + at / 3 % 2,

@@ -1,7 +1,7 @@
-//! Times that are compared with each other: all candidates of a question run in turns, round by round.
+//! Times for comparison: all candidates of a question run alternately, round by round.
 //!
 //! A busy machine makes single times worthless. Here every candidate gets a short batch in every round, and the shortest
-//! batch counts: it is the one that nothing else disturbed.
+//! batch counts: it is the least disturbed one.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 21;
 const BATCH: Duration = Duration::from_micros(1500);
 
-/// Something to time. It gives a number so that its work is needed.
+/// Something to time. It returns a number, so that its work is not optimised away.
 pub struct Candidate<'a> {
     pub name: String,
     run: Box<dyn FnMut() -> u64 + 'a>,
@@ -35,13 +35,13 @@ impl<'a> Candidate<'a> {
         start.elapsed()
     }
 
-    /// Nanoseconds of the best batch, for one run.
+    /// Nanoseconds per run of the best batch.
     pub fn nanos(&self) -> f64 {
         self.best.as_secs_f64() * 1e9 / f64::from(self.repeat)
     }
 }
 
-/// Times all candidates, in turns.
+/// Times all candidates alternately.
 pub fn race(candidates: &mut [Candidate<'_>]) {
     for candidate in candidates.iter_mut() {
         while candidate.batch() < BATCH && candidate.repeat < 1 << 24 {

@@ -1,8 +1,8 @@
-//! What the benches share: texts to parse, ways to cut them, and sinks that cannot be optimised away.
+//! What the benches share: texts to parse, ways to chunk them, and sinks that cannot be optimised away.
 //!
-//! Texts are made from the small files under `data/`, whose parts are repeated in an order that a fixed seed decides, with
-//! running numbers in them. They are the same on every machine, need no network and look enough like prose, code and
-//! pages for the question at hand: how often does a byte occur that may begin a marker?
+//! Texts are made from the small files under `data/`: their parts are repeated in an order determined by a fixed seed,
+//! with running numbers. They are the same on every machine, need no network, and resemble prose, code and pages in the
+//! respect that matters: how often a byte occurs that may begin a marker.
 
 #![allow(dead_code, reason = "every bench uses a part of it")]
 
@@ -15,7 +15,7 @@ use std::hint::black_box;
 
 use toolglot::{CallState, DialectSet, Event, Options, Parser, Retain, Sink};
 
-/// Adds up what comes out.
+/// Adds up the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Bytes of text and reasoning.
@@ -54,7 +54,7 @@ pub fn every(len: usize, size: usize) -> Vec<usize> {
         .collect()
 }
 
-/// Feeds the chunks that end at `ends` and gives what came out.
+/// Feeds the chunks that end at `ends` and counts the output.
 pub fn feed(parser: &mut Parser, input: &[u8], ends: &[usize]) -> Count {
     let mut count = Count::default();
     let mut at = 0;
@@ -65,12 +65,12 @@ pub fn feed(parser: &mut Parser, input: &[u8], ends: &[usize]) -> Count {
     count
 }
 
-/// One dialect whose markers begin with a byte that is common in code.
+/// A single dialect, whose markers begin with a byte that is common in code.
 pub fn one() -> DialectSet {
     DialectSet::builtin("tool-call-xml").expect("a built-in dialect")
 }
 
-/// The dialects by which the cases are named.
+/// The dialect sets of the cases, with their names.
 pub fn sets() -> [(&'static str, DialectSet); 2] {
     [
         ("1 dialect", one()),
@@ -78,14 +78,14 @@ pub fn sets() -> [(&'static str, DialectSet); 2] {
     ]
 }
 
-/// Options that differ from the default in retention only.
+/// Options that differ from the default only in retention.
 pub fn retaining(retain: Retain) -> Options {
     let mut options = Options::default();
     options.retain = retain;
     options
 }
 
-/// Short measurements: there are many cases, and `ratios.rs` gives the figures that are compared.
+/// Short measurements: there are many cases, and the comparisons use the figures of `ratios.rs`.
 pub fn criterion() -> criterion::Criterion {
     let time = std::time::Duration::from_millis;
     criterion::Criterion::default()

@@ -1,4 +1,4 @@
-//! What a parser can be compared with: the least that anybody could do with the same bytes.
+//! Yardsticks for the parser: the minimum cost of processing the same bytes.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use toolglot::DialectSet;
 /// A byte that occurs in no text here.
 const ABSENT: u8 = 0;
 
-/// Looks for a byte that is not there: every byte is read once, by vector instructions.
+/// Searches for an absent byte: reads every byte once, with vector instructions.
 pub fn memchr_absent(input: &[u8], ends: &[usize]) -> u64 {
     let mut at = 0;
     let mut found = 0;
@@ -19,8 +19,8 @@ pub fn memchr_absent(input: &[u8], ends: &[usize]) -> u64 {
     found
 }
 
-/// Packed Teddy over the openers and closers of a few dialects: the fastest general search for several markers. It takes
-/// 64 of them at most, so those of the default set are too many for it.
+/// Packed Teddy over the openers and closers of a few dialects: the fastest general search for several patterns. It
+/// accepts at most 64, fewer than the default set has.
 pub fn teddy() -> packed::Searcher {
     let few = ["tam", "vcp", "tool-call-xml", "action", "tool-action"];
     let set = few
@@ -48,7 +48,7 @@ pub fn teddy_absent(searcher: &packed::Searcher, input: &[u8], ends: &[usize]) -
     found
 }
 
-/// A call through a pointer, with a chunk: what a host pays for a chunk before anything is done with it.
+/// A call through a pointer, with a chunk: what a host pays per chunk for nothing.
 pub fn null_calls(input: &[u8], ends: &[usize]) -> u64 {
     let call: fn(&mut u64, &[u8]) = black_box(null);
     let mut at = 0;

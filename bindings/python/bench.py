@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What calls through the package cost: nanoseconds, the best of several rounds.
+"""Measures the cost of calls through the package: nanoseconds, the best of several rounds.
 
-    bench.py [ROUNDS]
-    bench.py --rows [ROUNDS]    a chunk of 4 bytes, as rows of the table in docs/BINDINGS.md, whose instructions are counted by
-                                `ci/bindings.sh --python PROGRAM`: one line each, `Python, str / text: 412.3 ns`
+bench.py [ROUNDS]
+bench.py --rows [ROUNDS] a chunk of 4 bytes, as rows of the table in docs/BINDINGS.md; their instructions are counted by
+`ci/bindings.sh --python PROGRAM`. One line each, `Python, str / text: 412.3 ns`
 """
 
 import sys
@@ -18,7 +18,7 @@ ENGINE = toolglot.Engine()
 
 
 def best(what, count, run, rounds):
-    """Prints the least time of one of `count` steps."""
+    """Prints the lowest time for one of `count` steps."""
     times = []
     for _ in range(rounds):
         begun = perf_counter_ns()
@@ -28,7 +28,7 @@ def best(what, count, run, rounds):
 
 
 class Nothing:
-    """What Python itself takes for a method call."""
+    """The baseline: what Python itself takes for a method call."""
 
     def feed(self, chunk):
         return [chunk]
@@ -58,14 +58,14 @@ def by_byte(count):
 
 
 def server(count):
-    """What a plug-in for a server does with a token."""
+    """What a server plug-in does per token."""
     step = _servers.Live(ENGINE, None, False).feed
     for _ in range(count):
         step("hello ")
 
 
 def rows(rounds):
-    """The programs and cases of `ci/bindings.py`, by the clock."""
+    """The programs and cases of `ci/bindings.py`, timed."""
     source = (Path(__file__).parents[2] / "benches" / "data" / "english.txt").read_text(encoding="utf-8")
     prose = " ".join(source.replace('"', "'").replace("\\", "/").split())
     prose = (prose * (-(-16384 // len(prose))))[:16384]
@@ -97,7 +97,7 @@ def rows(rounds):
 
 
 def columns(rounds):
-    """Megabytes in a second of processor time through Arrow, where pyarrow is."""
+    """Megabytes per second of processor time through Arrow, if pyarrow is installed."""
     try:
         import pyarrow
     except ModuleNotFoundError:

@@ -3,8 +3,8 @@
 
     stubs.py [--check] MATURIN_ARGUMENT...
 
-Types and documentation stand in the native module itself; maturin reads them. What it cannot know is added here: names of
-fields for `match` and the union of all events. Needs the wheel installed in the interpreter that runs this.
+Types and documentation come from the native module itself, where maturin reads them. This script adds what maturin cannot know: the
+names of the fields for `match`, and the union of all events. Requires the wheel to be installed in the interpreter that runs this.
 """
 
 import re
@@ -27,7 +27,7 @@ _Event: TypeAlias = {" | ".join(EVENTS)}
 
 
 def generate(arguments: list[str]) -> str:
-    """What maturin reads from the module."""
+    """Returns what maturin reads from the module."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["maturin", "generate-stubs", "--out", folder, *arguments]
         done = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -41,7 +41,7 @@ def complete(text: str) -> str:
     import toolglot._native as native
 
     text = re.sub(r"(?:^(?:from|import) .*\n)+", HEAD, text, count=1, flags=re.MULTILINE)
-    # Annotations that were written out come in quotes, and say `Event` for the union.
+    # Explicit annotations come in quotes, and use `Event` for the union.
     text = re.sub(r'(: |-> )"([^"\n]+)"(?=[ ,):])', r"\1\2", text)
     text = text.replace("list[Event]", "list[_Event]").replace("def tail(self, /) -> list[Any]", "def tail(self, /) -> list[_Event]")
     text = re.sub(r"(def (?:arguments|toolglot)\(self, /\) -> )dict\b", r"\1dict[str, Any]", text)
@@ -57,7 +57,7 @@ def complete(text: str) -> str:
 
 
 def main() -> int:
-    """Writes or checks."""
+    """Writes or checks the file."""
     arguments = sys.argv[1:]
     check = "--check" in arguments
     text = complete(generate([argument for argument in arguments if argument != "--check"]))

@@ -1,4 +1,4 @@
-// What a chunk costs, beside what joining the strings costs, in one run: `node bench.mjs`.
+// Measures the cost of a chunk against that of joining the strings, in one run: `node bench.mjs`.
 import { load } from "./toolglot.js";
 
 const SIZE = 4;
@@ -9,7 +9,7 @@ const ROUNDS = 5;
 const pieces = (text) => Array.from({ length: Math.ceil(text.length / SIZE) }, (_, at) => text.slice(at * SIZE, (at + 1) * SIZE));
 const encoder = new TextEncoder();
 
-/** The best of some rounds, in nanoseconds for each chunk. */
+/** The best of several rounds, in nanoseconds per chunk. */
 function best(chunks, work) {
   const times = Array.from({ length: ROUNDS }, () => {
     const from = performance.now();

@@ -1,34 +1,36 @@
 // Types of toolglot for Node and browsers. The manual is docs/WASM.md of the repository.
 /// <reference lib="esnext.disposable" />
 
-/** Text, or bytes in any of their shapes. Bytes may be cut anywhere, strings between any two code units. */
+/** Text, or bytes in any of their types. Bytes may be split anywhere, strings between any two code units. */
 export type Chunk = string | ArrayBuffer | ArrayBufferView | SharedArrayBuffer;
 export type Bytes = ArrayBuffer | ArrayBufferView | SharedArrayBuffer;
 
 export type FinishReason = "stop" | "length" | "tool_calls" | "error" | "cancelled";
-/** `repaired`: a rule was broken, but the call is not in doubt; `recovered`: something may be cut, mixed or guessed. */
+/**
+ * `repaired`: the text broke a rule, but leaves no doubt about the call; `recovered`: something may be truncated, mixed or guessed.
+ */
 export type Grade = "complete" | "repaired" | "recovered";
 /**
- * Where a stream stands between two chunks. `tag_opening`: bytes are held that may be a marker. `tag_content`: in a block, while a
- * call of it is written or its first is still to come. `tag_closing`: in a block, after a call of it.
+ * Where a stream is between two chunks. `tag_opening`: the held bytes may be a marker. `tag_content`: in a block, while a call
+ * is being written or the first call is still to come. `tag_closing`: in a block, after one of its calls.
  */
 export type Stage = "normal" | "tag_opening" | "tag_content" | "tag_closing";
 export type Start = "dialect" | "text" | "reasoning";
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
 
-/** A tool on offer: flat, or as OpenAI has it. `parameters` is a JSON Schema. */
+/** A declared tool: flat, or in OpenAI's form. `parameters` is a JSON Schema. */
 export type Tool =
   | { name: string; description?: string; parameters?: object; [more: string]: unknown }
   | { type: "function"; function: { name: string; description?: string; parameters?: object; [more: string]: unknown } };
 
-/** A call as OpenAI has it. */
+/** A call in OpenAI's form. */
 export interface ToolCall {
   id?: string;
   type?: "function";
   function: { name: string; arguments?: string | object | null };
 }
 
-/** Where an event stands: absolute offsets of the bytes fed, exact up to 2^53. */
+/** The position of an event: absolute offsets of the bytes fed, exact up to 2^53. */
 export interface Span {
   /** Offset of the first byte. */
   readonly start: number;
@@ -36,29 +38,29 @@ export interface Span {
   readonly end: number;
 }
 
-/** Plain text of the reply, in whole characters. What is not UTF-8 is U+FFFD. */
+/** Plain text of the reply, in whole characters. Invalid UTF-8 is replaced with U+FFFD. */
 export interface TextEvent extends Span {
   readonly type: "text";
   readonly text: string;
-  /** It was taken for a block first; a `block_abandoned` came before. */
+  /** Whether these bytes were first taken for a block; a `block_abandoned` came before. */
   readonly recovered: boolean;
 }
 /** Reasoning of the model, in whole characters. */
 export interface ReasoningEvent extends Span {
   readonly type: "reasoning";
   readonly text: string;
-  /** The text is the marker (`<think>`), not the reasoning itself. */
+  /** Whether the text is a marker (`<think>`), not the reasoning itself. */
   readonly framing: boolean;
 }
-/** Part of a region that a dialect protects: no calls are looked for inside. */
+/** Part of a region that a dialect protects: it is not searched for calls. */
 export interface ProtectedEvent extends Span {
   readonly type: "protected";
   /** The text, markers included. */
   readonly text: string;
-  /** The kind of region, as its dialect names it. */
+  /** The kind of the region, as its dialect names it. */
   readonly kind: string;
 }
-/** Bytes of a block that broke a limit; they go on until the block's own closer. */
+/** Bytes of a block that exceeded a limit; they continue until the block's own closer. */
 export interface RawEvent extends Span {
   readonly type: "raw";
   readonly data: Uint8Array;
@@ -69,28 +71,30 @@ export interface BlockOpenEvent extends Span {
   /** The id of its dialect. */
   readonly dialect: string;
 }
-/** The name of a call is written. It comes before the `call_open`, as early as the name is known; only that opens a call. */
+/**
+ * The name of a call is known. This event comes before the `call_open`, as early as possible; only `call_open` opens a call.
+ */
 export interface CallNamedEvent extends Span {
   readonly type: "call_named";
-  /** Number of the block in this stream, from 0. */
+  /** Index of the block in this stream, from 0. */
   readonly block: number;
-  /** Number of the name in its block, from 0. */
+  /** Index of the name in its block, from 0. */
   readonly ordinal: number;
   readonly name: string;
-  /** What follows can still take the name back: a `call_open` of the block replaces it, or it is void when the block ends. */
+  /** Whether the name can still be retracted: a `call_open` of the block replaces it, or the block ends without the call. */
   readonly provisional: boolean;
 }
 /** A call begins; its name is final. */
 export interface CallOpenEvent extends Span {
   readonly type: "call_open";
-  /** Number of the call in this stream, from 0. */
+  /** Index of the call in this stream, from 0. */
   readonly call: number;
   readonly name: string;
-  /** The id of its dialect; empty for a native call. */
+  /** The id of its dialect; empty for an API tool call. */
   readonly dialect: string;
-  /** What the format says of the call beside name and arguments (an `id`, for example). */
+  /** What the format says of the call besides name and arguments (an `id`, for example). */
   readonly meta: Readonly<Record<string, string>>;
-  /** The host gave it beside the text. */
+  /** Whether the host delivered it beside the text. */
   readonly native: boolean;
 }
 /** The next piece of a call's arguments: final JSON text. */
@@ -99,15 +103,15 @@ export interface ArgDeltaEvent extends Span {
   readonly call: number;
   readonly json: string;
 }
-/** A parameter begins. Provisional: what counts are the arguments of the call. */
+/** A parameter begins. Provisional: only the arguments of the call are final. */
 export interface ParamOpenEvent extends Span {
   readonly type: "param_open";
-  /** Its name as written. */
+  /** Its name, as written. */
   readonly name: string;
-  /** Nesting depth; 0 is a parameter of the call. */
+  /** Nesting depth; 0 for a parameter of the call itself. */
   readonly depth: number;
 }
-/** Raw bytes of the open parameter's value, at once; they may end inside a character. */
+/** Raw bytes of the open parameter's value, as they arrive; they may end inside a character. */
 export interface ParamDeltaEvent extends Span {
   readonly type: "param_delta";
   readonly data: Uint8Array;
@@ -116,7 +120,7 @@ export interface ParamDeltaEvent extends Span {
 export interface ParamCloseEvent extends Span {
   readonly type: "param_close";
 }
-/** The open call is retracted: it broke its grammar or a limit, or was truncated. It never closes, and its deltas are void. */
+/** The open call is retracted: it broke its grammar, exceeded a limit or was truncated. It never closes; discard its deltas. */
 export interface CallAbandonedEvent extends Span {
   readonly type: "call_abandoned";
   readonly call: number;
@@ -127,57 +131,57 @@ export interface CallCloseEvent extends Span {
   readonly call: number;
   readonly name: string;
   /**
-   * The arguments, parsed when they are asked for, the same object each time. Numbers are those of JavaScript:
-   * `argumentsJson` has them as the model spelled them. `null` if they were not kept (`retain: "none"`).
+   * The arguments, parsed on first access; always the same object. Numbers are JavaScript numbers; `argumentsJson` keeps the
+   * model's spelling. `null` if the arguments were not kept (`retain: "none"`).
    */
   readonly arguments: { [key: string]: JsonValue } | null;
   /** The arguments as JSON text. `null` if they were not kept. */
   readonly argumentsJson: string | null;
   /**
-   * The kinds of a recovered call: something in it may be cut, mixed or guessed, so it should not be executed without
-   * asking. `null` for any other.
+   * The issue kinds of a recovered call: something in it may be truncated, mixed or guessed, so do not execute it without
+   * asking. `null` for any other call.
    */
   readonly recovered: readonly string[] | null;
-  /** Whether it is well formed and closed. */
+  /** Whether the call is well formed and closed. */
   readonly complete: boolean;
-  /** How sure the call is. A recovered one should not be executed without asking. */
+  /** How sure the call is. Do not execute a recovered one without asking. */
   readonly grade: Grade;
-  /** Why it is not complete. */
+  /** The issue kinds that explain why the call is not complete. */
   readonly kinds: readonly string[];
 }
 /** The block ends. Its calls are committed. */
 export interface BlockCloseEvent extends Span {
   readonly type: "block_close";
-  /** Its bytes if they were retained, else empty. */
+  /** Its bytes if they were retained, otherwise empty. */
   readonly raw: Uint8Array;
 }
-/** The block is retracted. All calls since its `block_open` are void. */
+/** The block is retracted, and so are all calls since its `block_open`. */
 export interface BlockAbandonedEvent extends Span {
   readonly type: "block_abandoned";
-  /** What becomes of its bytes: they follow as one text event, or are dropped. */
+  /** What happens to its bytes: they follow as one text event, or are dropped. */
   readonly becomes: "text" | "drop";
-  /** Its bytes if they were retained, else empty. */
+  /** Its bytes if they were retained, otherwise empty. */
   readonly raw: Uint8Array;
 }
-/** Something is wrong with what the model wrote. Parsing goes on. */
+/** The model's text got something wrong. Parsing goes on. */
 export interface IssueEvent extends Span {
   readonly type: "issue";
-  /** What, for example `unclosed_block`. */
+  /** The kind, for example `unclosed_block`. */
   readonly kind: string;
   readonly severity: "error" | "warning";
   /** One sentence for people. */
   readonly message: string;
-  /** Number of the call concerned. */
+  /** Index of the call concerned. */
   readonly call: number | null;
-  /** Id of the dialect that speaks, or empty. */
+  /** Id of the dialect that reported it, or empty. */
   readonly dialect: string;
   /** The tool concerned, or empty. */
   readonly tool: string;
   /** The parameter, entity or tag concerned, or empty. */
   readonly subject: string;
-  /** A name that was probably meant, or empty. */
+  /** The name that was probably meant, or empty. */
   readonly suggestion: string;
-  /** What to tell the model. */
+  /** The observation: one sentence for the model. */
   readonly observation: string;
 }
 
@@ -189,26 +193,26 @@ export type Event =
 /** One tool invocation. */
 export interface Call extends Span {
   readonly name: string;
-  /** The arguments, parsed when they are asked for, the same object each time. */
+  /** The arguments, parsed on first access; always the same object. */
   readonly arguments: { [key: string]: JsonValue };
-  /** The arguments as JSON text; numbers are spelled as the model spelled them. */
+  /** The arguments as JSON text; numbers keep the model's spelling. */
   readonly argumentsJson: string;
-  /** Its number in the turn, from 0. */
+  /** Its index in the turn, from 0. */
   readonly index: number;
   /** As in `CallCloseEvent`. */
   readonly recovered: readonly string[] | null;
   readonly complete: boolean;
   readonly grade: Grade;
   readonly kinds: readonly string[];
-  /** Id of its dialect; empty for a native call. */
+  /** Id of its dialect; empty for an API tool call. */
   readonly dialect: string;
   readonly meta: Readonly<Record<string, string>>;
   readonly native: boolean;
 }
 
-/** What a host does not get, or should not act on without asking. */
+/** What should not be used without asking, or was not delivered. */
 export interface NotDelivered {
-  /** Calls that are recovered. */
+  /** The recovered calls. */
   readonly withheld: readonly { name: string; kinds: string[]; span: [number, number] }[];
   /** Bytes of calls and blocks that are neither text nor a call. */
   readonly dropped: readonly { span: [number, number]; kinds: string[] }[];
@@ -220,20 +224,20 @@ export interface Turn {
   /** The reasoning, joined, without its markers. */
   readonly reasoning: string;
   readonly calls: readonly Call[];
-  /** What is wrong with the output, errors and warnings, in order of detection. */
+  /** The issues of the output, errors and warnings, in order of detection. */
   readonly errors: readonly IssueEvent[];
-  /** Absent where there is nothing to say. */
+  /** Absent if there is nothing to report. */
   readonly toolglot?: NotDelivered;
   /**
-   * All that the model wrote, markup included; what is not UTF-8 is U+FFFD, as in `text`. Absent where `original: true` did not
-   * ask for it, or not all of it was kept (`retain: "none"`).
+   * Everything the model wrote, markup included; invalid UTF-8 is replaced, as in `text`. Absent without `original: true`, or
+   * if not all of it was kept (`retain: "none"`).
    */
   readonly original?: string;
-  /** What was odd in the list of tools that it was parsed with, one sentence each. Absent where nothing was. */
+  /** Problems in the list of tools of this output, one sentence each. Absent if there are none. */
   readonly toolIssues?: readonly string[];
 }
 
-/** Upper bounds of what one stream may hold or deliver; the README of the repository has the defaults. */
+/** Upper bounds on what one stream may hold or deliver; docs/POLICIES.md of the repository lists the defaults. */
 export interface Limits {
   maxValue?: number;
   maxBlock?: number;
@@ -248,26 +252,26 @@ export interface Limits {
   maxNative?: number;
 }
 
-/** What may be other for one stream than for its engine. */
+/** Options that a stream can set differently from its engine. */
 export interface StreamOptions {
   start?: Start | null;
-  /** The prompt, or the end of it: what its last 4 KiB have opened (a thought, a header, a call), the output goes on with. */
+  /** The prompt, or the end of it: if its last 4 KiB open something (a thought, a header, a call), the output continues it. */
   promptTail?: Chunk | null;
-  /** Tools on offer, or their JSON text: they give untyped text its type, and warn of tools nobody offers. */
+  /** The declared tools, or their JSON text: they type untyped text, and calls of other tools are reported. */
   tools?: readonly Tool[] | string | null;
-  /** What the request said about calls: guided output is bare JSON. */
+  /** The `tool_choice` of the request: output guided by the server is bare JSON. */
   toolChoice?: ToolChoice | null;
 }
 
-/** `tool_choice` of a request to OpenAI. */
+/** `tool_choice` of an OpenAI request. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly type?: "function"; readonly function: { readonly name: string } }
   | { readonly name: string };
 
 export interface EngineOptions extends StreamOptions {
-  /** Ids of built-in dialects; `"default"` for all that cannot fire on ordinary prose or code; `"any"` for whatever an output
-   * may hold, calls of declared tools only. */
+  /** Ids of built-in dialects; `"default"` for all dialects that cannot fire on ordinary prose or code; `"any"` for whatever an
+   * output may contain (calls of declared tools only). */
   dialects?: string | readonly string[] | null;
-  /** Dialect files of your own: one text, several, or names with texts. */
+  /** Your own dialect files: one text, several, or names with texts. */
   toml?: string | readonly string[] | Readonly<Record<string, string>> | null;
   /** `"DIALECT.NAME"`, or `"DIALECT.NAME=VALUE"`. */
   switches?: string | readonly string[] | null;
@@ -279,88 +283,88 @@ export interface EngineOptions extends StreamOptions {
   trustedOnly?: boolean | null;
   fence?: "skip" | "allow" | null;
   unclosed?: "drop" | "text" | "salvage" | null;
-  /** What the text of a value is of whose type nothing is known; by default as each dialect says. */
+  /** How to read the text of a value whose type is unknown; by default as each dialect says. */
   untyped?: "string" | "json" | null;
-  /** What becomes of a block that broke its grammar and that nothing ended: text, or hidden. */
+  /** What happens to a block that broke its grammar and was never closed: it becomes text, or is dropped. */
   broken?: "text" | "drop" | null;
-  /** What becomes of a call whose tool is not declared; by default it is delivered, and with the dialects `"any"` it is text. */
+  /** What happens to a call of an undeclared tool: by default it is delivered, with the dialects `"any"` it becomes text. */
   unknownTool?: "deliver" | "text" | "drop" | null;
 }
 
 export interface ParseOptions extends StreamOptions {
   finish?: FinishReason;
-  /** Calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text. */
+  /** The API tool calls of the output: an OpenAI `tool_calls` array, or its JSON text. */
   nativeCalls?: readonly ToolCall[] | string | null;
   /**
-   * Keeps `text` from being a call for the next reader of this engine's dialects, for hosts that send it on without the calls.
-   * By default it is verbatim.
+   * Escapes `text` so that another reader of this engine's dialects finds no call in it; for hosts that forward it without the
+   * calls. By default the text is verbatim.
    */
   guard?: boolean | null;
-  /** Keeps all that the model wrote, markup included, as `original` of the turn. */
+  /** Keeps everything the model wrote, markup included, as `original` of the turn. */
   original?: boolean | null;
 }
 
-/** Whose responses are read. `text` is the output itself. */
+/** The API of a response. `text` is the output itself. */
 export type Source = "text" | "openai" | "anthropic" | "ollama";
 
 export interface ReaderOptions extends StreamOptions {
-  /** Which choice of a response is read. Default 0. */
+  /** The index of the choice to read. Default 0. */
   choice?: number | null;
 }
 
 export interface EventsOptions extends ReaderOptions {
-  /** What the chunks are. Default `text`. */
+  /** The kind of the chunks. Default `text`. */
   source?: Source | null;
-  /** By default that of the response; `stop` for text. */
+  /** By default the reason of the response; `stop` for text. */
   finish?: FinishReason | null;
 }
 
-/** How chat completions are written. */
+/** How to write chat completions. */
 export interface WritingOptions extends StreamOptions {
-  /** What the response says of itself, whatever the server says. Made where neither says it. */
+  /** Overrides what the server says about its response. Generated if neither gives it. */
   model?: string | null;
   id?: string | null;
   /** Seconds since 1970. */
   created?: number | null;
-  /** Recovered calls are delivered like complete ones. Default: they are withheld, and reported (`toolglot.withheld`). */
+  /** Delivers recovered calls like complete ones. By default they are withheld and reported (`toolglot.withheld`). */
   recovered?: boolean | null;
   /** The member that holds reasoning; `null` leaves it out. Default `reasoning_content`. */
   reasoning?: string | null;
-  /** The host forced a tool by name, so that the reason is `stop` although there is a call. */
+  /** The host forced a tool by name, so the reason is `stop` although there is a call. */
   forced?: boolean | null;
-  /** How made ids of calls begin. Default `call_`. */
+  /** The prefix of generated call ids. Default `call_`. */
   idPrefix?: string | null;
-  /** The same seed, the same ids. Default: another one for each response. */
+  /** The same seed gives the same ids. By default each response gets its own seed. */
   idSeed?: number | null;
-  /** One choice of a server's response. Default: all of OpenAI's, else the first. */
+  /** The choice of a server's response to write. Default: all choices of OpenAI's, otherwise the first. */
   choice?: number | null;
 }
 
 export interface RewriterOptions extends WritingOptions {
-  /** When calls are sent: while they are written (default), or whole when their block has closed. */
+  /** When calls are sent: while they are being written (default), or whole, when their block has closed. */
   calls?: "live" | "close" | null;
-  /** Protected regions are content. */
+  /** Treats protected regions as content. */
   protected?: boolean | null;
 }
 
 export interface CompletionOptions extends WritingOptions {
-  /** By default that of the response; `stop` for text and turns. */
+  /** By default the reason of the response; `stop` for text and turns. */
   finish?: FinishReason | null;
 }
 
-/** What a dialect is. */
+/** The description of a dialect. */
 export interface Dialect {
   id: string;
   title: string;
   /** The family of its body. */
   family: string;
   aliases: string[];
-  /** Who writes it. */
+  /** Which models or programs write it. */
   models: string[];
-  /** Where its rules come from. */
+  /** The sources of its rules. */
   sources: string[];
   inDefaultSet: boolean;
-  /** The group of dialects with the same markup, of which an engine can hold one. */
+  /** The group of dialects with the same markup; an engine can hold only one of them. */
   group: string | null;
   switches: { name: string; valued: boolean }[];
   openers: string[];
@@ -371,53 +375,53 @@ export interface Dialect {
 
 /** The built-in dialects of a model. All of them fit in one engine. */
 export interface ModelDialects {
-  /** Those of its calls; empty if none is known. */
+  /** The dialects of its calls; empty if none is known. */
   calls: string[];
-  /** That of its reasoning, where no dialect of its calls reads it. */
+  /** The dialect of its reasoning, if no dialect of its calls reads it. */
   reasoning: string | null;
 }
 
-/** What speaks for one dialect. */
+/** The evidence for one dialect in a text. */
 export interface Evidence {
   dialect: string;
   title: string;
   confidence: "strong" | "fair" | "weak" | "faint";
-  /** One sentence. */
+  /** The evidence, in one sentence. */
   reason: string;
-  /** Calls that are well formed and closed. */
+  /** The number of calls that are well formed and closed. */
   complete: number;
-  /** Calls that were put together. */
+  /** The number of calls that were recovered. */
   recovered: number;
-  /** Blocks that broke or were cut. */
+  /** The number of blocks that broke or were truncated. */
   broken: number;
-  /** Where it shows. */
+  /** Where the evidence is. */
   spans: { start: number; end: number }[];
-  /** The default set reads calls of the input as this dialect. */
+  /** Whether the default set reads calls of the input as this dialect. */
   chosen: boolean;
   inDefaultSet: boolean;
   group: string | null;
-  /** The dialect whose blocks hold all of this one's. */
+  /** The dialect whose blocks include all blocks of this one. */
   inside: string | null;
 }
 
 /**
  * | code | |
  * |---|---|
- * | `argument` | An argument cannot be used; the message names it. |
- * | `dialect`, `tools`, `encode`, `snapshot` | A dialect or set, a list of tools, a call to write, a snapshot cannot be used. |
+ * | `argument` | An argument is unusable; the message names it. |
+ * | `dialect`, `tools`, `encode`, `snapshot` | A dialect or set, a list of tools, a call to write or a snapshot is unusable. |
  * | `state` | The stream is finished. |
  * | `freed` | The object was freed. |
- * | `load` | The WebAssembly file cannot be had, or is another one. |
- * | `memory`, `limit` | More than memory or the interface can hold. |
- * | `model` | A server cannot be asked, or its reply broke off (`toolglot/agent`). |
- * | `internal` | A mistake of this package, or no memory in the middle of work: the instance is lost. |
+ * | `load` | The WebAssembly file cannot be loaded, or is a different one. |
+ * | `memory`, `limit` | Something exceeds the memory or the interface. |
+ * | `model` | A server cannot be reached, or its reply broke off (`toolglot/agent`). |
+ * | `internal` | A bug in this package, or out of memory during work: the instance is lost. |
  * | `lost` | The instance was lost before. |
  */
 export type ErrorCode =
   | "argument" | "dialect" | "tools" | "encode" | "snapshot" | "state" | "freed" | "load" | "memory" | "limit"
   | "model" | "internal" | "lost";
 
-/** What every error of this package is. Mistakes of a model are not errors but events (`issue`). */
+/** The base class of all errors of this package. A model's mistakes are not errors but events (`issue`). */
 export class ToolglotError extends Error {
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown });
   readonly name: "ToolglotError";
@@ -425,164 +429,169 @@ export class ToolglotError extends Error {
   readonly cause?: unknown;
 }
 
-/** A call that is still written. */
+/** A call that is still being written. */
 export interface OpenCall {
-  /** Its number among the calls of the turn, from 0. */
+  /** Its index among the calls of the turn, from 0. */
   readonly index: number;
-  /** The id that the format gave it. */
+  /** The id that the format gives it, if any. */
   readonly id: string | null;
   readonly name: string;
-  /** Its arguments so far: JSON text that is final as far as it goes. */
+  /** Its arguments so far: a prefix of the final JSON text. */
   readonly argumentsJson: string;
 }
 
 /**
- * The calls of a stream so far: give it the events of one stream, in order. Memory grows with the calls, and with
- * `retain: "none"` closed ones have no arguments.
+ * The calls of a stream so far: give it the events of one stream, in order. Memory grows with the calls. With `retain: "none"`
+ * closed calls have no arguments.
  */
 export class Calls {
   /** Takes the next events. */
   add(events: Iterable<Event>): void;
-  /** The calls that closed and were not taken back. */
+  /** The calls that have closed and were not retracted. */
   readonly closed: Call[];
-  /** The call that is open; `null` also for formats whose calls open when their block ends. */
+  /** The open call, if any. Always `null` for formats whose calls open only when their block ends. */
   readonly open: OpenCall | null;
 }
 
 /** Dialects compiled together, and the options of streams that read them. Immutable. Made by `new toolglot.Engine()`. */
 export class Engine {
   private constructor();
-  /** One stream: the output of one model turn. */
+  /** Opens a stream, which parses the output of one model turn. */
   stream(options?: StreamOptions): Stream;
-  /** The stream that a snapshot was made of. `start`, `promptTail` and `tools` must be those it was made with. */
+  /** Restores a stream from a snapshot. `start`, `promptTail` and `tools` must be those of the original stream. */
   restore(snapshot: Bytes, options?: StreamOptions): Stream;
   /**
-   * The events of an output or a response that comes in chunks: an async generator where the chunks come (the body of a
-   * `fetch`, a client's stream), else a plain one. Whoever stops early has the stream freed.
+   * Returns the events of an output or a response that comes in chunks: an async generator for async chunks (the body of a
+   * `fetch`, a client's stream), otherwise a plain one. Leaving the loop early frees the stream.
    */
   events(chunks: AsyncIterable<Chunk>, options?: EventsOptions): AsyncGenerator<Event, void, undefined>;
   events(chunks: Iterable<Chunk>, options?: EventsOptions): Generator<Event, void, undefined>;
-  /** Reads the body of one response of a server into events. */
+  /** Creates a reader, which turns the body of one response into events. */
   reader(source: Source, options?: ReaderOptions): Reader;
-  /** Writes an output, or the response of a server, as chunks of OpenAI. */
+  /** Creates a rewriter, which turns an output or a server's response into OpenAI chunks. */
   rewriter(source?: Source, options?: RewriterOptions): Rewriter;
-  /** Writes an output, a turn or the response of a server as one `chat.completion` of OpenAI: JSON text. */
+  /** Returns an output, a turn or a server's response as one OpenAI `chat.completion`, as JSON text. */
   completion(output: Chunk | Turn, source?: Source, options?: CompletionOptions): string;
-  /** Parses a whole output. */
+  /** Parses a whole output and returns the turn. */
   parse(text: Chunk, options?: ParseOptions): Turn;
   /**
-   * Writes calls in a dialect of the engine (default: its first): the inverse of parsing. Throws `encode` for a call
-   * that the dialect cannot say.
+   * Writes calls in a dialect of the engine (default: its first): the inverse of parsing. Throws `encode` for a call that the
+   * dialect cannot express.
    */
   encode(calls: EncodeCall | readonly EncodeCall[], dialect?: string): string;
   /** Makes untrusted text safe for a prompt or a tool result: no dialect of the engine sees a marker in it. */
   escape(text: string): string;
   escape(text: Bytes): Uint8Array;
-  /** The text that `escape` made this of. */
+  /** Returns the text from which `escape` made this one. */
   unescape(text: string): string;
   unescape(text: Bytes): Uint8Array;
-  /** Ids of its dialects, in order. */
+  /** The ids of its dialects, in order. */
   readonly dialects: string[];
-  /** Names of its tools, in order. */
+  /** The names of its tools, in order. */
   readonly tools: string[];
-  /** What was odd in the list of its tools, one sentence each: what was left out or passed over, and where. */
+  /** Problems in the list of its tools, one sentence each: what was left out or ignored, and where. */
   readonly toolIssues: string[];
-  /** What works and may still surprise, one sentence each. */
+  /** Warnings about dialects that work but may surprise, one sentence each. */
   readonly lints: string[];
-  /** The most bytes of text that a stream ever withholds. */
+  /** The maximum number of bytes of text that a stream ever holds back. */
   readonly bound: number;
-  /** What its dialects are. */
+  /** Describes its dialects. */
   describe(): Dialect[];
-  /** Frees it; a second time does nothing. Streams made of it stay. */
+  /** Frees the engine; a second call does nothing. Its streams remain usable. */
   free(): void;
   [Symbol.dispose](): void;
 }
 
-/** What `encode` takes: a `Call`, a name with arguments (an object or JSON text), or a call as OpenAI has it. */
+/** The calls that `encode` accepts: a `Call`, a name with arguments (an object or JSON text), or a call in OpenAI's form. */
 export type EncodeCall = Call | ToolCall | { id?: string; name: string; arguments?: string | object };
 
 /** One model output, from its first byte to its end. Made by `engine.stream()`. */
 export class Stream {
   private constructor();
-  /** Takes the next chunk and gives the events that it brings. Nothing waits that could be said. */
+  /** Takes the next chunk and returns its events. An event is delivered as soon as it is certain. */
   feed(chunk: Chunk): Event[];
-  /** Takes one special token that the host knows by its id, so that markers in it are vouched for. */
+  /** Takes one special token that the host recognised by its id and so vouches for. */
   feedSpecial(marker: Chunk): Event[];
-  /** Takes what the prompt has already put at the beginning of the reply. Its text and reasoning are not delivered. */
+  /** Takes text that the prompt has already put at the beginning of the reply. Its text and reasoning are not delivered. */
   prefill(text: Chunk): Event[];
-  /** Takes calls that the API delivered beside the text; the option `prefer` says when they come out. */
+  /** Takes API tool calls; the option `prefer` says when they are delivered. */
   nativeCalls(calls: readonly ToolCall[] | string): Event[];
-  /** Ends the stream: what is withheld comes out, what is open is reported. A second time it gives nothing. */
+  /** Ends the stream: delivers what is held back and reports what is still open. A second call returns nothing. */
   finish(reason?: FinishReason): Event[];
   /** Starts over with the same options. */
   reset(): void;
-  /** Its state as bytes, for `engine.restore`. It does not grow with the stream but for the bytes of an open block. */
+  /** Its state as bytes, for `engine.restore`. The size does not grow with the stream, except by the bytes of an open block. */
   snapshot(): Uint8Array;
-  /** A second stream in the same state; the two go their own ways. */
+  /** Returns an independent stream in the same state. */
   copy(): Stream;
-  /** Bytes that were fed and are in no event yet. (Half a surrogate pair has no bytes yet.) */
+  /** Bytes fed that no event covers yet. (Half a surrogate pair has no bytes yet.) */
   readonly held: number;
   /** Bytes fed so far. */
   readonly position: number;
   readonly finished: boolean;
-  /** Where the stream stands: outside, at what may be a marker, in a call or after one. */
+  /** Where the stream is: outside, at a possible marker, in a call or after one. */
   readonly stage: Stage;
-  /** A thought is open: what comes next is reasoning until its closer, or a call that ends it. */
+  /** Whether a thought is open: text is reasoning until the closer, or until a call that ends the thought. */
   readonly inReasoning: boolean;
   /**
-   * A marker or a block is under way: bytes are held that may be the beginning of a marker, or a call is being written. If not,
-   * whatever was fed has come out, but for half a character.
+   * Whether a marker or a block may be open: the held bytes may begin a marker, or a call is being written. If false,
+   * everything that was fed has been delivered, except perhaps an incomplete character.
    */
   readonly mayHoldMarker: boolean;
-  /** What was odd in the list of its tools, one sentence each. */
+  /** Problems in the list of its tools, one sentence each. */
   readonly toolIssues: string[];
-  /** Frees it; a second time does nothing. */
+  /** Frees the stream; a second call does nothing. */
   free(): void;
   [Symbol.dispose](): void;
 }
 
-/** Reads the body of one response: bytes in any cut go in, events come out. Made by `engine.reader()`. */
+/** Reads the body of one response: takes bytes in any chunks and returns events. Made by `engine.reader()`. */
 export class Reader {
   private constructor();
-  /** Takes the next bytes of the body. What cannot be read of it goes to `errors` and stops nothing. */
+  /** Takes the next bytes of the body. What cannot be read is added to `errors`; reading goes on. */
   feed(chunk: Chunk): Event[];
-  /** Ends the response. The reason is its own, or a given one. A second time it gives nothing. */
+  /** Ends the response. `reason` overrides the reason that the response gives. A second call returns nothing. */
   finish(reason?: FinishReason | null): Event[];
   /** What could not be read so far, one sentence each. */
   readonly errors: string[];
   /** Why the response ended; `null` until it is finished. */
   readonly reason: FinishReason | null;
-  /** Bytes of the text that are in no event yet. */
+  /** Bytes of the text that no event covers yet. */
   readonly held: number;
   readonly finished: boolean;
-  /** Frees it; a second time does nothing. */
+  /** Frees the reader; a second call does nothing. */
   free(): void;
   [Symbol.dispose](): void;
 }
 
 /**
- * Writes chunks of OpenAI, one line of JSON each. Calls in the text become `tool_calls`, and `finish_reason` says so; of a
- * response of OpenAI's own shape all else stays. Made by `engine.rewriter()`.
+ * Writes OpenAI chunks, one line of JSON each. Calls in the text become `tool_calls`, and `finish_reason` says so. A response
+ * of OpenAI's own shape keeps everything else. Made by `engine.rewriter()`.
  */
 export class Rewriter {
   private constructor();
-  /** Takes the next chunk and gives the chunks that it brings. */
+  /** Takes the next chunk and returns the chunks that result from it. */
   feed(chunk: Chunk): string[];
-  /** Ends the response and gives the last chunks. A second time it gives nothing. */
+  /** Ends the response and returns the last chunks. A second call returns nothing. */
   finish(reason?: FinishReason | null): string[];
   /** What could not be read so far, one sentence each. */
   readonly errors: string[];
   /** Why the response ended; `null` until it is finished. */
   readonly reason: FinishReason | null;
-  /** Indices of calls that were sent in part and do not stand; of several choices, those of the first that has some. */
+  /**
+   * Indices of the calls that were sent in part and then retracted. With several choices: those of the first choice that has any.
+   */
   readonly void: number[];
   readonly finished: boolean;
-  /** Frees it; a second time does nothing. */
+  /** Frees the rewriter; a second call does nothing. */
   free(): void;
   [Symbol.dispose](): void;
 }
 
-/** A call as a message of OpenAI has it: `{ id, type, function: { name, arguments } }`. Without an id of the format's own the given one counts, or one is made. */
+/**
+ * Returns a call as an OpenAI message has it: `{ id, type, function: { name, arguments } }`. The `id` is the format's own, else
+ * the one given here, else a generated one.
+ */
 export function toOpenAI(call: Pick<Call, "name" | "argumentsJson"> & { readonly meta?: Call["meta"] }, id?: string): {
   id: string;
   type: "function";
@@ -591,28 +600,30 @@ export function toOpenAI(call: Pick<Call, "name" | "argumentsJson"> & { readonly
 
 /** An instance of the WebAssembly file. */
 export interface Toolglot {
-  /** Makes an engine; ids alone are its dialects. Throws `dialect` for a dialect or switch that cannot be used, `tools`, `argument`. */
+  /**
+   * Makes an engine; a string or an array gives its dialects. Throws `dialect` for an unusable dialect or switch, `tools`, `argument`.
+   */
   readonly Engine: { new (options?: EngineOptions | string | readonly string[]): Engine };
   /** The version of the engine. */
   readonly version: string;
-  /** What the built-in dialects are. */
+  /** Describes the built-in dialects. */
   dialects(): Dialect[];
-  /** The built-in dialects that a model writes, by its name (`Qwen/Qwen3-8B`, `qwen3:8b`, a file's name): a guess, for
-   * fine-tuned models keep names and change formats. */
+  /** Guesses which built-in dialects a model writes from its name (`Qwen/Qwen3-8B`, `qwen3:8b`, a file name). Fine-tuned models
+   * keep names but change formats. */
   modelDialects(name: string): ModelDialects;
-  /** The text of a built-in dialect's file, to start one of your own from. */
+  /** Returns the TOML file of a built-in dialect, as a starting point for your own. */
   dialectToml(id: string): string;
-  /** The built-in dialects that a text shows, strongest evidence first. Give `tools` where you can. */
+  /** Returns the built-in dialects that a text shows evidence of, strongest first. Give `tools` if you can. */
   detect(text: Chunk, options?: { tools?: readonly Tool[] | string | null }): Evidence[];
-  /** Streams that were made and not freed: for leak checks. */
+  /** The number of streams made and not freed, for leak checks. */
   readonly liveStreams: number;
-  /** Size of its linear memory, which never shrinks. */
+  /** Size of the linear memory, which never shrinks. */
   readonly memoryBytes: number;
 }
 
 /**
- * Loads an instance: of the file beside the module, or of a URL, bytes, a compiled module or a response (or a promise of
- * one). The file beside the module is compiled once, however often it is loaded. Throws `load`.
+ * Loads an instance from the file next to the module, or from a URL, bytes, a compiled module or a response (or a promise of
+ * one). The file next to the module is compiled only once. Throws `load`.
  */
 export function load(
   source?: string | URL | Bytes | WebAssembly.Module | Response | PromiseLike<Response> | null,

@@ -1,7 +1,7 @@
-// toolglot for Node and browsers: the typed face of toolglot.wasm. Shapes are in toolglot.d.ts, the manual is docs/WASM.md.
+// toolglot for Node and browsers: a typed wrapper of toolglot.wasm. Types are in toolglot.d.ts, the manual is docs/WASM.md.
 //
-// The WebAssembly file exports the C interface, and these files are a host of it like any other: handles are numbers,
-// chunks are written into linear memory, events are structs that are read there.
+// The WebAssembly file exports the C interface, and these files use it like any other host: handles are numbers, chunks are
+// written into linear memory, and events are structs read from there.
 
 import { Toolglot, loader } from "./lib/load.js";
 

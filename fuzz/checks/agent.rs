@@ -1,12 +1,12 @@
-//! A run of an agent that is told anything in any order.
+//! A run of an agent that receives any input in any order.
 //!
 //! | byte | what it chooses |
 //! |---|---|
-//! | 0 | what the agent allows: side by side or in order, how many, recovered calls, native ones, references, a budget |
-//! | then, again and again | a number for what is told, and one for what it is told of |
+//! | 0 | what the agent allows: parallel or sequential calls, how many, recovered calls, API tool calls, references, a budget |
+//! | then, again and again | the kind of the next input, and the call or task that it concerns |
 //!
-//! Numbers below 32 tell a piece of a reply, the next ones raw bytes, an end, decisions, results and the rest. The run is played
-//! twice, the second time saved and restored before each thing that it is told.
+//! Kinds below 32 are pieces of a reply; the next ones are raw bytes, an end, decisions, results and the rest. The run is
+//! played twice; the second one is saved and restored before each input.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -60,7 +60,7 @@ fn agent(choice: u8) -> Agent {
     Agent::from_json(&SET, &form).expect("an agent")
 }
 
-/// What the calls of the round that were named so far are told, and anything else.
+/// Makes an input for one of the calls named so far in the round, or any other input.
 fn told(what: u8, of: u8, known: &[String]) -> Told {
     let id = match known.len() {
         0 => "none".to_owned(),
@@ -98,7 +98,7 @@ fn told(what: u8, of: u8, known: &[String]) -> Told {
     }
 }
 
-/// Of a round: what each call came to.
+/// The calls of a round, and the outcome of each.
 #[derive(Default)]
 struct Round {
     stood: Vec<String>,
@@ -118,7 +118,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// All instructions, looked at.
+    /// Takes all instructions and checks them.
     fn take(&mut self, run: &mut Run) -> Vec<Do> {
         let mut all = vec![];
         while let Some(one) = run.take() {
@@ -176,7 +176,7 @@ impl Seen {
         all
     }
 
-    /// Every call that stood has its one result.
+    /// Checks that every committed call has exactly one result.
     fn ends(&self) {
         for id in &self.round.stood {
             assert!(self.round.settled.contains(id), "{id} has no result");
@@ -184,9 +184,8 @@ impl Seen {
     }
 }
 
-/// A run does not panic, whatever it is told. Each call that stands has one result; nothing starts that does not stand, was
-/// denied, or was not shown where it must be, or after a cancel; each task has one result; budgets are kept; and saving changes
-/// nothing.
+/// A run does not panic on any input. Each committed call has one result. Nothing starts that is not committed, was denied, was
+/// not shown where it must be, or comes after a cancel. Each task has one result, budgets are kept, and saving changes nothing.
 pub fn agent_run(data: &[u8]) {
     let Some((choice, acts)) = data.split_first() else {
         return;
@@ -207,7 +206,7 @@ pub fn agent_run(data: &[u8]) {
         let told = told(act[0], act[1], &known);
         let saved = twin.save();
         twin = Run::restore(&agent, &saved).expect("a saved run");
-        // What it asks again was asked before.
+        // The restored run repeats requests that were made before.
         drained(&mut twin);
         assert_eq!(twin.save(), saved);
         seen.cancelled |= told == Told::Cancel;

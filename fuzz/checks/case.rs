@@ -1,13 +1,13 @@
-//! Reads dialects, options and cuts from the first bytes of an input; the rest is the stream.
+//! Reads dialects, options and chunking from the first bytes of an input; the rest is the stream.
 //!
 //! | byte | what it chooses |
 //! |---|---|
 //! | 0 | the dialect set |
 //! | 1 | text mode, retention, reasoning, fences, unclosed blocks |
-//! | 2 | start, tools, native call, special token, trust, reuse of the parser |
+//! | 2 | start, tools, API tool call, special token, trust, reuse of the parser |
 //! | 3 | which limit is small, and how small |
-//! | 4 | finish reason, kind of cut |
-//! | 5, 6, 7 | where to cut, or a seed |
+//! | 4 | finish reason, kind of chunking |
+//! | 5, 6, 7 | where to split, or a seed |
 
 use std::sync::{Arc, LazyLock};
 
@@ -20,7 +20,7 @@ use super::watch::Watch;
 
 pub const HEADER: usize = 8;
 
-/// Everything about a stream but its cuts.
+/// Everything about a stream except its chunking.
 pub struct Case<'d> {
     pub set: DialectSet,
     pub options: Options,
@@ -28,17 +28,17 @@ pub struct Case<'d> {
     pub finish: Finish,
     /// Bytes that are one special token.
     pub special: Option<(usize, usize)>,
-    /// Where a native call is given.
+    /// Where the API tool call is given.
     pub native: Option<usize>,
-    /// The parser was used for another stream before.
+    /// Whether the parser has parsed another stream before.
     pub reused: bool,
     /// Chunks end here; sorted, and never inside the special token.
     pub cuts: Vec<usize>,
-    /// The cut at which state and log are compared.
+    /// The split at which state and log are compared.
     pub stop: usize,
 }
 
-/// The default set first.
+/// The default set comes first.
 pub static SETS: LazyLock<Vec<DialectSet>> = LazyLock::new(|| {
     let mut sets = vec![DialectSet::defaults()];
     for (id, _) in toolglot::builtin_files() {
@@ -65,7 +65,7 @@ pub static SETS: LazyLock<Vec<DialectSet>> = LazyLock::new(|| {
     sets
 });
 
-/// Names that short inputs reach, and every type.
+/// Short names that the fuzzer finds, and every type.
 pub static TOOLS: LazyLock<Arc<Tools>> = LazyLock::new(|| {
     let text = r#"[{"name": "f", "parameters": {"type": "object", "required": ["s"], "properties": {
         "s": {"type": "string"}, "i": {"type": "integer"}, "n": {"type": "number"}, "b": {"type": "boolean"},
@@ -121,7 +121,7 @@ impl<'d> Case<'d> {
         case
     }
 
-    /// Checks it, and once more with the default set: what most hosts choose is half of what is tried.
+    /// Runs a check, and then again with the default set: most hosts choose that, so half of the runs use it.
     pub fn each(mut self, check: impl Fn(&Self)) {
         check(&self);
         let ids = |set: &DialectSet| -> Vec<String> {
@@ -135,7 +135,7 @@ impl<'d> Case<'d> {
         }
     }
 
-    /// The same place, or the start of the special token if it lies inside.
+    /// The same position, or the start of the special token if it is inside the token.
     fn outside(&self, at: usize) -> usize {
         match self.special {
             Some((start, end)) if start < at && at < end => start,
@@ -157,8 +157,8 @@ impl<'d> Case<'d> {
         parser
     }
 
-    /// Feeds `from..to`, with chunks that end at the given places, and what else happens on the way: a native call after
-    /// the byte before `native`, so that it is given once whatever the ranges.
+    /// Feeds `from..to`, in chunks that end at the given places. Gives the API tool call after the byte before `native`,
+    /// so that it is given exactly once, whatever the ranges.
     pub fn feed(
         &self,
         parser: &mut Parser,
@@ -227,7 +227,7 @@ fn options(mode: u8, extra: u8) -> Options {
     options
 }
 
-/// The low half of the byte says which limit is small, the high half how small.
+/// The low half of the byte selects which limit is small, the high half how small.
 fn limits(byte: u8) -> Limits {
     const SIZES: [u32; 16] = [0, 1, 2, 3, 4, 5, 8, 12, 16, 24, 32, 48, 64, 100, 128, 200];
     let size = SIZES[usize::from(byte >> 4)];
@@ -256,7 +256,7 @@ fn limits(byte: u8) -> Limits {
     limits
 }
 
-/// Places without a pattern, the same for the same seed; some of them twice, for empty chunks.
+/// Irregular places, the same for the same seed; some occur twice, for empty chunks.
 fn scattered(seed: [u8; 3], count: usize, len: usize) -> Vec<usize> {
     let mut state = u64::from_le_bytes([seed[0], seed[1], seed[2], 1, 0, 0, 0, 0]);
     let mut next = || {

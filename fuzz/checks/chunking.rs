@@ -1,17 +1,17 @@
-//! The same bytes give the same events, however they are cut.
+//! The same bytes give the same events, however they are chunked.
 
 use toolglot::{DialectSet, Finish, Options, Parser};
 
 use super::case::Case;
 use super::watch::Watch;
 
-/// Parses one stream whole and in chunks. At one cut the states and the logs of both ways must be equal too, which by
-/// induction covers all cuts; from there a third parser goes on that was made of a snapshot.
+/// Parses one stream whole and in chunks. At one split, the states and the logs of both must be equal too, which by
+/// induction covers all chunkings. From there a third parser, restored from a snapshot, continues.
 pub fn chunking(data: &[u8]) {
     Case::read(data).each(check);
 }
 
-/// [`chunking`] over a case.
+/// Runs [`chunking`] on a case.
 pub fn check(case: &Case<'_>) {
     let len = case.stream.len();
     let new = || Watch::new(case.stream, &case.options);
@@ -32,7 +32,7 @@ pub fn check(case: &Case<'_>) {
     let snapshot = cut.snapshot();
     assert!(
         snapshot == prefix.snapshot(),
-        "the states differ behind {} bytes:\n  {prefix:?}\n  {cut:?}",
+        "the states differ after {} bytes:\n  {prefix:?}\n  {cut:?}",
         case.stop
     );
 
@@ -60,7 +60,7 @@ pub fn check(case: &Case<'_>) {
         .same(&restored_log.log, "whole and restored from a snapshot");
 }
 
-/// As [`chunking`], and byte by byte with equal states after every byte, and with every cut into two.
+/// Like [`chunking`], and byte by byte with equal states after every byte, and with every 2-way split.
 #[allow(dead_code, reason = "the tests of the repository use it")]
 pub fn cuts(case: &Case<'_>) {
     check(case);
@@ -79,14 +79,14 @@ pub fn cuts(case: &Case<'_>) {
             .same(&bytes_log.log, "the first bytes, whole and byte by byte");
         assert!(
             head.snapshot() == bytes.snapshot(),
-            "the states differ behind {} bytes, whole and byte by byte:\n  {head:?}\n  {bytes:?}",
+            "the states differ after {} bytes, whole and byte by byte:\n  {head:?}\n  {bytes:?}",
             at + 1
         );
         case.feed(&mut head, &mut head_log, at + 1, len, &[]);
         whole_log.log.same(&head_log.log, "whole and cut into two");
         assert!(
             head.snapshot() == end,
-            "the states differ, cut at {}",
+            "the states differ, split at {}",
             at + 1
         );
     }

@@ -1,10 +1,10 @@
-//! Calls made of bytes, in every dialect: what is written reads back exactly, or is refused by a rule.
+//! Calls made from bytes, in every dialect: the text reads back exactly, or a rule refuses the call.
 //!
 //! | byte | what it chooses |
 //! |---|---|
 //! | 0 | the dialect |
 //!
-//! The rest makes the calls, their arguments and the declared tools, as `src/encode/tests/generate.rs` says.
+//! The rest makes the calls, their arguments and the declared tools; see `src/encode/tests/generate.rs`.
 
 #[path = "../../src/encode/tests/generate.rs"]
 mod generate;
@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 
 use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder, Reason, Tools};
 
-/// A dialect with calls, and the strings that its file is made of.
+/// A dialect with calls, and the strings of its file.
 struct Case {
     encoder: Encoder,
     words: Vec<String>,
@@ -36,7 +36,7 @@ static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     toolglot::builtin_files().iter().filter_map(case).collect()
 });
 
-/// Writes calls; `encode` reads them back itself, and that must never find what no rule foresaw.
+/// Writes calls. `encode` reads them back itself, and must never find a difference that no rule foresaw.
 pub fn encode(data: &[u8]) {
     let Some((which, data)) = data.split_first() else {
         return;

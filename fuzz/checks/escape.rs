@@ -1,12 +1,12 @@
-//! Escaped text comes back, does not depend on chunks, and no marker touches it.
+//! Escaped text can be restored, does not depend on the chunking, and no marker touches it.
 //!
 //! | byte | what it chooses |
 //! |---|---|
 //! | 0 | the dialect set |
 //! | 1 | the size of chunks |
-//! | 2, 3 | where the neighbour before the text ends, and where the one after begins |
+//! | 2, 3 | where the text before ends, and where the text after begins |
 //!
-//! The rest is neighbour, text, neighbour.
+//! The rest is: text before, escaped text, text after.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use toolglot::{DialectSet, Escaper, Event, Finish, Kind, Options, Parser, Span, 
 
 use super::case;
 
-/// Those of the other targets, and some whose markers need more than a break.
+/// The sets of the other targets, and some whose markers need more than a backslash.
 static SETS: LazyLock<Vec<DialectSet>> = LazyLock::new(|| {
     let own = [
         ("{", "}"),
@@ -45,13 +45,13 @@ pub fn escape(data: &[u8]) {
     let place = |byte: u8| rest.len() * usize::from(byte) / 255;
     let (from, to) = (place(a.min(b)), place(a.max(b)));
     check(&SETS[set], size, rest, from..to);
-    // What most hosts choose is half of what is tried.
+    // Most hosts choose the default set, so half of the runs use it.
     if set > 0 {
         check(&SETS[0], size, rest, from..to);
     }
 }
 
-/// The bytes of `rest` in the range are the text, in chunks of `size`.
+/// Checks the bytes of `rest` in the range as text, in chunks of `size`.
 fn check(set: &DialectSet, size: usize, rest: &[u8], range: Range<usize>) {
     let Range {
         start: from,
@@ -79,7 +79,7 @@ fn check(set: &DialectSet, size: usize, rest: &[u8], range: Range<usize>) {
         escaped.escape_ascii(),
         back.escape_ascii()
     );
-    // What was never escaped gives something, too.
+    // Text that was never escaped must not panic either.
     let _ = toolglot::unescape(set, text).expect("as above");
 
     let all = [&rest[..from], &escaped, &rest[to..]].concat();
@@ -88,7 +88,7 @@ fn check(set: &DialectSet, size: usize, rest: &[u8], range: Range<usize>) {
     no_marker(set, &escaped, Span::new(0, escaped.len() as u64));
 }
 
-/// No region and no block begins inside `place`, and nothing there is taken for a marker.
+/// Checks that no region and no block begins inside `place`, and that nothing there is taken for a marker.
 fn no_marker(set: &DialectSet, all: &[u8], place: Span) {
     let inside = |at: u64| (place.start..place.end).contains(&at);
     let (mut block, mut protected) = (false, None);

@@ -1,30 +1,30 @@
-//! Whether a text is one JSON object, and which keys it repeats.
+//! Checks that a text is one JSON object, and finds the keys that it repeats.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
-/// What a call's arguments turned out to be.
+/// The result of reading a call's arguments.
 pub struct Object {
-    /// A key of the object itself stands more than once.
+    /// Whether a key of the object itself is repeated.
     pub repeats: bool,
 }
 
 /// Reads the arguments of a call.
 ///
 /// # Panics
-/// They are not a JSON object.
+/// The text is not a JSON object.
 pub fn object(text: &str) -> Object {
     match serde_json::from_str::<Keys>(text) {
         Ok(Keys { repeats }) => Object { repeats },
-        // The reader gives up at a depth of 128, which is its limit and no fault of the text.
+        // serde_json gives up at a depth of 128, which is its own limit, not a fault of the text.
         Err(error) if error.to_string().contains("recursion limit") => Object { repeats: false },
-        // Half of a surrogate pair is JSON by its grammar, and no string of this reader.
+        // A lone surrogate is valid by the grammar of JSON, but serde_json rejects it.
         Err(error) if is_half(&error) && serde_json::from_str::<IgnoredAny>(text).is_ok() => {
             Object { repeats: false }
         }
-        Err(error) => panic!("the arguments are no JSON object ({error}): {text:?}"),
+        Err(error) => panic!("the arguments are not a JSON object ({error}): {text:?}"),
     }
 }
 

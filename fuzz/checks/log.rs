@@ -1,7 +1,7 @@
-//! The event log with neighbouring fragments joined, so that logs of different cuts can be compared.
+//! The event log with adjacent fragments joined, so that logs of different chunkings can be compared.
 //!
-//! Fragments of one kind are joined. The deltas of arguments and the raw bytes of parameters are two lanes that tell the
-//! same value twice: how they interleave depends on the cut, so each run of them is one entry with both lanes. Everything
+//! Fragments of one kind are joined. The deltas of arguments and the raw bytes of parameters describe the same value in
+//! two lanes. How they interleave depends on the chunking, so each run of them is one entry with both lanes. Everything
 //! else stays in its place, spans included.
 
 use toolglot::{Event, Span};
@@ -23,7 +23,7 @@ impl Run {
     }
 }
 
-/// What kind of bytes a run outside a block holds.
+/// The kind of bytes of a run outside a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     Text,
@@ -40,7 +40,7 @@ pub enum Entry {
         param: Run,
         args: Run,
     },
-    /// Anything else, as it prints.
+    /// Anything else, as its debug text.
     Other(String),
 }
 
@@ -48,7 +48,7 @@ pub enum Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     entries: Vec<Entry>,
-    /// Only the bytes matter: other events leave an empty entry, which is cheaper than their text.
+    /// Whether only bytes matter: other events leave an empty entry, which is cheaper than their text.
     pub runs_only: bool,
 }
 
@@ -72,7 +72,7 @@ impl Log {
             Event::ParamDelta { data, span } => self.value(false, data, span),
             Event::ArgDelta { json, span, .. } => self.value(true, json.as_bytes(), span),
             _ if self.runs_only => self.other(String::new()),
-            // Their bytes are compared with the input; here their number is enough.
+            // Other checks compare their bytes with the input; here their number is enough.
             Event::BlockClose { span, raw } => {
                 self.other(format!("BlockClose {span:?}, {} bytes", raw.len()))
             }
@@ -137,7 +137,7 @@ impl Log {
         }
     }
 
-    /// The runs, for checks of their bytes.
+    /// The runs, so that their bytes can be checked.
     pub fn runs(&self) -> impl Iterator<Item = (&What, &[u8], Span)> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Run(what, run) => Some((what, run.data.as_slice(), run.span)),

@@ -1,9 +1,8 @@
-//! What every fuzz target checks, without the fuzzer.
+//! The checks of all fuzz targets, without the fuzzer.
 //!
-//! Each function takes one input and panics if a law of the engine is broken. Every choice (dialects, options, limits,
-//! cuts) is read from the input itself, so a file is all that is needed to see a failure again. The fuzz targets call these
-//! functions, and so may an ordinary test: it includes this folder with `#[path]` and runs over the files under `corpus/`
-//! and `regressions/`.
+//! Each function takes one input and panics if it breaks a law of the engine. Every choice (dialects, options, limits, chunking)
+//! is read from the input itself, so a file is all it takes to reproduce a failure. The fuzz targets call these functions, and
+//! so can ordinary tests, by including this folder with `#[path]` and running over the files under `corpus/` and `regressions/`.
 
 mod agent;
 mod case;
@@ -35,7 +34,7 @@ use toolglot::{Collect, DialectSet, Event, Finish, Options, Parser, Retain, Sink
 
 use watch::Watch;
 
-/// What a target does with an input.
+/// The check of a target.
 pub type Check = fn(&[u8]);
 
 /// Every target.
@@ -53,8 +52,8 @@ pub const TARGETS: [(&str, Check); 10] = [
     ("agent_run", agent_run),
 ];
 
-/// All default dialects, arbitrary bytes: no panic, the leaves partition the input, no more is withheld than the set's
-/// bound, and a call that is complete stays complete.
+/// All default dialects, arbitrary bytes: no panic, the leaves partition the input, no more bytes are held than the set's
+/// bound, and a complete call stays complete.
 pub fn builtin(data: &[u8]) {
     let defaults = &case::SETS[0];
     laws(defaults, &Options::default(), data, 4096);
@@ -67,7 +66,7 @@ pub fn builtin(data: &[u8]) {
     }
 }
 
-/// Feeds chunks of one size and checks everything that does not need a second run.
+/// Feeds chunks of one size, and checks everything that does not need a second run.
 fn laws(set: &DialectSet, options: &Options, data: &[u8], size: usize) {
     let bound = set.bound(&options.limits);
     let mut parser = Parser::new(set, options.clone());
@@ -84,6 +83,6 @@ fn laws(set: &DialectSet, options: &Options, data: &[u8], size: usize) {
     }
     parser.finish(Finish::Stop, &mut watch);
     watch.at_end(&mut parser);
-    // The collector must cope with whatever the parser says, and so must the texts that it makes of issues.
+    // The collector must accept all events of the parser, and so must the texts that it makes from issues.
     let _ = turn.turn();
 }

@@ -1,14 +1,14 @@
-//! Bodies of one kind in the dialects that have it: JSON, Python and braces, text between tags.
+//! Bodies of one kind, in the dialects that have it: JSON, Python and braces, text between tags.
 //!
-//! What stands around a body is what the encoder writes around a value, so there is no list of dialects or markers here.
+//! The text around a body is what the encoder writes around a value, so there is no list of dialects or markers here.
 //!
 //! | byte | what it chooses |
 //! |---|---|
-//! | 0 | the dialect, and which part of its call the body takes the place of |
+//! | 0 | the dialect, and which part of its call the body replaces |
 //! | 1 to 7 | as for `chunking` |
 //!
-//! The rest is the body. Whatever it is, the laws of `chunking` hold and arguments are JSON. A body that is JSON by another
-//! reader's word means to the engine what it means to that reader; a text of words stays itself.
+//! The rest is the body. Whatever it is, the laws of `chunking` hold and arguments are JSON. If another reader accepts a
+//! body as JSON, the engine gives it the same meaning; text of plain words is unchanged.
 
 use std::sync::{Arc, LazyLock};
 
@@ -27,10 +27,10 @@ struct Frame {
     tail: String,
 }
 
-/// What the body takes the place of.
+/// What the body replaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// All of the arguments.
+    /// All the arguments.
     Arguments,
     /// One argument's value, with its quotes.
     Value,
@@ -77,8 +77,8 @@ fn frames(payloads: &[&str], part: Part) -> Vec<Frame> {
     toolglot::builtin_files().iter().filter_map(frame).collect()
 }
 
-/// Runs the laws over a body in one of the frames. If `meaning` knows what the body means in that frame, the arguments must
-/// be that.
+/// Runs the laws over a body in one of the frames. If `meaning` returns the meaning of the body in that frame, the
+/// arguments must equal it.
 fn run(frames: &[Frame], data: &[u8], meaning: fn(Part, &str) -> Option<Value>) {
     assert!(!frames.is_empty(), "no dialect has the payload");
     let Some((header, body)) = data.split_at_checked(HEADER) else {
@@ -108,25 +108,25 @@ fn run(frames: &[Frame], data: &[u8], meaning: fn(Part, &str) -> Option<Value>) 
     }
 }
 
-/// The one argument that every frame of a value or a text has.
+/// The only argument, in every frame of a value or a text.
 fn any(value: Value) -> Value {
     Value::Object(Map::from_iter([("any".to_owned(), value)]))
 }
 
-/// What another reader makes of JSON. Its limit of depth is beside that of the engine, so far from it no more is asked.
+/// The result of another JSON reader. Its depth limit is close to that of the engine, so deeper bodies are not compared.
 fn read(body: &str) -> Option<Value> {
     let brackets = body.bytes().filter(|b| matches!(b, b'{' | b'[')).count();
     serde_json::from_str(body).ok().filter(|_| brackets < 64)
 }
 
-/// A text that means itself wherever it stands: words and blanks inside, nothing that a marker is made of, no JSON.
+/// A text that means itself everywhere: words with blanks between them, no characters of markers, not JSON.
 fn plain(body: &str) -> Option<Value> {
     let word = |c: char| c.is_alphanumeric() || " .,;!?-_/+*".contains(c);
     let fits = !body.is_empty() && body.trim() == body && body.chars().all(word);
     (fits && read(body).is_none()).then(|| any(body.into()))
 }
 
-/// JSON as arguments, and as the value of one.
+/// JSON as all the arguments, and as the value of one.
 pub fn json(data: &[u8]) {
     static FRAMES: LazyLock<Vec<Frame>> = LazyLock::new(|| {
         let parts = [Part::Arguments, Part::Value];
@@ -147,7 +147,7 @@ pub fn pythonic(data: &[u8]) {
         all
     });
     run(&FRAMES, data, |part, body| match part {
-        // Both languages read these alike; of escapes and words they do not.
+        // Both languages read these alike, but not escapes and words.
         Part::Value if !body.contains(['\\', 't', 'f', 'n']) => read(body).map(any),
         Part::Arguments | Part::Value => None,
         Part::Text => plain(body),

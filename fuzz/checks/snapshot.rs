@@ -1,15 +1,15 @@
-//! Snapshots that were made up: with the right checksum and a state that no stream has. They are refused, or the stream that
-//! is restored reads on and comes to its end.
+//! Forged snapshots: with a valid checksum and a state that no stream has. They are rejected, or the restored stream can be
+//! read to its end.
 
 use toolglot::{Event, Parser};
 
 use super::case::Case;
 
-/// Magic, version and fingerprint; the checksum follows, and then the state.
+/// Length of magic, version and fingerprint; the checksum follows, then the state.
 const CHECKSUM: usize = 4 + 2 + 8;
 const HEAD: usize = CHECKSUM + 8;
 
-/// Writes the checksum that the state has.
+/// Writes the valid checksum of the state.
 pub fn repair(snapshot: &mut [u8]) {
     let state = &snapshot[HEAD..];
     let length = (state.len() as u64).to_le_bytes();
@@ -20,8 +20,8 @@ pub fn repair(snapshot: &mut [u8]) {
     snapshot[CHECKSUM..HEAD].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// The first bytes say how the snapshot is changed, pairs of a place and a byte; the rest is a [`Case`], of which the stream
-/// up to its stop is read before and the rest after.
+/// The first bytes, pairs of a position and a byte, change the snapshot; the rest is a [`Case`]. Its stream is read up to
+/// its stop before the snapshot, and the rest after.
 pub fn snapshot(data: &[u8]) {
     let Some((changes, data)) = data.split_at_checked(6) else {
         return;

@@ -1,12 +1,11 @@
-//! Dialect files from anywhere: building says yes or no and never panics, and what was built keeps the same laws.
+//! Arbitrary dialect files: building succeeds or fails but never panics, and a set that was built obeys the same laws.
 //!
-//! The first byte chooses how the text up to the first zero byte is used: as a dialect file of its own, as a file beside
-//! the default dialects, or as lines that are laid over one built-in file as a switch. One more byte chooses how the rest is
-//! cut.
+//! The first byte selects how the text up to the first zero byte is used: as the only dialect file, as a file together with
+//! the default dialects, or as lines that a switch adds to a built-in file. One more byte selects how the rest is chunked.
 
 use toolglot::{DialectSet, Limits, Options, Retain, SetBuilder, TextMode};
 
-/// Builds a set of the first part of the input and parses the second part with it.
+/// Builds a set from the first part of the input and parses the second part with it.
 pub fn user_dialect(data: &[u8]) {
     let Some((&mode, rest)) = data.split_first() else {
         return;
@@ -25,12 +24,12 @@ pub fn user_dialect(data: &[u8]) {
     let set = match builder(mode, &text).build() {
         Ok(set) => set,
         Err(error) => {
-            assert!(!error.to_string().is_empty(), "a refusal without a word");
+            assert!(!error.to_string().is_empty(), "an error without a message");
             return;
         }
     };
     for lint in set.lints() {
-        assert!(!lint.to_string().is_empty(), "a warning without a word");
+        assert!(!lint.to_string().is_empty(), "a warning without a message");
     }
     for dialect in set.dialects() {
         let _ = (
@@ -69,7 +68,7 @@ fn builder(mode: u8, text: &str) -> SetBuilder {
                 .into_iter()
                 .find(|name| base.contains(&format!("\n[{name}]")))
                 .unwrap_or("");
-            // Lines before the first table of their own belong to the body of the dialect; `[switch.user]` reaches the rest.
+            // Lines before the first table belong to the body of the dialect; `[switch.user]` reaches the rest.
             let patched = format!("{base}\n[switch.user.{family}]\n{text}\n");
             DialectSet::builder()
                 .toml("patched", &patched)

@@ -1,7 +1,7 @@
-//! A sink that checks every event as it comes.
+//! A sink that checks every event.
 //!
-//! Spans lie within what was fed, leaves lie side by side, data are the bytes of their span, blocks, calls and parameters
-//! nest, arguments are a JSON object, and nothing that was complete is taken back.
+//! Spans lie within the bytes fed, leaves are contiguous, data are the bytes of their span, blocks, calls and parameters
+//! nest, arguments are a JSON object, and nothing complete is retracted.
 
 use toolglot::{
     Abandoned, Arguments, CallState, Event, Finish, Kind, Options, Origin, Parser, Prefer, Retain,
@@ -16,9 +16,9 @@ pub struct Watch<'i> {
     input: &'i [u8],
     chars: bool,
     retained: bool,
-    /// Calls of the text come after their blocks, if they come.
+    /// Whether calls of the text come after their blocks, if they come.
     held: bool,
-    /// Bytes fed, the current chunk included. The driver keeps it.
+    /// Bytes fed, including the current chunk. Set by the driver.
     pub fed: u64,
     pub log: Log,
     /// The leaves cover the input up to here.
@@ -29,7 +29,7 @@ pub struct Watch<'i> {
     params: u32,
     /// A text event with this span must come next.
     owed: Option<Span>,
-    /// Where the last block that stands has ended.
+    /// Where the last committed block ended.
     closed: Option<u64>,
 }
 
@@ -38,7 +38,7 @@ struct Block {
     start: u64,
     /// A call in it that was delivered as complete.
     complete: Option<u32>,
-    /// A limit fired in it.
+    /// Whether a limit was exceeded in it.
     limited: bool,
 }
 
@@ -67,7 +67,7 @@ impl<'i> Watch<'i> {
         }
     }
 
-    /// To be called after every chunk.
+    /// Call this after every chunk.
     pub fn between_chunks(&self, parser: &Parser, bound: usize) {
         assert_eq!(
             parser.position(),
@@ -77,7 +77,7 @@ impl<'i> Watch<'i> {
         let held = parser.held();
         assert!(
             held <= bound,
-            "{held} bytes are withheld, more than the set's bound of {bound}"
+            "{held} bytes are held, more than the set's bound of {bound}"
         );
         if self.block.is_none() {
             assert_eq!(
@@ -88,20 +88,20 @@ impl<'i> Watch<'i> {
         }
     }
 
-    /// To be called after `finish`.
+    /// Call this after `finish`.
     pub fn at_end(&mut self, parser: &mut Parser) {
         assert_eq!(
             self.at,
             self.input.len() as u64,
             "the leaves do not reach the end"
         );
-        assert!(self.block.is_none(), "a block is open behind the end");
+        assert!(self.block.is_none(), "a block is open after the end");
         assert!(
             self.owed.is_none(),
             "the text of an abandoned block never came"
         );
-        assert_eq!(parser.held(), 0, "bytes are withheld behind the end");
-        let mut silent = |event: Event<'_>| panic!("an event behind the end: {event:?}");
+        assert_eq!(parser.held(), 0, "bytes are held after the end");
+        let mut silent = |event: Event<'_>| panic!("an event after the end: {event:?}");
         parser.feed(b"<x>", &mut silent);
         parser.finish(Finish::Stop, &mut silent);
         if self.chars {
@@ -127,10 +127,10 @@ impl<'i> Watch<'i> {
         );
     }
 
-    /// A leaf begins where the last one ended.
+    /// A leaf begins where the previous one ended.
     fn leaf(&mut self, span: Span) {
         self.inside(span);
-        assert_eq!(span.start, self.at, "the leaves do not lie side by side");
+        assert_eq!(span.start, self.at, "the leaves are not contiguous");
         assert!(self.block.is_none(), "a leaf inside a block");
         self.at = span.end;
     }
@@ -172,7 +172,7 @@ impl<'i> Watch<'i> {
                 "a block ends before what is in it"
             );
         } else {
-            // A limit on calls fires between the calls of one block; nothing else takes back what was complete.
+            // The limit on calls can take effect between the calls of one block; nothing else retracts a complete call.
             let taken_back = block.complete.filter(|_| !block.limited);
             assert_eq!(
                 taken_back, None,
@@ -230,7 +230,7 @@ impl Sink for Watch<'_> {
                 "an abandoned block became text, but this follows: {event:?}"
             );
         } else {
-            // At the end of a stream also what was hidden after the last call of a block.
+            // At the end of a stream, also what was hidden after the last call of a block.
             let back = |start| self.closed == Some(start);
             assert!(
                 !matches!(event, Event::Text { recovered: true, span, .. } if !back(span.start)),

@@ -1,4 +1,4 @@
-//! The checks of `checks/`, and the set-up that all fuzz targets share.
+//! The checks of `checks/`, and the setup that all fuzz targets share.
 
 #[allow(unused_imports, reason = "the tests of the repository use the rest")]
 #[path = "../checks/mod.rs"]
@@ -9,7 +9,7 @@ pub use checks::{
     user_dialect,
 };
 
-/// The fuzz target that runs the check of this name. The sets are compiled before the clock of the first input runs.
+/// Defines the fuzz target that runs the check of this name. Compiles the sets before the first input is timed.
 #[macro_export]
 macro_rules! target {
     ($check:ident) => {

@@ -1,6 +1,6 @@
 //! Runs one target over files or folders, without a fuzzer: `replay chunking corpus/chunking regressions/chunking`.
 //!
-//! Says which file is at work before a check fails, so that a finding can be looked at with the stable compiler.
+//! Prints the file of each failed check, so that a finding can be examined with the stable compiler.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

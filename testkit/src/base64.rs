@@ -1,4 +1,4 @@
-//! Standard base64 (RFC 4648, section 4). Decoding, padding may be missing; white space is refused.
+//! Standard base64 (RFC 4648, section 4). Decoding accepts missing padding and rejects white space.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const NONE: u8 = 0xff;
@@ -15,10 +15,10 @@ const fn values() -> [u8; 256] {
 
 static VALUES: [u8; 256] = values();
 
-/// The bytes that `text` stands for.
+/// Decodes `text`.
 ///
 /// # Errors
-/// Which byte does not belong, or that the end is cut.
+/// Says which byte is invalid, or that the text is truncated.
 pub fn decode(text: &str) -> Result<Vec<u8>, String> {
     let digits = text.trim_end_matches('=');
     if text.len() - digits.len() > 2 {
@@ -39,12 +39,12 @@ pub fn decode(text: &str) -> Result<Vec<u8>, String> {
         }
     }
     match have {
-        6 => Err("the last character stands alone".to_owned()),
+        6 => Err("the last character is incomplete".to_owned()),
         _ => Ok(out),
     }
 }
 
-/// The text that stands for `bytes`, padded.
+/// Encodes `bytes`, with padding.
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);

@@ -1,20 +1,20 @@
-//! Ways to cut an input into chunks.
+//! Ways to split an input into chunks.
 //!
-//! Every choice comes from the value of [`Chunking`] alone, so a run can be repeated: the seed stands on the command
-//! line, never in a clock.
+//! Every choice follows from the value of [`Chunking`] alone, so a run can be repeated: the seed comes from the
+//! command line, never from a clock.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
-/// Longest chunk that [`Chunking::Random`] makes. Short ones cut more markers.
+/// Longest chunk that [`Chunking::Random`] makes. Short chunks split more markers.
 const RANDOM_MAX: u64 = 24;
 
-/// How an input is cut.
+/// How to split an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chunking {
     /// One chunk.
     Whole,
-    /// Chunks of so many bytes; the last may be shorter.
+    /// Chunks of this many bytes; the last may be shorter.
     Size(NonZeroUsize),
     /// Chunks of 0 to 24 bytes, chosen by this seed.
     Random(u64),
@@ -39,7 +39,7 @@ impl FromStr for Chunking {
     }
 }
 
-/// Says how long the next chunk is.
+/// Decides how long the next chunk is.
 #[derive(Clone, Debug)]
 pub struct Cutter {
     chunking: Chunking,
@@ -47,7 +47,7 @@ pub struct Cutter {
 }
 
 impl Cutter {
-    /// At the first chunk.
+    /// Starts at the first chunk.
     #[must_use]
     pub fn new(chunking: Chunking) -> Self {
         let seed = match chunking {
@@ -60,7 +60,7 @@ impl Cutter {
         }
     }
 
-    /// The length of the next chunk; `None` takes all that is left.
+    /// The length of the next chunk; `None` takes everything that is left.
     pub fn next_len(&mut self) -> Option<usize> {
         match self.chunking {
             Chunking::Whole => None,
@@ -69,7 +69,7 @@ impl Cutter {
         }
     }
 
-    /// Hands over every chunk of `input` in order. An empty input is one empty chunk.
+    /// Passes on every chunk of `input` in order. An empty input is one empty chunk.
     pub fn each<'a>(mut self, mut input: &'a [u8], mut take: impl FnMut(&'a [u8])) {
         loop {
             let len = self.next_len().unwrap_or(input.len()).min(input.len());
@@ -83,12 +83,12 @@ impl Cutter {
     }
 }
 
-/// SplitMix64: enough to choose cuts, the same on every machine.
+/// SplitMix64: good enough to choose splits, and the same on every machine.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// The sequence of this seed.
+    /// Starts the sequence of this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
@@ -103,7 +103,7 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which must not be 0. Slightly uneven, which does not matter here.
+    /// A number below `bound`, which must not be 0. Slightly biased, which does not matter here.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next_u64() % bound.max(1)
     }

@@ -1,9 +1,8 @@
-//! Conformance vectors and recordings, and what it takes to run them.
+//! Conformance vectors and recordings, and the code that runs them.
 //!
-//! [`vectors`] checks conformance vectors under every way to cut their input; [`recording`] keeps a stream in a file and runs it
-//! again. [`sets`] resolves names to compiled dialect sets, [`options`] reads parser options from JSON, [`chunks`] cuts an
-//! input, [`run`] drives one stream, [`json`] writes turns and events. The command, the tests of the laws and those of the
-//! bindings use it.
+//! [`vectors`] checks conformance vectors under every way to chunk their input; [`recording`] keeps a stream in a file and runs it
+//! again. [`sets`] resolves names to compiled dialect sets, [`options`] reads parser options from JSON, [`chunks`] splits an input,
+//! [`run`] drives one stream, [`json`] writes turns and events. The command, the test suite and the tests of the bindings use it.
 
 #![deny(unsafe_code, missing_docs)]
 

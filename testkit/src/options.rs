@@ -2,7 +2,7 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | `switches` | `["vcp.fuzzy", ...]`; `"vcp.fuzzy": true` says the same |
+//! | `switches` | `["vcp.fuzzy", ...]`; or `"vcp.fuzzy": true` |
 //! | `limits` | `{"max_value": 65536, ...}`, the fields of [`toolglot::Limits`] |
 //! | `prefer` | `text`, `native`, `both` |
 //! | `reasoning` | `split`, `off`, `text` |
@@ -18,19 +18,19 @@
 //! | `retain` | `block`, `none` |
 //! | `text` | `bytes`, `chars` |
 //!
-//! A key or word that is not in the table is an error: a typing mistake must not pass as "the default is fine".
+//! A key or word that is not in the table is an error: otherwise a typo would silently select the default.
 
 use std::str::FromStr;
 
 use toolglot::json::{Map, Value};
 use toolglot::{Limits, Options, ToolChoice, ToolChoiceError, UnknownWord};
 
-/// What the JSON says: options of a stream, and switches, which belong to the set.
+/// Options of a stream, and switches, which belong to the set.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Options of the stream; the defaults where nothing is said.
+    /// Options of the stream; the defaults where the JSON gives none.
     pub options: Options,
-    /// `(dialect, switch)` pairs, sorted, each once.
+    /// Sorted `(dialect, switch)` pairs without duplicates.
     pub switches: Vec<(String, String)>,
 }
 
@@ -54,7 +54,7 @@ fn wrong<T>(key: &str, why: impl Into<String>) -> Result<T, OptionsError> {
 /// Reads options from a JSON object.
 ///
 /// # Errors
-/// A key is unknown or its value cannot be used.
+/// A key is unknown or its value is unusable.
 pub fn read(map: &Map) -> Result<ReadOptions, OptionsError> {
     let mut out = ReadOptions::default();
     for (key, value) in map {
@@ -76,9 +76,9 @@ pub fn pointer(text: &str) -> Result<String, String> {
 /// Reads a switch as it is written on a command line: `vcp.fuzzy`, or with a value: `hy-v4.suffix=:7b2e`.
 ///
 /// # Errors
-/// There is no dot, or nothing on one side of it.
+/// The dot is missing, or one side of it is empty.
 pub fn switch(text: &str) -> Result<(String, String), String> {
-    // The id of a dialect may hold dots, the name of a switch does not; its value may.
+    // The id of a dialect may contain dots and so may the value; the name of a switch may not.
     let named = text.split_once('=').map_or(text, |(named, _)| named);
     let dot = named.rfind('.').unwrap_or(0);
     match text
@@ -89,7 +89,7 @@ pub fn switch(text: &str) -> Result<(String, String), String> {
             Ok((dialect.to_owned(), name.to_owned()))
         }
         _ => Err(format!(
-            "`{text}` is no switch; write DIALECT.NAME, for example vcp.fuzzy"
+            "`{text}` is not a switch; write DIALECT.NAME, for example vcp.fuzzy"
         )),
     }
 }

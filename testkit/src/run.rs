@@ -2,26 +2,26 @@
 
 use toolglot::{DialectSet, Finish, NativeCall, Options, Parser, Prefer, Sink};
 
-/// Everything about a stream but its bytes.
+/// Everything about a stream except its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream<'a> {
     /// The dialects.
     pub set: &'a DialectSet,
     /// How to parse.
     pub options: &'a Options,
-    /// What the prompt has put at the beginning of the output.
+    /// What the prompt has already put at the beginning of the output.
     pub prefill: &'a str,
-    /// What the API delivered beside the text.
+    /// The API tool calls.
     pub native: &'a [NativeCall],
     /// Why the output ended.
     pub finish: Finish,
 }
 
 impl Stream<'_> {
-    /// Parses the chunks that `feed` hands over.
+    /// Parses the chunks that `feed` passes on.
     ///
-    /// Native calls are given after the text, as an API delivers them, except where they are preferred: then the text
-    /// must know of them before its first marker.
+    /// API tool calls are given after the text, as an API delivers them. Where they are preferred they come first:
+    /// the parser must know them before the first marker of the text.
     pub fn run<'c>(&self, feed: impl FnOnce(&mut dyn FnMut(&'c [u8])), sink: &mut dyn Sink) {
         let mut parser = Parser::new(self.set, self.options.clone());
         let first = match self.options.prefer {

@@ -1,9 +1,8 @@
-//! From the names of dialects to compiled sets.
+//! Resolves names of dialects to compiled sets.
 //!
-//! A name is the id of a dialect file that was loaded, the id or an alias of a built-in dialect, or one of three words:
-//! `default` (the default set), `any` (whatever a reply may hold, calls of declared tools only) and `all` (the default set and
-//! every other built-in dialect that can be active beside it).
-//! Sets are compiled once and shared.
+//! A name is the id of a loaded dialect file, the id or an alias of a built-in dialect, or one of three words: `default` (the
+//! default set), `any` (whatever a reply may contain, calls of declared tools only) and `all` (the default set and every other
+//! built-in dialect that can be active beside it). Sets are compiled once and shared.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,22 +11,22 @@ use std::sync::{Mutex, PoisonError};
 
 use toolglot::{BuildError, DialectSet, SetBuilder, builtin_files};
 
-/// Sets that are kept. Whoever asks for more combinations than this starts again.
+/// Number of sets in the cache. Beyond that the cache is emptied.
 const CACHE: usize = 256;
 
-/// A wanted combination of dialects.
+/// The dialects of a set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choice {
-    /// Names, in order. If there is none: the default set.
+    /// Names, in order. Without any: the default set.
     pub names: Vec<String>,
-    /// All loaded files are active, named or not.
+    /// Whether all loaded files are active, named or not.
     pub files: bool,
     /// `(dialect, switch)` pairs.
     pub switches: Vec<(String, String)>,
 }
 
 impl Choice {
-    /// The named dialects and nothing else.
+    /// Chooses only the named dialects.
     #[must_use]
     pub fn of(names: &[&str]) -> Self {
         Self {
@@ -37,26 +36,26 @@ impl Choice {
     }
 }
 
-/// Why a set cannot be had.
+/// Why a set cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum SetError {
     /// A dialect file cannot be read.
     #[error("cannot read the dialect file {path}: {why}")]
     Read {
-        /// Which.
+        /// The file.
         path: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// Two files have the same id.
     #[error("the dialect files {first} and {second} have the same id")]
     Twice {
-        /// One of them.
+        /// One of the files.
         first: String,
-        /// The other.
+        /// The other file.
         second: String,
     },
-    /// The engine refuses it.
+    /// The engine rejects a file.
     #[error(transparent)]
     Build(#[from] BuildError),
 }
@@ -67,7 +66,7 @@ struct UserFile {
     text: String,
 }
 
-/// Dialect files of the user, and the sets compiled so far. Shared by threads.
+/// The user's dialect files, and the sets compiled so far. Shared by threads.
 #[derive(Default)]
 pub struct Sets {
     files: Vec<UserFile>,
@@ -75,13 +74,13 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// Built-in dialects only.
+    /// Only the built-in dialects.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads dialect files.
+    /// Loads dialect files.
     ///
     /// # Errors
     /// A file cannot be read or is not a dialect.
@@ -101,10 +100,10 @@ impl Sets {
         Ok(sets)
     }
 
-    /// Adds a dialect file that is already in memory; `origin` names it in errors.
+    /// Adds a dialect file from memory; `origin` names it in errors.
     ///
     /// # Errors
-    /// It is not a dialect, or another file has its id.
+    /// The text is not a dialect, or another file has its id.
     pub fn add(&mut self, origin: &str, text: &str) -> Result<(), SetError> {
         let alone = DialectSet::builder().toml(origin, text).build()?;
         let id = alone
@@ -131,12 +130,12 @@ impl Sets {
         self.files.iter().map(|file| file.id.as_str())
     }
 
-    /// The set for a choice, compiled now or earlier.
+    /// The set for a choice, from the cache if possible.
     ///
     /// # Errors
-    /// A name is unknown, or the dialects do not fit together.
+    /// A name is unknown, or the dialects are incompatible.
     pub fn get(&self, choice: &Choice) -> Result<DialectSet, BuildError> {
-        // A thread that panicked while it held the lock left whole entries behind: they stay good.
+        // Entries are only ever added complete, so they are valid even if a thread panicked while it held the lock.
         if let Some(set) = self
             .cache
             .lock()
@@ -187,7 +186,7 @@ fn is_word(name: &str) -> bool {
     ["default", "any", "all"].contains(&name)
 }
 
-/// Adds what is still missing. Of two that clash the later one is left out: the group of the other was taken first.
+/// Adds the missing dialects. Of two that clash, the later one is left out: the other has taken their group.
 fn all(builder: SetBuilder) -> Result<SetBuilder, BuildError> {
     let mut missing: Vec<&str> = builtin_files().iter().map(|(id, _)| *id).collect();
     loop {

@@ -1,15 +1,15 @@
-"""A server that says what it is given, cut in hostile ways."""
+"""A server that sends given bodies, split in hostile ways."""
 
 import json
 import random
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-# Ways to cut a body: whole, bytes, by lot.
+# Ways to split a body: whole, single bytes, random pieces.
 CUTS = ["whole", "bytes", "lot"]
 
 
 def by_lot(data, seed, sizes=(1, 1, 2, 3, 5, 17, 64)):
-    """Pieces of these sizes; the same each time for a seed."""
+    """Pieces of random sizes from this list; the same each time for a seed."""
     lot = random.Random(seed)
     out, at = [], 0
     while at < len(data):
@@ -20,7 +20,7 @@ def by_lot(data, seed, sizes=(1, 1, 2, 3, 5, 17, 64)):
 
 
 def pieces(data, how, seed=0):
-    """Whole, one by one, or by lot."""
+    """The data whole, byte by byte, or in random pieces."""
     if how == "whole":
         return [data] if data else []
     if how == "bytes":
@@ -32,7 +32,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        # Somebody hung up, as clients do after `[DONE]`. What matters is what they have read.
+        # The client hung up, as clients do after `[DONE]`. Only what it has read matters.
         pass
 
 
@@ -44,7 +44,7 @@ class Handler(BaseHTTPRequestHandler):
         return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
 
     def say(self, kind, body, how, status=200, dies=False):
-        """`dies`: the connection ends before the body does."""
+        """Sends a response. `dies`: the connection ends before the body does."""
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Transfer-Encoding", "chunked")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Talks through the gateway with the official clients of OpenAI, Anthropic and Ollama.
 
-A server says one vector of each dialect as text, in the protocol of each of the three. The gateway in front of it gives every
-client its calls; streamed equals not streamed, and both equal what the vector expects. Then the clients answer the calls, also
-where the server knows no tools, and servers misbehave.
+A server sends one vector of each dialect as text, in each of the three protocols. The gateway in front of it gives every client
+the calls: streamed and not streamed they are the same, and both are what the vector expects. Then the clients answer the calls,
+also where the server does not support tools, and servers misbehave.
 
     gateway_clients.py GATEWAY VECTORS.jsonl...
 """
@@ -25,7 +25,7 @@ QUESTION = [{"role": "user", "content": "go"}]
 
 
 def choose(files):
-    """Of each dialect the first vector whose calls are all complete; of one that has no calls, the first with a thought."""
+    """For each dialect, the first vector whose calls are all complete; without calls, the first one with reasoning."""
     found, thoughts = {}, {}
     for name in files:
         with open(name, encoding="utf-8") as file:
@@ -67,7 +67,7 @@ def check_vector(clients, vector, how):
                 yield f"{vector['id']} ({how}), {way.__name__}: {type(error).__name__}: {error}"
 
 
-# A conversation: calls are answered, in the words of each client.
+# A conversation: calls are answered, in the form of each client.
 
 TALK = """<think>hm</think>Hi
 <tool_call>
@@ -85,12 +85,12 @@ TALKED = {
 
 
 def plain(value):
-    """What a client gave, as it would send it."""
+    """What a client received, as it would send it."""
     return value if isinstance(value, dict) else value.model_dump(exclude_none=True)
 
 
 def results(face, back):
-    """The results of the calls that a client was given: `f is done`, in their order."""
+    """The results of a client's calls: `f is done`, in their order."""
     if face == "messages":
         calls = [plain(block) for block in back[0]["content"]]
         blocks = [{"type": "tool_result", "tool_use_id": call["id"], "content": f"{call['name']} is done"}
@@ -107,7 +107,8 @@ def results(face, back):
 
 
 def asked_of(api, asked):
-    """What a server was asked: roles, the text of the assistant, its calls, and results with the names of their calls."""
+    """The request that a server received: roles, the text of the assistant, its calls, and results with the names of their calls.
+    """
     roles, text, calls, told, names = [], "", [], [], {}
     for message in asked["messages"]:
         role, content = message["role"], message.get("content")
@@ -134,20 +135,20 @@ def asked_of(api, asked):
         if role == "tool":
             told.append((message["tool_name"] if api == "ollama" else names[message["tool_call_id"]], content))
     tools = [tool.get("function", tool)["name"] for tool in asked["tools"]]
-    # Results that follow one another are one message of Anthropic's; a reply is one message everywhere.
+    # Consecutive results are one message for Anthropic; a reply is one message everywhere.
     roles = [role for place, role in enumerate(roles) if role != "tool" or roles[place - 1] != role]
     return roles, text.strip(), calls, told, tools
 
 
 def is_asked(server, model):
-    """The server was asked for the turn behind the calls, in its own words."""
+    """Checks that the server received the turn after the calls, in its own form."""
     calls = [(call["name"], call["arguments"]) for call in TALKED["expect"]["calls"]]
     expected = ["user", "assistant", "tool"], "Hi", calls, [("f", "f is done"), ("g", "g is done")], ["f", "g"]
     check("asked", asked_of(server.api, server.asked[model]), expected)
 
 
 def is_prompted(server, model):
-    """The same as text, for a server that knows no tools."""
+    """The same as text, for a server without tool support."""
     asked = server.asked[model]
     text = json.dumps(asked)
     odd = [word for word in ['"tools"', '"tool_calls"', '"tool_use"', '"tool_result"', '"role": "tool"'] if word in text]
@@ -175,19 +176,19 @@ def check_talk(clients, server):
 
 # Servers that misbehave.
 
-# What a client raises that understands what it was told.
+# What a client raises if it understands the error.
 CLEAN = (openai.OpenAIError, anthropic.AnthropicError, ollama.ResponseError)
-# What no client need know.
-HARMLESS = ["ends its lines with CR LF", "says no [DONE]", "goes on behind its end", "says what it has not", "sends comments",
+# What a client need not notice.
+HARMLESS = ["ends its lines with CR LF", "sends no [DONE]", "continues after its end", "sends members without values", "sends comments",
             "does not stream"]
-# Of streams alone.
-STREAMS = ["dies behind a call", "ends behind a call", "says an error in a call"]
+# For streams only.
+STREAMS = ["dies after a call", "ends after a call", "sends an error in a call"]
 SPEAKS = {"chat": "openai", "responses": None, "messages": "anthropic", "ollama": "ollama"}
 LONG = {"chat": "length", "responses": "incomplete", "messages": "max_tokens", "ollama": "length"}
 
 
 def check_broken(name, face, way, same, clients):
-    """One client and one server that misbehaves. A call that is not whole is no call, whatever else comes."""
+    """Checks one client with one server that misbehaves. An incomplete call is not a call, whatever else comes."""
     broken = {"dialect": "broken", "tools": [{"name": "f", "parameters": SCHEMA}]}
     reply, error = Reply(), None
     try:
@@ -197,7 +198,7 @@ def check_broken(name, face, way, same, clients):
     except Exception as raised:
         error = raised
     calls = [("f", {"a": 1, "b": ["one", "two"]})]
-    # The bytes of a server that says nothing to be read are its own where both sides speak one protocol.
+    # The bytes of a server without a readable response pass unchanged where both sides use one protocol.
     whole = way is FACES[face].ways[0]
     own = same and (name == "has a page" or name == "ends in a call" and whole or name == "does not stream" and not whole)
     if name in HARMLESS and not own:
@@ -214,18 +215,18 @@ def check_broken(name, face, way, same, clients):
         reason = FACES[face].plain if name == "stops in a call" else LONG[face]
         check("reply", (reply.text[:2], reply.read(), reply.reason), ("Hi", [], reason))
         return
-    if "behind a call" in name:
+    if "after a call" in name:
         claim(reply.read() in [[], calls], f"half a call: {reply}")
     else:
         check("calls", reply.read(), [])
     claim(isinstance(error, CLEAN) or own and error, f"no clean error: {type(error).__name__}: {error}, {reply}")
-    claim(reply.reason in [None, "failed"], f"a reason: {reply}")
+    claim(reply.reason in [None, "failed"], f"unexpected reason: {reply}")
     if name == "is asked too often":
-        claim(error.status_code == 429 and "slow down" in str(error), f"not what was said: {error}")
+        claim(error.status_code == 429 and "slow down" in str(error), f"not the error that was sent: {error}")
     if name == "has an error page":
         check("status", error.status_code, 502)
-    if name == "says an error in a call":
-        claim("too much" in str(error), f"not what was said: {error}")
+    if name == "sends an error in a call":
+        claim("too much" in str(error), f"not the error that was sent: {error}")
     if way.__name__.endswith("_stream") and name[:5] in ["dies ", "ends "]:
         check("text so far", reply.text.strip(), "Hi")
 
@@ -244,7 +245,7 @@ def check_all_broken(clients, server):
 
 
 def check_server(program, api, vectors, folder):
-    """Everything in front of a server of this protocol: for each response that was read a fault, or none."""
+    """Runs all checks in front of a server of this protocol. Yields a fault or `None` for each response that was read."""
     server = Server(api)
     for vector in [*vectors, TALKED]:
         server.answers[vector["dialect"]] = lambda stream, text=vector["input"]: spoken(api, text, stream)
@@ -277,7 +278,7 @@ def main():
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ["openai", "anthropic", "ollama"])
     calls = sum(bool(vector["expect"]["calls"]) for vector in vectors)
     print(f"{versions}: {calls} dialects of calls and {len(vectors) - calls} of thoughts, {reads} responses read, {wrong} wrong")
-    # A check of nothing must not pass.
+    # Checking nothing must not pass.
     sys.exit(1 if wrong or calls < 70 or reads < 1500 else 0)
 
 

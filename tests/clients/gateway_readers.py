@@ -1,7 +1,6 @@
-"""What the official clients make of a response.
+"""How the official clients read a response.
 
-Each way to read fills a reply, which holds what came before an error, too. A message of the client itself is given back, for
-the next turn.
+Each way of reading fills a reply, which also holds what came before an error. The client's own message is returned for the next turn.
 """
 
 import contextlib
@@ -15,7 +14,7 @@ from openai.lib.streaming.chat import ChatCompletionStreamState
 
 
 class Wrong(Exception):
-    """A client got what it must not get."""
+    """A client received what it must not receive."""
 
 
 def check(what, got, expected):
@@ -30,7 +29,7 @@ def claim(holds, what):
 
 @dataclass
 class Reply:
-    """What a client has made of a response: of calls names and arguments as text."""
+    """A client's view of a response: for calls, names and arguments as text."""
 
     text: str = ""
     thought: str = ""
@@ -38,7 +37,7 @@ class Reply:
     reason: str | None = None
 
     def read(self):
-        """The calls whose arguments are whole."""
+        """The calls whose arguments are complete."""
         out = []
         for name, arguments in self.calls:
             with contextlib.suppress(ValueError):
@@ -48,7 +47,7 @@ class Reply:
 
 class Clients:
     def __init__(self, url):
-        # Nothing is tried twice: a first answer counts.
+        # No retries: the first answer counts.
         self.openai = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=60)
         self.anthropic = anthropic.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=60)
         self.ollama = ollama.Client(host=url, timeout=60)
@@ -71,7 +70,7 @@ def fill_chat(message, reason, reply):
 
 def chat(clients, model, messages, tools, reply):
     got = clients.openai.chat.completions.create(model=model, messages=messages, **given(tools))
-    # A page that is no JSON is handed out as text.
+    # A page that is not JSON is returned as text.
     if isinstance(got, str):
         raise openai.OpenAIError("no JSON")
     fill_chat(got.choices[0].message, got.choices[0].finish_reason, reply)
@@ -85,7 +84,7 @@ def chat_stream(clients, model, messages, tools, reply):
         for chunk in stream:
             state.handle_chunk(chunk)
             for choice in chunk.choices:
-                check("nothing behind the reason", reply.reason, None)
+                check("nothing after the reason", reply.reason, None)
                 reply.text += choice.delta.content or ""
                 reply.thought += getattr(choice.delta, "reasoning_content", None) or ""
                 for piece in choice.delta.tool_calls or []:
@@ -98,12 +97,12 @@ def chat_stream(clients, model, messages, tools, reply):
     if not reply.reason:
         raise openai.OpenAIError("no reason")
     check("ids differ", len(set(ids)), len(ids))
-    # The accumulator takes it for a fault that the tokens were used up.
+    # The accumulator treats a response truncated by the token limit as an error.
     if reply.reason == "length":
         return None
     final, own = state.get_final_completion().choices[0], Reply()
     fill_chat(final.message, final.finish_reason, own)
-    # The client's accumulator knows no thoughts.
+    # The client's accumulator does not support reasoning.
     own.thought = own.thought or reply.thought
     check("accumulated", own, reply)
     return [final.message.to_dict(exclude_none=True)]
@@ -136,7 +135,7 @@ def responses(clients, model, messages, tools, reply):
 
 def responses_stream(clients, model, messages, tools, reply):
     last, final = None, None
-    # The helper checks the order of the events, and puts the response together.
+    # The helper checks the order of the events, and assembles the response.
     with clients.openai.responses.stream(model=model, input=messages, **given(tools)) as stream:
         for number, event in enumerate(stream):
             check("number", event.sequence_number, number)
@@ -155,7 +154,7 @@ def responses_stream(clients, model, messages, tools, reply):
                 raise openai.OpenAIError(event.response.error.message)
             elif event.type == "response.incomplete":
                 final = event.response
-        # The helper hands out whole responses alone.
+        # The helper only returns complete responses.
         final = final or stream.get_final_response()
     own = Reply()
     fill_responses(final, own)
@@ -191,7 +190,7 @@ def messages_stream(clients, model, messages, tools, reply):
     with clients.anthropic.messages.create(model=model, messages=messages, max_tokens=1024, stream=True, **given(tools)) as stream:
         open_block = None
         for event in stream:
-            check("nothing behind the end", ended, False)
+            check("nothing after the end", ended, False)
             if event.type == "content_block_start":
                 check("one block at a time", open_block, None)
                 open_block = event.index
@@ -245,7 +244,7 @@ def ollama_chat(clients, model, messages, tools, reply):
 def ollama_stream(clients, model, messages, tools, reply):
     done = False
     for part in clients.ollama.chat(model=model, messages=messages, stream=True, **given(tools)):
-        check("nothing behind the end", done, False)
+        check("nothing after the end", done, False)
         fill_ollama(part.message, reply)
         done, reply.reason = part.done, part.done_reason
     if not done:
@@ -256,7 +255,7 @@ def ollama_stream(clients, model, messages, tools, reply):
 
 @dataclass
 class Face:
-    """An interface: how its clients read, the form of its tools, its words for calls and for none."""
+    """An interface: how its clients read, the form of its tools, its finish reasons with and without calls."""
 
     ways: list
     tool: object
@@ -268,7 +267,7 @@ FACES = {
     "chat": Face([chat, chat_stream], chat_tool, "tool_calls", "stop"),
     "responses": Face([responses, responses_stream], responses_tool, "completed", "completed"),
     "messages": Face([messages, messages_stream, messages_helper], messages_tool, "tool_use", "end_turn"),
-    # Ollama has no word of its own for calls.
+    # Ollama has no separate reason for calls.
     "ollama": Face([ollama_chat, ollama_stream], chat_tool, "stop", "stop"),
 }
 

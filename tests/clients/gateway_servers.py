@@ -1,4 +1,4 @@
-"""Servers of three protocols that say what a check gives them, well or badly, and the gateway as a process in front of one."""
+"""Servers of three protocols that send what a check gives them, correctly or not, and a gateway process in front of one."""
 
 import json
 import pathlib
@@ -71,7 +71,7 @@ SAY = {"openai": say_openai, "anthropic": say_anthropic, "ollama": say_ollama}
 
 
 def spoken(api, text, stream):
-    """What a server of this protocol answers that writes this text."""
+    """The response of a server of this protocol that writes this text."""
     said = SAY[api](text, cutting.by_lot(text, text, range(1, 7)), stream)
     if not stream:
         return Answer(json.dumps(said).encode(), JSON)
@@ -79,7 +79,7 @@ def spoken(api, text, stream):
 
 
 class Server(cutting.Server):
-    """Answers by the name of the model, `NAME/CUT`, which `answers` has; keeps what it was asked last by that name."""
+    """Answers by the name of the model, `NAME/CUT`, from `answers`; keeps the last request for each name."""
 
     def __init__(self, api):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -105,7 +105,7 @@ class Handler(cutting.Handler):
 
 
 class Gateway:
-    """The process in front of a server. It ends with the block, and nothing else is ended."""
+    """The process in front of a server. It is terminated at the end of the block; no other process is."""
 
     def __init__(self, program, server, rules, folder):
         path = folder / f"{server.api}.toml"
@@ -134,9 +134,9 @@ class Gateway:
 
 BROKEN = 'Hi <tool_call>\n{"name": "f", "arguments": {"a": 1, "b": ["one", "two"]}}\n</tool_call>'
 HALF = BROKEN[:-30]
-# Every character that some reader takes for the end of a line, and one beyond the basic plane.
+# Every character that some reader takes for the end of a line, and one outside the Basic Multilingual Plane.
 LINED = 'Hi \u2028\u2029\u0085\x0b\x0c\x1c\x1e\U0001f600.<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": ["\u2028\u0085\u2029"]}}\n</tool_call>'
-# Events behind the last piece of text.
+# Events after the last piece of text.
 ENDING = {"openai": 3, "anthropic": 3, "ollama": 1}
 
 
@@ -162,7 +162,7 @@ def half(api):
 
 
 def too_long(api):
-    """The tokens are used up in the middle of the call."""
+    """The token limit is reached in the middle of the call."""
     body = [spoken(api, HALF, stream).body for stream in [False, True]]
     for old, new in [(b'"finish_reason": "stop"', b'"finish_reason": "length"'), (b"end_turn", b"max_tokens"),
                      (b'"done_reason": "stop"', b'"done_reason": "length"')]:
@@ -174,14 +174,14 @@ PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 
 
 def misbehaviours(api):
-    """By name: what the server answers, whether it streams."""
+    """By name: the server's answer, and whether it streams."""
     kind = streamed(api)
     out = {
         "dies in a call": lambda stream: Answer(shortened(api, HALF), kind, dies=True) if stream else Answer(half(api), JSON, dies=True),
         "ends in a call": lambda stream: Answer(shortened(api, HALF), kind) if stream else Answer(half(api), JSON),
-        "dies behind a call": lambda stream: Answer(shortened(api, BROKEN), kind, dies=True),
-        "ends behind a call": lambda stream: Answer(shortened(api, BROKEN), kind),
-        "says an error in a call": lambda stream: Answer(shortened(api, HALF, error_event(api)), kind),
+        "dies after a call": lambda stream: Answer(shortened(api, BROKEN), kind, dies=True),
+        "ends after a call": lambda stream: Answer(shortened(api, BROKEN), kind),
+        "sends an error in a call": lambda stream: Answer(shortened(api, HALF, error_event(api)), kind),
         "is asked too often": lambda stream: Answer(json.dumps(SLOW[api]).encode(), JSON, 429),
         "has an error page": lambda stream: Answer(PAGE, HTML, 502),
         "has a page": lambda stream: Answer(PAGE, HTML),
@@ -194,15 +194,15 @@ def misbehaviours(api):
     if api != "ollama":
         out["sends comments"] = lambda stream: changed(spoken(api, BROKEN, stream), (b"\n\n", b"\n\n: wait\n\n"))
     if api == "openai":
-        out["says no [DONE]"] = lambda stream: changed(spoken(api, BROKEN, stream), (DONE, b""))
-        out["goes on behind its end"] = lambda stream: changed(spoken(api, BROKEN, stream), (DONE, BEHIND))
-        out["says what it has not"] = lambda stream: changed(spoken(api, BROKEN, stream), *EMPTY)
+        out["sends no [DONE]"] = lambda stream: changed(spoken(api, BROKEN, stream), (DONE, b""))
+        out["continues after its end"] = lambda stream: changed(spoken(api, BROKEN, stream), (DONE, AFTER_END))
+        out["sends members without values"] = lambda stream: changed(spoken(api, BROKEN, stream), *EMPTY)
     return out
 
 
 DONE = b"data: [DONE]\n\n"
-BEHIND = DONE + openai_chunk({"content": "x"}).encode()
-# Members without a value, as some servers have them everywhere.
+AFTER_END = DONE + openai_chunk({"content": "x"}).encode()
+# Members without a value, as some servers send everywhere.
 NOTHING = b'"tool_calls": [], "function_call": null, "reasoning_content": null, "refusal": null, "content"'
 EMPTY = [(b'"content"', NOTHING), (b'"finish_reason"', b'"logprobs": null, "stop_reason": null, "finish_reason"'),
          (b'"model": "m"', b'"model": "m", "system_fingerprint": null, "service_tier": null')]

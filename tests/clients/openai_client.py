@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Reads what `toolglot parse --output openai` writes with the official OpenAI client.
 
-A local server replays the bytes, cut in hostile ways; the client puts the message together, by hand from its chunks and
-with its own accumulator. Both must equal the turn that `--output turn` gives, and the expectation of the vector.
+A local server replays the bytes, split in hostile ways; the message is assembled by hand from the client's chunks and
+by the client's own accumulator. Both must equal the turn of `--output turn`, and the expectation of the vector.
 
     openai_client.py TOOLGLOT VECTORS.jsonl...
 """
@@ -19,11 +19,11 @@ import cutting
 import openai
 from cutting import CUTS, Server
 
-# Vectors of each file; those with calls and those without take turns.
+# Vectors per file; those with calls and those without alternate.
 EACH = 4
 MESSAGES = [{"role": "user", "content": "go"}]
 
-# What the server says, by the name of the model that is asked for: content type and body.
+# The server's responses, by the name of the requested model: content type and body.
 BODIES = {}
 
 
@@ -74,7 +74,7 @@ def check(what, got, expected):
 
 
 def check_content(got, text):
-    """A marker of what was given back as text is escaped, so that no reader takes it for a call."""
+    """Checks that markers in text that was returned are escaped, so that no reader takes them for a call."""
     if got != text:
         check("content without its escapes", got.replace("\\", ""), text.replace("\\", ""))
         assert len(got) > len(text), "only escapes may be added"
@@ -89,12 +89,12 @@ def is_json(text):
 
 
 def by_hand(chunks):
-    """Puts a message together; ids and names must come once, indices in order."""
+    """Assembles a message; ids and names must come once, indices in order."""
     content, reasoning, calls, reason, void = "", "", [], None, []
     for place, chunk in enumerate(chunks):
         choice = chunk.choices[0]
         check("role", choice.delta.role, "assistant" if place == 0 else None)
-        check("nothing behind the reason", reason, None)
+        check("nothing after the reason", reason, None)
         content += choice.delta.content or ""
         reasoning += getattr(choice.delta, "reasoning_content", None) or ""
         for piece in choice.delta.tool_calls or []:
@@ -113,7 +113,7 @@ def by_hand(chunks):
 
 
 def accumulated(client, model):
-    """The message as the client's own accumulator has it, and the arguments that it called done."""
+    """The message of the client's own accumulator, and the arguments that it reported as done."""
     done = []
     with client.chat.completions.stream(model=model, messages=MESSAGES) as stream:
         for event in stream:
@@ -133,8 +133,8 @@ def check_stream(client, case, mode, rule):
     if mode == "at-close":
         check("void", void, [])
     for index in void:
-        # Nobody can take it for a complete call, with or without a look at the reason. (But for a call whose block went
-        # on with another one; see the documentation of the sink.)
+        # It cannot be taken for a complete call, with or without checking the reason. (Except for a call whose block
+        # continued with another call; see the documentation of the sink.)
         whole = is_json(calls[index][2]) and index + 1 not in void
         check("a void call is whole", (whole, calls[index][2] == ""), (False, False))
     stand = [(name, json.loads(text)) for i, (_, name, text) in enumerate(calls) if i not in void]
@@ -162,13 +162,13 @@ def check_completion(client, case):
 
 
 def check_vector(case):
-    """The turn is what the vector expects, so the streams are compared with that too."""
+    """Checks that the turn is what the vector expects; the streams are compared with the turn elsewhere."""
     expected = [(call["name"], call["arguments"]) for call in case.vector["expect"].get("calls", [])]
     check("turn", [(call["name"], call["arguments"]) for call in case.turn["calls"]], expected)
 
 
 def check_ends(program, clients):
-    """How a stream ends that broke off."""
+    """How a stream ends that was truncated."""
     text = b'<tool_call name="f"><param name="a">1</param></tool_call>'
     for finish in ["error", "cancelled"]:
         command = [program, "parse", "--output", "openai", "--finish", finish]
@@ -224,7 +224,7 @@ def main():
         print(fault)
     print(f"openai {openai.__version__}: {len(cases)} outputs with {calls} calls, {voids} of them with void ones, "
           f"{streams} streams read, {len(faults)} outputs wrong")
-    # A check of nothing must not pass.
+    # Checking nothing must not pass.
     sys.exit(1 if faults or calls < 20 or voids < 3 else 0)
 
 

@@ -2,7 +2,7 @@
 """Reads exported grammars with XGrammar and llguidance.
 
 For every dialect: each of the three forms must be accepted by its reader, must accept the calls that `toolglot encode` writes,
-and must refuse the same calls with another tool's name, or cut before their end. Refusals of the export are listed.
+and must reject the same calls with another tool's name, or truncated. Dialects for which the export is refused are listed.
 """
 
 import importlib.abc
@@ -16,7 +16,7 @@ import types
 
 
 class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Stands for packages that xgrammar imports for its tensors and tokenizers, and that its grammars do not need."""
+    """Stands in for packages that xgrammar imports for its tensors and tokenizers, which its grammars do not need."""
 
     ROOTS = ("torch", "transformers", "triton", "mlx", "tokenizers", "sentencepiece", "tiktoken")
 
@@ -55,7 +55,7 @@ CALLS = [
 
 
 def verbatim(calls, text, in_json):
-    """Whether every value stands in the text as the grammar allows it: strings as they are, or in JSON, all else as JSON."""
+    """Whether every value is in the text as the grammar allows it: strings verbatim or as JSON, everything else as JSON."""
 
     def spelled(value):
         if isinstance(value, str) and not in_json:
@@ -120,7 +120,7 @@ def main(command, tools):
             if not verbatim(calls, text, in_json):
                 refused.append(f"{dialect}: values that it spells otherwise are not allowed")
                 continue
-            # Only one call a block: the export says so by having no further one.
+            # A block holds only one call: the export has no second one.
             single = run("encode", "--dialect", dialect, "--tools", tools, text=json.dumps(calls[:1])).stdout
             for form, reads in readers.items():
                 texts += 1

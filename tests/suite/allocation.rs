@@ -1,4 +1,4 @@
-//! Text and argument deltas cost no heap: neither allocations per feed nor memory that grows with a value.
+//! Text and argument deltas need no heap: no allocation per feed, and no memory that grows with a value.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -7,7 +7,7 @@ use toolglot::{DialectSet, Options, Parser, Retain};
 
 use crate::support::{DEFAULTS, nothing};
 
-/// Counts what this thread allocates.
+/// Counts the allocations of this thread.
 struct Counting;
 
 thread_local! {
@@ -15,7 +15,7 @@ thread_local! {
     static LIVE: Cell<i64> = const { Cell::new(0) };
 }
 
-// SAFETY: every call goes to the system's allocator unchanged; the counters are plain thread-local cells.
+// SAFETY: every call is passed unchanged to the system allocator; the counters are plain thread-local cells.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Feeds `text` in chunks of `size` bytes; gives the allocations made and the bytes that are live in the end.
+/// Feeds `text` in chunks of `size` bytes; returns the number of allocations and the bytes still live at the end.
 fn cost(parser: &mut Parser, text: &[u8], size: usize) -> (u64, i64) {
     let (calls, live) = (CALLS.get(), LIVE.get());
     for chunk in text.chunks(size) {
@@ -57,7 +57,7 @@ fn plain_text_costs_no_allocation() {
     let text = "Plain words, 中文, a < b, `code`, <b>bold</b>, <tool_cal, <<<[TOOL_REQ, <|[REQUEST_TOOL]|\n".repeat(200);
     for size in [1, 2, 3, 4, 5, 7, 16, 64, 4096, text.len()] {
         let mut parser = Parser::new(&DEFAULTS, Options::default());
-        // After the first partial marker everything is as it stays.
+        // The first partial marker may still allocate.
         assert_eq!(
             cost(&mut parser, text.as_bytes(), size),
             (0, 0),
@@ -93,7 +93,7 @@ fn streaming(dialect: &str, open: &str) -> Parser {
     let set = DialectSet::builtin(dialect).expect("a built-in dialect");
     let mut parser = Parser::new(&set, options);
     parser.feed(open.as_bytes(), &mut nothing);
-    // The first round of every construct may grow a buffer to its bounded size.
+    // The first round of each construct may grow a buffer to its bounded size.
     parser.feed(
         "a < b 「 「x ] ]] x <![ y </par z «« > \n\n中\u{301} ".as_bytes(),
         &mut nothing,
@@ -109,13 +109,10 @@ fn argument_deltas_cost_no_allocation() {
         for size in [1, 3, 4, 16, 1024, value.len()] {
             let mut parser = streaming(dialect, open);
             let (calls, live) = cost(&mut parser, value.as_bytes(), size);
-            assert_eq!(
-                calls, 0,
-                "{dialect} behind {open:?}, chunks of {size} bytes"
-            );
+            assert_eq!(calls, 0, "{dialect} after {open:?}, chunks of {size} bytes");
             assert!(
                 live <= 0,
-                "{dialect} behind {open:?}, chunks of {size} bytes: {live} bytes more"
+                "{dialect} after {open:?}, chunks of {size} bytes: {live} bytes more"
             );
         }
     }
@@ -135,6 +132,6 @@ fn memory_does_not_grow_with_a_value() {
             drop(parser);
             live
         };
-        assert_eq!(live(16 << 10), live(1 << 20), "{dialect} behind {open:?}");
+        assert_eq!(live(16 << 10), live(1 << 20), "{dialect} after {open:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The preset `any`, what becomes of tools that are not declared, and hints at calls that nobody read.
+//! The preset `any`, calls of undeclared tools, and hints at calls that nobody read.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn cut(set: &DialectSet, options: &Options, pieces: &[&[u8]]) -> Turn {
     turn.turn()
 }
 
-/// The turn of a text, the same for every cut in two and byte by byte.
+/// The turn of a text, the same for every 2-way split and byte by byte.
 fn turn(set: &DialectSet, options: &Options, text: &str) -> Turn {
     let text_bytes = text.as_bytes();
     let whole = cut(set, options, &[text_bytes]);
@@ -54,7 +54,7 @@ fn names(turn: &Turn) -> Vec<&str> {
     turn.calls.iter().map(|call| &*call.name).collect()
 }
 
-/// One call in the dialect's own words; none if it cannot write it.
+/// One call in the dialect's own syntax; `None` if the dialect cannot write it.
 fn written(set: &DialectSet, id: &str) -> Option<String> {
     let call = EncodeCall {
         name: "read_file".to_owned(),
@@ -66,7 +66,7 @@ fn written(set: &DialectSet, id: &str) -> Option<String> {
     encode(set, id, &[call], &options).ok()
 }
 
-/// Dialects whose group has another member in the set, which reads other marks.
+/// Dialects whose group has another member in the set, with different markers.
 const OTHER_MEMBER: [&str; 1] = ["tam2"];
 
 #[test]
@@ -101,7 +101,7 @@ fn any_reads_what_every_dialect_writes() {
 }
 
 #[test]
-fn any_reads_calls_of_tools_on_offer_only() {
+fn any_reads_only_calls_of_declared_tools() {
     let any = DialectSet::any();
     for (text, calls) in [
         (r#"{"name": "read_file", "arguments": {"path": "a"}}"#, 1),
@@ -135,7 +135,7 @@ fn any_reads_calls_of_tools_on_offer_only() {
         assert!(read.not_delivered.is_empty(), "{text}: {read:?}");
         let other = turn(&any, &options(OTHERS, None), text);
         assert_eq!((names(&other).len(), &*other.text), (0, text));
-        // Without tools nothing is declared, and these have no markers of their own.
+        // Without tools nothing is declared, and these calls have no markers of their own.
         let none = turn(&any, &Options::default(), text);
         assert_eq!((names(&none).len(), &*none.text), (0, text));
     }
@@ -164,7 +164,7 @@ fn any_leaves_prose_alone() {
 }
 
 #[test]
-fn a_tool_that_is_not_on_offer_is_delivered_text_or_dropped() {
+fn an_undeclared_tool_is_delivered_text_or_dropped() {
     let mut tried = 0;
     for (id, _) in builtin_files() {
         let set = DialectSet::builtin(id).expect("a built-in dialect");
@@ -173,7 +173,7 @@ fn a_tool_that_is_not_on_offer_is_delivered_text_or_dropped() {
         };
         let own = turn(&set, &options(OTHERS, Some(UnknownTool::Deliver)), &text);
         if own.calls.is_empty() {
-            // It reads calls of declared tools only.
+            // It reads only calls of declared tools.
             continue;
         }
         tried += 1;
@@ -196,7 +196,7 @@ fn a_tool_that_is_not_on_offer_is_delivered_text_or_dropped() {
 }
 
 #[test]
-fn beside_a_call_that_stands_a_tool_that_is_not_on_offer_is_left_out() {
+fn beside_a_valid_call_an_undeclared_tool_is_left_out() {
     for (id, text) in [
         (
             "kimi-k2",
@@ -233,7 +233,7 @@ fn beside_a_call_that_stands_a_tool_that_is_not_on_offer_is_left_out() {
     }
 }
 
-/// What a call that is text holds is not read: a quoted call is none.
+/// A call that becomes text is not searched for other calls: a quoted call is not a call.
 #[test]
 fn a_call_that_is_text_hides_what_it_quotes() {
     let text = "<tool_call>{\"name\": \"zz\", \"arguments\": {\"q\": \"</x><tool_call>{\\\"name\\\": \\\"read_file\\\"}\"}}</tool_call>";
@@ -291,7 +291,7 @@ fn a_bare_call_that_nobody_reads_is_hinted_at() {
             none.errors.iter().all(|r| r.kind != Kind::BareCall),
             "{none:?}"
         );
-        // Nobody wanted a call.
+        // The request allows no call.
         let mut denied = options(TOOLS, None);
         denied.tool_choice = ToolChoice::None;
         assert!(denied.hinted().is_none());

@@ -1,26 +1,26 @@
-//! Attributes as models misspell them, in every dialect whose calls or parameters take a name from one: a wrong name, quotes
-//! that are missing, others or doubled, another order, capitals, twice. Nothing in a call that counts is lost or guessed, and no
-//! cut shows.
+//! Attributes as models misspell them, in every dialect whose calls or parameters take a name from one: a wrong name; missing,
+//! different or doubled quotes; another order, capitals, repetition. A complete or repaired call loses and guesses nothing, and
+//! the chunking does not matter.
 
 use toolglot::{Call, Grade, Kind, Turn};
 
 use crate::slipped::{ARGUMENTS, read_slips};
 
-/// An attribute, `name="value"`: where it begins, its name, and its value.
+/// Finds attributes, `name="value"`: offset, name and value.
 fn attributes(text: &str) -> Vec<(usize, &str, &str)> {
     let one = |(at, _): (usize, &str)| {
         let head = &text[..at];
         let name = head.rfind(|c: char| !c.is_ascii_alphanumeric())? + 1;
         let end = at + 2 + text[at + 2..].find('"')?;
         let blank = head[..name].ends_with([' ', '\n']) && name < at;
-        // Python calls look like it.
+        // Python calls look alike.
         let tag = !head[head.rfind('<')?..].contains('(');
         (blank && tag).then(|| (name, &text[name..at], &text[at + 2..end]))
     };
     text.match_indices("=\"").filter_map(one).collect()
 }
 
-/// What slips make of an attribute.
+/// The misspellings of an attribute.
 fn slips(name: &str, value: &str) -> Vec<String> {
     let mut capital = name.to_owned();
     capital[..1].make_ascii_uppercase();
@@ -75,7 +75,7 @@ fn slips(name: &str, value: &str) -> Vec<String> {
     out
 }
 
-/// What slips make of a tag that names something after an equals sign: `<function=f>`.
+/// The misspellings of a tag that names something after an equals sign: `<function=f>`.
 fn named(tag: &str, name: &str) -> Vec<String> {
     [
         "T=\"N\"",
@@ -104,14 +104,14 @@ fn named(tag: &str, name: &str) -> Vec<String> {
     .into()
 }
 
-/// Every text that one slip makes.
+/// Every text with one slip.
 fn slipped(text: &str) -> Vec<String> {
     let mut out = vec![];
     for (at, name, value) in attributes(text) {
         let (head, tail) = (&text[..at], &text[at + name.len() + value.len() + 3..]);
         let all = slips(name, value);
         out.extend(all.iter().map(|slip| format!("{head}{slip}{tail}")));
-        // The next attribute before this one.
+        // The next attribute, moved before this one.
         let own = &text[at..text.len() - tail.len()];
         let next = attributes(tail).into_iter().find(|(at, ..)| *at == 1);
         if let Some((_, name, value)) = next {
@@ -125,7 +125,7 @@ fn slipped(text: &str) -> Vec<String> {
         let len = tag.find(|c| !word(c)).unwrap_or(0);
         let (tag, behind) = tag.split_at(len);
         let head = &text[..at];
-        // A tag that is named after a parameter has a name of its own in capitals.
+        // Where a tag is named after a parameter, capitals make another name.
         if len > 0 && !["path", "n", "wipe"].contains(&tag) {
             out.push(format!("{head}<{}{behind}", tag.to_uppercase()));
         }
@@ -144,7 +144,7 @@ fn value(text: &str) -> toolglot::json::Value {
     toolglot_testkit::vectors::value(text).expect("arguments are JSON")
 }
 
-/// Whether a call that counts says what was written, and no more than that.
+/// Whether a call that is not recovered says exactly what was written.
 fn sound(call: &Call) -> bool {
     let (own, want) = (value(&call.arguments), value(ARGUMENTS));
     let more = call.kinds.contains(Kind::AttributeArguments);
@@ -154,7 +154,7 @@ fn sound(call: &Call) -> bool {
     call.name == "wipe" && holds && (more || own == want)
 }
 
-/// What is wrong with a turn, if something is.
+/// What is wrong with a turn, if anything.
 fn wrong(turn: &Turn) -> Option<&'static str> {
     let mut counts = turn.calls.iter().filter(|c| c.grade != Grade::Recovered);
     let told = !turn.errors.is_empty() || turn.text.contains("wipe");

@@ -1,4 +1,4 @@
-//! Two calls of each built-in framed dialect, of which one is broken: the other one stands.
+//! Two calls in each built-in framed dialect, one of them broken: the other one is valid.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ const TOOLS: &str = r#"[
     {"name": "f", "parameters": {"properties": {"a": {"type": "string"}}}},
     {"name": "g", "parameters": {"properties": {"b": {"type": "string"}}}}]"#;
 
-/// Dialects in which the broken text is none: quotes are optional there, or the broken call's marker has no evidence, so
-/// that the call is text.
+/// Dialects in which the broken text is read differently: quotes are optional, or the broken call's marker lacks
+/// evidence, so that the call is text.
 const READ_OTHERWISE: [&str; 13] = [
     "cline-xml",
     "functiongemma",
@@ -40,7 +40,7 @@ fn written(set: &DialectSet, id: &str, calls: [(&str, &str); 2]) -> Option<Strin
     toolglot::encode(set, id, &calls, &options).ok()
 }
 
-/// Texts with one call broken.
+/// Texts in which one call is broken.
 fn broken(set: &DialectSet, id: &str) -> Vec<String> {
     let (f, g) = (("f", r#"{"a":"Q7Q"}"#), ("g", r#"{"b":"two"}"#));
     let texts = [[f, g], [g, f]].map(|calls| written(set, id, calls));
@@ -61,7 +61,7 @@ fn broken(set: &DialectSet, id: &str) -> Vec<String> {
     }
     let none = written(set, id, [("f", "{}"), g]);
     if let (true, Some(text), Some(none)) = (out.is_empty(), &texts[0], none) {
-        // Parameters between tags: junk stands before the first of them.
+        // Parameters between tags: junk before the first of them.
         let same = text.bytes().zip(none.bytes()).take_while(|(a, b)| a == b);
         let same = same.count();
         let head = &text.as_bytes()[..same];
@@ -77,7 +77,7 @@ fn broken(set: &DialectSet, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_broken_call_takes_no_other_with_it() {
+fn a_broken_call_does_not_affect_the_other() {
     let mut tried = 0;
     for (id, toml) in builtin_files() {
         let quoted = READ_OTHERWISE.contains(id);
@@ -97,12 +97,12 @@ fn a_broken_call_takes_no_other_with_it() {
                 parser.finish(Finish::Stop, &mut turn);
                 let turn = turn.turn();
                 let calls: Vec<_> = turn.calls.iter().map(|c| (&*c.name, c.grade)).collect();
-                // A list whose brackets do not nest says nothing of where its items end.
+                // In a list whose brackets do not nest, the ends of the items are unknown.
                 let lost = text.contains("[1, }") && calls.iter().all(|(name, _)| *name == "g");
-                // Where the section has no evidence, a call in it stands without the section.
+                // Where the section lacks evidence, a call in it is valid without the section.
                 let stands = calls == [("g", Grade::Complete)] || calls == [("g", Grade::Repaired)];
                 assert!(lost || stands, "{id}: {text:?}: {calls:?}");
-                // What was hidden with it is told.
+                // Whatever was dropped with it is reported.
                 let wrong = ["%% @", "nope", "[1, }"].into_iter();
                 let found = wrong.filter_map(|wrong| text.find(wrong).map(|at| (at as u64, wrong)));
                 let (at, wrong) = found.min().expect("a break");

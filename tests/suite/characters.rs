@@ -1,10 +1,10 @@
-//! Where whole characters are asked for, whole characters come, whatever bytes stand wherever.
+//! In the mode of whole characters, text comes in whole characters, wherever invalid bytes occur.
 
 use toolglot::{Event, Parser, ReasoningMode, TextMode};
 
 use crate::support::{CASES, Case};
 
-/// What is no UTF-8: a byte of the middle, beginnings of characters, and what begins none.
+/// Invalid UTF-8: a continuation byte, incomplete characters, and bytes that begin no character.
 const BAD: [&[u8]; 5] = [b"\x96", b"\xe4\xb8", b"\xff", b"\xf0\x9f\x8c", b"\xc3"];
 
 fn checked(case: &Case, input: &[u8], reasoning: ReasoningMode, size: usize) -> (String, String) {
@@ -41,13 +41,13 @@ fn checked(case: &Case, input: &[u8], reasoning: ReasoningMode, size: usize) -> 
 }
 
 #[test]
-fn whole_characters_leave_wherever_bad_bytes_stand() {
+fn whole_characters_come_out_despite_invalid_bytes() {
     let mut last = "";
     for (number, case) in CASES.iter().enumerate() {
         if case.input.len() > 400 {
             continue;
         }
-        // A dialect's first vector is broken at every place, the others here and there.
+        // The first vector of a dialect is broken at every place, the others at a few.
         let step = if case.dialect == last { 37 } else { 1 };
         last = case.dialect;
         for at in (number % step..=case.input.len()).step_by(step) {

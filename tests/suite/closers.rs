@@ -1,10 +1,10 @@
-//! Provisional closers: what may be content of a value that was left open is never a complete call.
+//! Provisional closers: what may be content of an unclosed value is never a complete call.
 
 use toolglot::{DialectSet, Finish, Grade, Options, builtin_files};
 
 use crate::support::DEFAULTS;
 
-/// What a key-quote dialect writes with: opener, closer, the key of the name, a value's opener and closer.
+/// The markers of a key-quote dialect: opener, closer, the key of the name, a value's opener and closer.
 struct Marks {
     id: &'static str,
     open: String,
@@ -55,7 +55,7 @@ impl Marks {
 }
 
 #[test]
-fn what_an_open_value_quotes_is_never_complete() {
+fn a_call_quoted_in_an_open_value_is_never_complete() {
     for marks in key_quotes() {
         let alone = DialectSet::builtin(marks.id).expect("a built-in set");
         let (left, right) = &marks.quote;
@@ -84,7 +84,7 @@ fn what_an_open_value_quotes_is_never_complete() {
                     "{}\n{}:{left}outer{right}\nnote:{left}It ends with {}{filler}\n{inner}{end}",
                     marks.open, marks.name, marks.close
                 );
-                // Another dialect of its group would read other quotes.
+                // Another dialect of its group would read different quotes.
                 let known = DEFAULTS.dialects().any(|dialect| dialect.id() == marks.id);
                 for set in [Some(&alone), known.then_some(&*DEFAULTS)]
                     .into_iter()

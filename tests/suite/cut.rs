@@ -1,4 +1,5 @@
-//! Calls of parameters between tags that the end of the stream cuts: what lacks only its closers is a call, and recovered.
+//! Calls with parameters between tags that the end of the stream truncates: a call that lacks only its closers is
+//! delivered, as recovered.
 
 use toolglot::{
     Collect, DialectSet, EncodeCall, EncodeOptions, Finish, Grade, Kind, Options, Parser, Turn,
@@ -13,7 +14,7 @@ fn read(set: &DialectSet, text: &str, finish: Finish) -> Turn {
     turn.turn()
 }
 
-/// The built-in dialects with such calls, and two calls in each: of one parameter and of two.
+/// The built-in dialects with such calls, and two calls in each: with one parameter and with two.
 fn written() -> Vec<(&'static str, DialectSet, String)> {
     let mut all = vec![];
     for (id, text) in builtin_files() {
@@ -68,7 +69,7 @@ fn a_call_that_lacks_only_closers_is_recovered() {
 }
 
 #[test]
-fn a_parameter_that_has_begun_makes_the_call_none() {
+fn an_incomplete_parameter_retracts_the_call() {
     for (text, id) in [
         (
             "<tool_call>f<arg_key>a</arg_key><arg_value>x</arg_value><arg_key>b",

@@ -1,4 +1,4 @@
-//! Detection over every vector that holds calls: its dialect, or one with the same markup, is named.
+//! Detection over every vector with calls: it names the vector's dialect, or one with the same markup.
 
 use std::sync::LazyLock;
 
@@ -14,12 +14,12 @@ fn group(dialect: &str) -> Option<String> {
         .find_map(|dialect| dialect.group().map(str::to_owned))
 }
 
-/// Whether evidence names a dialect, or one of its group.
+/// Whether evidence names a dialect, or another of its group.
 fn names(found: &Evidence, dialect: &str) -> bool {
     found.dialect == dialect || found.group.is_some() && found.group == group(dialect)
 }
 
-/// Vectors whose calls stand in the text, read without switches.
+/// Vectors whose calls are in the text, read without switches.
 fn cases() -> impl Iterator<Item = &'static Case> {
     let both = VECTORS.iter().zip(CASES.iter());
     both.filter_map(|(vector, case)| {
@@ -58,7 +58,7 @@ fn every_vector_with_calls_names_its_dialect() {
 }
 
 #[test]
-fn text_without_markers_is_no_evidence() {
+fn text_without_markers_is_not_evidence() {
     for text in [
         "",
         "Plain words, a < b, no calls.",
@@ -71,7 +71,7 @@ fn text_without_markers_is_no_evidence() {
 }
 
 #[test]
-fn a_mention_is_sighted_and_is_no_evidence() {
+fn a_mention_is_a_sighting_but_not_evidence() {
     let text = b"The tag <tool_call> and the tag <ACTION> are only named here.";
     assert_eq!(DETECTOR.detect(text, &Options::default()), []);
     let seen = DETECTOR.sightings(text);

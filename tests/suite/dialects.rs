@@ -1,4 +1,4 @@
-//! Dialects are data: built-in ones have no powers, and a wrong file is refused with the key and the reason.
+//! Dialects are data: built-in ones have no privileges, and a wrong file is rejected with the key and the reason.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use toolglot_testkit::vectors::Log;
 
 use crate::support::{CASES, Case, DEFAULTS, root};
 
-/// A built-in dialect as somebody's own.
+/// A built-in dialect, as a user's file.
 fn renamed(id: &str, fuzzy: bool) -> DialectSet {
     let (_, text) = builtin_files()
         .iter()
@@ -42,7 +42,7 @@ fn a_builtin_dialect_works_the_same_as_a_users_file() {
     }
 }
 
-/// What a set reads in an input, otherwise as it is.
+/// Parses an input in the given set with default options.
 fn parse_whole(set: &DialectSet, input: &[u8]) -> Turn {
     toolglot::parse(set, Options::default(), input, Finish::Stop)
 }
@@ -105,7 +105,7 @@ fn builtin_files_fit_together() {
     }
 }
 
-/// A small correct dialect, for tests that break it.
+/// A small correct dialect, as a basis for broken ones.
 const GOOD: &str = r#"
 id = "mine"
 title = "Mine"
@@ -128,7 +128,7 @@ fn build(text: &str) -> Result<DialectSet, BuildError> {
 }
 
 #[test]
-fn wrong_files_are_refused_with_key_and_reason() {
+fn wrong_files_are_rejected_with_key_and_reason() {
     assert!(build(GOOD).is_ok());
     let cases = [
         (
@@ -237,13 +237,13 @@ fn wrong_files_are_refused_with_key_and_reason() {
     );
 }
 
-/// A framed dialect: its units, and what else its file says.
+/// A framed dialect: its units, and the rest of its file.
 fn framed(units: &str, rest: &str) -> String {
     format!("id = \"mine\"\ntitle = \"Mine\"\ndeltas = \"live\"\n{rest}\n[framed]\n{units}",)
 }
 
 #[test]
-fn files_of_any_size_are_refused_at_once() {
+fn files_of_any_size_are_rejected_at_once() {
     let unit = |open: &str, close: &str| {
         format!(
             "[[framed.unit]]\nopen = [{open}]\nclose = [{close}]\npayload = \"json\"\nprobe = ['$_{{$_\"']\n"
@@ -334,9 +334,9 @@ fn files_of_any_size_are_refused_at_once() {
     }
 }
 
-/// What nobody sees opens and closes nothing, whichever of Unicode's blanks it is, alone or together.
+/// Markers of invisible characters are rejected, whichever of Unicode's blanks they consist of.
 #[test]
-fn markers_that_nobody_sees_are_refused() {
+fn invisible_markers_are_rejected() {
     let blanks = [
         "\u{a0}",
         "\u{ad}",
@@ -385,7 +385,7 @@ fn markers_that_nobody_sees_are_refused() {
             let message = build(&text).expect_err(blank).to_string();
             assert!(message.contains("blank"), "{blank:?}: {message}");
         }
-        // Beside what can be seen it is part of a marker.
+        // Next to visible characters a blank is part of a marker.
         assert!(
             build(&framed(&unit(&format!("<c{blank}>"), "</c>"), "")).is_ok(),
             "{blank:?}"
@@ -394,7 +394,7 @@ fn markers_that_nobody_sees_are_refused() {
 }
 
 #[test]
-fn dialects_that_cannot_be_told_apart_are_refused() {
+fn indistinguishable_dialects_are_rejected() {
     let message = |builder: toolglot::SetBuilder| builder.build().expect_err("a clash").to_string();
     let other = GOOD.replacen("\"mine\"", "\"other\"", 1);
     let twice = || DialectSet::builder().toml("a", GOOD).toml("b", GOOD);
@@ -441,7 +441,7 @@ fn a_switch_may_take_a_value() {
     let input = b"<think:7b2e>hm</think:7b2e>yes";
     let turn = parse_whole(&set, input);
     assert_eq!((turn.text.as_str(), turn.reasoning.as_str()), ("yes", "hm"));
-    // One that is known excludes all others; without it the opener shows it.
+    // A given suffix excludes all others; without one, the opener determines it.
     let other = b"<think:7b2f>hm</think:7b2f>yes";
     assert_eq!(parse_whole(&set, other).text.as_bytes(), other);
     let plain = DialectSet::builtin("hy-v4").expect("a set");
@@ -472,7 +472,7 @@ fn dialects_that_share_an_opener_of_reasoning_keep_the_others() {
 }
 
 #[test]
-fn a_set_tells_what_may_surprise() {
+fn a_set_has_lints() {
     let short = GOOD.replacen("[[CALL]]", "[x", 1);
     let lints = build(&short).expect("a short opener is allowed").lints();
     assert!(
@@ -489,7 +489,7 @@ fn a_set_tells_what_may_surprise() {
 }
 
 #[test]
-fn a_set_tells_where_openers_meet() {
+fn a_set_reports_where_openers_meet() {
     let file = |id: &str, open: &str| {
         let text = GOOD.replacen("\"mine\"", &format!("\"{id}\""), 1);
         text.replacen("[[CALL]]", open, 1)
@@ -533,7 +533,7 @@ fn tags_that_begin_others_and_openers_of_one_dialect() {
         .find(|one| one.concerns("tool-action") && one.concerns("tool-call-xml"));
     let tags = tags.expect("both begin with <tool_");
     assert!("<tool_call".starts_with(&tags.shared), "{tags}");
-    // Several openers of one dialect decide nothing between dialects.
+    // Several openers of one dialect do not compete.
     let many = GOOD.replacen("[\"[[CALL]]\"]", "[\"[[CALL]]\", \"[[CANCEL]]\"]", 1);
     assert_eq!(
         build(&many).expect("a set").decisions(&Limits::default()),

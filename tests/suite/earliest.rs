@@ -1,16 +1,16 @@
-//! Law 3 and the second half of law 1: what can be said is said. A parser that buffers and parses at the end fails here.
+//! Law 3 and the second half of law 1: events come as early as possible. A parser that buffers and parses at the end fails here.
 //!
-//! All counts are taken from delivered events, never from what the parser says of itself.
+//! All counts are taken from delivered events, never from the parser's own figures.
 
 use toolglot::{DialectSet, Event, Options, Parser, Sink};
 use toolglot_testkit::vectors::{Entry, Log, What};
 
 use crate::support::{CASES, DEFAULTS, nothing, places};
 
-/// Openers that the byte after them tells from longer names.
+/// Openers that only the next byte distinguishes from longer names.
 const TAGS: [&str; 2] = ["<tool_call", "<tool_action"];
 
-/// What starts something in plain text, read from the dialect files.
+/// Whatever starts something in plain text, read from the dialect files.
 fn starters(set: &DialectSet) -> Vec<String> {
     let files = toolglot::builtin_files()
         .iter()
@@ -39,7 +39,7 @@ fn starters(set: &DialectSet) -> Vec<String> {
         }
         let channels = file.get("channels");
         let turns: Vec<String> = file.get("turn").into_iter().flat_map(texts).collect();
-        // What opens a turn and is no tag is looked for only where the host chose its dialect.
+        // The opener of a turn is recognised only where the host chose its dialect, unless it is a tag.
         let opens = |marker: &String| turns.iter().any(|turn| marker.starts_with(turn.as_str()));
         let here = |marker: &String| chosen || marker.starts_with('<') || !opens(marker);
         for key in ["framing", "messages", "markup"] {
@@ -57,7 +57,7 @@ fn starters(set: &DialectSet) -> Vec<String> {
             let markers = channels.and_then(|table| table.get(key));
             out.extend(markers.into_iter().flat_map(texts));
         }
-        // Closers of what a model writes may be framing; others are text in any case.
+        // Closers of a model's own syntax may be framing; others are text in any case.
         if let (Some(framed), None) = (file.get("framed"), channels) {
             let units = framed.get("unit").and_then(|list| list.as_array());
             let units = units.into_iter().flatten();
@@ -71,7 +71,7 @@ fn starters(set: &DialectSet) -> Vec<String> {
     out
 }
 
-/// How many bytes at the end of `text` may still begin a marker.
+/// The number of bytes at the end of `text` that may still begin a marker.
 fn undecided(text: &[u8], starters: &[String]) -> usize {
     let live = |tail: &[u8]| {
         starters
@@ -84,7 +84,7 @@ fn undecided(text: &[u8], starters: &[String]) -> usize {
         .map_or(0, <[u8]>::len)
 }
 
-/// Counts the bytes of text and of values that come out.
+/// Counts the delivered bytes of text and of values.
 #[derive(Default)]
 struct Count {
     text: u64,
@@ -136,7 +136,7 @@ fn text_waits_only_while_it_may_begin_a_marker() {
                 let fed = &text.as_bytes()[..=n];
                 let opened = starters.iter().any(|s| fed.ends_with(s.as_bytes()));
                 if opened {
-                    // A tag's name is complete and its next byte decides.
+                    // The name of a tag is complete, and its next byte decides.
                     continue;
                 }
                 let waits = undecided(fed, &starters) as u64;
@@ -155,7 +155,7 @@ fn text_waits_only_while_it_may_begin_a_marker() {
 #[test]
 fn values_come_out_while_they_are_written() {
     let filler = "words < & \" 「 ] - plain 中文 ".repeat(40);
-    // The dialect, what opens a value, its closer, whether arguments come out too.
+    // The dialect, what opens a value, its closer, and whether arguments are delivered too.
     let cases = [
         (
             "tam",
@@ -210,11 +210,11 @@ fn values_come_out_while_they_are_written() {
         for (n, byte) in filler.bytes().enumerate() {
             parser.feed(&[byte], &mut count);
             let waits = n as u64 + 1 - count.values;
-            // The closer less one byte, or one unfinished escape.
+            // The closer minus one byte, or one incomplete escape.
             let most = closer.len().max(12) as u64 - 1;
             assert!(
                 waits <= most,
-                "{dialect}: {waits} bytes wait behind {open:?} after {n} bytes"
+                "{dialect}: {waits} bytes wait after {open:?} and {n} bytes"
             );
             if live {
                 assert!(
@@ -227,19 +227,19 @@ fn values_come_out_while_they_are_written() {
         assert_eq!(
             count.values,
             filler.len() as u64 + 11,
-            "{dialect}: nothing waits behind plain words"
+            "{dialect}: nothing waits after plain words"
         );
     }
 }
 
 #[test]
-fn a_log_depends_on_nothing_that_comes_later() {
+fn a_log_does_not_depend_on_later_input() {
     for case in CASES.iter() {
         let whole = case.log();
         for at in places(case.input.len(), 150) {
             let mut log = Log::new();
             case.parser().feed(&case.input[..at], &mut log);
-            // Provisional and final deltas tell two stories side by side; each is looked at alone.
+            // Provisional and final deltas describe the same bytes in two ways; each kind is compared separately.
             begins(
                 &log,
                 &whole,
@@ -258,7 +258,7 @@ fn a_log_depends_on_nothing_that_comes_later() {
     }
 }
 
-/// The entries of `early` that count begin those of `whole`; the last one may go on.
+/// Checks that the entries of `early` that count are a prefix of those of `whole`; the last one may be longer in `whole`.
 fn begins(early: &Log, whole: &Log, counts: impl Fn(&What) -> bool, id: &str, at: usize) {
     let early: Vec<&Entry> = early
         .entries()
@@ -283,7 +283,7 @@ fn begins(early: &Log, whole: &Log, counts: impl Fn(&What) -> bool, id: &str, at
 }
 
 #[test]
-fn what_waits_is_bounded_by_what_the_set_says() {
+fn held_bytes_are_within_the_bound_of_the_set() {
     for case in CASES.iter() {
         let bound = case.set.bound(&case.options.limits);
         let mut parser = case.parser();

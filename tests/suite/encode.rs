@@ -1,6 +1,6 @@
-//! Calls written in dialects: what the text looks like, what is refused, what becomes of transcripts.
+//! Calls written in dialects: the resulting text, what is refused, and how transcripts are rewritten.
 //!
-//! That every dialect writes what it reads is a property test beside the encoders.
+//! A property test beside the encoders checks that every dialect writes what it reads.
 
 use std::sync::Arc;
 
@@ -109,11 +109,11 @@ fn refusals_name_the_value_and_the_rule() {
     );
 }
 
-/// Tools that every transcript of this file calls.
+/// The tools that the transcripts of this file call.
 const OFFERED: &str =
     r#"[{"name": "f", "parameters": {"properties": {"a": {"type": "string"}}}}, {"name": "g"}]"#;
 
-/// A transcript of two calls and some text in another dialect.
+/// Rewrites a transcript of two calls and some text in another dialect.
 fn moved(id: &str, input: &str) -> Result<String, TranscodeError> {
     let from = DialectSet::builtin("hermes").expect("a dialect");
     let to = DialectSet::builtin(id).expect("a dialect");
@@ -132,7 +132,7 @@ fn transcripts_keep_their_text() {
             continue;
         }
         for input in [line, &inside] {
-            // A call begins a line.
+            // A call must begin a line.
             let inside = ["react-text", "markdown-json"];
             if input != line && inside.contains(id) {
                 let differs = matches!(moved(id, input), Err(TranscodeError::Differs { .. }));
@@ -141,7 +141,7 @@ fn transcripts_keep_their_text() {
             }
             let text = match moved(id, input) {
                 Ok(text) => text,
-                // Its calls have certain arguments, which these lack.
+                // Its calls have required arguments, which these lack.
                 Err(TranscodeError::NotRepresentable { why, .. }) if *id == "bolt-action" => {
                     assert!(matches!(why.reason, Reason::Missing { .. }), "{why}");
                     continue;
@@ -164,7 +164,7 @@ fn transcripts_keep_their_text() {
 }
 
 #[test]
-fn transcripts_move_to_payloads_that_are_no_json() {
+fn transcripts_move_to_payloads_other_than_json() {
     let call = |arguments: &str| {
         format!("So:\n<tool_call>{{\"name\":\"f\",\"arguments\":{arguments}}}</tool_call>\nDone.")
     };

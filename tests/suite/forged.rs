@@ -1,5 +1,5 @@
-//! Snapshots that were made up: their checksum is right and their state is not. They are refused, or restored as a stream that
-//! comes to its end; nothing panics and nothing hangs.
+//! Forged snapshots: with a valid checksum and an invalid state. They are rejected, or restored as a stream that can be
+//! finished; nothing panics and nothing hangs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,10 +11,10 @@ use toolglot::{Options, Parser, Prefer, Retain, TextMode};
 use crate::replay::checks::repair;
 use crate::support::{CASES, Case, nothing, places};
 
-/// Magic, version, fingerprint and checksum; the state follows.
+/// Length of magic, version, fingerprint and checksum; the state follows.
 const HEAD: usize = 4 + 2 + 8 + 8;
 
-/// The same numbers in every run.
+/// A generator with the same numbers in every run.
 struct Random(u64);
 
 impl Random {
@@ -26,7 +26,7 @@ impl Random {
     }
 }
 
-/// Changes a byte or two of the state: to what ends a number, goes on with it, is one more or less, or is anything.
+/// Changes a byte or two of the state: ends or continues a number, adds or subtracts one, or writes any byte.
 fn forge(good: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bad = good.to_vec();
     for _ in 0..=random.below(3) {
@@ -46,7 +46,7 @@ fn forge(good: &[u8], random: &mut Random) -> Vec<u8> {
     bad
 }
 
-/// Options that the snapshots of a case are made with.
+/// The options of a case's snapshots.
 fn options(case: &Case, number: usize) -> Options {
     let mut options = case.options.clone();
     options.retain = [Retain::Block, Retain::Block, Retain::None][number % 3];
@@ -55,7 +55,7 @@ fn options(case: &Case, number: usize) -> Options {
     options
 }
 
-/// Reads on from a snapshot, if it is taken; whether it was.
+/// Continues from a snapshot if it is accepted; returns whether it was.
 fn read_on(case: &Case, options: &Options, snapshot: &[u8], rest: &[u8]) -> bool {
     let Ok(mut parser) = Parser::restore(&case.set, options.clone(), snapshot) else {
         return false;
@@ -69,7 +69,7 @@ fn read_on(case: &Case, options: &Options, snapshot: &[u8], rest: &[u8]) -> bool
     true
 }
 
-/// Forges so many snapshots of each state; gives how many were taken, and what panicked.
+/// Forges `each` snapshots of each state; returns how many were accepted, and what panicked.
 fn hunt(each: usize, states: usize, work: &AtomicU64, at: &Mutex<String>) -> (usize, Vec<String>) {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let (mut taken, mut found) = (0, vec![]);
@@ -101,7 +101,7 @@ fn hunt(each: usize, states: usize, work: &AtomicU64, at: &Mutex<String>) -> (us
 }
 
 #[test]
-fn a_made_up_state_is_refused_or_comes_to_its_end() {
+fn a_forged_state_is_rejected_or_can_be_finished() {
     let number = |name: &str, default: usize| {
         std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
     };
@@ -125,10 +125,10 @@ fn a_made_up_state_is_refused_or_comes_to_its_end() {
     let (taken, found) = hunter.join().expect("panics were caught");
     let done = work.0.load(Ordering::Relaxed);
     eprintln!(
-        "{taken} of {done} made-up snapshots were taken, {} panicked",
+        "{taken} of {done} forged snapshots were accepted, {} panicked",
         found.len()
     );
-    assert!(taken > 100, "too few were taken to tell anything: {taken}");
+    assert!(taken > 100, "too few were accepted: {taken}");
     assert!(
         found.is_empty(),
         "{} panics: {:#?}",

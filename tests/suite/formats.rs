@@ -1,5 +1,5 @@
-//! `docs/FORMATS.md` against the dialects: every one has an entry whose facts are those of its file, and whose example is
-//! read as the entry says.
+//! `docs/FORMATS.md` against the dialects: every dialect has an entry, the entry's facts are those of the file, and its
+//! example is read as it says.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ fn every_dialect_has_an_entry() {
     }
 }
 
-/// The first list of an entry is what the dialect's file says.
+/// The first list of an entry repeats the dialect's file.
 #[test]
 fn entries_have_the_facts() {
     page("docs/FORMATS.md", |have| {

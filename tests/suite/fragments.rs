@@ -1,5 +1,5 @@
-//! The laws over what the vectors are made of: their tags, brackets, quotes and words, mixed, doubled, cut and swapped
-//! between dialects; with each dialect alone and beside the default set, under many options and small limits.
+//! The laws over fragments of the vectors: their tags, brackets, quotes and words, mixed, doubled, truncated and swapped
+//! between dialects; with each dialect alone and together with the default set, under many options and small limits.
 //!
 //! A test run tries a few thousand inputs. For more: `FRAGMENTS=200000 FRAGMENTS_SEED=7 cargo test hunt -- --ignored`.
 
@@ -14,12 +14,12 @@ use toolglot::{
 use crate::replay::checks::{Case, cuts};
 use crate::support::{CASES, some};
 
-/// Inputs that one test run tries.
+/// Inputs per test run.
 const INPUTS: u64 = 6000;
-/// Bytes of an input at most.
+/// Maximum length of an input in bytes.
 const MOST: usize = 700;
 
-/// The same numbers for the same seed.
+/// A generator with the same numbers for the same seed.
 struct Dice(u64);
 
 impl Dice {
@@ -44,7 +44,7 @@ impl Dice {
     }
 }
 
-/// Splits at the boundaries that markup has: a tag, a word, a run of blanks or a mark is one piece.
+/// Splits at the boundaries of markup: a tag, a word, a run of blanks or a mark is one piece.
 fn split(input: &[u8]) -> Vec<&[u8]> {
     let mut out = vec![];
     let mut rest = input;
@@ -66,7 +66,7 @@ fn split(input: &[u8]) -> Vec<&[u8]> {
             }
             b if b.is_ascii_whitespace() => run(|b| b.is_ascii_whitespace()),
             0x80.. => {
-                // Whole characters.
+                // Keeps characters whole.
                 let text = String::from_utf8_lossy(&rest[..rest.len().min(4)]);
                 text.chars()
                     .next()
@@ -93,7 +93,7 @@ static BY_DIALECT: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock::new(
     out
 });
 
-/// Each dialect beside the default set.
+/// Each dialect together with the default set.
 static BESIDE: LazyLock<BTreeMap<&'static str, Option<DialectSet>>> = LazyLock::new(|| {
     let beside = |id: &&'static str| {
         let set = DialectSet::builder().defaults().builtin(id).build();
@@ -102,7 +102,7 @@ static BESIDE: LazyLock<BTreeMap<&'static str, Option<DialectSet>>> = LazyLock::
     BY_DIALECT.keys().map(beside).collect()
 });
 
-/// What no vector holds enough of.
+/// Pieces that are rare in the vectors.
 const EDGES: &[&str] = &[
     "",
     "\u{0}",
@@ -157,7 +157,7 @@ const EDGES: &[&str] = &[
     ".",
 ];
 
-/// A run of pieces of some vector of the dialect.
+/// A run of pieces from a vector of the dialect.
 fn fragment<'a>(dice: &mut Dice, of: &[usize]) -> &'a [&'static [u8]] {
     let pieces = &PIECES[*dice.pick(of)];
     let from = dice.below(pieces.len());
@@ -169,7 +169,7 @@ fn fragment<'a>(dice: &mut Dice, of: &[usize]) -> &'a [&'static [u8]] {
     &pieces[from.min(pieces.len())..(from + len).min(pieces.len())]
 }
 
-/// An input made of vectors of one dialect, and sometimes of others.
+/// An input made from vectors of one dialect, and sometimes of others.
 fn input(dice: &mut Dice, base: usize) -> Vec<u8> {
     let own = &BY_DIALECT[CASES[base].dialect];
     let all: Vec<usize> = (0..CASES.len()).collect();
@@ -280,7 +280,7 @@ fn options(dice: &mut Dice, base: &Options) -> Options {
     options
 }
 
-/// One input with everything that is to be tried with it.
+/// One input with everything to try on it.
 struct Trial {
     base: usize,
     beside: bool,
@@ -328,7 +328,7 @@ impl Trial {
         }
     }
 
-    /// What goes wrong, if something does.
+    /// What goes wrong, if anything.
     fn fails(&self, stream: &[u8]) -> Option<String> {
         let run = || cuts(&self.case(stream));
         catch_unwind(AssertUnwindSafe(run)).err().map(|panic| {
@@ -388,7 +388,7 @@ fn key(why: &str) -> String {
     head
 }
 
-/// Failures of inputs `from..to`, one of each kind and dialect.
+/// Failures of inputs `from..to`, one per kind and dialect.
 fn hunt_in(seeds: std::ops::Range<u64>, id: Option<&str>, most: usize) -> Vec<String> {
     let seen = Mutex::new(BTreeMap::new());
     let threads = 2;

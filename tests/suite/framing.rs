@@ -1,5 +1,5 @@
-//! Every closer and every framing token of every built-in dialect, in sentences: part of no text where the host chose that
-//! dialect, text in sets of many but beside its own calls, and text wherever it is quoted or in code.
+//! Every closer and every framing token of every built-in dialect, in sentences: not part of the text where the host chose
+//! that dialect; text in larger sets, except beside calls of the dialect; and text wherever it is quoted or in code.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::openers::CALLS;
 use crate::support::cut_turn;
 use crate::tags;
 
-/// Where a token, which stands for `@`, is framing if it is so anywhere.
+/// Where a token, represented by `@`, is framing if it is framing anywhere.
 const BARE: [&str; 5] = [
     "Some text @ goes on here.",
     "中文的一句话@后面还有。",
@@ -31,8 +31,8 @@ const QUOTED: [&str; 8] = [
     "在 ‘@’ 里面。",
 ];
 
-/// Closers of what only a prompt asks for, of calls that are messages, and of messages where calls are left to another reader,
-/// who needs them: text everywhere.
+/// Closers that are text everywhere: those of syntax that only a prompt asks for, of calls that are messages, and of messages
+/// where the calls are left to another reader, who needs them.
 pub fn stray(marker: &Marker) -> bool {
     let file = builtin_files()
         .iter()
@@ -56,7 +56,7 @@ pub fn stray(marker: &Marker) -> bool {
     marker.does == Does::Close && !message && (!own || channels.is_some())
 }
 
-/// The line ends after a token that are part of it: a role stands on a line of its own.
+/// The line ends after a token that belong to it: a role has a line of its own.
 fn line_ends(marker: &Marker) -> String {
     let longer = MARKERS
         .iter()
@@ -78,7 +78,7 @@ fn read(set: &DialectSet, input: &str) -> Turn {
     parse(set, Options::default(), input.as_bytes(), Finish::Stop)
 }
 
-/// Tokens that stand for themselves.
+/// Tokens without holes.
 fn tokens() -> impl Iterator<Item = &'static Marker> {
     MARKERS.iter().filter(|marker| {
         let kind = matches!(marker.does, Does::Close | Does::Frame);
@@ -90,7 +90,7 @@ fn tokens() -> impl Iterator<Item = &'static Marker> {
 fn forms(marker: &Marker) -> Vec<String> {
     let text = &marker.text;
     let mut out = vec![text.clone()];
-    // One that shows attributes has these and no others.
+    // A pattern with attributes has these and no others.
     let plain = |tag: &(String, usize, &str)| text[tag.0.len()..].starts_with(tag.2);
     if let Some(tag) = tags::head(text, 0).filter(plain) {
         out.extend(tags::slips(text, 0, &tag));
@@ -132,7 +132,7 @@ fn report(mut failures: Vec<String>) {
 }
 
 #[test]
-fn elements_of_html_are_no_tokens() {
+fn html_elements_are_not_tokens() {
     for id in ["gigachat3", "mistral", "sarashina", "default", "all"] {
         for text in [
             "<s class=\"old\">三</s >",
@@ -147,7 +147,7 @@ fn elements_of_html_are_no_tokens() {
 }
 
 #[test]
-fn tokens_of_the_chosen_dialect_are_part_of_no_text() {
+fn tokens_of_the_chosen_dialect_are_not_text() {
     let mut failures = vec![];
     let mut tried = 0;
     for marker in tokens() {
@@ -161,7 +161,7 @@ fn tokens_of_the_chosen_dialect_are_part_of_no_text() {
             let turn = cut(&own, &sentence.replace('@', &text));
             let left = if stray(marker) { text.as_str() } else { "" };
             let short = sentence.replace(&format!("@{}", line_ends(marker)), "@");
-            // After one that holds something the line's end stays.
+            // After a tag with blanks or attributes the line end stays.
             let stays = text != marker.text && turn.text == sentence.replace('@', left);
             if turn.text != short.replace('@', left) && !stays {
                 failures.push(format!(
@@ -218,7 +218,7 @@ fn tokens_in_quotation_and_code_are_text() {
 fn tokens_beside_a_call_of_their_dialect_are_framing() {
     let mut failures = vec![];
     let many = ["default", "all"].map(set);
-    // What opens a turn and is no tag is looked for only where the host chose its dialect.
+    // The opener of a turn is recognised only where the host chose its dialect, unless it is a tag.
     let role = |marker: &Marker| {
         let turns = markers::turns(marker.dialect);
         !marker.text.starts_with('<') && turns.iter().any(|turn| marker.text.starts_with(turn))
@@ -232,25 +232,22 @@ fn tokens_beside_a_call_of_their_dialect_are_framing() {
             let whole = read(set, call);
             let here = whole.calls.first();
             if here.is_none_or(|call| call.dialect != *dialect) || !whole.text.is_empty() {
-                // Another dialect of the set reads it.
+                // Another dialect of the set reads the call.
                 continue;
             }
             for (blanks, text) in pairs(&["", " ", "\n\n"], marker) {
                 let turn = read(set, &format!("{call}{blanks}{text} more"));
                 let names = turn.calls.len() == whole.calls.len();
-                // White space between two closers of one block is the block's.
+                // White space between two closers of one block belongs to the block.
                 let left = [format!("{blanks} more"), " more".to_owned()];
                 if !left.contains(&turn.text) || !names {
-                    failures.push(format!(
-                        "{dialect}: {text} behind {call:?}: {:?}",
-                        turn.text
-                    ));
+                    failures.push(format!("{dialect}: {text} after {call:?}: {:?}", turn.text));
                 }
                 if read(set, &format!("before {blanks}{call}"))
                     .calls
                     .is_empty()
                 {
-                    // It must begin the reply or a line.
+                    // Must begin the reply or a line.
                     continue;
                 }
                 let turn = read(set, &format!("before {text}{blanks}{call}"));
@@ -269,14 +266,14 @@ fn tokens_beside_a_call_of_their_dialect_are_framing() {
 }
 
 #[test]
-fn prose_between_angle_brackets_is_no_token() {
+fn prose_between_angle_brackets_is_not_a_token() {
     let mut failures = vec![];
     for marker in tokens() {
         let own = set(marker.dialect);
         let Some((head, _, end)) = tags::head(&marker.text, 0).filter(|_| !thinks(&own)) else {
             continue;
         };
-        // A token that it begins with is one all the same.
+        // A token at its beginning still counts.
         let shorter =
             |other: &Marker| other.dialect == marker.dialect && head.starts_with(&other.text);
         if tokens().any(shorter) {

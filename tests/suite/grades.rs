@@ -1,4 +1,4 @@
-//! Grades of calls: the page that explains them says what the code does.
+//! The grades of calls: their documentation matches the code.
 
 use toolglot::{CallState, Grade, Kind, KindSet};
 
@@ -7,7 +7,7 @@ const CODE: &str = include_str!("../../src/error.rs");
 const TABLE: &str = include_str!("../../docs/DIALECTS.md");
 const HEADER: &str = include_str!("../../include/toolglot.h");
 
-/// What the code says of each kind, with its number.
+/// What the code says about each kind, with its number.
 fn said() -> Vec<(u16, String)> {
     let one = |line: &str| {
         let (head, rest) = line.trim().split_once(" \"")?;
@@ -19,7 +19,7 @@ fn said() -> Vec<(u16, String)> {
 }
 
 #[test]
-fn every_page_says_the_same_of_a_kind() {
+fn every_page_describes_a_kind_alike() {
     let said = said();
     let codes: Vec<u16> = said.iter().map(|(code, _)| *code).collect();
     let kinds: Vec<u16> = Kind::ALL.iter().map(|kind| kind.code()).collect();

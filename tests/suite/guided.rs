@@ -1,4 +1,4 @@
-//! Guided output: what a server writes that was told to have a tool called.
+//! Guided output: what a server writes when a request requires a tool call.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn cut(set: &DialectSet, options: &Options, pieces: &[&[u8]], finish: Finish) ->
     turn.turn()
 }
 
-/// The turn of a text, the same for every cut.
+/// The turn of a text, the same for every chunking.
 fn turn(set: &DialectSet, choice: &str, text: &str, finish: Finish) -> Turn {
     let mut options = Options::default();
     options.tools = Some(Arc::new(Tools::from_json(TOOLS).expect("tools")));
@@ -135,7 +135,7 @@ fn what_begins_the_reply_decides() {
             vec![],
             r#"{"name":"get_weather","arguments":{}}"#,
         ),
-        // As OpenAI's interface writes calls.
+        // As OpenAI's API writes calls.
         (
             WEATHER,
             r#"{"type":"function","function":{"name":"get_weather","arguments":{"city":"x"}}}"#,
@@ -173,7 +173,7 @@ fn with_none_markers_of_calls_are_text() {
 }
 
 #[test]
-fn what_is_cut_is_no_call() {
+fn truncated_output_is_not_a_call() {
     let set = DialectSet::defaults();
     let text = r#"{"city":"a {b} \" c","days":[3]}"#;
     for at in 1..text.len() {
@@ -206,7 +206,7 @@ fn choices_are_read_as_requests_say_them() {
     }
 }
 
-/// What a dialect writes around the object of a call, where its calls are objects that name the tool.
+/// What a dialect writes around the object of a call, if its calls are objects that name the tool.
 fn around(set: &DialectSet, id: &str) -> Option<(String, String)> {
     let call = toolglot::EncodeCall {
         name: "get_weather".to_owned(),
@@ -264,7 +264,7 @@ fn bare_arguments_are_read_between_the_markers_of_a_dialect() {
             }
             assert_eq!(read.text.trim(), "", "{id}: {text}: {read:?}");
         }
-        // Where nobody was named, it is no call.
+        // Without a named tool, it is not a call.
         let text = format!("{before}{{\"city\":\"x\"}}{behind}");
         assert!(turn(&set, "auto", &text, Finish::Stop).calls.is_empty());
     }
@@ -272,7 +272,7 @@ fn bare_arguments_are_read_between_the_markers_of_a_dialect() {
 }
 
 #[test]
-fn a_list_of_calls_is_read_between_markers_of_one() {
+fn a_list_of_calls_is_read_between_the_markers_of_one_call() {
     let set = DialectSet::builtin("hermes").expect("a built-in dialect");
     let list =
         r#"[{"name":"get_weather","parameters":{"city":"x"}},{"name":"rename","arguments":{}}]"#;
@@ -287,9 +287,9 @@ fn a_list_of_calls_is_read_between_markers_of_one() {
 /// Name, arguments and grade of a call.
 type Slip<'s> = (&'s str, &'s str, Grade);
 
-/// Objects that leave out the name which the host has said, or say another.
+/// Objects without the name that the host gave, or with a different one.
 #[test]
-fn the_name_that_the_host_said_may_be_left_out() {
+fn the_name_that_the_host_gave_may_be_left_out() {
     let city = r#"{"city":"里斯 }"}"#;
     let mut slips: Vec<(String, Vec<Slip>)> = vec![];
     for key in [
@@ -305,7 +305,7 @@ fn the_name_that_the_host_said_may_be_left_out() {
         slips.push((format!("{{\"{key}\":{city}}}"), vec![one]));
         slips.push((format!("{{ \"id\": 7, \"{key}\" : {city} }}"), vec![one]));
         slips.push((format!("[{{\"{key}\":{city}}}]"), vec![one]));
-        // A number under such a key is a parameter that nobody knows.
+        // A number under such a key is an unknown parameter.
         let own = format!("{{\"{key}\":5}}");
         if !["arguments", "parameters"].contains(&key) {
             slips.push((own, vec![("get_weather", "", Grade::Complete)]));

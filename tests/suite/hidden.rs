@@ -1,6 +1,6 @@
-//! Nothing is hidden without a word: three calls of every built-in dialect, from which any one byte of markup is taken out.
-//! Each value is in the text, in a call, or in what the turn says was withheld or dropped. So is a word that a model ends such calls
-//! with wherever it breaks them off.
+//! Nothing disappears silently: three calls in every built-in dialect, with any one byte of markup removed. Each value is in
+//! the text, in a call, or in what the turn lists as withheld or dropped. The same holds for the word with which a model ends
+//! calls, wherever it breaks them off.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn told(turn: &Turn, text: &str, value: &str) -> bool {
         || withheld.chain(dropped).any(holds)
 }
 
-/// Reads what `broken` makes of every dialect's calls: texts, each with what must be told of it.
+/// Reads what `broken` makes of every dialect's calls: texts, each with the values that must be reported.
 fn check(broken: impl Fn(&str) -> Vec<(String, Vec<&'static str>)>) {
     let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
     let mut failures = vec![];
@@ -83,7 +83,7 @@ fn check(broken: impl Fn(&str) -> Vec<(String, Vec<&'static str>)>) {
 }
 
 #[test]
-fn nothing_is_hidden_without_a_word() {
+fn nothing_disappears_silently() {
     check(|good| {
         let without = good.char_indices().map(|(at, char)| {
             let text = format!("{}{}", &good[..at], &good[at + char.len_utf8()..]);

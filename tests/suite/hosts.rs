@@ -1,4 +1,4 @@
-//! What hosts can ask for beside feeding bytes: whole characters, native calls, trusted markers, prefilled replies, limits,
+//! What hosts can use besides feeding bytes: whole characters, API tool calls, trusted markers, prefilled replies, limits,
 //! fences, reasoning, finish reasons.
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn kinds(turn: &Turn) -> Vec<Kind> {
 const CALL: &str = "<tool_call name=\"f\"><param name=\"k\">v</param></tool_call>";
 
 #[test]
-fn text_can_be_had_in_whole_characters() {
+fn text_can_come_in_whole_characters() {
     let input = "中<tool\u{1F30A} \u{301}"
         .bytes()
         .chain(*b"\xff\xe4\xb8 <think>\xf0\x9f</think>\xe4")
@@ -105,7 +105,7 @@ fn arguments_are_final_json_whatever_the_bytes() {
             parser.feed(&[*byte], &mut sink);
         }
         case.end(&mut parser, &mut sink);
-        assert_eq!(open, None, "{}: every call is closed or void", case.id);
+        assert_eq!(open, None, "{}: every call is closed or retracted", case.id);
         for call in turn.turn().calls {
             let value = vectors::value(&call.arguments).expect(case.id);
             assert!(
@@ -119,7 +119,7 @@ fn arguments_are_final_json_whatever_the_bytes() {
 }
 
 #[test]
-fn markers_can_need_the_hosts_word() {
+fn markers_may_have_to_be_vouched_for() {
     let pieces = [
         "<|[REQUEST_TOOL]|>",
         "\ncommand:「始」f「末」\n",
@@ -151,7 +151,7 @@ fn markers_can_need_the_hosts_word() {
     assert_eq!(
         turn.turn().text,
         pieces[0],
-        "a marker half vouched for is none"
+        "half a trusted marker does not count"
     );
 }
 
@@ -189,7 +189,7 @@ fn calls_in_reasoning_are_calls_only_if_asked() {
 }
 
 #[test]
-fn reasoning_can_be_off_or_kept_in_the_text() {
+fn reasoning_can_be_ignored_or_kept_in_the_text() {
     let input = format!("<think>a {CALL} b</think> c");
     let off = turn(options(|o| o.reasoning = ReasoningMode::Off), &input);
     assert_eq!(
@@ -203,7 +203,7 @@ fn reasoning_can_be_off_or_kept_in_the_text() {
     );
 }
 
-/// What is kept in the text is what would have been told apart, in its place, and nothing else changes.
+/// What is kept in the text is exactly what would have been separated, in its place, and nothing else changes.
 #[test]
 fn reasoning_in_the_text_changes_no_call() {
     let mut with = 0;
@@ -272,7 +272,7 @@ fn fences_and_unclosed_blocks_follow_the_host() {
 }
 
 #[test]
-fn a_cut_says_why() {
+fn truncation_has_a_reason() {
     for (finish, word) in [
         (Finish::Length, "length limit"),
         (Finish::Error, "broke off"),
@@ -463,7 +463,7 @@ fn nothing_recurses_on_input() {
 }
 
 #[test]
-fn a_marker_inside_a_block_needs_the_hosts_word_too() {
+fn a_marker_inside_a_block_must_be_vouched_for_too() {
     let mut parser = Parser::new(&DEFAULTS, options(|o| o.trusted_only = true));
     let mut turn = Collect::new();
     parser.feed_special(b"<tool_call", &mut turn);
@@ -478,7 +478,7 @@ fn a_marker_inside_a_block_needs_the_hosts_word_too() {
 }
 
 #[test]
-fn what_waits_behind_a_nameless_tag_is_bounded() {
+fn bytes_held_after_a_nameless_tag_are_bounded() {
     let bound = DEFAULTS.bound(&Options::default().limits);
     let mut parser = Parser::new(&DEFAULTS, Options::default());
     let tag = format!("<tool_call x=\"{}\">{}", "a".repeat(4078), " ".repeat(256));
@@ -512,7 +512,7 @@ fn an_issue_names_the_call_that_is_open() {
 }
 
 #[test]
-fn the_count_of_issues_is_told_even_if_none_is() {
+fn the_count_of_issues_is_reported_even_if_no_issue_is() {
     let mut none = Options::default();
     none.limits.max_issues = 0;
     assert_eq!(kinds(&turn(none, "</tool_call>")), [Kind::LimitIssues]);

@@ -1,4 +1,4 @@
-//! What escaping and sinks with a guard write, read once more by the same set: no call in it, whatever the text was made of.
+//! What escaping and guarded sinks write, parsed again with the same set: it contains no call, whatever the text was made of.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use toolglot::{Collect, DialectSet, Escaper, Finish, Options, Parser, Sink, Turn
 use crate::markers::{MARKERS, set};
 use crate::openers::CALLS;
 
-/// Many dialects, and every fourth alone.
+/// Many dialects together, and every fourth alone.
 static SETS: LazyLock<Vec<DialectSet>> = LazyLock::new(|| {
     let ids = toolglot::builtin_files().iter().map(|(id, _)| *id);
     let mut names = vec!["default", "default", "all"];
@@ -19,7 +19,7 @@ static SETS: LazyLock<Vec<DialectSet>> = LazyLock::new(|| {
     names.into_iter().map(set).collect()
 });
 
-/// Words between markers, and what payloads are made of.
+/// Words between markers, and pieces of payloads.
 const WORDS: [&str; 26] = [
     "word ",
     "中文",
@@ -68,7 +68,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Pieces, of which some are put into others.
+/// Pieces, some of them nested in others.
 fn text() -> impl Strategy<Value = Vec<u8>> {
     let inside = |(mut outer, inner, at): (Vec<u8>, Vec<u8>, Index)| {
         let at = at.index(outer.len() + 1);
@@ -97,7 +97,7 @@ fn show(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// What a mask with a guard writes, with calls taken out, and the rest as it is told.
+/// What a guarded mask writes without calls, with `rest` for reasoning and protected regions.
 fn masked(set: &DialectSet, text: &[u8], size: usize, rest: &Show) -> Vec<u8> {
     let mut out = vec![];
     let mut mask = Mask::new(|bytes: &[u8]| out.extend_from_slice(bytes)).guard(set);
@@ -107,8 +107,7 @@ fn masked(set: &DialectSet, text: &[u8], size: usize, rest: &Show) -> Vec<u8> {
     out
 }
 
-/// What a reply of a dialect may begin with that its prompt has opened, by the dialect's own file: a call without its opener, and
-/// the words alone.
+/// The beginnings of replies that the prompt has opened, read from the dialect's file: a call without its opener, and the words alone.
 fn begun(id: &str, file: &str) -> Vec<String> {
     let file: toml::Table = file.parse().expect("a built-in file");
     let strings = |value: &toml::Value| match value {
@@ -143,9 +142,10 @@ fn begun(id: &str, file: &str) -> Vec<String> {
     out
 }
 
-/// Text is no call where a prompt may have opened one: escaped, and where what stood before it in the reply was taken out.
+/// Text does not become a call where a prompt may have opened one: escaped text, and text whose preceding part of the reply was
+/// removed.
 #[test]
-fn text_at_the_start_of_a_reply_goes_on_with_nothing() {
+fn text_at_the_start_of_a_reply_continues_nothing() {
     let (mut dialects, mut broken) = (0, 0);
     for (id, file) in toolglot::builtin_files() {
         let (set, starts) = (set(id), begun(id, file));
@@ -186,7 +186,7 @@ fn text_at_the_start_of_a_reply_goes_on_with_nothing() {
                 toolglot::unescape(&set, &escaped).expect("the same"),
                 start.as_bytes()
             );
-            // After a call, and after a thought, of which nothing is left.
+            // After a call, and after a thought, both removed.
             let dialect = set.dialects().next().expect("one dialect");
             let (opens, closes) = (dialect.reasoning_openers(), dialect.reasoning_closers());
             let thought = opens.first().zip(closes.first());
@@ -244,7 +244,7 @@ proptest! {
         escaped.chunks(size).for_each(|piece| unescaper.push(piece, &mut back));
         unescaper.finish(&mut back);
         prop_assert_eq!(&back, &text, "{} came back as {}", show(&escaped), show(&back));
-        // In a reply, and as the whole of one where no prompt opened a thought.
+        // Within a reply, and as a whole reply where no prompt opened a thought.
         let thinks = !read(set, b"x").reasoning.is_empty();
         for before in ["", "See: "] {
             let reply = [before.as_bytes(), &escaped].concat();
@@ -274,9 +274,9 @@ proptest! {
     }
 }
 
-/// A thought or a protected region that counts because it follows a block counts in what is left over too, with what stands in it.
+/// A thought or a protected region that counts because it follows a block still counts when the block is removed, with its content.
 #[test]
-fn a_region_after_what_was_taken_out_stays_one() {
+fn a_region_after_a_removed_block_stays_a_region() {
     let set = set("default");
     let regions = [
         ("<think>maybe\n", "\n</think>ok"),
@@ -296,7 +296,7 @@ fn a_region_after_what_was_taken_out_stays_one() {
                 let text = format!("{before}{call}{blank}{open}{own}{close}");
                 let whole = read(&set, text.as_bytes());
                 if whole.calls.len() != 1 {
-                    continue; // The inner call counts here as well, or the outer one does not.
+                    continue; // Here the inner call counts too, or the outer one does not.
                 }
                 tried += 1;
                 for with in [Show::Keep, Show::With("~".to_owned())] {

@@ -1,4 +1,4 @@
-//! The tests of the laws. Cases are data (`tests/vectors`); each module holds one law or one promise over all of them.
+//! The tests of the laws. Cases are data (`tests/vectors`); each module checks one law or one promise on all of them.
 
 #![cfg(test)]
 

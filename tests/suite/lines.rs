@@ -1,4 +1,4 @@
-//! Headers of lines: however they are decorated, and whatever stands before them, no event depends on the cuts.
+//! Headers of lines: however they are decorated, and whatever precedes them, no event depends on the chunking.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const DECORATIONS: [(&str, &str); 8] = [
     ("【", "】"),
 ];
 
-/// What stands before the header that is looked at.
+/// What precedes the header under test.
 const BEFORE: [&str; 8] = [
     "",
     "abcdef\n",
@@ -34,14 +34,14 @@ const BEFORE: [&str; 8] = [
     "**Thought:** I look **twice**.\n",
 ];
 
-/// The headers of a dialect with lines, by key.
+/// The headers of a line dialect, by key.
 fn headers(line: &toml::Table, key: &str) -> Vec<String> {
     let all = line.get(key).and_then(toml::Value::as_array);
     let all = all.into_iter().flatten().filter_map(toml::Value::as_str);
     all.map(|header| header.replace("$digits", "1")).collect()
 }
 
-/// A dialect that knows every decoration.
+/// A dialect that accepts every decoration.
 fn decorated() -> String {
     let list = |word: &str| {
         let all = DECORATIONS.map(|(left, right)| format!("\"{left}{word}:{right}\""));
@@ -62,7 +62,7 @@ fn decorated() -> String {
     )
 }
 
-/// Every built-in dialect with lines, and the made-up one: its set and its table.
+/// Every built-in line dialect and the artificial one: its set and its table.
 fn dialects() -> Vec<(DialectSet, toml::Table)> {
     let made = decorated();
     let mut all = vec![];
@@ -120,7 +120,7 @@ fn log(set: &DialectSet, options: &Options, input: &str, cut: Option<Cut>) -> Lo
     log
 }
 
-/// Two-way cuts and sizes; three-way cuts of a few.
+/// Checks 2-way splits and chunk sizes, and 3-way splits of a few inputs.
 fn holds(set: &DialectSet, options: &Options, input: &str, all: bool) {
     let whole = log(set, options, input, None);
     let broken = each_cut(Cuts::All, input.len(), 7, |cut| {
@@ -141,7 +141,7 @@ fn holds(set: &DialectSet, options: &Options, input: &str, all: bool) {
 }
 
 #[test]
-fn decorated_lines_do_not_depend_on_the_cuts() {
+fn decorated_lines_do_not_depend_on_the_chunking() {
     let options = options();
     for (set, line) in dialects() {
         let inputs = headers(&line, "input");
@@ -177,7 +177,7 @@ fn decorated_lines_do_not_depend_on_the_cuts() {
     }
 }
 
-/// What every form of an action leaves: its call with its grade, and no byte of its lines in the text.
+/// The result of every form of an action: its call with its grade, and no byte of its lines in the text.
 #[test]
 fn a_decorated_action_is_one() {
     let mut options = Options::default();

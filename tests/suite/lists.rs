@@ -1,4 +1,4 @@
-//! Lists of calls whose end is missing: each call that has ended counts, and what is missing is only reported. One rule for every
+//! Lists of calls without their end: each call that has ended counts, and the missing end is only reported. One rule for every
 //! dialect that writes its calls as one list.
 
 use std::sync::Arc;
@@ -75,12 +75,12 @@ fn a_list_without_its_end_has_its_calls() {
                 let told = |kind| turn.errors.iter().any(|report| report.kind == kind);
                 for (index, want) in whole.calls.iter().enumerate() {
                     let call = turn.calls.get(index);
-                    // Of a list between markers and of one whose end is missing alike: a call has ended at its own bracket.
+                    // The same for a list between markers and for one without its end: a call ends at its own bracket.
                     let rest = text.get(ends[index]..cut);
                     let at_end = rest.is_some_and(|rest| rest.trim().is_empty());
                     match call {
                         None => assert!(cut < ends[index], "{id}: {:?}", &text[..cut]),
-                        // A Python expression may go on after its bracket.
+                        // A Python expression may continue after its bracket.
                         Some(call) if call.grade == Grade::Recovered => assert!(
                             at_end && !finish.stopped() && call.kinds.contains(Kind::UnclosedBlock),
                             "{id}: {finish:?}: {:?}: {call:?}",
@@ -114,7 +114,7 @@ fn a_list_without_its_end_has_its_calls() {
     }
 }
 
-/// What a dialect writes for one call, and the place of the call's own object in it, if that holds name and arguments and stands
+/// What a dialect writes for one call, and the position of the call's own object in it, if that holds name and arguments and is
 /// between markers.
 fn object(
     id: &str,
@@ -134,7 +134,7 @@ fn object(
 }
 
 #[test]
-fn lists_and_objects_in_each_others_place_have_their_calls() {
+fn lists_and_objects_may_replace_each_other() {
     let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
     let mut tried = vec![];
     for (id, _) in builtin_files() {
@@ -148,7 +148,7 @@ fn lists_and_objects_in_each_others_place_have_their_calls() {
         let listed = head.trim_end().ends_with('[');
         let (open, close) = if listed { ("", "") } else { ("[", "]") };
         let two = one.replacen("\"look\"", "\"wipe\"", 1);
-        // Objects may follow one another where a closer ends them, and in a list commas may be missing.
+        // Objects may follow one another where a closer ends them, and a list may lack commas.
         let closed = listed || !tail.trim().is_empty();
         let mut texts = vec![
             (format!("{open}{one}, {two}{close}"), 2),

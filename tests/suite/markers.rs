@@ -1,4 +1,4 @@
-//! Every marker of every built-in dialect, as its file has it, and the sets in which they are tried.
+//! Every marker of every built-in dialect, read from its file, and the sets in which to try it.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use toolglot_testkit::sets::Choice;
 
 use crate::support::SETS;
 
-/// What a marker does.
+/// The role of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Does {
     /// Opens a block, a section or a call, or begins the header of a message.
@@ -18,21 +18,21 @@ pub enum Does {
     Region,
     /// Is framing.
     Frame,
-    /// Stands inside of blocks or headers.
+    /// Occurs inside blocks or headers.
     Inner,
 }
 
-/// One marker. Holes in it are filled with a sample.
+/// One marker. Its holes are filled with a sample.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Marker {
     pub dialect: &'static str,
     pub does: Does,
     pub text: String,
-    /// It has no holes.
+    /// Whether it has no holes.
     pub literal: bool,
 }
 
-/// All of them, each once for each dialect that has it.
+/// All markers, each once per dialect that has it.
 pub static MARKERS: LazyLock<Vec<Marker>> = LazyLock::new(|| {
     let mut out = vec![];
     for (id, text) in builtin_files() {
@@ -50,13 +50,13 @@ pub static MARKERS: LazyLock<Vec<Marker>> = LazyLock::new(|| {
             }
         };
         walk(&table, "", &mut add);
-        // Where calls are messages, what opens a turn opens one of these.
+        // Where calls are messages, the opener of a turn opens one of these.
         let strings = |key| {
             let list = table.get(key).and_then(toml::Value::as_array);
             list.into_iter().flatten().filter_map(toml::Value::as_str)
         };
         for turn in strings("turn").filter(|_| !table.contains_key("channels")) {
-            // A role after a tag stands nowhere with blanks in the tag.
+            // A role after a tag never occurs with blanks in the tag.
             let role = turn.starts_with('<') && !turn.ends_with('>') && !turn.contains('|');
             match role || strings("markup").any(|token| token == turn) {
                 true => add(Does::Inner, turn),
@@ -109,7 +109,7 @@ fn walk(table: &toml::Table, place: &str, add: &mut impl FnMut(Does, &str)) {
     }
 }
 
-/// What opens a turn in a dialect, or is ordinary markup there.
+/// The openers of turns in a dialect, which may be ordinary markup.
 pub fn turns(id: &str) -> Vec<String> {
     let mut files = builtin_files().iter();
     let text = files
@@ -145,7 +145,7 @@ pub fn filled(pattern: &str) -> String {
         })
 }
 
-/// A set by the name that the command gives it.
+/// A set by its name on the command line.
 pub fn set(name: &str) -> DialectSet {
     SETS.get(&Choice::of(&[name])).expect("a built-in set")
 }

@@ -1,11 +1,11 @@
-//! A marker that is only spoken of is text: `tests/mentions/*.jsonl`, with the default set.
+//! A marker that is only mentioned is text: `tests/mentions/*.jsonl`, with the default set.
 //!
-//! One case a line: `input`, the `mentions` in it in order, and `within`: so many bytes after a mention everything has
-//! been delivered. After the input the test adds plain prose, so that a reader who was frozen by a mention would be seen
-//! waiting. Delivered bytes are counted from events, never taken from what the parser says of itself.
+//! One case per line: `input`, the `mentions` in it in order, and `within`: the number of bytes after a mention at which
+//! everything has been delivered. The test appends plain prose, so that a parser stuck on a mention would be caught waiting.
+//! Delivered bytes are counted from events, never taken from the parser's own figures.
 //!
-//! `special-tokens.jsonl` names those that are spelled like special tokens split, misspelled, or in code where their dialect
-//! looks away from code; `openers` names every opener whole.
+//! `special-tokens.jsonl` has markers spelled like special tokens: split, misspelled, or in code where their dialect ignores
+//! code. `openers` has every opener whole.
 
 use std::collections::BTreeSet;
 
@@ -67,10 +67,10 @@ fn cases() -> Vec<Case> {
     out
 }
 
-/// What came out of a stream that was fed byte by byte.
+/// What a stream delivered when fed byte by byte.
 #[derive(Default)]
 struct Seen {
-    /// Bytes of text delivered after so many bytes.
+    /// Bytes of text delivered after each number of bytes.
     delivered: Vec<usize>,
     text: Vec<u8>,
     wrong: Vec<String>,
@@ -150,7 +150,7 @@ fn mentions_are_text_and_hold_nothing_back() {
         if let Some(at) = sentence_ends(&input).find(waits) {
             let count = at - seen.delivered[at];
             wrong.push(format!(
-                "{count} bytes wait behind the sentence that ends at {at}"
+                "{count} bytes wait after the sentence that ends at {at}"
             ));
         }
         if !wrong.is_empty() {
@@ -187,7 +187,7 @@ fn the_corpus_is_large_and_in_order() {
     let cases = cases();
     assert!(cases.len() >= 120, "{} cases", cases.len());
     let ids: BTreeSet<&str> = cases.iter().map(|case| case.id.as_str()).collect();
-    assert_eq!(ids.len(), cases.len(), "an id stands twice");
+    assert_eq!(ids.len(), cases.len(), "an id is repeated");
     let chinese = cases
         .iter()
         .filter(|case| case.input.contains('。'))
@@ -199,7 +199,7 @@ fn the_corpus_is_large_and_in_order() {
     }
 }
 
-/// Whether an opener is spelled as nobody types by chance.
+/// Whether an opener has a spelling that nobody types by chance.
 fn special(opener: &str) -> bool {
     ["|", "｜", "]<]", "<<<["]
         .iter()
@@ -217,7 +217,7 @@ fn every_plain_opener_of_the_default_set_is_mentioned() {
         {
             let mentioned = |case: &Case| case.input.contains(&opener);
             let count = cases.iter().filter(|case| mentioned(case)).count();
-            assert!(count > 0, "nothing mentions `{opener}` of {}", dialect.id());
+            assert!(count > 0, "no case mentions `{opener}` of {}", dialect.id());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A value that misses its closer: what the model wrote after it is never mixed into a value of a call that counts.
+//! A value without its closer: what the model wrote after it is never mixed into a value of a complete or repaired call.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use toolglot::{Call, Grade, Turn};
 
 use crate::slipped::{ARGUMENTS, VALUES, read_slips};
 
-/// An opener with what models slip into tags: after the name of each tag, and after a prefix.
+/// An opener with slips in its tags: after the name of each tag, and after a prefix.
 fn slips(opener: &str) -> Vec<String> {
     let blanks = [" ", "\n", "   ", "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"];
     let attributes = [" id=\"1\"", "\n\tid='2 > 1' index=3 "];
@@ -15,7 +15,7 @@ fn slips(opener: &str) -> Vec<String> {
         let (head, rest) = opener.split_at(at);
         out.extend(all.iter().map(|slip| format!("{head}{slip}{rest}")));
     };
-    // A special token by itself has nothing in it.
+    // A bare special token has no inside.
     for (at, _) in opener.match_indices('>') {
         let special = opener[..at].ends_with('|');
         match special {
@@ -35,15 +35,15 @@ fn slips(opener: &str) -> Vec<String> {
     out
 }
 
-/// A call whose first value misses its closer.
+/// A call whose first value lacks its closer.
 struct Open<'t> {
     head: &'t str,
-    /// What stands after that closer, up to the second value.
+    /// What follows that closer, up to the second value.
     opener: &'t str,
     tail: &'t str,
 }
 
-/// Cuts the closer of the first value out of a text; none if it is no tag.
+/// Removes the closer of the first value from a text; `None` if the closer is not a tag.
 fn open(text: &str) -> Option<Open<'_>> {
     let first = text.find(VALUES[0])? + VALUES[0].len();
     let second = first + text[first..].find(VALUES[1])?;
@@ -59,7 +59,7 @@ fn open(text: &str) -> Option<Open<'_>> {
     })
 }
 
-/// What is wrong with a turn, if something is.
+/// What is wrong with a turn, if anything.
 fn wrong(turn: &Turn) -> Option<&'static str> {
     let both = |call: &Call| VALUES.iter().all(|value| call.arguments.contains(value));
     let counts = |call: &&Call| call.grade != Grade::Recovered;
@@ -71,7 +71,7 @@ fn wrong(turn: &Turn) -> Option<&'static str> {
 }
 
 #[test]
-fn no_call_that_counts_mixes_two_values() {
+fn no_reliable_call_mixes_two_values() {
     let glued = |opener: String| ["", "\n", " 然后 "].map(|glue| format!("{glue}{opener}"));
     let without_closer = |_, text: &str| -> Vec<String> {
         let Some(cut) = open(text) else {
@@ -102,8 +102,8 @@ fn valued(opener: &str) -> Vec<String> {
     .to_vec()
 }
 
-/// What a dialect writes with its first value as content of its tag, which misses its closer before a parameter whose value is an
-/// attribute: what stands before that, that parameter's opener, and what follows.
+/// A call whose first value lacks its closer, before a parameter whose value is an attribute: the text before that parameter,
+/// its opener, and the rest.
 fn attribute_valued(text: &str) -> Option<(String, String, String)> {
     if let Some(cut) = open(text) {
         let tail = cut.tail.strip_prefix(VALUES[1])?;
@@ -129,7 +129,7 @@ fn attribute_valued(text: &str) -> Option<(String, String, String)> {
 }
 
 #[test]
-fn a_parameter_whose_value_is_an_attribute_is_no_text_of_another() {
+fn a_parameter_with_an_attribute_value_is_not_text_of_another() {
     let texts = |_, text: &str| -> Vec<String> {
         let Some((head, opener, tail)) = attribute_valued(text) else {
             return vec![];
@@ -147,7 +147,7 @@ fn a_parameter_whose_value_is_an_attribute_is_no_text_of_another() {
     );
 }
 
-/// The marker that stands right before the first value, where it is one by itself.
+/// The marker directly before the first value, if it is a single marker.
 fn value_opener(text: &str) -> Option<&str> {
     let head = &text[..text.find(VALUES[0])?];
     let begins = head.rfind(['<', '「']).or_else(|| head.rfind("»»»"))?;
@@ -156,7 +156,7 @@ fn value_opener(text: &str) -> Option<&str> {
     (whole && !marker.contains(['=', ' ', '/']) && !marker.contains("path")).then_some(marker)
 }
 
-/// The closer of the first value, with what white space stands before it.
+/// The closer of the first value, with the preceding white space.
 fn value_closer(text: &str) -> Option<&str> {
     let first = text.find(VALUES[0])? + VALUES[0].len();
     let rest = &text[first..];
@@ -175,7 +175,7 @@ fn value_closer(text: &str) -> Option<&str> {
 }
 
 #[test]
-fn a_marker_of_a_value_that_stands_twice_is_no_part_of_it() {
+fn a_repeated_marker_of_a_value_is_not_part_of_it() {
     let repaired = Cell::new(0);
     let wrong = |turn: &Turn| {
         let call = turn.calls.first()?;

@@ -1,18 +1,18 @@
-//! Names of calls are said before the calls open, and as soon as they are written.
+//! Names of calls are reported before the calls open, as soon as they are written.
 
 use toolglot::{DialectSet, Event, Finish, Options, Origin, Parser, Prefer};
 
 use crate::support::CASES;
 
-/// What names say against what calls say, for one stream.
+/// Compares the reported names with the calls, for one stream.
 #[derive(Default)]
 struct Names {
     blocks: u32,
     inside: bool,
-    /// Names of the open block that no call has taken.
+    /// Names of the open block that no call has used yet.
     waiting: Vec<String>,
     said: u32,
-    /// Calls come after their blocks.
+    /// Whether calls come after their blocks.
     held: bool,
 }
 
@@ -69,7 +69,7 @@ fn every_call_of_the_text_is_named_before_it_opens() {
     }
 }
 
-/// The first names that are said after so much of a reply.
+/// The first names reported within the start of a reply.
 fn named(dialect: &str, start: &str) -> Vec<(String, bool)> {
     let set = DialectSet::builtin(dialect).expect("a dialect");
     let mut names = vec![];
@@ -88,7 +88,7 @@ fn named(dialect: &str, start: &str) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn a_name_is_said_while_its_block_is_written() {
+fn a_name_is_reported_while_its_block_is_written() {
     let starts = [
         ("action", "<ACTION><write_file>", "write_file", true),
         ("action", "<ACTION>\n  <搜索>", "搜索", true),

@@ -1,4 +1,4 @@
-//! Native calls beside the text: which count, and that no call comes twice or in vain.
+//! API tool calls beside the text: which calls count, and that no call is delivered twice or lost.
 
 use toolglot::sink::openai::{Delta, Deltas, Settings};
 use toolglot::{
@@ -52,7 +52,7 @@ pub fn with_native(prefer: Prefer, early: bool, input: &str, calls: &[NativeCall
 }
 
 #[test]
-fn native_calls_are_merged_as_the_host_prefers() {
+fn api_tool_calls_are_merged_as_the_host_prefers() {
     let same = native("f", "{ \"k\" : \"v\" }");
     let other = native("g", "");
     for early in [false, true] {
@@ -70,13 +70,13 @@ fn native_calls_are_merged_as_the_host_prefers() {
     }
     let first = with_native(Prefer::Native, true, CALL, std::slice::from_ref(&other));
     assert_eq!((names(&first), first.text.as_str()), (vec!["g"], CALL));
-    // An abandoned block is no call: the native one counts.
+    // An abandoned block is not a call: the API tool call counts.
     let cut = with_native(Prefer::Text, false, &CALL[..40], &[other]);
     assert_eq!(names(&cut), ["g"]);
 }
 
 #[test]
-fn bad_native_calls_are_reported() {
+fn bad_api_tool_calls_are_reported() {
     let turn = with_native(
         Prefer::Text,
         false,
@@ -113,7 +113,7 @@ fn arguments_too_long_to_remember_equal_none() {
     assert_eq!(names(&turn.turn()), ["u", "f", "f"]);
 }
 
-/// A stream that gets pieces of text and native calls.
+/// Input of a stream: text, or an API tool call.
 enum Piece<'a> {
     Text(&'a str),
     Native(NativeCall),
@@ -148,7 +148,7 @@ fn preferred(pieces: &[Piece<'_>]) -> Turn {
 }
 
 #[test]
-fn calls_of_the_text_give_way_to_native_ones() {
+fn calls_of_the_text_yield_to_api_tool_calls() {
     let zh = "看 <ACTION><查><词>雨</词></查></ACTION> 后";
     let text = [
         Piece::Text("a "),
@@ -181,7 +181,7 @@ fn calls_of_the_text_give_way_to_native_ones() {
 }
 
 #[test]
-fn a_native_call_inside_a_block_waits_for_its_end_and_replaces_it() {
+fn an_api_tool_call_inside_a_block_waits_for_its_end_and_replaces_it() {
     let (head, tail) = CALL.split_at(40);
     let turn = preferred(&[
         Piece::Text(head),
@@ -191,7 +191,7 @@ fn a_native_call_inside_a_block_waits_for_its_end_and_replaces_it() {
     ]);
     assert_eq!((names(&turn), turn.text.as_str()), (vec!["g"], " 后"));
     assert_eq!(kinds(&turn), [Kind::ReplacedCall]);
-    // A block that is none leaves its text.
+    // A block that turns out not to be one leaves its text.
     let turn = preferred(&[
         Piece::Text("<tool_call name=\"f\"><param name=\"k\">v"),
         Piece::Native(native("g", "")),
@@ -201,7 +201,7 @@ fn a_native_call_inside_a_block_waits_for_its_end_and_replaces_it() {
 }
 
 #[test]
-fn native_calls_that_are_none_replace_nothing() {
+fn invalid_api_tool_calls_replace_nothing() {
     for none in [native("g", "[1]"), native("", "{}"), native("g", "{")] {
         let pieces = [Piece::Text(CALL), Piece::Native(none), Piece::Text(CALL)];
         let turn = preferred(&pieces);
@@ -233,7 +233,7 @@ fn what_is_held_is_bounded() {
 }
 
 #[test]
-fn what_was_lost_beside_a_call_that_comes_late_is_listed() {
+fn losses_beside_a_late_call_are_listed() {
     let set = DialectSet::builtin("kimi-k2").expect("a dialect");
     let call = |id: &str, arguments: &str| {
         format!("<|tool_call_begin|>{id}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>")
@@ -260,7 +260,7 @@ fn prefers(case: &Case) -> Parser {
 }
 
 #[test]
-fn without_a_native_call_every_call_of_the_text_comes() {
+fn without_an_api_tool_call_every_call_of_the_text_is_delivered() {
     for case in CASES.iter() {
         let run = |prefer| {
             let mut options = case.options.clone();
@@ -273,7 +273,7 @@ fn without_a_native_call_every_call_of_the_text_comes() {
 }
 
 #[test]
-fn what_is_held_does_not_depend_on_the_cut() {
+fn held_bytes_do_not_depend_on_the_chunking() {
     for case in CASES.iter() {
         let run = |cuts: &[usize], gives: bool| {
             let (mut parser, mut log, mut from) = (prefers(case), Log::new(), 0);
@@ -298,7 +298,7 @@ fn what_is_held_does_not_depend_on_the_cut() {
 }
 
 #[test]
-fn with_a_native_call_none_of_the_text_comes_wherever_it_is_given() {
+fn an_api_tool_call_replaces_those_of_the_text_wherever_it_is_given() {
     for case in CASES.iter() {
         for at in places(case.input.len(), 20) {
             let (mut parser, mut native_calls, mut text_calls) = (prefers(case), 0, 0);
@@ -362,8 +362,8 @@ fn a_response_in_openais_form_has_each_call_once() {
 }
 
 #[test]
-fn a_good_native_call_is_never_lost_to_one_that_is_withheld() {
-    // The stream ends inside its second parameter, so the first call is salvaged.
+fn a_valid_api_tool_call_is_never_lost_to_a_withheld_one() {
+    // The stream ends inside its second parameter, so the first call is recovered.
     let cut = "<tool_call name=\"f\"><param name=\"k\">v</param><param name=\"m\">w";
     for prefer in [Prefer::Text, Prefer::Both, Prefer::Native] {
         let mut parser = Parser::new(
@@ -392,9 +392,9 @@ fn a_good_native_call_is_never_lost_to_one_that_is_withheld() {
     }
 }
 
-/// Calls of the text that nobody gets, and such as give way, leave their places to native ones.
+/// Undelivered and replaced calls of the text do not count against the limit for API tool calls.
 #[test]
-fn calls_that_give_way_take_no_place() {
+fn yielding_calls_do_not_count_against_limits() {
     let withheld = r#"<tool_call>{"name": "f", "arguments": {"a": 1, "a": 2}}</tool_call>"#;
     let run = |text: &str, prefer: Prefer, early: bool| {
         let options = options(|o| {
@@ -440,9 +440,9 @@ fn calls_that_give_way_take_no_place() {
     }
 }
 
-/// A native call that nobody gets replaces nothing: neither a call of the text, nor a good native one.
+/// An undelivered API tool call replaces nothing: neither a call of the text nor a valid API tool call.
 #[test]
-fn a_native_call_that_is_none_replaces_nothing() {
+fn an_invalid_api_tool_call_replaces_nothing() {
     for bad in ["{bad", "[1]", "{\"k\":1,\"k\":2}"] {
         for early in [false, true] {
             let turn = with_native(Prefer::Native, early, CALL, &[native("f", bad)]);

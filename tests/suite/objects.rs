@@ -1,4 +1,4 @@
-//! All arguments as one JSON object in the place of parameters, in every dialect whose calls have parameters between tags.
+//! All arguments as one JSON object instead of parameters, in every dialect whose calls have parameters between tags.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ const OBJECTS: [&str; 4] = [
     "{}",
 ];
 
-/// What the end of a call begins with.
+/// Beginnings of the end of a call.
 const CLOSES: [&str; 4] = ["]<]minimax[>[</", "<|close|>", "<|call|>", "</"];
 
 #[test]
-fn an_object_in_place_of_parameters_is_all_arguments() {
+fn an_object_instead_of_parameters_holds_all_arguments() {
     let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
     let mut tried = 0;
     for (id, file) in builtin_files() {
@@ -48,7 +48,7 @@ fn an_object_in_place_of_parameters_is_all_arguments() {
             encode(&own, id, &[call], &options).unwrap_or_else(|why| panic!("{id}: {why}"))
         };
         let (empty, full) = (written("{}"), written(r#"{"at":"a"}"#));
-        // Where the texts with and without a parameter part, the closing tag of the call begins, or its name.
+        // Where the texts with and without a parameter differ, the closing tag of the call begins, or its name.
         let both = empty.bytes().zip(full.bytes());
         let part = both.take_while(|(a, b)| a == b).count();
         let begins = |at: &usize| {
@@ -76,7 +76,7 @@ fn an_object_in_place_of_parameters_is_all_arguments() {
                     serde_json::from_str(json).unwrap_or_else(|why| panic!("{id}: {json}: {why}"))
                 };
                 assert_eq!(value(&call.arguments), value(object), "{id}: {text:?}");
-                // Some dialects have such a form of their own.
+                // Some dialects define such a form themselves.
                 let known = call.grade == Grade::Complete && call.kinds.is_empty();
                 let only =
                     call.kinds.contains(Kind::RepairedArguments) && call.kinds.iter().count() == 1;

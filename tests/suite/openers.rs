@@ -1,5 +1,5 @@
-//! Every opener of every built-in dialect, spoken of in twenty ways: it is text, whoever else is in the set, and the real
-//! call after it stands. One that stands twice before a call is that call's, once.
+//! Every opener of every built-in dialect, mentioned in twenty ways: it is text, whatever else is in the set, and a real call
+//! after it is valid. An opener that is repeated before a call belongs to that call.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use toolglot::{DialectSet, Finish, Grade, Kind, Options, Parser, Turn, builtin_f
 use crate::markers::{self, Does, MARKERS, filled, set};
 use crate::support::{VECTORS, turn_of};
 
-/// Sentences about a marker, which stands for `@`.
+/// Sentences about a marker, represented by `@`.
 pub const SENTENCES: [&str; 20] = [
     "Models write @ before a call.",
     "A block opens with @. Then the fields follow.",
@@ -33,7 +33,7 @@ pub const SENTENCES: [&str; 20] = [
     "What does @ mean? It means that 3 < 4 and {x} is [a, b] or (c).",
 ];
 
-/// For each dialect an input that is one call and nothing else.
+/// For each dialect, an input that is exactly one call.
 pub static CALLS: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new(|| {
     let mut out = BTreeMap::new();
     for vector in VECTORS.iter() {
@@ -45,7 +45,7 @@ pub static CALLS: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new
             continue;
         }
         let turn = read(&set(&vector.dialect), input);
-        // What goes on with the prompt's header does so at the start of a reply only.
+        // A continuation of the prompt's header works only at the start of a reply.
         let whole =
             !input.starts_with(' ') && turn.text.trim().is_empty() && turn.errors.is_empty();
         if whole && turn.calls.len() == 1 && turn.reasoning.is_empty() {
@@ -64,7 +64,7 @@ fn names(turn: &Turn) -> Vec<&str> {
 }
 
 #[test]
-fn openers_that_are_spoken_of_are_text() {
+fn mentioned_openers_are_text() {
     let many = [set("default"), set("all")];
     let mut failures = vec![];
     let mut tried = 0;
@@ -78,11 +78,11 @@ fn openers_that_are_spoken_of_are_text() {
         for opener in openers.collect::<Vec<_>>() {
             for set in many.iter().chain([&own]) {
                 for sentence in SENTENCES {
-                    // Where a reply or a line begins, a header that is one marker alone is one.
+                    // A header of a single marker counts where a reply or a line begins.
                     let line =
                         header.contains(&opener) || own.dialects().any(|d| d.family() == "line");
                     let begins = sentence.starts_with('@') || sentence.contains("\n@");
-                    // What opens a turn is no text at the edge of a reply.
+                    // The opener of a turn is not text at either end of a reply.
                     let edge = turns.contains(&opener)
                         && (sentence.starts_with('@') || sentence.ends_with('@'));
                     if line && begins || edge {
@@ -128,7 +128,7 @@ fn openers_that_are_spoken_of_are_text() {
     assert!(count == 0, "{count} of {tried}:\n{}", failures.join("\n"));
 }
 
-/// What opens thoughts and protected regions of a dialect, and whether it does so in the midst of a line.
+/// The openers of thoughts and protected regions of a dialect, and whether they count in the middle of a line.
 fn regions(file: &str) -> Vec<(String, bool)> {
     let table: toml::Table = toml::from_str(file).expect("a built-in file");
     let list = |key| table.get(key).and_then(toml::Value::as_array);
@@ -136,7 +136,7 @@ fn regions(file: &str) -> Vec<(String, bool)> {
     let mut out = vec![];
     for region in all.filter_map(toml::Value::as_table) {
         if region.get("implicit").is_some() {
-            // A stream begins inside.
+            // The stream begins inside it.
             continue;
         }
         let anywhere = region.get("at").and_then(toml::Value::as_str) == Some("anywhere");
@@ -149,9 +149,9 @@ fn regions(file: &str) -> Vec<(String, bool)> {
     out
 }
 
-/// Openers of thoughts and protected regions, and openers of calls with that of their first parameter, whose value may be any text.
+/// Openers of thoughts and protected regions, and openers of calls followed by that of a parameter whose value may be any text.
 #[test]
-fn openers_of_what_may_be_any_text_are_text_where_they_are_spoken_of() {
+fn mentioned_openers_of_arbitrary_text_are_text() {
     let many = [set("default"), set("all")];
     let quotes = ["`@`", "\"@\"", "“@”", "「@」"];
     let quoted = |sentence: &&&str| quotes.iter().any(|quote| sentence.contains(quote));
@@ -198,7 +198,7 @@ fn openers_of_what_may_be_any_text_are_text_where_they_are_spoken_of() {
     assert!(count == 0, "{count} of {tried}:\n{}", failures.join("\n"));
 }
 
-/// A framed dialect's openers of calls, each with that of a parameter.
+/// The openers of calls of a framed dialect, each followed by that of a parameter.
 fn with_parameters(file: &str) -> Vec<String> {
     let table: toml::Table = toml::from_str(file).expect("a built-in file");
     let framed = table.get("framed").and_then(toml::Value::as_table);
@@ -221,9 +221,9 @@ fn with_parameters(file: &str) -> Vec<String> {
     pairs.collect()
 }
 
-/// A call that is cut anywhere after its opener is a truncated block.
+/// A call truncated anywhere after its opener is a truncated block.
 #[test]
-fn an_opener_that_a_length_limit_cuts_is_no_text() {
+fn an_opener_truncated_by_a_length_limit_is_not_text() {
     let many = [set("default"), set("all")];
     let mut failures = vec![];
     let mut tried = 0;
@@ -235,14 +235,14 @@ fn an_opener_that_a_length_limit_cuts_is_no_text() {
         for set in many.iter().chain([&own]) {
             let whole = cut(set, call, Finish::Length);
             let openers = own.dialects().flat_map(|dialect| dialect.openers());
-            // A word is no marker before more shows that it is one.
+            // A word alone is not yet a marker.
             let word = |opener: &String| opener.bytes().all(|b| b.is_ascii_alphanumeric());
             let opener = openers.filter(|opener| opener.len() > 1 && !word(opener));
             let opener = opener.filter(|opener| call.starts_with(opener.as_str()));
             let Some(opener) = opener.max_by_key(String::len) else {
                 continue;
             };
-            // What a dialect gives back is another matter.
+            // Dialects that return unclosed blocks as text are not tested here.
             let file = builtin_files().iter().find(|(name, _)| name == id);
             let back = file.is_some_and(|(_, text)| text.contains("unclosed = \"text\""));
             if whole.calls.is_empty() || !whole.text.is_empty() || back {
@@ -263,7 +263,7 @@ fn an_opener_that_a_length_limit_cuts_is_no_text() {
 }
 
 #[test]
-fn a_place_where_a_longer_marker_may_begin_is_told_once() {
+fn a_place_where_a_longer_marker_may_begin_is_reported_once() {
     let mut failures = vec![];
     let mut tried = 0;
     for name in ["default", "all", "minicpm5"] {
@@ -304,7 +304,7 @@ fn a_place_where_a_longer_marker_may_begin_is_told_once() {
     assert!(count == 0, "{count} of {tried}:\n{}", failures.join("\n"));
 }
 
-/// What stands between an opener and itself.
+/// The text between an opener and its repetition.
 const BETWEEN: [&str; 4] = ["", "\n", " ", "\r\n\n"];
 
 fn in_pieces(set: &DialectSet, input: &str, cuts: &[usize]) -> Turn {
@@ -314,7 +314,7 @@ fn in_pieces(set: &DialectSet, input: &str, cuts: &[usize]) -> Turn {
     turn_of(Parser::new(set, Options::default()), pieces, Finish::Stop)
 }
 
-/// Openers before the calls of dialects in which a marker opens them, with the dialect's set and the call.
+/// Openers before calls in dialects whose calls begin with a marker, with the dialect's set and the call.
 fn opened() -> Vec<(&'static str, DialectSet, String, &'static str)> {
     let mut out = vec![];
     for (id, call) in CALLS.iter() {
@@ -339,10 +339,10 @@ fn opened() -> Vec<(&'static str, DialectSet, String, &'static str)> {
     out
 }
 
-/// The opener stands twice or three times: all but the last are framing, and the call is repaired, but where they are tokens
-/// of the chosen dialect by themselves.
+/// The opener is repeated once or twice: all but the last are framing, and the call is repaired, unless they are tokens of the
+/// chosen dialect by themselves.
 #[test]
-fn an_opener_that_stands_twice_is_one() {
+fn a_repeated_opener_counts_once() {
     let many = [set("default"), set("all")];
     let mut failures = vec![];
     let mut tried = 0;
@@ -351,7 +351,7 @@ fn an_opener_that_stands_twice_is_one() {
         for set in many.iter().chain([&own]) {
             let plain = read(set, call);
             if names(&plain) != names(&read(&own, call)) || !plain.errors.is_empty() {
-                // Another dialect of the set reads it, or reads nothing.
+                // Another dialect of the set reads it, or none does.
                 continue;
             }
             for between in BETWEEN {
@@ -401,13 +401,13 @@ fn an_opener_that_stands_twice_is_one() {
     );
 }
 
-/// Without a call behind it, it is spoken of, however often.
+/// Without a following call it is a mention, however often it is repeated.
 #[test]
-fn an_opener_that_stands_twice_and_opens_nothing_is_text() {
+fn a_repeated_opener_that_opens_nothing_is_text() {
     let many = [set("default"), set("all")];
     let mut failures = vec![];
     for (id, own, opener, call) in opened() {
-        // A token that is an opener too is framing where the host has chosen its dialect.
+        // An opener that is also a token is framing where the host chose its dialect.
         let token = markers::turns(id).contains(&opener);
         for set in many.iter().chain(Some(&own).filter(|_| !token)) {
             for between in BETWEEN {
@@ -423,7 +423,7 @@ fn an_opener_that_stands_twice_and_opens_nothing_is_text() {
                         if in_pieces(set, &text, &bytes) != turn {
                             failures.push(format!("{id}: {text:?} in pieces"));
                         }
-                        // A mention takes nothing from the call after it.
+                        // A mention does not affect the call after it.
                         let both = format!("{text} so\n{call}");
                         let plain = read(set, call);
                         let turn = read(set, &both);

@@ -7,7 +7,7 @@ use crate::support::{CASES, DEFAULTS};
 const BLOCK: &str = "<ACTION><f><x>1</x></f></ACTION>";
 
 #[test]
-fn a_turn_that_asks_for_it_holds_all_that_was_written() {
+fn a_turn_can_hold_the_original_text() {
     let mut whole = 0;
     for case in CASES.iter() {
         let retained = case.options.retain != Retain::None;
@@ -34,7 +34,7 @@ fn a_turn_that_asks_for_it_holds_all_that_was_written() {
 }
 
 #[test]
-fn what_was_not_retained_or_asked_for_is_no_original() {
+fn no_original_without_retention_or_request() {
     let read = |retain, mut turn: Collect| {
         let mut options = Options::default();
         options.retain = retain;
@@ -50,7 +50,7 @@ fn what_was_not_retained_or_asked_for_is_no_original() {
 }
 
 #[test]
-fn events_tell_the_text_before_a_block_from_that_after_it() {
+fn events_distinguish_text_before_and_after_a_block() {
     let input = format!("Before {BLOCK} between {BLOCK} after");
     for size in [1, 5, input.len()] {
         let mut events: Vec<OwnedEvent> = vec![];

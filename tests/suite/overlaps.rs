@@ -1,11 +1,11 @@
-//! Markers that overlap themselves: wherever a marker is looked for, what has come of it may hold the beginning of another.
+//! Markers that overlap themselves: wherever a marker is expected, the bytes so far may contain the beginning of another.
 
 use toolglot::json::json;
 use toolglot::{Collect, DialectSet, Finish, Options, Parser, Turn};
 
 const MARKERS: [&str; 7] = ["aab", "abab", "<<|", "]]>", "aaab", "-->", "<a<a>"];
 
-/// A built-in dialect with another marker in the place of one of its own.
+/// A built-in dialect with one of its markers replaced.
 fn with(id: &str, own: &str, marker: &str) -> DialectSet {
     let files = toolglot::builtin_files();
     let (_, text) = files.iter().find(|(name, _)| *name == id).expect("a file");
@@ -15,7 +15,7 @@ fn with(id: &str, own: &str, marker: &str) -> DialectSet {
     built.unwrap_or_else(|why| panic!("{id} with {marker}: {why}"))
 }
 
-/// Beginnings of a marker, once and again, that may stand before it so that it ends where it should.
+/// Beginnings of a marker, once and repeated, that may precede it without hiding it.
 fn leads(marker: &str) -> Vec<String> {
     let begins: Vec<&str> = (1..marker.len()).map(|len| &marker[..len]).collect();
     let twice = begins
@@ -82,7 +82,7 @@ fn a_marker_ends_a_parameter() {
 
 #[test]
 fn a_delimiter_ends_a_string() {
-    // It may not begin as a value does.
+    // It must not begin like a value.
     for marker in ["<<|", "<a<a>", "$$a", "%a%a!"] {
         let set = with("gemma4", "<|\"|>", marker);
         for lead in leads(marker) {

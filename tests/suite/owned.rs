@@ -1,4 +1,4 @@
-//! Events that are kept, iterators over them, and what a stream says of itself between two chunks.
+//! Owned events, iterators over them, and the state that a stream reports between two chunks.
 
 use toolglot::{
     Collect, DialectSet, Event, Events, Finish, Options, OwnedEvent, Parser, Prefer, ReasoningMode,
@@ -7,7 +7,7 @@ use toolglot::{
 
 use crate::support::{CASES, DEFAULTS, places};
 
-/// What a parser says to these chunks.
+/// The events of a parser for these chunks.
 fn told(mut parser: Parser, chunks: &[&[u8]], finish: Finish) -> Vec<OwnedEvent> {
     let mut all = vec![];
     for chunk in chunks {
@@ -81,7 +81,7 @@ fn an_iterator_is_as_early_as_its_chunks() {
 }
 
 #[test]
-fn an_issue_keeps_whom_it_concerns() {
+fn an_owned_issue_keeps_all_members() {
     let text =
         "<tool_call name=\"f\"><param name=\"a\">1</param><param name=\"a\">2</param></tool_call>";
     let parser = Parser::new(&DEFAULTS, Options::default());
@@ -109,9 +109,9 @@ fn leaf(event: &OwnedEvent) -> Option<bool> {
     }
 }
 
-/// Where nothing is under way, the end brings nothing, and the next words are what the stream says they are.
+/// If nothing is open, the end adds nothing, and the next words are what the stream reports.
 #[test]
-fn what_a_stream_says_of_itself_is_true() {
+fn the_state_that_a_stream_reports_is_true() {
     let mut answers = [0; 3];
     for case in CASES
         .iter()
@@ -144,7 +144,7 @@ fn what_a_stream_says_of_itself_is_true() {
     assert!(answers.iter().all(|count| *count > 1000), "{answers:?}");
 }
 
-/// Before the first byte counts what the prompt has opened; after the end nothing is open.
+/// Before the first byte, what the prompt has opened counts; after the end nothing is open.
 #[test]
 fn what_the_prompt_has_opened_is_open() {
     let open = |set: &DialectSet, tail: &str| {
@@ -177,12 +177,12 @@ fn what_the_prompt_has_opened_is_open() {
     assert_eq!(open(&hermes, &call), (false, true));
 }
 
-/// A block is open where its opener was reported and its end was not; after a call of it, its end or the next call comes.
+/// A block is open between the event of its opener and that of its end; after a call in it comes its end or the next call.
 #[test]
-fn a_stream_says_where_it_stands() {
+fn a_stream_reports_its_stage() {
     let mut stages = [0; 4];
     for case in CASES.iter() {
-        // What is held, or left out, is in no event.
+        // Held or dropped bytes are in no event.
         let unknown = case.options.unknown_tool.unwrap_or_default();
         let shown = case.options.prefer != Prefer::Native
             && unknown == UnknownTool::Deliver
@@ -239,7 +239,7 @@ fn the_open_call_is_a_part_of_the_call() {
     assert!(opens > 100, "{opens}");
 }
 
-/// What may hold no marker holds none, in the middle of a reply.
+/// Text that may hold no marker holds none, in the middle of a reply.
 #[test]
 fn text_that_may_hold_no_marker_holds_none() {
     let mut seen = [0; 2];
@@ -249,7 +249,7 @@ fn text_that_may_hold_no_marker_holds_none() {
             for piece in [&case.input[..at], &case.input[at..]] {
                 let may = case.set.may_hold_marker(piece);
                 seen[usize::from(may)] += 1;
-                // What a dialect reads at the first byte is over after some words.
+                // Some words end whatever a dialect recognises at the first byte only.
                 let mut parser = Parser::new(&case.set, options.clone());
                 let before = parser.feed_events("Words, 字.\n".as_bytes());
                 if may || parser.in_reasoning() || before.count() != 1 {

@@ -1,5 +1,5 @@
-//! Parts of files that say what the library does: they are compared with it, or, with `TOOLGLOT_WRITE=1` in the
-//! environment (`ci/pages.sh`), written anew.
+//! Parts of files that describe the library: they are compared with it or, with `TOOLGLOT_WRITE=1` in the
+//! environment (`ci/pages.sh`), rewritten.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use toolglot::{DialectSet, Event, Finish, Options, Parser, builtin_files};
 use crate::markers::filled;
 use crate::support::root;
 
-/// What a file of the repository holds is this.
+/// Checks or writes a file of the repository.
 pub fn page(name: &str, made: impl FnOnce(&str) -> String) {
     let path = root().join(name);
     let have = fs::read_to_string(&path).expect("the page");
@@ -26,7 +26,7 @@ pub fn page(name: &str, made: impl FnOnce(&str) -> String) {
     }
 }
 
-/// What stands between `<!-- MARK:begin -->` and `<!-- MARK:end -->` in a page is this.
+/// Checks or writes the part of a page between `<!-- MARK:begin -->` and `<!-- MARK:end -->`.
 pub fn part(name: &str, mark: &str, text: &str) {
     page(name, |have| {
         let (begin, end) = (
@@ -65,7 +65,7 @@ fn the_table_of_dialects() {
         let set = DialectSet::builtin(id).expect("a built-in dialect");
         let dialect = set.dialects().next().expect("one dialect");
         let mut opens: Vec<String> = dialect.openers().iter().map(|open| code(open)).collect();
-        // Of many spellings the first ones are enough.
+        // Of many spellings the first few are enough.
         if opens.len() > 6 {
             opens.truncate(5);
             opens.push("..".to_owned());
@@ -126,7 +126,7 @@ fn a_stream_as_it_is_read() {
     part("README.md", "stream", &out);
 }
 
-/// What a file says about a dialect, and what models are told, is no marker.
+/// Keys whose values are not markers: descriptions of the dialect, and texts for models.
 const PROSE: [&str; 9] = [
     "id", "title", "aliases", "models", "sources", "group", "prompt", "observe", "deltas",
 ];
@@ -146,10 +146,10 @@ fn strings(value: &toml::Value, out: &mut BTreeSet<String>) {
     }
 }
 
-/// Markers, as the dictionaries of libFuzzer have them.
+/// Markers in the form of libFuzzer's dictionaries.
 #[test]
 fn the_dictionary_of_the_fuzzer() {
-    // Longer entries are passed over.
+    // Longer entries are left out.
     const MOST: usize = 64;
     let entry = |text: &str| {
         let mut out = String::from('"');
@@ -166,7 +166,7 @@ fn the_dictionary_of_the_fuzzer() {
         let table = text.parse().expect("a built-in file");
         strings(&toml::Value::Table(table), &mut marks);
     }
-    // A word alone is a switch of the file, or soon found.
+    // A word alone is a switch of the file, or found quickly anyway.
     let word = |c: char| c.is_alphanumeric() || "_-".contains(c);
     marks.retain(|text| (2..=MOST).contains(&text.len()) && !text.chars().all(word));
     page("fuzz/markers.dict", |have| {

@@ -1,4 +1,4 @@
-//! Every marker after every other one: no panic, no cut that shows, nothing lost.
+//! Every marker after every other one: no panic, no dependence on the chunking, nothing lost.
 //!
 //! A test run tries a sample. For all: `cargo test --release pairs::all -- --ignored`.
 
@@ -12,7 +12,7 @@ use toolglot_testkit::vectors::{Log, partition};
 use crate::markers::{MARKERS, set};
 use crate::support::some;
 
-/// What may stand between two markers.
+/// What may come between two markers.
 const GLUE: [&str; 9] = ["", " ", "\n", "x", "{", "<", "`", "\"", "。"];
 
 /// What follows the second.
@@ -32,7 +32,7 @@ fn log(set: &DialectSet, options: &Options, input: &str, chunk: usize, finish: F
     log
 }
 
-/// What is wrong with an input, if something is.
+/// What is wrong with an input, if anything.
 fn wrong(set: &DialectSet, options: &Options, input: &str, finish: Finish) -> Option<String> {
     let tried = catch_unwind(AssertUnwindSafe(|| {
         let whole = log(set, options, input, usize::MAX, finish);
@@ -46,7 +46,7 @@ fn wrong(set: &DialectSet, options: &Options, input: &str, finish: Finish) -> Op
     tried.unwrap_or_else(|_| Some("a panic".to_owned()))
 }
 
-/// Tries every pair whose number is a multiple of `stride`.
+/// Tries every pair whose index is a multiple of `stride`.
 fn pairs(stride: usize) {
     let sets = [set("default"), set("all")];
     let mut texts: Vec<&str> = MARKERS.iter().map(|marker| marker.text.as_str()).collect();
@@ -59,7 +59,7 @@ fn pairs(stride: usize) {
     let mut one = |set: &DialectSet, first: &str, second: &str, place: &str| {
         for glue in GLUE {
             number += 1;
-            // A prime number of steps, so that no glue and no set is left out.
+            // A prime number of steps, so that every glue and every set is used.
             if !number.is_multiple_of(stride) {
                 continue;
             }
@@ -99,7 +99,7 @@ fn pairs(stride: usize) {
     );
 }
 
-/// Calls that a single byte may begin, of declared tools.
+/// Calls of declared tools that a single byte may begin.
 const CALLS: [&str; 4] = [
     "<ping></ping>",
     "{\"name\": \"ping\", \"arguments\": {}}",

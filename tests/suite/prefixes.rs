@@ -1,13 +1,13 @@
-//! Every prefix of every vector: what is a complete call there is the same call in the whole.
+//! Every prefix of every vector: a complete call there is the same call in the whole.
 //!
-//! A call that ended at its own closer is complete for every reason for which the stream ends. One that ends only because the
-//! stream does is complete for no reason but a stop: there its prefix may be another call than the whole.
+//! A call that ended at its own closer is complete for every finish reason. One that ends only because the stream does is
+//! complete only for a stop: with more text it might have been another call.
 
 use toolglot::{Call, Collect, Finish, Grade, Sink};
 
 use crate::support::{CASES, Case, places};
 
-/// The calls of a prefix. Native calls are none of its bytes.
+/// The calls of a prefix. API tool calls are not among its bytes.
 fn calls(case: &Case, at: usize, finish: Finish) -> Vec<Call> {
     let mut parser = case.parser();
     let mut turn = Collect::new();
@@ -20,17 +20,17 @@ fn complete(calls: &[Call]) -> impl Iterator<Item = &Call> {
     calls.iter().filter(|call| call.grade == Grade::Complete)
 }
 
-/// Whether a call of a prefix stands in the whole.
+/// Whether a call of a prefix is also a call of the whole.
 fn stands(call: &Call, whole: &[Call]) -> bool {
     whole.iter().any(|other| {
         let same = call.name == other.name && call.arguments == other.arguments;
-        // Some closers may be longer than they must be.
+        // Some closers may be longer than necessary.
         let place = call.span.start == other.span.start && call.span.end <= other.span.end;
         same && place && other.grade == Grade::Complete
     })
 }
 
-/// Cuts of one vector that are tried; with all of them the suite would take minutes.
+/// Number of prefixes tried per vector; trying all would take minutes.
 const CUTS: usize = 12;
 
 #[test]
@@ -40,7 +40,7 @@ fn a_call_that_is_complete_in_a_prefix_is_complete_in_the_whole() {
     for (number, case) in CASES.iter().enumerate() {
         let whole = calls(case, case.input.len(), Finish::Stop);
         let step = (case.input.len() / CUTS).max(1);
-        // Other cuts in each vector.
+        // Different prefixes in each vector.
         let cuts = places(case.input.len(), CUTS).map(|at| at + number % step);
         for at in cuts.filter(|at| *at < case.input.len()) {
             let reasons = [Finish::Length, Finish::Error, Finish::Cancelled];

@@ -1,6 +1,6 @@
-//! What a machine has to read: documentation, sources, pages. There is no call in it, and nothing of it may be lost.
+//! Whatever text a machine has: documentation, sources, pages. It contains no calls, and none of it may be lost.
 //!
-//! Run by `ci/prose.sh`: `PROSE` names folders, `PROSE_BYTES` says how much of them is enough.
+//! Run by `ci/prose.sh`: `PROSE` names folders, `PROSE_BYTES` says how much of them to read.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use toolglot::{DialectSet, Event, Finish, Options, Parser, Tools};
 
 use crate::markers::set;
 
-/// The declared tools where the set reads calls of such tools only.
+/// The declared tools where the set reads only calls of declared tools.
 const TOOLS: &str = r#"[
     {"name": "read_file", "parameters": {"properties": {"path": {"type": "string"}}}},
     {"name": "search_web", "parameters": {"properties": {"query": {"type": "string"}}}},
     {"name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}},
     {"name": "run_command", "parameters": {"properties": {"command": {"type": "string"}}}},
     {"name": "execute_sql", "parameters": {"properties": {"statement": {"type": "string"}}}}]"#;
-/// Folders that are read if none are named.
+/// The default folders.
 const FOLDERS: &str = "/usr/share:/usr/lib:/usr/include:/usr/local:/opt";
-/// Bytes of one file that are read.
+/// Maximum bytes read of one file.
 const MOST: u64 = 4 << 20;
 
-/// Files in a folder, links left out.
+/// The files in a folder, without following links.
 fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
@@ -38,7 +38,7 @@ fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// What came of one text.
+/// The result for one text.
 #[derive(Default)]
 struct Found {
     calls: usize,
@@ -73,7 +73,7 @@ fn read(set: &DialectSet, options: &Options, text: &str, found: &mut Found) {
 
 #[test]
 #[ignore = "reads what the machine has; run by ci/prose.sh"]
-fn of_this_machine_is_text() {
+fn the_prose_of_this_machine_is_text() {
     let folders = std::env::var("PROSE").unwrap_or_else(|_| FOLDERS.to_owned());
     let enough = std::env::var("PROSE_BYTES").map_or(100 << 20, |n| n.parse().expect("a number"));
     let mut paths = vec![];
@@ -81,7 +81,7 @@ fn of_this_machine_is_text() {
         files(Path::new(folder), &mut paths);
     }
     let sets = ["default", "all", "any"].map(|name| (name, set(name)));
-    // Tools as hosts have them, so that what has no marker of its own counts too.
+    // Tools of typical hosts, so that dialects without markers are tested too.
     let mut offered = Options::default();
     offered.tools = Some(Arc::new(Tools::from_json(TOOLS).expect("tools")));
     let (mut bytes, mut wrong) = (0, vec![]);

@@ -7,7 +7,7 @@ use toolglot_testkit::vectors::{Log, partition};
 
 use crate::support::DEFAULTS;
 
-/// Pieces that markup is made of, near-misses included.
+/// Pieces of markup, near-misses included.
 const PIECES: &[&str] = &[
     "<tool_call",
     " name=\"f\"",

@@ -1,10 +1,10 @@
-//! Every rule of `docs/ENCODE.md`, both ways: what it just refuses, and what stands right beside that and is written.
+//! Every rule of `docs/ENCODE.md`, from both sides: a call that is just refused, and a similar one that is written.
 
 use std::sync::Arc;
 
 use toolglot::{DialectSet, EncodeCall, EncodeOptions, Reason, Tools, builtin_files};
 
-/// One tool that has a parameter of each type.
+/// One tool with a parameter of each type.
 const TYPED: &str = r#"[{"name": "f", "parameters": {"properties": {
     "s": {"type": "string"}, "i": {"type": "integer"}, "n": {"type": "number"}, "b": {"type": "boolean"},
     "l": {"type": "array"}, "o": {"type": "object"}, "e": {"type": ["string", "null"]},
@@ -36,13 +36,13 @@ fn untyped(id: &str) -> DialectSet {
     set.expect("a dialect")
 }
 
-/// Which reason, without what it says.
+/// The reason without its details.
 fn word(reason: &Reason) -> String {
     let text = format!("{reason:?}");
     text.split([' ', '{']).next().unwrap_or_default().to_owned()
 }
 
-/// `yes` is written, and `no` refused for that reason.
+/// `yes` is written, and `no` is refused for that reason.
 #[track_caller]
 fn both(id: &str, reason: &str, yes: Call<'_>, no: Call<'_>) {
     both_with(id, reason, yes, no, &EncodeOptions::default());
@@ -196,7 +196,7 @@ fn untyped_text() {
         typed(id, "Untyped", r#"{"s":"5"}"#, r#"{"s":5}"#);
         both(id, "Untyped", f(r#"{"s":"null"}"#), f(r#"{"s":null}"#));
     }
-    // Elements tell a list; text does not.
+    // Elements show that something is a list; text does not.
     both("tam", "Untyped", f("{}"), f(r#"{"x":["a","b"]}"#));
     both(
         "minimax-m3",
@@ -251,7 +251,7 @@ fn key_quote() {
     value("tam", "Marker", "「末」".trim_end_matches('」'), "x「末」y");
     value("tam2-untyped", "Marker", "x <<< y", "x <<<\ny");
     value("tam2-untyped", "Blanks", "a b", " a");
-    // As JSON with a field that says so they are written.
+    // As JSON, with a field that says so, they are written.
     both(
         "tam2",
         "Key",
@@ -363,7 +363,7 @@ fn parameters_between_tags() {
     };
     value("seed-oss", "Marker", "</parameter", "</parameter>");
     value("qwen3-coder", "Marker", "x <parameter", "x\n<parameter=b>");
-    // The newline before a value begins its first line.
+    // The newline before a value would belong to its first line.
     value("qwen3-coder", "Marker", "parameter=b>", "<parameter=b>");
     value("qwen3-coder", "Marker", "</ parameters>", "</ parameter >");
     value(
@@ -374,7 +374,7 @@ fn parameters_between_tags() {
     );
     value("qwen3-coder", "Blanks", "\nx", "\nx\r");
     value("qwen3-coder", "Blanks", "x\r", "\nx\r");
-    // CDATA holds a closer, up to its own end.
+    // CDATA may contain a closer, but not its own end.
     value("minicpm5", "Marker", "</param>]]>", "]]></param>");
     value(
         "minicpm5",
@@ -473,7 +473,7 @@ fn text_as_an_argument() {
     );
     check("shell", "Blanks", &text("a\n b"), &text("a\n"));
     check("shell", "Blanks", &text("a\n b"), &text(" a"));
-    // A file ends with one newline; a fence keeps what stands before it, and a fence in it.
+    // A file ends with one newline; a fence keeps any text before it, and a fence inside it.
     for yes in ["a\n", " a\n", "\n\na\n", "```js\na\n```\n", "\n", "`\n"] {
         check("file", "Blanks", &text(yes), &text("a"));
     }
@@ -519,7 +519,7 @@ fn elements_as_arguments() {
     offered(r#"{"x":"\ud800"}"#, "Surrogate", r#"{"x":"\ud83c\udf0a"}"#);
     let deep = |n: usize| format!("{{\"x\":{}\"x\"{}}}", "{\"k\":".repeat(n), "}".repeat(n));
     offered(&deep(128), "Limit", &deep(127));
-    // With entities everything is text; without them no text may look like elements.
+    // With entities everything is text; without them text must not look like elements.
     let mark = "]<]minimax[>[<";
     for (yes, no) in [
         (
@@ -577,7 +577,7 @@ fn tags_named_after_tools() {
         r#"{"g":"a"}"#,
     );
     typed("morph-xml", "Key", r#"{"x":"a"}"#, r#"{"g":"a"}"#);
-    // After a value only the tool's own parameters are parameters: one other can come first.
+    // After a value only the tool's own parameters are parameters; one other may come first.
     typed(
         "cline-xml",
         "Key",
@@ -604,7 +604,7 @@ fn names_with_a_rest_of_markup() {
             let call = (name, "{}");
             let refused = write(id, call, &EncodeOptions::default());
             let (_, reason) = refused.expect_err(name);
-            // A dialect of thoughts alone writes no call.
+            // A dialect of reasoning alone writes no calls.
             let wanted = match id.starts_with("reasoning-") {
                 true => "Dialect",
                 false => "Name",

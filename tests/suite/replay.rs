@@ -1,4 +1,4 @@
-//! Inputs that a fuzzer found, or may start from, run in every test run.
+//! Runs the fuzzer's findings and its corpus in every test run.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Imports between the modules of the crates point one way: each uses only modules that stand before it here.
+//! Imports between the modules of the crates point one way: each module uses only modules listed before it here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,17 +8,17 @@ use std::path::Path;
 use crate::pages::part;
 use crate::support::root;
 
-/// The modules from the lowest floor to the highest.
-const FLOORS: &[&str] = &[
+/// The modules, from the lowest layer to the highest.
+const LAYERS: &[&str] = &[
     "scan", "words", "pointer", "error", "wire", "json", "schema", "hints", "limits", "yaml",
     "dialect", "models", "issue", "event", "call", "body", "escape", "engine", "owned", "chunks",
     "detect", "source", "sink", "encode", "rewrite", "layer", "tools", "prompt", "outcome",
 ];
 
-/// The crates, and which room their files are in that have none of their own.
+/// The crates, and the module to which their top-level files belong if these have none of their own.
 const CRATES: &[(&str, &str)] = &[("scan/src", "scan"), ("src", ""), ("tools/src", "tools")];
 
-/// What a file holds for the library itself: no comments, no tests.
+/// The library code of a file: without comments and tests.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
     let lines = text
@@ -27,7 +27,7 @@ fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The modules whose paths a file begins with `crate::` or `toolglot::`, and the crates below.
+/// The modules that a file uses through `crate::` or `toolglot::`, and the crates below.
 fn used(text: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     if text.contains("toolglot_scan::") {
@@ -50,15 +50,16 @@ fn used(text: &str) -> BTreeSet<String> {
     names
 }
 
-/// Reads a folder: all of it is one room, or (`rooms`) each folder in it is one and the files are in `module`, if that is named.
-fn read(path: &Path, module: &str, rooms: bool, all: &mut BTreeMap<String, BTreeSet<String>>) {
+/// Reads a folder: all of it is one module, or (`split`) each folder in it is one, and its files belong to `module` if that is
+/// not empty.
+fn read(path: &Path, module: &str, split: bool, all: &mut BTreeMap<String, BTreeSet<String>>) {
     for entry in fs::read_dir(path).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path
             .file_stem()
             .and_then(|name| name.to_str())
             .expect("a name");
-        let own = rooms && (module.is_empty() || path.is_dir());
+        let own = split && (module.is_empty() || path.is_dir());
         let module = if own { name } else { module };
         if path.is_dir() && name != "tests" {
             read(&path, module, false, all);
@@ -67,17 +68,17 @@ fn read(path: &Path, module: &str, rooms: bool, all: &mut BTreeMap<String, BTree
         {
             let text = fs::read_to_string(&path).expect("a file");
             let names = used(&code(&text)).into_iter();
-            let names = names.filter(|name| FLOORS.contains(&name.as_str()) && name != module);
+            let names = names.filter(|name| LAYERS.contains(&name.as_str()) && name != module);
             all.entry(module.to_owned()).or_default().extend(names);
         }
     }
 }
 
-/// Which modules each uses.
+/// The modules that each module uses.
 fn imports() -> BTreeMap<String, BTreeSet<String>> {
     let mut all = BTreeMap::new();
-    for (folder, room) in CRATES {
-        read(&root().join(folder), room, *room != "scan", &mut all);
+    for (folder, module) in CRATES {
+        read(&root().join(folder), module, *module != "scan", &mut all);
     }
     all
 }
@@ -85,30 +86,30 @@ fn imports() -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn imports_point_one_way() {
     let imports = imports();
-    let floor = |name: &str| FLOORS.iter().position(|module| *module == name);
+    let layer = |name: &str| LAYERS.iter().position(|module| *module == name);
     let uses: usize = imports.values().map(BTreeSet::len).sum();
-    assert!(uses > FLOORS.len(), "{uses} imports: nothing was read");
+    assert!(uses > LAYERS.len(), "{uses} imports: nothing was read");
     for (module, names) in &imports {
-        let own = floor(module).unwrap_or_else(|| panic!("{module} has no floor"));
+        let own = layer(module).unwrap_or_else(|| panic!("{module} has no layer"));
         for name in names {
             assert!(
-                floor(name) < Some(own),
-                "{module} uses {name}, which stands above it"
+                layer(name) < Some(own),
+                "{module} uses {name}, which is above it"
             );
         }
     }
 }
 
 #[test]
-fn the_picture_of_the_imports() {
+fn the_diagram_of_the_imports() {
     let imports = imports();
-    // Whether `from` leads to `to`, over others too.
+    // Whether `from` leads to `to`, directly or not.
     fn leads(imports: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> bool {
         let mut next = imports.get(from).into_iter().flatten();
         next.any(|name| name == to || leads(imports, name, to))
     }
     let mut text = String::from("```mermaid\nflowchart BT\n");
-    for module in FLOORS {
+    for module in LAYERS {
         for name in imports.get(*module).into_iter().flatten() {
             let mut others = imports[*module].iter().filter(|other| *other != name);
             if !others.any(|other| leads(&imports, other, name)) {

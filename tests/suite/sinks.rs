@@ -1,4 +1,4 @@
-//! Sinks and sources over every vector: what they make of a stream does not depend on its cuts, and agrees with the turn.
+//! Sinks and sources over every vector: their output does not depend on the chunking, and agrees with the turn.
 
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Calls, Delta, Deltas, Reason, Recovered, Settings};
@@ -9,7 +9,7 @@ use toolglot_testkit::vectors;
 
 use crate::support::{CASES, Case, places};
 
-/// Cuts of each vector.
+/// Number of splits of each vector.
 const CUTS: usize = 12;
 
 fn stream(case: &Case, cut: usize, sink: &mut dyn Sink) {
@@ -26,7 +26,7 @@ fn turn(case: &Case) -> Turn {
     collect.turn()
 }
 
-/// What a client has put together.
+/// What a client has assembled.
 #[derive(Debug, Default, PartialEq)]
 struct Client {
     content: String,
@@ -77,9 +77,9 @@ fn value(json: &str) -> toolglot::json::Value {
     vectors::value(json).expect(json)
 }
 
-/// What was not delivered does not depend on whether issues come as events or were kept elsewhere, as bindings keep them.
+/// What was not delivered is the same whether issues come as events or are kept elsewhere, as bindings do.
 #[test]
-fn issues_that_were_kept_elsewhere_say_what_was_dropped() {
+fn issues_kept_elsewhere_report_what_was_dropped() {
     let mut dropped = 0;
     for case in CASES.iter() {
         let mut turn = Collect::new();
@@ -114,7 +114,7 @@ fn issues_that_were_kept_elsewhere_say_what_was_dropped() {
 }
 
 #[test]
-fn openai_deltas_agree_with_the_turn_under_every_cut() {
+fn openai_deltas_agree_with_the_turn_under_every_chunking() {
     for case in CASES.iter() {
         let turn = turn(case);
         for calls in [Calls::Live, Calls::AtClose] {
@@ -140,7 +140,8 @@ fn agree(case: &Case, client: &Client, wanted: &[(String, toolglot::json::Value)
     for ((name, json), index) in client.calls.iter().zip(0..) {
         if client.void.contains(&index) {
             assert_eq!(calls, Calls::Live, "{}", case.id);
-            // Its last brace went out only if the next call of its block had opened; then the reason alone tells.
+            // Its last brace was sent only if the next call of its block had opened; then only the reason shows that the
+            // call is retracted.
             let complete = vectors::value(json).is_ok();
             let last = !client.void.contains(&(index + 1));
             assert!(!json.is_empty(), "{}", case.id);
@@ -197,7 +198,7 @@ fn a_mask_leaves_the_text_of_the_turn() {
 }
 
 #[test]
-fn calls_that_are_ready_stand_or_are_void() {
+fn ready_calls_are_committed_or_retracted() {
     for case in CASES.iter() {
         let turn = turn(case);
         for cut in places(case.input.len(), CUTS) {
@@ -229,7 +230,7 @@ fn a_response_means_what_its_text_means() {
         let Ok(text) = std::str::from_utf8(case.input) else {
             continue;
         };
-        // Some characters a delta.
+        // A few characters per delta.
         let mut body = String::new();
         let chars: Vec<char> = text.chars().collect();
         for piece in chars.chunks(5) {

@@ -1,4 +1,4 @@
-//! One call of two strings as every dialect writes it, with slips in it.
+//! One call with two string arguments, as every dialect writes it, with slips in it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn read(set: &DialectSet, tools: Option<&Arc<Tools>>, text: &str, step: usize) -
 }
 
 /// Reads the texts that slips make of the call in each dialect, alone and in the default set, whole and byte by byte. Fails
-/// where `wrong` finds something in a turn, or where a cut shows. Gives how many texts were tried for each dialect.
+/// if `wrong` finds something in a turn, or if the chunking matters. Returns the number of texts tried per dialect.
 pub fn read_slips(
     slips: impl Fn(&'static str, &str) -> Vec<String>,
     wrong: impl Fn(&Turn) -> Option<&'static str>,

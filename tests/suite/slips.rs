@@ -1,5 +1,5 @@
-//! Slips of models, made of what the encoders write: in every built-in dialect a call with one is delivered, and its grade
-//! says so. Nothing that was written vanishes from a complete call, and no call is lost for a slip.
+//! Models' slips, applied to what the encoders write: in every built-in dialect a call with a slip is delivered, and its
+//! grade shows the slip. A complete call has lost nothing, and no call is lost because of a slip.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ const TOOLS: &str = r#"[{"name": "wipe", "parameters": {"type": "object", "prope
 const ARGUMENTS: &str = r#"{"path": "/x 中", "n": [1, 2], "ok": true}"#;
 /// Keys of arguments, as dialects spell them.
 const OWN: [&str; 3] = ["\"arguments\"", "\"parameters\"", "\"args\""];
-/// Fewer dialects than this that a slip fits would mean that the test looks for the wrong text.
+/// A slip that fits fewer dialects than this means that the test looks for the wrong text.
 const MANY: usize = 20;
 
 fn tools() -> Arc<Tools> {
     Arc::new(Tools::from_json(TOOLS).expect("tools"))
 }
 
-/// YAML has such numbers.
+/// YAML allows such numbers.
 const YAML: &str = "yaml-xml";
 
-/// What every built-in dialect that can say the call writes.
+/// What every built-in dialect writes, if it can express the call.
 fn written() -> Vec<(&'static str, DialectSet, String)> {
     let call = EncodeCall {
         name: "wipe".to_owned(),
@@ -64,7 +64,7 @@ fn one(id: &str, set: &DialectSet, text: &str) -> (Call, Grade) {
     (call, grade)
 }
 
-/// Changes each text that `change` fits, and gives how many these are.
+/// Changes each text that `change` fits, and returns their number.
 fn each(mut change: impl FnMut(&str) -> Option<String>, check: impl Fn(&str, &Call, Grade, &str)) {
     let mut fitting = 0;
     for (id, set, text) in written() {
@@ -77,11 +77,11 @@ fn each(mut change: impl FnMut(&str) -> Option<String>, check: impl Fn(&str, &Ca
     assert!(fitting >= MANY, "{fitting} dialects");
 }
 
-/// The text with another key of the arguments.
+/// The text with another key for the arguments.
 fn keyed(text: &str, key: &str) -> Option<String> {
     let mut own = OWN.iter().filter(|own| text.contains(**own));
     let own = own.next().filter(|own| **own != format!("\"{key}\""))?;
-    // JSON without a marker must show a call by its own keys.
+    // JSON without a marker must be recognisable as a call by its own keys.
     let marked = !text.starts_with(['{', '[']) && !text.starts_with("```");
     marked.then(|| text.replacen(own, &format!("\"{key}\""), 1))
 }
@@ -100,7 +100,7 @@ fn arguments_under_a_synonym_are_read() {
 }
 
 #[test]
-fn arguments_under_any_other_key_are_missed_and_said() {
+fn arguments_under_any_other_key_are_reported_as_missing() {
     for key in ["arguements", "参数", "data", "kwargs"] {
         each(
             |text| keyed(text, key),
@@ -113,7 +113,7 @@ fn arguments_under_any_other_key_are_missed_and_said() {
 }
 
 #[test]
-fn a_key_beside_the_arguments_is_said() {
+fn an_extra_key_is_reported() {
     each(
         |text| {
             let own = OWN.iter().find(|own| text.contains(**own))?;
@@ -139,9 +139,9 @@ fn slips_in_values_keep_the_call() {
             |text| text.contains(from).then(|| text.replacen(from, to, 1)),
             |id, call, grade, text| {
                 assert!(value(&call.arguments).is_object(), "{id}: {text}");
-                // Where the spelling is the dialect's own it is none.
+                // Where the dialect itself has the spelling, it is not a slip.
                 let own = to.contains(['\'', 'N']) || to.contains(",]") || id == YAML;
-                // What is no value of its type stays a text, in which nothing is lost.
+                // What is not a value of its type stays text, in which nothing is lost.
                 let kept = ["\"[07", "\"07\""]
                     .iter()
                     .any(|text| call.arguments.contains(text));

@@ -1,5 +1,5 @@
-//! Closers as models spell them, in what the encoders write in every built-in dialect: with blanks, twice, three times. The
-//! calls stay, their grade says so, and nothing of the closers is left in the text.
+//! Closers as models spell them, in what the encoders write in every built-in dialect: with blanks, doubled, tripled. The
+//! calls stay, their grade shows the slip, and no part of the closers is left in the text.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const CALLS: [(&str, &str); 2] = [
     ("wipe", r#"{"path":"/x 中","n":"b c"}"#),
     ("look", r#"{"at":"天气"}"#),
 ];
-/// What stands after the calls; where nothing may, it is left out.
+/// What follows the calls; left out where nothing may follow.
 const BEHIND: [&str; 2] = ["\nDone. 好了。", ""];
 /// Between two closers.
 const GLUE: [&str; 4] = ["", "\n", " ", "\n\n"];
@@ -94,11 +94,11 @@ fn written() -> Vec<Written> {
 struct Closer<'t> {
     at: usize,
     tag: &'t str,
-    /// It closes no more than a value or a key.
+    /// Whether it closes only a value or a key.
     value: bool,
-    /// Where it closes nothing it is text.
+    /// Whether it is text where it closes nothing.
     stray: bool,
-    /// Its dialect is one that only a prompt asks for.
+    /// Whether only a prompt asks for its dialect.
     prompted: bool,
 }
 
@@ -129,7 +129,7 @@ fn closers(written: &Written) -> Vec<Closer<'_>> {
     }
     let literal = own.iter().filter(|m| m.does == Does::Close && m.literal);
     for marker in literal.filter(|m| !m.text.contains("</") && !m.text.contains("```")) {
-        // What opens something too is no closer, nor is the beginning of a header's last part.
+        // A closer that is also an opener is skipped, and so is the beginning of a header's last part.
         if marker.text.trim().len() < 3 || marker.text == "<|constrain|>" {
             continue;
         }
@@ -147,7 +147,7 @@ fn closers(written: &Written) -> Vec<Closer<'_>> {
     out
 }
 
-/// Whether blanks in the tag are no matter of ordinary tags.
+/// Whether the rules of ordinary tags do not apply to blanks in the tag.
 fn special(tag: &str) -> bool {
     tag.contains(['|', '｜', ']', '▁'])
 }
@@ -156,13 +156,13 @@ fn special(tag: &str) -> bool {
 #[derive(Clone, Copy)]
 struct May<'t> {
     most: Grade,
-    /// This closer may stay in the text, and is said.
+    /// This closer may stay in the text, if it is reported.
     stray: Option<&'t str>,
-    /// It may be part of a value: of a recovered call.
+    /// The closer may be part of a value, in a recovered call.
     content: bool,
 }
 
-/// Reads `text` as every set does that reads the plain one, under a few cuts.
+/// Reads `text` in every set that reads the original, under a few chunkings.
 fn check(written: &Written, text: &str, may: May<'_>, failures: &mut Vec<String>) {
     let id = written.id;
     for (n, (set, plain)) in written.sets.iter().enumerate() {
@@ -247,13 +247,13 @@ fn blanks_in_closers_keep_the_calls() {
 }
 
 #[test]
-fn closers_twice_and_three_times_keep_the_calls() {
+fn doubled_and_tripled_closers_keep_the_calls() {
     let mut failures = vec![];
     let mut tried = 0;
     for written in written() {
         for closer in closers(&written) {
             let Closer { at, tag, .. } = closer;
-            // Nobody knows whether the second closer of a value is content.
+            // Whether the second closer of a value is content cannot be known.
             let most = if closer.value {
                 Grade::Recovered
             } else {

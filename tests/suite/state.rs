@@ -1,5 +1,5 @@
-//! The state of a stream is a function of the bytes so far: equal after every 2-way cut, which by induction proves every
-//! cut. And it can be copied, written down, read back and thrown away.
+//! The state of a stream is a function of the bytes so far: it is equal after every 2-way split, which by induction
+//! proves it for every chunking. And it can be copied, saved, restored and reset.
 
 use toolglot::{Event, Finish, Options, Parser, SnapshotError, TextMode};
 use toolglot_testkit::vectors::Log;
@@ -15,7 +15,7 @@ fn after(case: &Case, chunks: &[&[u8]]) -> Parser {
 }
 
 #[test]
-fn state_is_equal_after_every_cut() {
+fn state_is_equal_after_every_split() {
     for case in CASES.iter() {
         let whole = after(case, &[case.input]).snapshot();
         for at in places(case.input.len(), 400) {
@@ -35,7 +35,7 @@ fn state_is_equal_after_every_cut() {
 }
 
 #[test]
-fn a_restored_stream_goes_on_as_if_nothing_had_happened() {
+fn a_restored_stream_continues_unchanged() {
     for case in CASES.iter() {
         let whole = case.log();
         for at in places(case.input.len(), 60) {
@@ -47,7 +47,7 @@ fn a_restored_stream_goes_on_as_if_nothing_had_happened() {
             let mut second = Parser::restore(&case.set, case.options.clone(), &snapshot)
                 .unwrap_or_else(|why| panic!("{} at {at}: {why}", case.id));
             assert_eq!(second.snapshot(), snapshot, "{} at {at}", case.id);
-            // What the first goes on to read does not touch the second.
+            // What the first parser reads next does not affect the second.
             first.feed(b"<tool_call name=\"other\">", &mut nothing);
             second.feed(tail, &mut log);
             case.end(&mut second, &mut log);
@@ -77,7 +77,7 @@ fn a_clone_and_a_reset_stream_behave_alike() {
 }
 
 #[test]
-fn foreign_and_damaged_snapshots_are_refused() {
+fn foreign_and_damaged_snapshots_are_rejected() {
     let mut parser = Parser::new(&DEFAULTS, Options::default());
     parser.feed(
         "a <tool_call name=\"f\"><param name=\"k\">v".as_bytes(),
@@ -99,7 +99,7 @@ fn foreign_and_damaged_snapshots_are_refused() {
     for len in 0..good.len() {
         assert!(
             restore(Options::default(), &good[..len]).is_err(),
-            "cut to {len} bytes"
+            "truncated to {len} bytes"
         );
     }
     let mut newer = good.clone();

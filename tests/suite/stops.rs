@@ -1,4 +1,4 @@
-//! Sinks that stop the parser: a stop is a cut, nothing more.
+//! Sinks that stop the parser: a stop has the effect of a chunk boundary.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use toolglot_testkit::vectors::Log;
 
 use crate::support::{CASES, Case, DEFAULTS, nothing, places};
 
-/// Has enough whenever it is asked, or after each event that says so.
+/// Stops always, or after each event that makes it stop.
 struct Stops<'l> {
     log: &'l mut Log,
     always: bool,
@@ -29,7 +29,7 @@ impl Sink for Stops<'_> {
     }
 }
 
-/// Feeds a chunk, and what is left each time the sink has stopped. Says how often.
+/// Feeds a chunk, and the rest of it each time the sink has stopped. Returns how often that was.
 fn feed(parser: &mut Parser, mut chunk: &[u8], sink: &mut dyn Sink, id: &str) -> usize {
     let mut stops = 0;
     while !chunk.is_empty() {
@@ -43,7 +43,7 @@ fn feed(parser: &mut Parser, mut chunk: &[u8], sink: &mut dyn Sink, id: &str) ->
     stops
 }
 
-/// The state and the events of a case that is fed in two chunks to a sink that stops.
+/// The state and the events of a case that is fed in two chunks to a stopping sink.
 fn stopped(case: &Case, at: usize, always: bool) -> (Vec<u8>, Log, usize) {
     let (mut parser, mut log, mut stops) = (case.parser(), Log::new(), 0);
     let (head, tail) = case.input.split_at(at);
@@ -62,7 +62,7 @@ fn stopped(case: &Case, at: usize, always: bool) -> (Vec<u8>, Log, usize) {
 }
 
 #[test]
-fn a_stop_is_a_cut() {
+fn a_stop_is_a_chunk_boundary() {
     let mut stops = [0; 2];
     for case in CASES.iter() {
         let mut whole = case.parser();
@@ -94,7 +94,7 @@ fn a_parser_stops_where_a_block_ends() {
         let taken = parser.feed_until(text.as_bytes(), &mut closed);
         assert_eq!(&text[taken..], rest);
         assert!(closed.broken());
-        // The host goes on with the rest, or with anything else.
+        // The host continues with the rest, or with anything else.
         let mut turn = Collect::new();
         let mut left = Collect::new();
         let mut other = parser.clone();
@@ -106,7 +106,7 @@ fn a_parser_stops_where_a_block_ends() {
     }
 }
 
-/// Has had enough before it began.
+/// A sink that has stopped before it begins.
 struct Always(bool);
 
 impl Sink for Always {
@@ -118,7 +118,7 @@ impl Sink for Always {
 }
 
 #[test]
-fn what_the_host_puts_in_is_read_whole() {
+fn host_input_is_read_whole_by_a_stopped_sink() {
     let mut parser = Parser::new(&DEFAULTS, Options::default());
     let mut turn = Collect::new();
     let mut sink = (turn.lend(), Always(true));
@@ -130,7 +130,7 @@ fn what_the_host_puts_in_is_read_whole() {
     };
     parser.native_call(&call, &mut sink);
     parser.finish(Finish::Stop, &mut sink);
-    // Bytes after the end are ignored, all of them.
+    // Bytes after the end are ignored.
     assert_eq!(parser.feed_until(b"more", &mut sink), 4);
     assert_eq!((turn.calls().len(), turn.text()), (3, &b"bc"[..]));
 }
@@ -154,7 +154,7 @@ fn both_sinks_of_a_pair_get_every_event() {
 }
 
 #[test]
-fn a_closure_that_broke_off_is_not_called_again() {
+fn a_closure_that_stopped_is_not_called_again() {
     for case in CASES.iter().step_by(5) {
         let mut count = 0;
         let mut first = Until::new(|_: Event<'_>| {

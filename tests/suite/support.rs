@@ -1,4 +1,4 @@
-//! What the tests share: the vectors, and streams made of them.
+//! What the tests share: the vectors, and streams made from them.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -58,7 +58,7 @@ impl Case {
         Parser::new(&self.set, self.options.clone())
     }
 
-    /// The rest of a stream: native calls and the end.
+    /// Ends a stream: API tool calls, then the end.
     pub fn end(&self, parser: &mut Parser, sink: &mut dyn Sink) {
         for call in &self.native {
             parser.native_call(call, sink);
@@ -105,7 +105,7 @@ fn case(vector: &'static Vector) -> Case {
     }
 }
 
-/// A sink that throws away.
+/// A sink that discards everything.
 pub fn nothing(_: Event<'_>) {}
 
 /// The turn of an output that comes in these pieces.
@@ -122,7 +122,7 @@ pub fn turn_of<'t>(
     turn.turn()
 }
 
-/// The turn of an output, which is the same byte by byte.
+/// The turn of an output, after checking that it is the same byte by byte.
 pub fn cut_turn(parser: impl Fn() -> Parser, text: &str, finish: Finish) -> Turn {
     let whole = turn_of(parser(), [text.as_bytes()], finish);
     let bytes = turn_of(parser(), text.as_bytes().chunks(1), finish);
@@ -130,7 +130,7 @@ pub fn cut_turn(parser: impl Fn() -> Parser, text: &str, finish: Finish) -> Turn
     whole
 }
 
-/// Whether two turns say the same: text, reasoning, and names and arguments of calls.
+/// Whether two turns agree in text, reasoning, and names and arguments of calls.
 pub fn says_the_same(one: &Turn, other: &Turn) -> bool {
     let calls = |turn: &Turn| -> Vec<_> {
         let call = |call: &Call| (call.name.clone(), call.arguments.clone());
@@ -139,14 +139,16 @@ pub fn says_the_same(one: &Turn, other: &Turn) -> bool {
     one.text == other.text && one.reasoning == other.reasoning && calls(one) == calls(other)
 }
 
-/// Cuts to try for an input: all of them, or an even sample of a long one, which begins elsewhere for another length.
+/// Places at which to split an input: all of them, or an even sample of a long one, with an offset that depends on
+/// the length.
 pub fn places(len: usize, most: usize) -> impl Iterator<Item = usize> {
     let most = some(most as u64) as usize;
     let step = (len / most.max(1)).max(1);
     (len % step..=len).step_by(step)
 }
 
-/// So many of `count` random inputs: a quarter in a quick run (`TOOLGLOT_SPLITS`, as vectors have fewer cuts there).
+/// The number of random inputs to run out of `count`: a quarter in a quick run (`TOOLGLOT_SPLITS`, which reduces the
+/// splits of vectors too).
 pub fn some(count: u64) -> u64 {
     match std::env::var_os("TOOLGLOT_SPLITS") {
         Some(_) => count / 4,

@@ -1,5 +1,5 @@
-//! Blanks and attributes make no other tag, in every dialect and wherever a tag of it may stand: around blocks, calls,
-//! parameters and thoughts, spelled as ordinary tags or with special tokens.
+//! Blanks and attributes do not make a different tag, in every dialect and wherever a tag of it may occur: around
+//! blocks, calls, parameters and thoughts, spelled as ordinary tags or with special tokens.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ fn read(case: &Case, text: &str, step: usize) -> Turn {
     turn_of(parser, text.as_bytes().chunks(step), case.finish)
 }
 
-/// A tag of a marker up to the end of its name, where its name begins, and what the tag ends with.
+/// A tag of a marker up to the end of its name, the offset of its name, and the end of the tag.
 pub fn head(marker: &str, at: usize) -> Option<(String, usize, &'static str)> {
     let rest = &marker[at..];
     let (name, end) = if let Some(token) = rest.strip_prefix("<|") {
@@ -28,7 +28,7 @@ pub fn head(marker: &str, at: usize) -> Option<(String, usize, &'static str)> {
     let len = rest[name..].find(|c| !word(c))?;
     let behind = &rest[name + len..];
     let shows = behind.starts_with([' ', '=']) && rest.contains(end);
-    // One letter is a hole's sample, no name of the dialect, or names an element of HTML.
+    // One letter is the sample of a hole, not a name of the dialect, or an element of HTML.
     let fits = len > 1 && (behind.starts_with(end) || shows);
     fits.then(|| (rest[..name + len].to_owned(), name, end))
 }
@@ -47,11 +47,11 @@ fn tags() -> BTreeMap<&'static str, BTreeSet<(String, usize, &'static str)>> {
     out
 }
 
-/// What slips make of the tag at `at`.
+/// The misspellings of the tag at `at`.
 pub fn slips(text: &str, at: usize, (head, name, end): &(String, usize, &str)) -> Vec<String> {
     let behind = at + head.len();
     let close = head.contains('/') || head.contains("close");
-    // A tag that shows attributes has them for arguments, perhaps; a closer of a value has none.
+    // The attributes of some tags may be arguments; the closer of a value takes none.
     let shows = text[behind..].starts_with(' ');
     let inside: &[&str] = match (close, shows) {
         (true, _) | (_, true) => &[" ", "\n"],
@@ -75,7 +75,7 @@ pub fn slips(text: &str, at: usize, (head, name, end): &(String, usize, &str)) -
 }
 
 #[test]
-fn blanks_and_attributes_make_no_other_tag_in_any_place() {
+fn blanks_and_attributes_do_not_change_any_tag() {
     let tags = tags();
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let (mut tried, mut failures) = (0, vec![]);
@@ -110,7 +110,7 @@ fn blanks_and_attributes_make_no_other_tag_in_any_place() {
                 tried += 1;
                 let turn = read(case, &loose, loose.len());
                 let sure = turn.calls.iter().all(|call| call.grade != Grade::Recovered);
-                // The line's end after a role goes with the plain token alone.
+                // The line end after a role belongs only to the plain token.
                 let words = |text: &str| text.split_whitespace().collect::<String>();
                 let same = Turn {
                     text: plain.text.clone(),

@@ -1,5 +1,5 @@
-//! Openers that an open thought only speaks of, in every built-in dialect whose calls end thoughts; and the thought's own opener,
-//! which the prompt gave and the model writes once more.
+//! Openers that an open thought only mentions, in every built-in dialect whose calls end thoughts; and the thought's own
+//! opener, given by the prompt and repeated by the model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::markers::set;
 use crate::openers::CALLS;
 use crate::support::{says_the_same, turn_of};
 
-/// A thought that speaks of a section's opener, which stands for `@`, before what looks like its call, which stands for `#`.
+/// Thoughts that mention a section's opener, represented by `@`, before what looks like its call, represented by `#`.
 const SPOKEN: [&str; 8] = [
     "I could use `@` like:\n#\nand so on.",
     "Calls begin with @ and then\n\n#\nfollows.",
@@ -27,7 +27,7 @@ fn read(set: &DialectSet, text: &str, step: usize) -> Turn {
     turn_of(parser, text.as_bytes().chunks(step), Finish::Stop)
 }
 
-/// A dialect whose calls end thoughts: the thought's markers, a section's opener, what stands after it in a call, and the call.
+/// A dialect whose calls end thoughts: the thought's markers, a section's opener, what follows it in a call, and the call.
 struct Spoken {
     id: &'static str,
     open: String,
@@ -75,13 +75,13 @@ fn spoken() -> Vec<Spoken> {
 }
 
 #[test]
-fn a_call_of_a_section_that_is_spoken_of_is_part_of_the_thought() {
+fn a_call_of_a_mentioned_section_is_part_of_the_thought() {
     let many = [set("default")];
     let mut failures: BTreeMap<String, String> = BTreeMap::new();
     for one in spoken() {
         let own = set(one.id);
         for set in [&own].into_iter().chain(&many) {
-            // What a dialect lists ends a thought wherever its call follows.
+            // An opener that a dialect lists ends a thought wherever its call follows.
             let listed = |sentence: &&str| {
                 let ends = |(_, file): &(&str, &str)| {
                     let lists = file.lines().filter(|line| line.starts_with("ended_by"));
@@ -100,7 +100,7 @@ fn a_call_of_a_section_that_is_spoken_of_is_part_of_the_thought() {
                 if std::ptr::eq(set, &own) && read(set, &text, 1) != turn {
                     failures.insert(format!("{} {text:?} in bytes", one.id), String::new());
                 }
-                // The call itself ends the thought all the same, or stands after it.
+                // The call itself still ends the thought, or comes after it.
                 for glue in ["\n".to_owned(), format!("{}\n", one.close)] {
                     let both = format!("{}{thought}{glue}{}", one.open, one.call);
                     let calls = read(set, &both, 4096).calls.len();
@@ -115,7 +115,7 @@ fn a_call_of_a_section_that_is_spoken_of_is_part_of_the_thought() {
     assert!(failures.is_empty(), "{}: {some:#?}", failures.len());
 }
 
-/// An opener as models write it once more: with blanks or attributes in it, where its shape has room for them.
+/// An opener as models repeat it: with blanks or attributes in it, where its syntax allows them.
 fn repeated(open: &str) -> Vec<String> {
     let end = match open {
         _ if open.starts_with("<|") => open.rfind("<|").filter(|at| *at > 0),
@@ -132,7 +132,7 @@ fn repeated(open: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_opener_that_the_prompt_gave_is_framing_however_it_is_spelled() {
+fn an_opener_given_by_the_prompt_is_framing_in_any_spelling() {
     let (mut tried, mut failures) = (0, vec![]);
     for (id, _) in builtin_files() {
         let own = set(id);
@@ -149,7 +149,7 @@ fn an_opener_that_the_prompt_gave_is_framing_however_it_is_spelled() {
             let parser = Parser::new(&own, options.clone());
             turn_of(parser, text.as_bytes().chunks(step), Finish::Stop)
         };
-        // Others would read a label, or another opener.
+        // Other dialects would read a label, or another opener.
         let plain = read(&format!("{open}想 a{close}Hi"), 4096);
         if plain.reasoning != "想 a" || plain.text != "Hi" {
             continue;

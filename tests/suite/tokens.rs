@@ -1,5 +1,6 @@
-//! Two calls as every built-in dialect with tokens of its own writes them, with each of its tokens doubled or left out in turn. Nothing is lost: what
-//! has no slip in it stands, what has one is a call that says so or text, and no marker is left in the text around a call.
+//! Two calls as every built-in dialect with its own tokens writes them, with each token doubled or left out in turn. Nothing is
+//! lost: a call without a slip is valid, one with a slip is text or a call whose grade shows it, and no marker is left in the
+//! text around a call.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +18,14 @@ const CALLS: [(&str, &str); 2] = [
     ("send_mail", r#"{"to":"Bob"}"#),
 ];
 
-/// What only they hold.
+/// Values that only these calls have.
 const VALUES: [&str; 2] = ["Köln", "Bob"];
 
-/// What stands in place of a token, which is `@`.
+/// Replacements for a token, represented by `@`.
 const SLIPS: [&str; 6] = ["@@", "@ @", "@\n@", "@@@", "", " "];
 
-/// Their markers have several tokens each, or are tokens in a row: one of these too many is no marker, and stays in the text or in the value where it
-/// stands.
+/// Dialects whose markers consist of several tokens, or whose tokens follow one another: a surplus token is not a marker, and
+/// stays in the text or in the value where it is.
 const SEVERAL: [&str; 3] = ["inkling", "kimi-k3", "minimax-m3"];
 
 fn written(id: &str, own: &DialectSet) -> Option<String> {
@@ -36,7 +37,7 @@ fn written(id: &str, own: &DialectSet) -> Option<String> {
     encode(own, id, &calls, &EncodeOptions::default()).ok()
 }
 
-/// Where tokens stand in a text: what is spelled like one, or like a tag.
+/// The positions of tokens in a text: of anything spelled like a token or like a tag.
 fn tokens(text: &str) -> Vec<(usize, usize)> {
     let mut out = vec![];
     let mut from = 0;
@@ -61,7 +62,7 @@ fn tokens(text: &str) -> Vec<(usize, usize)> {
     out
 }
 
-/// Whether it is that call; a value may keep `kept` with the blanks beside it.
+/// Whether it is that call; a value may keep `kept` and the adjacent blanks.
 fn is(call: &Call, (name, arguments): (&str, &str), kept: Option<&str>) -> bool {
     let bare =
         |text: &str| kept.map(|kept| text.replace(kept, "").replace(r"\n", "").replace(' ', ""));
@@ -70,7 +71,8 @@ fn is(call: &Call, (name, arguments): (&str, &str), kept: Option<&str>) -> bool 
     call.name == name && value(&call.arguments) == value(arguments)
 }
 
-/// What is wrong with how a text with a slip in it is read; `harmed` are the calls that it may harm, `kept` is what a marker too many may leave behind.
+/// What is wrong with the result for a text with a slip. `harmed` are the calls that the slip may affect, `kept` is what a
+/// surplus marker may leave.
 fn wrong(own: &DialectSet, text: &str, harmed: [bool; 2], kept: Option<&str>) -> Option<String> {
     let parser = || Parser::new(own, Options::default());
     let turn = cut_turn(parser, text, Finish::Stop);
@@ -82,13 +84,10 @@ fn wrong(own: &DialectSet, text: &str, harmed: [bool; 2], kept: Option<&str>) ->
     let sure = |call: &&Call| call.grade != Grade::Recovered;
     let told = || format!("{said:?} beside {:?}", turn.text);
     if let Some(call) = turn.calls.iter().filter(sure).find(|call| !whole(call)) {
-        return Some(format!(
-            "{} {} is no call of both",
-            call.name, call.arguments
-        ));
+        return Some(format!("{} {} is neither call", call.name, call.arguments));
     }
     let mut back = false;
-    // What is hidden as broken is told.
+    // What is dropped as broken is reported.
     let hidden = !turn.not_delivered.dropped.is_empty();
     for ((one, value), harmed) in CALLS.into_iter().zip(VALUES).zip(harmed) {
         let stands = turn
@@ -97,7 +96,7 @@ fn wrong(own: &DialectSet, text: &str, harmed: [bool; 2], kept: Option<&str>) ->
             .filter(sure)
             .any(|call| is(call, one, kept));
         let some = turn.calls.iter().any(|call| call.name == one.0);
-        // A value without its closer goes on over the next call.
+        // A value without its closer continues over the next call.
         let inside = |call: &Call| !sure(&call) && call.arguments.contains(value);
         let text = turn.text.contains(value) || turn.calls.iter().any(inside);
         back |= text;
@@ -108,7 +107,7 @@ fn wrong(own: &DialectSet, text: &str, harmed: [bool; 2], kept: Option<&str>) ->
             return Some(format!("{} is harmed: {}", one.0, told()));
         }
     }
-    // What comes back as text holds its own markers.
+    // What is returned as text keeps its own markers.
     if !back && kept.is_none() && !tokens(&turn.text).is_empty() {
         return Some(format!("a marker leaks: {}", told()));
     }
@@ -116,7 +115,7 @@ fn wrong(own: &DialectSet, text: &str, harmed: [bool; 2], kept: Option<&str>) ->
 }
 
 #[test]
-fn a_token_too_many_or_too_few_loses_nothing() {
+fn a_surplus_or_missing_token_loses_nothing() {
     let mut failures: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut tried = 0;
     for (id, _) in builtin_files() {
@@ -133,7 +132,7 @@ fn a_token_too_many_or_too_few_loses_nothing() {
                 let token = &text[start..end];
                 let slipped = slip.replace('@', token);
                 let text = format!("{}{slipped}{}", &text[..start], &text[end..]);
-                // Tokens between the names may be the first call's or the second's.
+                // Tokens between the names may belong to either call.
                 let harmed = [start < second, end > first];
                 let kept = SEVERAL.contains(id).then_some(token);
                 if let Some(why) = wrong(&own, &text, harmed, kept) {

@@ -1,5 +1,5 @@
-//! The engine against parsers that were written from the specification alone, slowly and over whole strings, and that share
-//! no code with it.
+//! Compares the engine with parsers that were written from the specification alone: slow, over whole strings, and without
+//! shared code.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
@@ -14,12 +14,12 @@ use crate::support::{CASES, VECTORS, some};
 /// Random inputs per dialect.
 const SAMPLES: u64 = 20_000;
 
-/// The same for each of the many dialects that one twin reads.
+/// The same for each of the dialects that one generic twin reads.
 const SECONDS: u64 = 2000;
 
-/// Kinds that tell of something beside the meaning of a block. How often one mistake is told is not compared.
+/// Kinds that do not affect the meaning of a block. How often one mistake is reported is not compared.
 const BESIDE: [&str; 6] = [
-    // A grade, which the twins do not tell.
+    // A grade, which the twins do not determine.
     "provisional_close",
     "bare_markup",
     "duplicate_param",
@@ -44,7 +44,7 @@ fn compare(place: &str, input: &str, ours: Turn, theirs: Outcome) {
             .errors
             .iter()
             .filter(|report| only.is_none_or(|severity| report.severity == severity))
-            // An orphaned closer of `<ACTION>`, which is compared no more than others are. In a block it is a warning.
+            // An orphaned closer of `<ACTION>`, compared as little as others. In a block it is a warning.
             .filter(|report| {
                 let orphan = (Kind::MalformedXml, Severity::Error);
                 !place.starts_with("action") || (report.kind, report.severity) != orphan
@@ -103,8 +103,8 @@ fn they_agree_on_every_vector() {
     assert!(compared > 100, "{compared} vectors");
 }
 
-/// Whether a schema asks for more than its types say. Twins look no further; tests of `src/hints` and `src/schema` do, and
-/// the JSON Schema Test Suite.
+/// Whether a schema asks for more than its types say. Twins ignore that; tests of `src/hints` and `src/schema` cover it,
+/// and so does the JSON Schema Test Suite.
 fn resolves(tools: Option<&Value>) -> bool {
     let words = [
         "$ref",
@@ -121,7 +121,7 @@ fn resolves(tools: Option<&Value>) -> bool {
         .any(|word| text.contains(&format!("\"{word}\":")))
 }
 
-/// The description of a dialect as its twin reads it.
+/// The description of a dialect, as its twin reads it.
 enum Second {
     Framed(Box<framed::Spec>),
     Line(Box<framed::line::Line>),
@@ -150,7 +150,7 @@ impl Second {
     }
 }
 
-/// Dialects of the families framed and line that have a twin, with it.
+/// Dialects of the families framed and line that have a twin, with the twin.
 fn seconds() -> Vec<(&'static str, Second)> {
     let second = |text: &str| {
         let framed = framed::Spec::new(text).map(|spec| Second::Framed(Box::new(spec)));
@@ -162,7 +162,7 @@ fn seconds() -> Vec<(&'static str, Second)> {
         .collect()
 }
 
-/// Slips that the engine forgives and a twin, which reads what the rules say, does not.
+/// Slips that the engine repairs, while a twin follows the rules.
 const SLIPS: [Kind; 15] = [
     Kind::AttributeArguments,
     Kind::BareQuote,
@@ -181,7 +181,7 @@ const SLIPS: [Kind; 15] = [
     Kind::RepeatedParam,
 ];
 
-/// Vectors of short forms, which twins do not know: tags that close themselves.
+/// Vectors of short forms that the twins do not support: self-closing tags.
 const SHORT: [&str; 2] = ["closes-itself", "parameter-closes-itself"];
 
 fn slipped(turn: &Turn) -> bool {
@@ -189,7 +189,7 @@ fn slipped(turn: &Turn) -> bool {
     errors.any(|report| SLIPS.contains(&report.kind))
 }
 
-/// Text, reasoning and calls. Issues are not compared: the engine tells of repairs that a twin need not know of.
+/// Compares text, reasoning and calls. Issues are not compared: the engine reports repairs that a twin need not know.
 fn compare_meaning(place: &str, input: &str, ours: &Turn, theirs: &framed::Outcome) {
     let arguments =
         |text: &str| toolglot_testkit::vectors::value(text).expect("arguments are JSON");
@@ -215,7 +215,7 @@ fn framed_and_line_agree_on_every_vector() {
         let Some((_, twin)) = twins.iter().find(|(id, _)| *id == case.dialect) else {
             continue;
         };
-        // Options and native calls are the engine's, and a twin reads text.
+        // Options and API tool calls are features of the engine; a twin reads text.
         let input = std::str::from_utf8(case.input).ok();
         let plain = vector.options.is_empty() && case.native.is_empty();
         let form = case.id.rsplit('/').next().unwrap_or_default();
@@ -244,7 +244,7 @@ fn framed_and_line_agree_on_every_vector() {
     );
 }
 
-/// Compares a dialect on one random input. Says how many calls it holds; nothing where the twin leaves its meaning open.
+/// Compares a dialect on one random input. Returns the number of its calls, or `None` where the twin leaves its meaning open.
 fn compare_one(place: &str, set: &DialectSet, twin: &Second, seed: u64) -> Option<usize> {
     static OFFER: LazyLock<(Value, Arc<Tools>)> = LazyLock::new(|| {
         let tools = framed::generate::TOOLS;
@@ -276,7 +276,7 @@ fn compare_random(id: &str, set: &DialectSet, twin: &Second, count: u64) {
             None => left += 1,
         }
     }
-    // What breaks is left out; `broken` and the vectors hold it.
+    // Broken inputs are left out; `broken` and the vectors cover them.
     assert!(left * 4 < count * 3, "{id}: {left} inputs left out");
     assert!(
         !twin.has_calls() || calls > count / 20,
@@ -292,7 +292,7 @@ fn framed_and_line_agree_on_random_inputs() {
     }
 }
 
-/// No built-in dialect of frames asks for the start of a line. So each is read as if it did.
+/// No built-in framed dialect requires the start of a line, so each is read as if it did.
 #[test]
 fn framed_at_line_starts_agrees_on_random_inputs() {
     let mut compared = 0;
@@ -309,8 +309,8 @@ fn framed_at_line_starts_agrees_on_random_inputs() {
     assert!(compared > 50, "{compared} dialects");
 }
 
-/// The same for long, of the dialects in `TWINS` or of all, from the seed `SEED` on: `TWINS=harmony,muse SEED=20000 cargo
-/// test -p toolglot-suite -- --ignored twins::hunt`. Says of each dialect which seeds differ.
+/// A long run for the dialects in `TWINS`, or for all, from the seed `SEED` on: `TWINS=harmony,muse SEED=20000 cargo test
+/// -p toolglot-suite -- --ignored twins::hunt`. Lists the seeds that differ per dialect.
 #[test]
 #[ignore = "takes minutes"]
 fn hunt() {

@@ -1,5 +1,5 @@
-//! Laws 1 and 2 over every vector: all cuts give one log, its leaves partition the input, and what comes out is what the
-//! vector expects.
+//! Laws 1 and 2 over every vector: all chunkings give one log, its leaves partition the input, and the result is what
+//! the vector expects.
 
 use std::num::NonZeroUsize;
 
@@ -7,9 +7,9 @@ use toolglot_testkit::vectors::{Cuts, check};
 
 use crate::support::{SETS, VECTORS};
 
-/// Vectors that the dialects of the seeds have at least.
+/// Minimum number of vectors for each dialect in `SEEDS`.
 const MANY: usize = 20;
-/// Vectors that every other dialect has at least.
+/// Minimum number of vectors for every other dialect.
 const SOME: usize = 3;
 const SEEDS: [&str; 6] = [
     "tam",
@@ -21,7 +21,7 @@ const SEEDS: [&str; 6] = [
 ];
 
 #[test]
-fn every_vector_passes_under_every_cut() {
+fn every_vector_passes_under_every_chunking() {
     let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let summary = check(&VECTORS, &SETS, Cuts::All, jobs).expect("vectors that name what exists");
     for failure in &summary.failures {

@@ -1,4 +1,4 @@
-//! Words of enums: one table each, for people, files, serde and binary formats alike.
+//! Words of enums: one table per enum, for people, files, serde and binary formats alike.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -74,7 +74,7 @@ fn a_mistake_says_what_was_expected() {
 }
 
 #[test]
-fn states_and_choices_are_told() {
+fn states_and_choices_are_displayed() {
     assert_eq!(CallState::Complete.to_string(), "complete");
     let mut kinds = KindSet::default();
     kinds.insert(Kind::RepairedComma);

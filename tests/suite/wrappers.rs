@@ -1,5 +1,5 @@
 //! A tag that opens a block, a section or a call without attributes is the same tag with blanks or attributes in it, in every
-//! built-in dialect and set: the same calls, repaired, however the input is cut.
+//! built-in dialect and set: the calls are the same, repaired, however the input is chunked.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use toolglot::{DialectSet, Finish, Grade, Kind, Parser, Turn};
 use crate::markers::{Does, MARKERS, Marker, set};
 use crate::support::{CASES, Case, says_the_same, turn_of};
 
-/// What stands in the tag.
+/// What is inserted in the tag.
 const INSIDE: [&str; 12] = [
     " x=\"1\"",
     " id='a b'",
@@ -24,7 +24,7 @@ const INSIDE: [&str; 12] = [
     " 名='里斯本'",
 ];
 
-/// What makes it another tag, or none.
+/// What makes it a different tag, or not a tag.
 const OTHER: [&str; 5] = [" x=\"1", " is a tag that", "/", " x=\"1\"/", " \"x\""];
 
 fn read(case: &Case, set: &DialectSet, text: &str, cut: &[usize]) -> Turn {
@@ -35,7 +35,7 @@ fn read(case: &Case, set: &DialectSet, text: &str, cut: &[usize]) -> Turn {
     turn_of(parser, pieces, case.finish)
 }
 
-/// The tag without attributes that a marker begins with, up to its `>`.
+/// The tag without attributes at the start of a marker, up to its `>`.
 fn tag(marker: &str) -> Option<&str> {
     let (name, _) = marker.split_once('>')?;
     let word = |byte: u8| byte.is_ascii_alphanumeric() || b"_:-.|".contains(&byte);
@@ -44,7 +44,7 @@ fn tag(marker: &str) -> Option<&str> {
     (bytes.iter().copied().all(word) && edge(bytes.first()) && edge(bytes.last())).then_some(name)
 }
 
-/// Vectors with such a tag, and where it stands first; a few for each dialect and tag.
+/// Vectors with such a tag, and its first position; a few for each dialect and tag.
 fn cases() -> Vec<(&'static Case, &'static str, &'static str, usize)> {
     let mut tags: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for marker in MARKERS.iter().filter(|marker| marker.does == Does::Open) {
@@ -60,7 +60,7 @@ fn cases() -> Vec<(&'static Case, &'static str, &'static str, usize)> {
         };
         for tag in tags.get(case.dialect).into_iter().flatten() {
             let count = counts.entry((case.dialect, tag)).or_default();
-            // Attributes of a tag that names the tool are not nothing.
+            // Attributes of a tag that names the tool do matter.
             let names = |marker: &Marker| marker.text.starts_with(&format!("{tag} "));
             let own = MARKERS.iter().filter(|m| m.dialect == case.dialect);
             let header = own.filter(|marker| marker.does == Does::Open).any(names);
@@ -97,7 +97,7 @@ fn report(failures: &[String]) {
 }
 
 #[test]
-fn blanks_and_attributes_make_no_other_tag() {
+fn blanks_and_attributes_do_not_change_the_tag() {
     let many = [set("default"), set("all")];
     let mut failures = vec![];
     let mut tried = 0;
@@ -105,7 +105,7 @@ fn blanks_and_attributes_make_no_other_tag() {
         let plain = read(case, &case.set, text, &[]);
         for set in [&case.set].into_iter().chain(&many) {
             if !says_the_same(&read(case, set, text, &[]), &plain) {
-                // Another dialect of the set reads it, or reads nothing.
+                // Another dialect of the set reads it, or none does.
                 continue;
             }
             let step = if std::ptr::eq(set, &case.set) { 1 } else { 7 };
@@ -137,7 +137,7 @@ fn blanks_and_attributes_make_no_other_tag() {
 }
 
 #[test]
-fn what_is_no_tag_is_text() {
+fn near_tags_are_text() {
     let many = [set("default"), set("all")];
     let mut failures = vec![];
     for (case, text, tag, at) in cases() {
@@ -162,7 +162,7 @@ fn what_is_no_tag_is_text() {
 }
 
 #[test]
-fn a_wrapper_that_is_spoken_of_is_text() {
+fn a_mentioned_wrapper_is_text() {
     let many = [set("default"), set("all")];
     let mut failures = vec![];
     for (case, _, tag, _) in cases() {

@@ -1,4 +1,4 @@
-"""Chat templates rendered and read back; writes docs/TEMPLATES.md.
+"""Renders chat templates and reads them back; writes docs/TEMPLATES.md.
 
     check.py COMMAND FOLDER [--write | --show WORD]      FOLDER holds the unpacked archives
 """
@@ -26,7 +26,7 @@ PLACES = (
 
 
 def find(folder):
-    """Every template once: (archive, name, source)."""
+    """Every distinct template: (archive, name, source)."""
     seen = set()
     for archive in sorted(Path(folder).iterdir()):
         for place in PLACES:
@@ -39,7 +39,7 @@ def find(folder):
 
 
 def load(folder):
-    """The templates that write calls, ready to render, how many there are in all, and the reasons for what is not read."""
+    """The templates that write calls, ready to render, their total number, and the reasons for what is not read."""
     known = tomllib.loads((HERE / "templates.toml").read_text())
     usual = known["variables"]["*"]
     templates, count, unknown = [], 0, []
@@ -68,7 +68,7 @@ def cells(templates):
 
 
 def verdict(cell, outs):
-    """Sets the cell's verdict (right, template or us) and the differences under the first cut that has some."""
+    """Sets the cell's verdict (right, template or us) and the differences under the first chunking that has any."""
     cell["losses"] = []
     for out in map(turn_of, outs):
         cell["got"] = out

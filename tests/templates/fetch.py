@@ -1,4 +1,5 @@
-"""Fetches source archives without building anything: pip's own index client finds the file, a pinned digest decides.
+"""Fetches source archives without building anything: pip's own index client finds the file, and a pinned digest
+verifies it.
 
     fetch.py WANTED.txt FOLDER      WANTED holds lines `name==version --hash=sha256:DIGEST`
 

@@ -1,8 +1,8 @@
-"""Whose loss a difference is: the template's, or ours.
+"""Who is responsible for a difference: the template, or we.
 
-The template lost a value if another value renders to the same bytes: nobody can tell them apart then. The witness is what we read:
-put in the place of what was said, it must render to the same reply. And the template lost a value if it writes it without escapes
-and the value holds what the template ends values with.
+The template lost a value if another value renders to the same bytes: then they cannot be distinguished. The other value, the
+witness, is what we read: in place of the original value, it must render to the same reply. The template also lost a value if it
+writes it without escapes and the value contains the text with which the template ends values.
 """
 
 import copy
@@ -16,7 +16,7 @@ TRIMMED = ("text", "reasoning")
 
 
 def differences(said, got):
-    """What was read otherwise: (path, what was said, what was read). White space around text and thoughts is a template's to set."""
+    """What was read differently: (path, original, read). White space around text and reasoning is up to the template."""
     out = []
     for key in TRIMMED:
         if said[key].strip() != got[key].strip():
@@ -45,7 +45,7 @@ def plain(value):
 
 
 def witness(said, got, path):
-    """The turn that was said, with what was read at this place."""
+    """The original turn, with the value at this path replaced by what was read."""
     turn = copy.deepcopy(said)
     if path[0] in TRIMMED:
         turn[path[0]] = got[path[0]]
@@ -62,7 +62,7 @@ def witness(said, got, path):
 
 
 def closer(template, tools):
-    """What the template writes after a string: up to the end of its first token."""
+    """What the template writes after a string, up to the end of its first token."""
     written = template.write(NEEDLE, tools)[1].partition("needle in it")[2].lstrip()
     for i, char in enumerate(written):
         if char in ">]}\"'":
@@ -71,25 +71,26 @@ def closer(template, tools):
 
 
 def judge(template, tools, said, got, reply):
-    """The differences, each with whose loss it is: (path, said, read, template or us)."""
+    """The differences, each with who is responsible: (path, original, read, template or us)."""
     broken = breaks(template, tools, said, reply)
     out = []
     for one in differences(said, got):
-        # A call that such a value broke stands in the text.
+        # A call broken by such a value is in the text.
         whose = "template" if (broken and len(one[0]) == 1) or lost(template, tools, said, got, one, reply) else "us"
         out.append((*one, whose))
     return out
 
 
 def breaks(template, tools, said, reply):
-    """Whether a value is written without escapes and holds what the template ends values with."""
+    """Whether a value is written without escapes and contains the text with which the template ends values."""
     end = closer(template, tools)
     values = [value for call in said["calls"] for value in call["arguments"].values()]
     return bool(end) and any(isinstance(value, str) and end in value and value in reply for value in values)
 
 
 def less(said, got, key):
-    """Only what was left out, or moved between text and thoughts, can be lost: text that was read besides is markup that leaked."""
+    """Only what was left out, or moved between text and reasoning, can be the template's loss: additional text is leaked markup.
+    """
     if key == "calls":
         rest = iter(call["name"] for call in said["calls"])
         return all(call["name"] in rest for call in got["calls"])
@@ -97,7 +98,7 @@ def less(said, got, key):
 
 
 def fits(name, key, value):
-    """Whether the tool allows such a value: a number that was read as text is no witness that nobody could have known better."""
+    """Whether the tool accepts such a value: a number that was read as text is not evidence of a loss."""
     schema = PROPERTIES[name].get(key, {})
     if value is None:
         return schema.get("nullable", False)

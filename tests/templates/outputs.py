@@ -1,9 +1,9 @@
-"""What the servers' own tests write for models: every string of their test modules, read by us under several cuts.
+"""What the servers' own tests write for models: every string of their test modules, parsed under several chunkings.
 
     outputs.py TOOLGLOT UNPACKED [--show DIALECT]
 
-The strings are read off the modules' syntax trees; nothing is imported or run. Whatever they are, whole outputs or pieces of some,
-what is read must not depend on the cuts. With `--show` it is printed, to be looked at: what is left in the text, what is hidden.
+The strings are taken from the modules' syntax trees; nothing is imported or run. Whether they are whole outputs or pieces, the
+result must not depend on the chunking. `--show` prints it for review: what is left in the text, and what is hidden.
 """
 
 import ast
@@ -16,12 +16,12 @@ from pathlib import Path
 
 CUTS = ["whole", "1", "7", "random:3"]
 FOLDERS = ["tests/tool_parsers", "tests/parser", "tests/reasoning", "tests/entrypoints/tool_parsers", "tests/tool_use"]
-# Fewer than this would mean that the archive is laid out otherwise.
+# Fewer would mean that the layout of the archive has changed.
 LEAST = 1500
 
 
 def text(node, known):
-    """The text of an expression, as far as it is written there."""
+    """The text of an expression, as far as it is literal."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.Name):
@@ -52,7 +52,7 @@ def strings(path):
 
 
 def names():
-    """Every name of a dialect with the dialect."""
+    """Every name of a dialect, with the dialect."""
     for path in sorted((Path(__file__).parents[2] / "src/dialect/builtin").glob("*.toml")):
         dialect = tomllib.loads(path.read_text())
         for name in [dialect["id"], *dialect.get("aliases", [])]:
@@ -60,7 +60,7 @@ def names():
 
 
 def dialect_of(path, known):
-    """The dialect whose name a module's begins with; the longest of them."""
+    """The dialect with the longest name that a module's name begins with."""
     word = re.sub(r"[-_.]", "", path.stem.removeprefix("test_"))
     fits = [name for name in known if word.startswith(name)]
     return known[max(fits, key=len)] if fits else None

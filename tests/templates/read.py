@@ -1,4 +1,4 @@
-"""Reads replies with the command `toolglot batch`, each under four cuts."""
+"""Reads replies with the command `toolglot batch`, each under four chunkings."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ CUTS = ("whole", "1", "7", "random:11")
 
 
 def read(command, cells, cuts=CUTS):
-    """For each cell, in order, a list of what came out under each cut."""
+    """For each cell, in order, the list of results under each chunking."""
     lines = "".join(json.dumps(record(cell), ensure_ascii=False) + "\n" for cell in cells)
     runs = [_run(command, cut, lines) for cut in cuts]
     return [list(turns) for turns in zip(*runs, strict=True)]
@@ -30,7 +30,7 @@ def _run(command, cut, lines):
 
 
 def turn_of(out):
-    """What a turn says, in the form of `shapes`; numbers by their value, without floats."""
+    """A turn in the form of `shapes`; numbers by value, without floats."""
     if "error" in out:
         return {"text": out["error"], "reasoning": "", "calls": [], "states": [], "issues": []}
     calls = [{"name": call["name"], "arguments": arguments(call)} for call in out["calls"]]
@@ -49,7 +49,7 @@ def arguments(call):
 
 
 def same(a, b):
-    """JSON equality: `true` is not 1, and 3 is 3.0."""
+    """JSON equality: `true` does not equal 1, and 3 equals 3.0."""
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, (int, float, Decimal)) and isinstance(b, (int, float, Decimal)):

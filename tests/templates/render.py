@@ -1,7 +1,7 @@
-"""Renders chat templates as the servers do, and cuts the assistant's part out of a conversation.
+"""Renders chat templates as the servers do, and extracts the assistant's part of a conversation.
 
-A template is probed once for the form of messages that it takes (`Template.probe`): arguments as an object or as JSON text, the
-content of a call without text, text in parts. What no form renders is no conversation for that template.
+A template is probed once for the form of messages that it accepts (`Template.probe`): arguments as an object or as JSON text,
+the content of a call without text, text in parts. A conversation that no form renders is not supported by that template.
 """
 
 import datetime
@@ -26,7 +26,7 @@ def _tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=F
 
 
 class _Generation(Extension):
-    """`{% generation %}` marks for training what the assistant wrote; it renders as what stands in it."""
+    """`{% generation %}` marks the assistant's part for training; it renders as its contents."""
 
     tags = {"generation"}
 
@@ -43,7 +43,7 @@ def _environment(kind):
     return env
 
 
-# A few templates append to lists, which one of the two servers lets them do.
+# A few templates append to lists, which one of the two servers allows.
 ENVIRONMENTS = [_environment(ImmutableSandboxedEnvironment), _environment(SandboxedEnvironment)]
 QUESTION = "What is the weather like?"
 USER = {"role": "user", "content": QUESTION}
@@ -52,7 +52,7 @@ BROKEN = (jinja2.TemplateError, TypeError, ValueError, KeyError, AttributeError,
 
 
 class Template:
-    """One chat template. `variables` are its own; `ids` says how ids of calls look, with {name} and {index}."""
+    """One chat template. `variables` are its own; `ids` gives the form of call ids, with {name} and {index}."""
 
     def __init__(self, source, variables, ids):
         self.variables = variables
@@ -95,7 +95,7 @@ class Template:
             raise Refused(str(why)) from why
 
     def probe(self, tools):
-        """Finds the form in which a call's arguments come out as JSON or between marks; false if there is none."""
+        """Finds the form in which a call's arguments are rendered as JSON or between markers; false if there is none."""
         for environment in ENVIRONMENTS:
             self.compiled = environment.from_string(self.source)
             found = [ranked for ranked in map(lambda form: self._rank(form, tools), FORMS) if ranked]
@@ -113,28 +113,28 @@ class Template:
         out = out.removeprefix(bare)
         if "needle in it" not in out or "get_weather" not in out[out.rfind(QUESTION) + 1 :]:
             return None
-        # Arguments as text, escaped once more; arguments or parts as Python; a thought that is not written.
+        # Arguments as text, escaped twice; arguments or parts as Python; reasoning that is not written.
         python = "{'city'" in out or "'needle of thought'" in out or '"needle of thought"' in out
         return ('\\"city' in out) + 2 * python, "needle of thought" not in out, form
 
     def write(self, turn, tools):
-        """What the prompt ends with, and what the assistant wrote after it, without the end of its turn."""
+        """The end of the prompt, and what the assistant wrote after it, without the end of its turn."""
         whole = self.render([USER, self._message(turn, self.form)], tools)
         prompt = self.render([USER], tools, generate=True)
         at = prompt.rfind(QUESTION) + len(QUESTION)
         begin = whole.rfind(QUESTION) + len(QUESTION)
         tail, reply = _after_header(prompt[at:], whole[begin:])
         if turn["reasoning"] and reply.lstrip().startswith(turn["reasoning"].strip()):
-            # Later prompts leave out how the thought begins, this one wrote it.
+            # Later prompts omit the beginning of the reasoning, which this one wrote.
             tail = prompt[at:]
         opener = prompt[at:].rstrip().rpartition("<")[2]
         if reply.lstrip().startswith("</" + opener) and opener.endswith(">"):
-            # So does a thought without a word.
+            # The same holds for empty reasoning.
             tail = prompt[at:]
         return prompt[:at] + tail, self._without_end(reply, tools)
 
     def _without_end(self, reply, tools):
-        """Less what the template writes after any text: the tokens that end a turn, at which a server stops."""
+        """Without what the template writes after any text: the tokens that end a turn, at which a server stops."""
         said = {"text": "needle in it", "reasoning": "", "calls": []}
         try:
             end = self.render([USER, self._message(said, self.form)], tools).rpartition("needle in it")[2]
@@ -148,7 +148,7 @@ class Template:
 
 
 def _after_header(header, after):
-    """How far the generation prompt and what the template wrote agree, white space apart where they don't; whole tokens."""
+    """The length to which the generation prompt and the template's output agree, ignoring white space, in whole tokens."""
     i = j = 0
     while i < len(header) and j < len(after):
         if header[i] == after[j]:

@@ -1,4 +1,4 @@
-"""The turns that every template is asked to write: what an assistant may say and call, one trait in each."""
+"""The turns that every template is asked to write: what an assistant may say and call, with one trait each."""
 
 
 def _string(*names):

@@ -10,7 +10,7 @@ use super::xml::{
 use super::{Block, Family, Run, char_at, stands};
 
 const CALL: &str = "tool_action";
-/// Blanks that may stand between a quote and the end of its tag.
+/// Maximum number of blanks between a quote and the end of its tag.
 const CONFIRM: usize = 64;
 
 pub(super) struct AttributeParams;
@@ -24,7 +24,7 @@ impl Family for AttributeParams {
         closing_tag(input, at, CALL)
     }
 
-    /// Chosen: in text a closer is one in its plain spelling.
+    /// Chosen: in text only a closer in its plain spelling counts.
     fn orphan(&self, input: &str, at: usize) -> Option<usize> {
         let plain = format!("</{CALL}>");
         stands(input, at, &plain).then_some(plain.len())
@@ -96,7 +96,7 @@ impl AttributeParams {
                     }
                 }
                 run.error("unclosed_block");
-                // Its bytes are text whatever the host says of blocks at the end of the stream.
+                // Its bytes are text, whatever the host says about blocks at the end of the stream.
                 return Block::text(at);
             }
             params += 1;
@@ -156,7 +156,7 @@ fn param(
             let next = skip_blanks(input, end);
             let field = Field::new(key, value);
             if open_tag(input, next, key).is_some() {
-                // Read as the same parameter once more.
+                // Treated as the same parameter, repeated.
                 return Ok((field, next));
             }
             Ok((field, close(next)?))
@@ -172,7 +172,7 @@ fn param(
     }
 }
 
-/// The text of the element `key` from `from` to its closing tag, and the place after that.
+/// The text of the element `key` from `from` to its closing tag, and the position after that.
 fn content(run: &mut Run<'_>, from: usize, key: &str) -> Result<(String, usize), Fault> {
     let input = run.input;
     let max = run.setup.limits.value;
@@ -210,7 +210,7 @@ fn content(run: &mut Run<'_>, from: usize, key: &str) -> Result<(String, usize),
     Err(Fault::Cut)
 }
 
-/// What stands at `at` begins with `<` and is no element, or is too short to tell.
+/// The text at `at` begins with `<` and is not an element, or is too short to tell.
 fn no_element(input: &str, at: usize) -> Option<Fault> {
     match char_at(input, at + 1) {
         None => Some(Fault::Cut),
@@ -223,14 +223,14 @@ fn no_element(input: &str, at: usize) -> Option<Fault> {
                 .count();
             Some(Fault::Offending(at + 2 + dashes))
         }
-        // Chosen: an element's name may begin with anything that an attribute's name may begin with.
+        // Chosen: the name of an element may begin like the name of an attribute.
         Some('?') => Some(Fault::Offending(at + 1)),
         Some(_) if attr_name_end(input, at + 1) > at + 1 => None,
         Some(_) => Some(Fault::Offending(at + 1)),
     }
 }
 
-/// Where `</key  >` stops fitting.
+/// Where the text stops matching `</key >`.
 fn unfit(input: &str, at: usize, key: &str) -> usize {
     let (close, at) = match stands(input, at, "</") {
         true => (key.to_owned(), closing_name(input, at)),
@@ -249,7 +249,7 @@ fn unfit(input: &str, at: usize, key: &str) -> usize {
     }
 }
 
-/// Reads the attributes of a parameter: all `value`s decoded, the end of the tag, and whether it closes itself.
+/// Reads the attributes of a parameter: all `value`s decoded, the end of the tag, and whether it is self-closing.
 fn attributes(
     run: &mut Run<'_>,
     from: usize,
@@ -286,7 +286,7 @@ fn attributes(
         }
         at += 1;
         if name == "value" {
-            // Chosen: a second value attribute is a duplicate of the parameter, and the last one wins.
+            // Chosen: a second value attribute is a duplicate of the parameter, and the last one counts.
             if values.is_empty() {
                 value_begins(run);
             } else {
@@ -301,7 +301,7 @@ fn attributes(
     }
 }
 
-/// The place of the quote that ends the value that begins at `from`.
+/// The position of the quote that ends the value beginning at `from`.
 fn value_end(run: &mut Run<'_>, from: usize, quote: char) -> Result<usize, Fault> {
     let input = run.input;
     let max = run.setup.limits.value;
@@ -325,7 +325,7 @@ fn value_end(run: &mut Run<'_>, from: usize, quote: char) -> Result<usize, Fault
     Err(Fault::Cut)
 }
 
-/// Whether the quote before `from` ends its value. Nothing: the stream ends before it is clear.
+/// Whether the quote before `from` ends its value; `None` if the stream ends before that is clear.
 fn quote_ends(input: &str, from: usize) -> Option<bool> {
     let at = skip_blanks(input, from);
     let blanks = at - from;
@@ -346,7 +346,7 @@ fn quote_ends(input: &str, from: usize) -> Option<bool> {
     if name_end == at {
         return Some(false);
     }
-    // Chosen: blanks may stand around the sign of the attribute that follows, as they may elsewhere.
+    // Chosen: blanks may surround the equals sign of the next attribute, as they may elsewhere.
     let sign = skip_blanks(input, name_end);
     if char_at(input, sign)? != '=' {
         return Some(false);
@@ -357,7 +357,7 @@ fn quote_ends(input: &str, from: usize) -> Option<bool> {
     ))
 }
 
-/// The decoded text. In a quoted value `<` and `&` may stand for themselves.
+/// The decoded text. In a quoted value `<` and `&` may be literal.
 fn text(run: &mut Run<'_>, raw: &str, bare_counts: bool) -> String {
     let decoded = decode(raw);
     if decoded.bare && bare_counts {

@@ -10,17 +10,17 @@ use super::{Block, Run, name_of, schema};
 
 /// A field of a block and the call of the chain that it belongs to.
 struct Entry {
-    /// As it was written.
+    /// As written.
     whole: String,
     key: String,
     value: String,
     index: Option<u32>,
-    /// From `common_x`: the weakest.
+    /// From `common_x`, which has the lowest precedence.
     common: bool,
 }
 
 impl KeyQuote {
-    /// Makes keys equal that are one.
+    /// Normalises keys, so that equivalent ones are equal.
     fn fold(&self, key: &str) -> String {
         match self.kind {
             Kind::Tam => key.to_lowercase().replace('_', ""),
@@ -57,7 +57,7 @@ impl KeyQuote {
         if self.kind == Kind::Tam2 {
             stem = stem.strip_suffix('_').unwrap_or(stem);
         } else {
-            // Underscores make no difference in these keys.
+            // Underscores do not matter in these keys.
             stem = stem.trim_end_matches('_');
         }
         if stem.is_empty() {
@@ -120,7 +120,7 @@ impl KeyQuote {
                     .iter()
                     .rfind(|e| e.key == "on_error" && !e.common)
                     .is_some_and(|e| e.value.trim().eq_ignore_ascii_case("continue"));
-            // Until its call is made.
+            // Unless its call is made.
             broken = !goes_on;
             let (names, args): (Vec<&Entry>, Vec<&Entry>) = mine
                 .into_iter()
@@ -141,8 +141,7 @@ impl KeyQuote {
                 return Block::hidden(end);
             }
             let args = self.without_control(&args);
-            // A list takes all its occurrences; anything else that stands twice is reported, also where a numbered one
-            // replaces it.
+            // A list takes all its occurrences. Any other repeated field is reported, even if a numbered one replaces it.
             let params = schema::tool(run.tools, &name)
                 .map(schema::params)
                 .unwrap_or_default();
@@ -166,9 +165,9 @@ impl KeyQuote {
         Block::calls(end, calls)
     }
 
-    /// Reports fields of steps that the chain lacks: their number is that of a step so far or the next, or of a field
-    /// that other steps have; or their name is nearly `command`. One whose digits hold more than a number of the chain
-    /// gets them back where all of them tell a step, or where a zero stands before that number.
+    /// Reports fields of steps that the chain lacks: those with the number of a known step, of the next one or of a field
+    /// that other steps have, and those whose name resembles `command`. If more digits than a number of the chain were split
+    /// off, they are restored if all of them name a step, or if a zero precedes that number.
     fn orphans(
         &self,
         run: &mut Run<'_>,
@@ -235,7 +234,7 @@ impl KeyQuote {
         }
     }
 
-    /// The fields with their place in the chain.
+    /// The fields with their position in the chain.
     fn entries(
         &self,
         tools: Option<&Value>,
@@ -292,7 +291,7 @@ impl KeyQuote {
         fields.iter().map(entry).collect()
     }
 
-    /// The entries of one call: its own, and those unsuffixed ones that none of its own replaces.
+    /// The entries of one call: its own, and the unsuffixed ones that none of its own replaces.
     fn of_turn<'e>(&self, entries: &'e [Entry], turn: Option<u32>) -> Vec<&'e Entry> {
         let rank = |e: &Entry| (e.index.is_some(), !e.common);
         let mine: Vec<&Entry> = entries
@@ -311,7 +310,7 @@ impl KeyQuote {
             .collect()
     }
 
-    /// The arguments: what is left without control fields, with the types that hints give.
+    /// The arguments: the remaining fields without control fields, with the types that hints give.
     fn without_control(&self, entries: &[&Entry]) -> Vec<Field> {
         let field = |e: &Entry| Field::new(&e.key, &e.value);
         if self.kind != Kind::Tam2 {
@@ -337,7 +336,7 @@ impl KeyQuote {
     }
 }
 
-/// Every run of other than letters and digits is one underscore; none at the ends; lower case.
+/// Replaces every run of other characters than letters and digits with one underscore, trims underscores, and lowercases.
 fn normal(key: &str) -> String {
     let words = key
         .split(|c: char| !c.is_alphanumeric())
@@ -345,12 +344,12 @@ fn normal(key: &str) -> String {
     words.collect::<Vec<_>>().join("_").to_lowercase()
 }
 
-/// Fields of the second revision that are no arguments.
+/// Fields of the second revision that are not arguments.
 fn is_control(key: &str) -> bool {
     ["on_error", "retry", "request_id", "comment"].contains(&key) || key.starts_with("type_hint_")
 }
 
-/// Whether a third of the letters at most make the one the other: put in, left out, changed, or swapped with their neighbour.
+/// Whether at most a third of the letters must be inserted, deleted, changed, or swapped with a neighbour.
 fn nearly(key: &str, word: &str) -> bool {
     let letters = |text: &str| -> Vec<char> {
         let kept = text.chars().filter(|c| c.is_alphanumeric());
@@ -370,7 +369,7 @@ fn nearly(key: &str, word: &str) -> bool {
             let same = usize::from(key[i - 1] != word[j - 1]);
             let mut best = (steps[i - 1][j] + 1).min(steps[i][j - 1] + 1);
             best = best.min(steps[i - 1][j - 1] + same);
-            // The last pair of swapped letters, with what stands between them.
+            // The last pair of swapped letters, with the letters between them.
             let row = (1..i).rev().find(|row| key[row - 1] == word[j - 1]);
             let column = (1..j).rev().find(|column| word[column - 1] == key[i - 1]);
             if let (Some(row), Some(column)) = (row, column) {

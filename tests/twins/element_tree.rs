@@ -7,12 +7,12 @@ use super::{Block, Family, Run, char_at, stands};
 
 const OPEN: &str = "<ACTION>";
 const CLOSE: &str = "</ACTION>";
-/// Blanks that may stand before the first tag.
+/// Maximum number of blanks before the first tag.
 const PROBE: usize = 256;
 
 pub(super) struct ElementTree;
 
-/// Whether what shows a block begins here: a whole opening tag, a comment, CDATA, a document type or the closing tag.
+/// Whether evidence of a block begins here: a whole opening tag, a comment, CDATA, a document type or the closing tag.
 fn whole_tag(rest: &str) -> bool {
     if ["<!--", "<![CDATA[", "<!DOCTYPE", CLOSE]
         .iter()
@@ -80,7 +80,7 @@ impl Family for ElementTree {
             .rev()
             .map(|len| (first + len).min(input.len()));
         let end = shown.find(|end| input.is_char_boundary(*end));
-        // The opener itself, once more, shows nothing.
+        // A repeated opener is not evidence.
         let twice = stands(input, first, OPEN);
         if first - from > PROBE || twice || !whole_tag(&input[first..end.unwrap_or(first)]) {
             run.warn("lookalike_marker");
@@ -195,7 +195,7 @@ impl Reader {
                     return Err(Block::unclosed(run));
                 }
                 Opened::None { end } => {
-                    // How a tool's tag that breaks off is repaired is not told here.
+                    // The twin does not define how a truncated tool tag is repaired.
                     run.outcome.open |= self.stack.len() == 1 && name_end(input, at + 1) > at + 1;
                     run.warn("bare_markup");
                     self.raw.push_str(&input[at..end]);
@@ -217,7 +217,7 @@ impl Reader {
         begun("<![CDATA[") || begun("<!--") || begun("<!DOCTYPE") || closing
     }
 
-    /// Opens the element at `at`, if one stands there.
+    /// Opens the element at `at`, if there is one.
     fn open(
         &mut self,
         family: &ElementTree,
@@ -236,9 +236,9 @@ impl Reader {
             Header::Tag {
                 end, self_closing, ..
             } => (end, self_closing, true),
-            // Chosen: what was taken for a tag is text up to where it broke.
+            // Chosen: an apparent tag is text up to where it broke.
             Header::Broken { at, .. } => return Ok(Opened::None { end: at }),
-            // Chosen: a tag that the stream ends in, also in a quote that never closes, is no literal text.
+            // Chosen: a tag truncated by the end of the stream, even in an unclosed quote, is not literal text.
             Header::Cut => (input.len(), false, false),
         };
         if end - at > run.setup.limits.header {
@@ -273,7 +273,7 @@ impl Reader {
         Ok(Opened::Tag { end })
     }
 
-    /// The closing tag of `name` at `at`.
+    /// Handles the closing tag of `name` at `at`.
     fn close(&mut self, run: &mut Run<'_>, name: &str, at: usize) {
         let Some(index) = (1..self.stack.len())
             .rev()
@@ -301,13 +301,13 @@ impl Reader {
         self.stack.last_mut().expect("the block is on the stack")
     }
 
-    /// Files the text that was gathered.
+    /// Stores the collected text.
     fn flush(&mut self, run: &mut Run<'_>) {
         let text = std::mem::take(&mut self.raw);
         self.file(run, text, false);
     }
 
-    /// As `flush`, at the end of the input: text directly in the block may be the rest of the reply.
+    /// Like `flush`, at the end of the input: text directly in the block may be the rest of the reply.
     fn cut(&mut self, run: &mut Run<'_>) {
         if self.stack.len() == 1 {
             self.raw.clear();
@@ -325,7 +325,7 @@ impl Reader {
         }
     }
 
-    /// The bytes of the parameter that is open, or of a tool's text, must not grow beyond the limit.
+    /// Enforces the limit on the bytes of the open parameter, or of a tool's text.
     fn too_long(
         &mut self,
         family: &ElementTree,
@@ -345,8 +345,8 @@ impl Reader {
     }
 }
 
-/// The end of an element's name that begins at `from`. Chosen: a name begins with a letter or underscore and goes on to a
-/// blank, a bracket or a sign that attributes need, so ids with slashes are names; a slash before a bracket ends it.
+/// The end of an element name that begins at `from`. Chosen: a name begins with a letter or underscore and extends to a
+/// blank, a bracket or a character that attributes need, so ids with slashes are names; a slash before a bracket ends it.
 fn name_end(input: &str, from: usize) -> usize {
     let starts = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
     if char_at(input, from).is_none_or(|c| !starts(c)) {
@@ -398,12 +398,12 @@ fn doctype_end(input: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// What stands where an opening tag may.
+/// What is at a place where an opening tag may be.
 enum Opened {
     Tag {
         end: usize,
     },
-    /// None: what stands up to `end` is text.
+    /// Not a tag: the bytes up to `end` are text.
     None {
         end: usize,
     },

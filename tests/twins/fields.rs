@@ -1,16 +1,16 @@
-//! From written parameters to the arguments of a call: spelling, duplicates, lists, types, complaints.
+//! From written parameters to the arguments of a call: spelling, duplicates, lists, types, issues.
 
 use toolglot::json::{Map, Value};
 
 use super::schema::{self, Typed};
 use super::{Outcome, Run, Setup};
 
-/// A parameter as written, its value decoded.
+/// A parameter as written, with its value decoded.
 #[derive(Clone)]
 pub(super) struct Field {
     pub key: String,
     pub text: String,
-    /// The format itself says that the text is JSON.
+    /// Whether the format itself says that the text is JSON.
     pub json: bool,
 }
 
@@ -24,8 +24,8 @@ impl Field {
     }
 }
 
-/// The arguments of a call, or nothing where a value is malformed. `fold` makes keys equal that are one parameter; the last
-/// of several wins, and whoever gathered the fields has reported them.
+/// The arguments of a call, or `None` if a value is malformed. `fold` normalises the names of parameters. Of several the
+/// last one counts; the caller has reported the others.
 pub(super) fn arguments(
     run: &mut Run<'_>,
     name: &str,
@@ -50,7 +50,7 @@ pub(super) fn arguments(
         if tool.is_some() && known.is_none() {
             run.warn("unknown_param");
         }
-        // Chosen: without a schema the last spelling counts, as the last value does.
+        // Chosen: without a schema the last spelling counts, like the last value.
         let key = known.map_or(last.key.as_str(), |(key, _)| *key);
         let schema = known.map(|(_, schema)| *schema);
         if group.len() > 1 && schema::is_list(schema) {
@@ -73,7 +73,7 @@ pub(super) fn arguments(
     Some(Value::Object(out))
 }
 
-/// The same for the tag dialects, whose complaints came with each parameter: only what is missing is reported.
+/// The same for the tag dialects, which report issues with each parameter: reports only what is missing.
 pub(super) fn arguments_of_tags(run: &mut Run<'_>, name: &str, fields: &[Field]) -> Option<Value> {
     let mut quiet = Run {
         input: run.input,
@@ -90,7 +90,7 @@ pub(super) fn arguments_of_tags(run: &mut Run<'_>, name: &str, fields: &[Field])
     Some(out)
 }
 
-/// Complains of one parameter of a tag dialect as it comes. Whether the call can still be one.
+/// Reports the issues of one parameter of a tag dialect. Returns whether the call can still be valid.
 pub(super) fn observe(run: &mut Run<'_>, call: &str, fields: &[Field], field: &Field) -> bool {
     let Some(tool) = schema::tool(run.tools, call) else {
         return true;
@@ -120,7 +120,7 @@ pub(super) fn is_list(run: &Run<'_>, call: &str, key: &str) -> bool {
         .any(|(name, schema)| *name == key && schema::is_list(Some(schema)))
 }
 
-/// The declared tool; one that is not declared is reported.
+/// The declared tool; reports an undeclared one.
 pub(super) fn known_tool<'a>(run: &mut Run<'a>, name: &str) -> Option<&'a Value> {
     let tool = schema::tool(run.tools, name);
     if run.tools.is_some() && tool.is_none() {
@@ -132,7 +132,7 @@ pub(super) fn known_tool<'a>(run: &mut Run<'a>, name: &str) -> Option<&'a Value>
     tool
 }
 
-/// Reports what a tool demands and `out` lacks.
+/// Reports what a tool requires and `out` lacks.
 pub(super) fn complain_of_missing(run: &mut Run<'_>, tool: Option<&Value>, out: &Map) {
     if tool.is_some_and(|tool| {
         schema::required(tool)
@@ -143,7 +143,7 @@ pub(super) fn complain_of_missing(run: &mut Run<'_>, tool: Option<&Value>, out: 
     }
 }
 
-/// The value, with its complaint; nothing where it is malformed.
+/// The value, after reporting its issue; `None` if it is malformed.
 pub(super) fn settle(run: &mut Run<'_>, typed: Typed) -> Option<Value> {
     match typed {
         Typed::Fits(value) => Some(value),

@@ -1,7 +1,7 @@
-//! Random outputs of a model: prose, blocks and everything that goes wrong with them.
+//! Random outputs of a model: prose, blocks and all kinds of mistakes.
 //!
 //! A sample is a list of pieces (a marker, a key, a value, a tag, a sentence). Most samples are left as they are and hold
-//! real calls; in the others a few pieces are dropped, doubled, swapped, added or cut. All comes from the seed.
+//! real calls; in the others a few pieces are dropped, doubled, swapped, added or truncated. The seed determines everything.
 
 use super::pieces::{
     ATTR_VALUES, BAD_NAMES, Marks, NAMED_VALUES, NAMES, PLAIN, SENTENCES, TAG_KEYS, TAG_VALUES,
@@ -154,7 +154,7 @@ impl Gen {
         }
     }
 
-    /// All pieces, now and then cut.
+    /// All pieces, occasionally truncated.
     pub(super) fn finish(mut self) -> String {
         let mut out = self.pieces.concat();
         if self.chance(8) {
@@ -164,7 +164,7 @@ impl Gen {
         out
     }
 
-    /// A few pieces are dropped, doubled, swapped, added or cut. `special` makes what looks like markup.
+    /// Drops, doubles, swaps, adds or truncates a few pieces. `special` makes text that looks like markup.
     pub(super) fn mutate(&mut self, special: impl Fn(&mut Self) -> String) {
         for _ in 0..=self.below(3) {
             if self.pieces.is_empty() {

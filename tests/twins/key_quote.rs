@@ -4,7 +4,7 @@ use super::{Block, Family, Run, char_at, quote_before, stands, stands_ignore_cas
 
 const COLONS: [char; 2] = [':', '：'];
 const SEPARATORS: [char; 2] = [',', '，'];
-/// Blanks that may stand on either side of a colon.
+/// Maximum number of blanks on either side of a colon.
 const BLANKS: usize = 64;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -20,7 +20,7 @@ struct Quote {
     /// Closers of the other quote, which count at the end of a line.
     loose: Vec<&'static str>,
     ignore_case: bool,
-    /// An ESCAPE quote: only its own closer ends it.
+    /// An ESCAPE quote, which only its own closer ends.
     escape: bool,
 }
 
@@ -113,15 +113,15 @@ fn plain(open: Vec<&'static str>, close: Vec<&'static str>, loose: Vec<&'static 
 
 /// How a value ended.
 enum End {
-    /// By a closer of its own, `next` after it.
+    /// By one of its closers; `next` is after it.
     Closed {
         text: usize,
         next: usize,
         mixed: bool,
     },
-    /// By a line with a key; that line is next.
+    /// By a line with a key, which is next.
     KeyLine { text: usize, next: usize },
-    /// By the block's closer; text goes on at `next`.
+    /// By the block's closer; text continues at `next`.
     Block { text: usize, next: usize },
     /// The stream ends inside.
     Stream,
@@ -145,7 +145,7 @@ impl Family for KeyQuote {
         }
         let mut fields: Vec<(String, String)> = vec![];
         let mut junk = Junk::default();
-        // Chosen: the place right after the opener is a line start for comments.
+        // Chosen: the position right after the opener is a line start for comments.
         let mut line_start = true;
         let end = loop {
             if at >= input.len() {
@@ -239,7 +239,7 @@ impl Family for KeyQuote {
                     let quote = quote_before(&input[..start]);
                     let quoted = quote.is_some() && quote == quote_before(&run.outcome.text);
                     let block = junk.cut(run);
-                    // Its opener is spoken of.
+                    // Its opener is only mentioned.
                     let text = block.text || quoted;
                     return Block { text, ..block };
                 }
@@ -281,16 +281,16 @@ impl Family for KeyQuote {
 }
 
 impl KeyQuote {
-    /// Whether a field or the block's closer follows the opener that ends at `from`. Lines that are no fields may stand
-    /// before the field if the opener is alone on its line.
+    /// Whether a field or the block's closer follows the opener that ends at `from`. If the opener is alone on its line,
+    /// other lines may precede the field.
     fn shows(&self, run: &Run<'_>, from: usize) -> bool {
-        // A marker that begins before that is shown is the next one.
+        // If a marker begins before the evidence is complete, that marker comes next.
         let next =
             |end: usize| self.kind == Kind::Vcp && super::text::begins(&run.input[from..end]);
         self.shown(run, from).is_some_and(|end| !next(end))
     }
 
-    /// Where what shows it ends.
+    /// The end of the evidence for the opener.
     fn shown(&self, run: &Run<'_>, from: usize) -> Option<usize> {
         let input = run.input;
         let most = from + run.setup.limits.lookahead.clamp(128, 1024);
@@ -365,7 +365,7 @@ impl KeyQuote {
         }
     }
 
-    /// After a key: blanks, colon, blanks of any kind, value opener. Gives the quote and where its value begins.
+    /// After a key: blanks, colon, blanks of any kind, value opener. Returns the quote and the start of its value.
     fn value_open(&self, input: &str, key_end: usize) -> Option<(&Quote, usize)> {
         let colon = blanks(input, key_end, |c| c.is_whitespace() && c != '\n')?;
         let c = char_at(input, colon).filter(|c| COLONS.contains(c))?;
@@ -378,7 +378,7 @@ impl KeyQuote {
         None
     }
 
-    /// After a key without a value: the end of the colon and the blanks after it, if there is one.
+    /// After a key without a value: the end of the colon and the following blanks, if there is a colon.
     fn behind_colon(&self, input: &str, key_end: usize) -> usize {
         let colon = skip(input, key_end, |c| c.is_whitespace() && c != '\n');
         match char_at(input, colon).filter(|c| COLONS.contains(c)) {
@@ -387,7 +387,7 @@ impl KeyQuote {
         }
     }
 
-    /// Chosen: what began a value's opener and broke off is junk, and is not looked at again.
+    /// Chosen: an incomplete value opener is junk, and is not read again.
     fn behind_half_opener(&self, input: &str, from: usize) -> usize {
         let mut at = from;
         while let Some(c) = char_at(input, at) {
@@ -408,7 +408,7 @@ impl KeyQuote {
         at
     }
 
-    /// Whether the stream ends before it is clear what stands at `at`: a marker, a comment or a field.
+    /// Whether the stream ends before it is clear what is at `at`: a marker, a comment or a field.
     fn unclear(&self, input: &str, at: usize) -> bool {
         let begins = |sign: &str, fold: bool, at: usize| {
             let rest = &input[at..];
@@ -438,8 +438,8 @@ impl KeyQuote {
         self.quotes.iter().any(opens)
     }
 
-    /// Whether a field begins in a value: in the 32 bytes up to the end of an opener stand a key and a colon, and before them
-    /// nothing that is shown, the beginning, a line end or a separator; or nothing but white space stands there.
+    /// Whether a field begins in a value: there is an opener, and the 32 bytes up to its end hold a key and a colon, preceded
+    /// by nothing, by the beginning, a line end or a separator; or only white space precedes the opener.
     fn swallows(&self, quote: &Quote, value: &str) -> bool {
         if quote.escape {
             return false;
@@ -468,7 +468,7 @@ impl KeyQuote {
         })
     }
 
-    /// Whether a line that starts at `at` starts with a key and a value's opener.
+    /// Whether the line at `at` starts with a key and a value's opener.
     fn key_line(&self, input: &str, at: usize) -> bool {
         let key = skip(input, at, |c| c.is_whitespace() && c != '\n');
         let end = key_end(input, key);
@@ -514,8 +514,7 @@ impl KeyQuote {
         End::Stream
     }
 
-    /// After a block's closer in an open value: the value's own closer, if it comes before anything that shows that the
-    /// value had ended.
+    /// After a block's closer in an open value: the value's own closer, if it comes before any sign that the value had ended.
     fn own_closer_first(
         &self,
         run: &Run<'_>,
@@ -594,7 +593,7 @@ impl Junk {
         self.open = false;
     }
 
-    /// The stream ends inside: after what belongs to nothing, the block comes back as text.
+    /// The stream ends inside: if junk was seen, the block becomes text.
     fn cut(mut self, run: &mut Run<'_>) -> Block {
         self.ends(run);
         let block = Block::unclosed(run);
@@ -611,7 +610,7 @@ fn key_end(input: &str, at: usize) -> usize {
     })
 }
 
-/// The end of the blanks at `at`; nothing where there are too many.
+/// The end of the blanks at `at`; `None` if there are too many.
 fn blanks(input: &str, at: usize, blank: impl Fn(char) -> bool) -> Option<usize> {
     let end = skip(input, at, blank);
     Some(end).filter(|end| input[at..*end].chars().count() <= BLANKS)
@@ -622,7 +621,7 @@ fn skip(input: &str, at: usize, wanted: impl Fn(char) -> bool) -> usize {
     at + rest.find(|c| !wanted(c)).unwrap_or(rest.len())
 }
 
-/// The end of a value that reaches to `end`, less one final newline.
+/// The end of a value that extends to `end`, without one final newline.
 fn without_newline(input: &str, from: usize, end: usize) -> usize {
     if end > from && stands(input, end - 1, "\n") {
         without_return(input, from, end - 1)

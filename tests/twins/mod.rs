@@ -1,12 +1,12 @@
 //! Naive twins: a second opinion on what an output means.
 //!
 //! Each family of dialects has a parser here that was written from the rules alone, over a whole string, with index
-//! arithmetic and no thought of speed. It shares nothing with the engine but `serde_json`, so a rule that the engine
+//! arithmetic and without regard to speed. It shares nothing with the engine but `serde_json`, so a rule that the engine
 //! gets wrong is unlikely to be wrong here in the same way. Tests run both over the vectors and over the mixtures of
-//! [`generate`] and compare text, reasoning and calls.
+//! [`generate`], and compare text, reasoning and calls.
 //!
-//! A twin knows one dialect at a time, native calls and retention not at all. Where a rule was open, the comment at that
-//! line begins with "Chosen:".
+//! A twin knows one dialect at a time, and neither API tool calls nor retention. Where a rule left something open, the
+//! comment at that line begins with "Chosen:".
 
 #![allow(dead_code, reason = "a test uses the part that it needs")]
 
@@ -42,19 +42,19 @@ pub struct Outcome {
     pub kinds: BTreeSet<String>,
     /// Names of those kinds that were reported as errors.
     pub severe: BTreeSet<String>,
-    /// The twin does not say what this input means: a tool's tag in an element tree breaks off.
+    /// The twin does not define what this input means: a tool's tag in an element tree is truncated.
     pub open: bool,
 }
 
 /// Parses `input` with one dialect. `tools` is an array of `{"name", "parameters"}`.
 ///
 /// # Panics
-/// There is no twin for that dialect.
+/// The dialect has no twin.
 pub fn run(dialect: &str, input: &str, tools: Option<&Value>) -> Outcome {
     run_with(dialect, input, tools, None)
 }
 
-/// Dialects that have a twin.
+/// The dialects that have a twin.
 pub const KNOWN: [&str; 6] = [
     "tam",
     "tam2",
@@ -67,7 +67,7 @@ pub const KNOWN: [&str; 6] = [
 /// The same with the `options` of a vector: `limits`, `fence`, `unclosed`, `reasoning`, `calls_in_reasoning`, `start`,
 /// `switches`. Others are ignored.
 ///
-/// # Panics
+/// The dialect has no twin.
 /// There is no twin for that dialect.
 pub fn run_with(
     dialect: &str,
@@ -101,7 +101,7 @@ pub fn run_with(
     text::read(run, &*family, dialect == "vcp")
 }
 
-/// What a vector's `options` say.
+/// The `options` of a vector.
 struct Setup {
     limits: Limits,
     fence: Option<String>,
@@ -173,7 +173,7 @@ struct Run<'a> {
     unclosed_is_text: bool,
     outcome: Outcome,
     issues: usize,
-    /// Blocks opened so far.
+    /// The number of blocks opened so far.
     blocks: usize,
 }
 
@@ -194,21 +194,21 @@ impl Run<'_> {
 
 /// A body grammar.
 trait Family {
-    /// The length of the opener that stands at `at`. What must follow an opener is not part of it.
+    /// The length of the opener at `at`, without the evidence that must follow it.
     fn opener(&self, input: &str, at: usize) -> Option<usize>;
-    /// The length of the closer that stands at `at`.
+    /// The length of the closer at `at`.
     fn closer(&self, input: &str, at: usize) -> Option<usize>;
-    /// The length of the closer that stands in text at `at`.
+    /// The length of the closer at `at` in text.
     fn orphan(&self, input: &str, at: usize) -> Option<usize> {
         self.closer(input, at)
     }
-    /// Reads the block whose opener stands at `at`.
+    /// Reads the block whose opener is at `at`.
     fn block(&self, run: &mut Run<'_>, at: usize) -> Block;
 }
 
-/// What a block turned out to be.
+/// The result of reading a block.
 struct Block {
-    /// Where text goes on.
+    /// Where text continues.
     end: usize,
     /// Its bytes are text after all.
     text: bool,
@@ -241,8 +241,8 @@ impl Block {
         }
     }
 
-    /// The body broke at the character at `at`, which is text like everything before it. Chosen: a `<` there is looked at
-    /// again, for it may open the next block.
+    /// The body broke at the character at `at`, which is text like everything before it. Chosen: a `<` there is read
+    /// again, since it may open the next block.
     fn broken(run: &mut Run<'_>, at: usize) -> Self {
         run.error("malformed_body");
         let c = char_at(run.input, at).filter(|c| *c != '<');
@@ -259,7 +259,7 @@ impl Block {
         }
     }
 
-    /// A limit was broken at `at`: nothing counts up to the first closer after that place.
+    /// A limit was exceeded at `at`: everything up to the next closer is ignored.
     fn limit(run: &mut Run<'_>, family: &dyn Family, kind: &str, at: usize) -> Self {
         run.error(kind);
         let input = run.input;
@@ -268,7 +268,7 @@ impl Block {
     }
 }
 
-/// Whether `pattern` stands at `at`, a byte offset that may lie inside a character.
+/// Whether `pattern` is at `at`, a byte offset that may lie inside a character.
 fn stands(input: &str, at: usize, pattern: &str) -> bool {
     input
         .as_bytes()
@@ -287,7 +287,7 @@ fn char_at(input: &str, at: usize) -> Option<char> {
     input.get(at..).and_then(|rest| rest.chars().next())
 }
 
-/// A name as it counts, or the kind of issue that it is.
+/// The normalised name, or the kind of issue if it is not a name.
 pub(super) fn name_of(raw: &str) -> Result<String, &'static str> {
     let name = raw.trim();
     if name.is_empty() {
@@ -303,14 +303,14 @@ pub(super) fn name_of(raw: &str) -> Result<String, &'static str> {
     }
 }
 
-/// Whether a rest of markup stands at an end of a name.
+/// Whether a name begins or ends with a remnant of markup.
 pub(super) fn is_torn(name: &str) -> bool {
     const REST: &str = "=:.,;()[]{}|\\&*：，。；、（）［］｛｝【】《》＝";
     let ends = [name.chars().next(), name.chars().next_back()];
     ends.iter().flatten().any(|c| REST.contains(*c))
 }
 
-/// What closes the quotation mark that a text ends with.
+/// The counterpart of the quotation mark at the end of a text.
 pub fn quote_before(text: &str) -> Option<char> {
     let pairs = [
         "\"\"", "''", "``", "“”", "””", "‘’", "’’", "「」", "『』", "«»", "»«", "„“", "‹›", "＂＂",

@@ -6,26 +6,26 @@ use super::{Block, Family, Run, char_at, name_of, stands};
 
 const CALL: &str = "tool_call";
 const PARAM: &str = "param";
-/// Blanks that may stand between a closer and what confirms it.
+/// Maximum number of blanks between a closer and what confirms it.
 const CONFIRM: usize = 64;
-/// So many times more the closer may stand there.
+/// How often the closer may be repeated there.
 const TWINS: usize = 2;
 
 pub(super) struct NamedParams;
 
-/// What stands at a place of a body.
+/// What is at a place of a body.
 enum Item {
     Comment,
     Param,
     Close(usize),
     Open,
-    /// None of them; the offending byte is at that place.
+    /// None of them; the offending byte is there.
     Other(usize),
-    /// The stream ends before it is clear.
+    /// The stream ends before that is clear.
     Cut,
 }
 
-/// A value and what was odd about it.
+/// A value and its peculiarities.
 struct Value {
     text: String,
     /// After its closer.
@@ -33,14 +33,14 @@ struct Value {
     bare: bool,
     unknown: bool,
     ambiguous: bool,
-    /// Its opener stands twice, and so does its closer.
+    /// Its opener is repeated, and so is its closer.
     twin: bool,
     twins: bool,
 }
 
 enum Step {
     Value(Value),
-    /// The stream ends inside; what had come until then.
+    /// The stream ends inside; the text so far.
     Cut(Value),
     /// Too long; the limit was reached there.
     Limit(usize),
@@ -55,7 +55,7 @@ impl Family for NamedParams {
         closing_tag(input, at, CALL)
     }
 
-    /// Chosen: in text a closer is one in its plain spelling.
+    /// Chosen: in text only a closer in its plain spelling counts.
     fn orphan(&self, input: &str, at: usize) -> Option<usize> {
         let plain = format!("</{CALL}>");
         stands(input, at, &plain).then_some(plain.len())
@@ -79,9 +79,9 @@ impl Family for NamedParams {
     }
 }
 
-/// What stands at `at`, where a call begins inside the one whose opener is `start..end`.
+/// What is at `at`, where a call begins inside the one whose opener is `start..end`.
 pub(super) enum Second {
-    /// The same opener, up to there.
+    /// The same opener, repeated up to there.
     Same(usize),
     Other,
     Cut,
@@ -123,7 +123,7 @@ pub(super) enum CallHeader {
     Done(Block),
 }
 
-/// Reads the header whose opener stands at `start`. `nameless` shows that a call was meant where there is no name.
+/// Reads the header whose opener is at `start`. `nameless` lists what shows that a call without a name was meant.
 pub(super) fn call_header(
     family: &dyn Family,
     run: &mut Run<'_>,
@@ -133,7 +133,7 @@ pub(super) fn call_header(
     let input = run.input;
     let from = start + family.opener(input, start).expect("an opener stands here");
     let max = start + run.setup.limits.header;
-    // No value of a call's header holds the beginning of a tag: a quote that is not closed ends there.
+    // No value of a call's header contains the beginning of a tag: an unclosed quote ends there.
     let stop = |at: usize| stands(input, at, "<");
     let done = CallHeader::Done;
     match header(input, from, &stop) {
@@ -141,7 +141,7 @@ pub(super) fn call_header(
             done(too_long(run, max))
         }
         Header::Cut if input.len() > max => done(too_long(run, max)),
-        // A reply that ends in a tag has named it.
+        // A reply that ends in a tag only mentions the tag.
         Header::Cut => {
             run.warn("lookalike_marker");
             done(Block::text(from))
@@ -168,7 +168,7 @@ pub(super) fn call_header(
             let Some((_, name)) = attrs.iter().find(|(key, _)| key == "name") else {
                 let body = skip_blanks(input, end);
                 let rest = &input[body..];
-                // Chosen: where the stream ends before it is clear, a header without a name is text and no issue.
+                // Chosen: if the stream ends before that is clear, a header without a name is text without an issue.
                 let begun = rest.is_empty()
                     || nameless
                         .iter()
@@ -220,7 +220,7 @@ pub(super) fn finish(run: &mut Run<'_>, name: &str, fields: &[Field], end: usize
     }
 }
 
-/// Reports a parameter that stands already and is no list.
+/// Reports a repeated parameter that is not a list.
 pub(super) fn report_twice(run: &mut Run<'_>, call: &str, fields: &[Field], key: &str) {
     if fields.iter().any(|known| known.key == key) && !is_list(run, call, key) {
         run.warn("duplicate_param");
@@ -234,7 +234,7 @@ pub(super) fn open_tag(input: &str, at: usize, name: &str) -> Option<usize> {
         .then_some(end - at)
 }
 
-/// The end of the comment that begins at `at`, or nothing if it never ends.
+/// The end of the comment that begins at `at`; `None` if it never ends.
 pub(super) fn comment_end(input: &str, at: usize) -> Option<usize> {
     let body = at + "<!--".len();
     input[body..]
@@ -353,7 +353,7 @@ impl NamedParams {
     }
 }
 
-/// What stands at `at`, which is no blank.
+/// What is at `at`, which is not a blank.
 fn item(input: &str, at: usize) -> Item {
     if stands(input, at, "<!--") {
         return Item::Comment;
@@ -370,7 +370,7 @@ fn item(input: &str, at: usize) -> Item {
     offending(input, at)
 }
 
-/// The first byte at which nothing that may stand in a body can go on.
+/// The first byte at which nothing that may be in a body can continue.
 fn offending(input: &str, at: usize) -> Item {
     let tags = ["<!--", "<param", "<tool_call", "</tool_call"];
     let same = |tag: &str| {
@@ -497,8 +497,8 @@ impl Value {
     }
 }
 
-/// Whether what stands after a closer shows that it was one, and whether it stands more than once. Nothing: the stream ends
-/// before it is clear. What was none goes up to that place.
+/// Whether the text after a closer confirms it (`None` if the stream ends before that is clear), and the end of the closer
+/// with its repetitions. `twins` says whether it is repeated.
 fn confirmed(input: &str, from: usize, twins: &mut bool) -> (Option<bool>, usize) {
     let mut end = from;
     let mut blanks = 0;
@@ -518,7 +518,7 @@ fn confirmed(input: &str, from: usize, twins: &mut bool) -> (Option<bool>, usize
     (Some(false), end)
 }
 
-/// Whether what stands at `at` shows that a closer with so many blanks after it was one.
+/// Whether the text at `at` confirms a closer followed by this many blanks.
 fn follows(input: &str, at: usize, blanks: usize) -> Option<bool> {
     if blanks > CONFIRM {
         return Some(false);
@@ -530,7 +530,7 @@ fn follows(input: &str, at: usize, blanks: usize) -> Option<bool> {
         return match stands(input, name, "tool_call") {
             true => char_at(input, end).map(|c| xml::is_blank(c) || c == '>'),
             false if "tool_call".starts_with(&input[name..]) => None,
-            // The same closer, cut.
+            // The same closer, truncated.
             false if PARAM.starts_with(input[name..].trim_end_matches(xml::is_blank)) => None,
             false => Some(false),
         };

@@ -1,13 +1,13 @@
-//! What random outputs are made of.
+//! Pieces of random outputs.
 
-/// What the three key-quote dialects differ in.
+/// How the three key-quote dialects differ.
 pub(super) struct Marks {
     pub(super) open: &'static [&'static str],
     pub(super) close: &'static [&'static str],
     pub(super) quotes: &'static [(&'static str, &'static str)],
     pub(super) name: &'static str,
     pub(super) comment: &'static str,
-    /// Pieces that only this dialect knows.
+    /// Pieces that only this dialect recognises.
     pub(super) prose: &'static [&'static str],
     pub(super) keys: &'static [&'static str],
     pub(super) values: &'static [&'static str],

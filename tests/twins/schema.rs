@@ -1,4 +1,4 @@
-//! Types by JSON Schema: what untyped text becomes.
+//! Types by JSON Schema: the conversion of untyped text.
 //!
 //! Types are tried in the order null, integer, number, boolean, object, array, string; text that fits none stays a
 //! string. References and lists of values are not followed.
@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 use toolglot::json::Value;
 
-/// How text fitted its type.
+/// How text fits its type.
 pub(super) enum Typed {
     Fits(Value),
     /// It stays a string.
     Mismatch(Value),
-    /// It begins as the JSON that its type demands and does not parse.
+    /// It begins like the JSON that its type requires, and does not parse.
     Malformed,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn params(tool: &Value) -> Vec<(&str, &Value)> {
         .collect()
 }
 
-/// The parameters that a tool demands.
+/// The parameters that a tool requires.
 pub(super) fn required(tool: &Value) -> Vec<&str> {
     let list = tool
         .get("parameters")
@@ -49,7 +49,7 @@ pub(super) fn required(tool: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// The names of all types that a schema allows; none if it says nothing.
+/// The names of all types that a schema allows; empty if it does not restrict them.
 pub(super) fn types(schema: &Value) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     match schema.get("type") {
@@ -80,7 +80,7 @@ pub(super) fn types(schema: &Value) -> BTreeSet<String> {
         let mut any: BTreeSet<String> = told.iter().copied().flatten().cloned().collect();
         match word {
             "allOf" => any.retain(|name| told.iter().all(|types| types.contains(name))),
-            // One of them that says nothing allows all.
+            // An alternative without a type allows all types.
             _ if told.len() < all.len() => any.clear(),
             _ => {}
         }
@@ -93,7 +93,7 @@ pub(super) fn types(schema: &Value) -> BTreeSet<String> {
     out
 }
 
-/// A type by the name that JSON Schema has for it.
+/// The JSON Schema name of a type.
 fn plain(name: &str) -> String {
     match name {
         "int" => "integer",
@@ -145,7 +145,7 @@ pub(super) fn prop<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
     own.or_else(|| parts.flatten().find_map(|part| prop(part, name)))
 }
 
-/// Gives `text` the type that `schema` asks for.
+/// Converts `text` to the type that `schema` asks for.
 pub(super) fn typed(text: &str, schema: Option<&Value>) -> Typed {
     let string = || Value::String(text.to_owned());
     let Some(schema) = schema else {
@@ -196,7 +196,7 @@ pub(super) fn typed(text: &str, schema: Option<&Value>) -> Typed {
     Typed::Mismatch(string())
 }
 
-/// Whether a JSON number has no fraction in value: `14.0`, `1e2` and `120e-1` have none.
+/// Whether the value of a JSON number is whole: that of `14.0`, `1e2` and `120e-1` is.
 fn is_whole(number: &str) -> bool {
     let number = number.to_ascii_lowercase();
     let (mantissa, exponent) = number.split_once('e').unwrap_or((&number, "0"));

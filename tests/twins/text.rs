@@ -1,13 +1,13 @@
-//! Plain text, reasoning, protected regions and code: what stands outside blocks.
+//! Plain text, reasoning, protected regions and code: everything outside blocks.
 //!
-//! The text is read character by character. A small line state knows how many blanks stand before a character on its
+//! The text is read character by character. A small line state tracks how many blanks precede a character on its
 //! line and whether a code fence or an inline code run is open; only bytes before a marker decide whether it counts.
 
 use super::{Block, Family, Outcome, Run, char_at, quote_before, stands};
 
 const REASONING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
-/// Those that begin with angle brackets count at the start of a line only.
+/// Those that begin with angle brackets count only at the start of a line.
 const SPANS: [(&str, &str); 9] = [
     ("<<<[TOOL_DEFINITION]>>>", "<<<[END_TOOL_DEFINITION]>>>"),
     ("[[VCP调用结果信息汇总:", "VCP调用结果结束]]"),
@@ -32,7 +32,7 @@ pub(super) fn begins(part: &str) -> bool {
     openers.any(|open| part.contains(open))
 }
 
-/// Reads the whole input. `vcp` switches on what only that dialect has: reasoning, regions, code.
+/// Reads the whole input. `vcp` enables what only that dialect has: reasoning, regions, code.
 pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome {
     let input = run.input;
     let skip_code = run
@@ -67,7 +67,7 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
             span.map(|pair| Marker::Span(*pair))
         };
         match marker {
-            // In a code sample its opener was told already.
+            // In a code sample, its opener was reported already.
             Some(Marker::Close(len)) if hidden => push_text(&mut run, &mut line, &mut at, len),
             Some(marker) if hidden => {
                 run.warn("hidden_by_code");
@@ -104,7 +104,7 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                         input.len()
                     }
                 };
-                // Chosen: right after a region counts as a line start, as after a block.
+                // Chosen: the position right after a region counts as a line start, as after a block.
                 line = Line::start();
             }
             None => {
@@ -151,7 +151,7 @@ fn push_text(run: &mut Run<'_>, line: &mut Line, at: &mut usize, len: usize) {
     *at += len;
 }
 
-/// Reads one block, applies the limits that concern it as a whole, and says where text goes on.
+/// Reads one block, applies the limits that concern it as a whole, and returns where text continues.
 fn block(run: &mut Run<'_>, family: &dyn Family, at: usize) -> usize {
     let mut block = family.block(run, at);
     if block.end - at > run.setup.limits.block {
@@ -169,7 +169,7 @@ fn block(run: &mut Run<'_>, family: &dyn Family, at: usize) -> usize {
     block.end
 }
 
-/// Reads reasoning from `from` on. Without a pair the prompt opened it, and the first closer of any pair ends it.
+/// Reads reasoning from `from` on. Without a pair, the prompt opened it, and the first closer of any pair ends it.
 fn reason(
     run: &mut Run<'_>,
     family: &dyn Family,
@@ -201,7 +201,7 @@ fn reason(
             line = Line::start();
             continue;
         }
-        // Chosen: an opener inside counts where one outside would, at a line start.
+        // Chosen: an opener inside counts under the same condition as outside, at a line start.
         if let Some((open, _)) = pair.filter(|(open, _)| line.is_start() && stands(input, at, open))
         {
             depth += 1;
@@ -219,17 +219,17 @@ fn reason(
     input.len()
 }
 
-/// What the current line has shown so far.
+/// The state of the current line.
 struct Line {
-    /// Blanks since the line start, as long as there is nothing else.
+    /// Blanks since the line start, if there is nothing else so far.
     blanks: Option<usize>,
-    /// Those blanks are all spaces.
+    /// Whether those blanks are all spaces.
     spaces: bool,
-    /// The length of the run that opened the open fence.
+    /// The length of the backtick run that opened the current fence.
     fence: Option<usize>,
-    /// The fence was opened on this line.
+    /// Whether the fence was opened on this line.
     fence_line: bool,
-    /// The length of the run that opened inline code.
+    /// The length of the backtick run that opened inline code.
     inline: Option<usize>,
 }
 
@@ -269,7 +269,7 @@ impl Line {
         }
     }
 
-    /// A block that does not begin a line comes back as text.
+    /// Continues with a block that became text.
     fn comes_back(&mut self, text: &str) {
         self.blanks = None;
         let mut rest = text;

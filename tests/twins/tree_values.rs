@@ -12,7 +12,7 @@ const ITEM: &str = "item";
 /// A piece of an element's text, as written.
 pub(super) struct Piece {
     pub(super) text: String,
-    /// From CDATA: never trimmed.
+    /// Whether it is CDATA, which is never trimmed.
     pub(super) verbatim: bool,
 }
 
@@ -71,7 +71,7 @@ fn arguments(run: &mut Run<'_>, node: &Node) -> Option<Value> {
     Some(Value::Object(out))
 }
 
-/// The children by name, in order of their first.
+/// The children by name, in order of first occurrence.
 fn grouped(node: &Node) -> Vec<(&str, Vec<&Node>)> {
     let mut out: Vec<(&str, Vec<&Node>)> = vec![];
     for child in &node.children {
@@ -87,7 +87,7 @@ fn group_value(run: &mut Run<'_>, group: &[&Node], schema: Option<&Value>) -> Op
     if let [one] = group {
         return value(run, one, schema);
     }
-    // Chosen: where the schema asks for something else than a list, repeated elements stay as they are.
+    // Chosen: if the schema asks for anything but a list, repeated elements stay as they are.
     let list = schema::is_list(schema);
     if !list && schema.is_some_and(|schema| !schema::types(schema).is_empty()) {
         run.warn("type_mismatch");
@@ -162,12 +162,12 @@ impl Piece {
 }
 
 impl Node {
-    /// Whether its own text is nothing but blanks.
+    /// Whether its own text is only blanks.
     fn is_blank(&self) -> bool {
         self.pieces.iter().all(|piece| piece.text.trim().is_empty())
     }
 
-    /// Its text, decoded: trimmed at both ends, but never inside CDATA.
+    /// Its text, decoded: trimmed at both ends, except inside CDATA.
     fn leaf(&self, run: &mut Run<'_>) -> String {
         let texts: Vec<String> = self.pieces.iter().map(|piece| piece.decoded(run)).collect();
         let verbatim = self.pieces.iter().map(|piece| piece.verbatim);

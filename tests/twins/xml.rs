@@ -12,12 +12,12 @@ pub(super) fn skip_blanks(input: &str, at: usize) -> usize {
     at + rest.len() - rest.trim_start_matches(is_blank).len()
 }
 
-/// Whether what stands at `at` ends a tag's name.
+/// Whether the text at `at` ends the name of a tag.
 pub(super) fn ends_name(input: &str, at: usize) -> bool {
     char_at(input, at).is_some_and(|c| is_blank(c) || c == '>' || c == '/')
 }
 
-/// Where the name of a closing tag begins whose `</` stands at `at`: after at most 16 blanks.
+/// The start of the name of the closing tag whose `</` is at `at`: after at most 16 blanks.
 pub(super) fn closing_name(input: &str, at: usize) -> usize {
     let blanks = skip_blanks(input, at + 2) - (at + 2);
     at + 2 + blanks.min(16)
@@ -44,7 +44,7 @@ pub(super) enum Header {
         end: usize,
         self_closing: bool,
     },
-    /// No tag: the character at `at` does not fit. Some attribute was complete before; or it stands in a quoted value.
+    /// Not a tag: the character at `at` does not fit. `complete`: an attribute precedes it; `quoted`: it is in a quoted value.
     Broken {
         at: usize,
         complete: bool,
@@ -54,7 +54,7 @@ pub(super) enum Header {
     Cut,
 }
 
-/// Reads attributes from after a tag's name. `stop` says where the tag cannot go on whatever it holds.
+/// Reads attributes from after a tag's name. `stop` says where the tag cannot continue in any case.
 pub(super) fn header(input: &str, from: usize, stop: &dyn Fn(usize) -> bool) -> Header {
     let mut attrs: Vec<(String, String)> = vec![];
     let mut at = from;
@@ -92,7 +92,7 @@ pub(super) fn header(input: &str, from: usize, stop: &dyn Fn(usize) -> bool) -> 
             Some(_) => {}
         }
         let name_end = attr_name_end(input, at);
-        // Chosen: a blank stands before every attribute.
+        // Chosen: a blank must precede every attribute.
         if name_end == at || !input[..at].ends_with(is_blank) {
             return broken(at);
         }
@@ -132,13 +132,13 @@ pub(super) fn header(input: &str, from: usize, stop: &dyn Fn(usize) -> bool) -> 
     }
 }
 
-/// Chosen: the name of an attribute is anything but blanks and the signs that mean something in a tag.
+/// Chosen: the name of an attribute is anything except blanks and characters with a meaning in a tag.
 pub(super) fn attr_name_end(input: &str, at: usize) -> usize {
     let stop = |c: char| is_blank(c) || "=></\"'&".contains(c);
     at + input[at..].find(stop).unwrap_or(input.len() - at)
 }
 
-/// What is settled of a value that the stream ends in: an unfinished entity, section or closing tag is not.
+/// The certain part of a value in which the stream ends, without an incomplete entity, section or closing tag.
 pub(super) fn settled<'a>(raw: &'a str, closer: &str) -> &'a str {
     let unfinished = |at: &usize| {
         let tail = match raw[*at..].starts_with("</") {
@@ -157,12 +157,12 @@ pub(super) fn settled<'a>(raw: &'a str, closer: &str) -> &'a str {
     &raw[..raw.rfind('&').filter(entity).unwrap_or(raw.len())]
 }
 
-/// Decoded text and what was odd about it.
+/// Decoded text and its peculiarities.
 pub(super) struct Decoded {
     pub text: String,
-    /// A `<` or `&` that stands for itself.
+    /// It has a literal `<` or `&`.
     pub bare: bool,
-    /// An entity that nobody knows.
+    /// It has an unknown entity.
     pub unknown: bool,
 }
 
@@ -199,7 +199,7 @@ enum Entity {
     None,
 }
 
-/// What begins with the `&` of `rest`.
+/// What the `&` of `rest` begins.
 fn entity(rest: &str) -> Entity {
     let Some(len) = rest.find(';') else {
         return Entity::None;
@@ -230,7 +230,7 @@ fn entity(rest: &str) -> Entity {
             .and_then(char::from_u32)
             .map_or(Entity::Unknown, |c| Entity::Char(c, len + 1));
     }
-    // Chosen: a name is up to 32 letters and digits; anything else is a bare sign.
+    // Chosen: a name is up to 32 letters and digits; anything else makes the sign literal.
     let is_name =
         !name.is_empty() && name.chars().count() <= 32 && name.chars().all(char::is_alphanumeric);
     if is_name {

@@ -1,5 +1,5 @@
-//! Agents, runs and responses. What goes in and out is JSON, as `toolglot_agent` writes it; `toolglot._agent` makes Python
-//! objects of it.
+//! Agents, runs and responses. Input and output are JSON, as `toolglot_agent` writes it; `toolglot._agent` turns it into
+//! Python objects.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -33,7 +33,7 @@ fn told(text: &str) -> PyResult<Told> {
         .map_err(|error| PyValueError::new_err(format!("this cannot be told: {error}")))
 }
 
-/// What the runs of an agent share. `toolglot.Agent` is made of it.
+/// What the runs of an agent share. `toolglot.Agent` is built on it.
 #[pyclass(frozen, module = "toolglot._native")]
 pub struct AgentCore {
     agent: Agent,
@@ -41,7 +41,7 @@ pub struct AgentCore {
 
 #[pymethods]
 impl AgentCore {
-    /// Reads an agent, JSON text. Dialects and limits are those of the engine.
+    /// Reads an agent from JSON text. Dialects and limits are those of the engine.
     #[new]
     fn new(engine: &Engine, form: &str) -> PyResult<Self> {
         let core = &engine.core;
@@ -51,21 +51,21 @@ impl AgentCore {
         })
     }
 
-    /// A run that goes on with messages, JSON text of a list.
+    /// Starts a run that continues a conversation: the JSON text of a list of messages.
     fn run(&self, messages: &str) -> PyResult<RunCore> {
         let messages = serde_json::from_str(messages)
             .map_err(|error| PyValueError::new_err(format!("messages: {error}")))?;
         entry(|| Ok(RunCore::of(self.agent.run_with(messages))))
     }
 
-    /// A workflow, JSON text of a list of steps.
+    /// Starts a run of a workflow: the JSON text of a list of steps.
     fn steps(&self, steps: &str) -> PyResult<RunCore> {
         let steps: Vec<Step> = serde_json::from_str(steps)
             .map_err(|error| PyValueError::new_err(format!("steps: {error}")))?;
         entry(|| Ok(RunCore::of(self.agent.steps(&steps))))
     }
 
-    /// A run that was saved.
+    /// Restores a saved run.
     fn restore(&self, saved: &str) -> PyResult<RunCore> {
         entry(|| {
             let run = Run::restore(&self.agent, saved).map_err(run_error)?;
@@ -74,7 +74,7 @@ impl AgentCore {
     }
 }
 
-/// A run. `toolglot.Run` is made of it.
+/// A run. `toolglot.Run` is built on it.
 #[pyclass(frozen, module = "toolglot._native")]
 pub struct RunCore {
     run: Owned<Run>,
@@ -94,20 +94,20 @@ impl RunCore {
 
 #[pymethods]
 impl RunCore {
-    /// A piece of the model's text.
+    /// Feeds a piece of the model's text.
     #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview"))]
     fn model(&self, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
         let chunk = Chunk::of(chunk, "chunk")?;
         self.with(|run| run.model(&chunk).map_err(run_error))
     }
 
-    /// Something else that happened, as JSON.
+    /// Passes in anything else that happened, as JSON.
     fn tell(&self, what: &str) -> PyResult<()> {
         let told = told(what)?;
         self.with(|run| run.tell(told).map_err(run_error))
     }
 
-    /// The next instruction, as JSON.
+    /// Returns the next instruction, as JSON.
     fn take(&self) -> PyResult<Option<String>> {
         self.with(|run| match run.take() {
             None => Ok(None),
@@ -117,12 +117,12 @@ impl RunCore {
         })
     }
 
-    /// The run, as JSON.
+    /// Returns the state of the run, as JSON.
     fn save(&self) -> PyResult<String> {
         self.with(|run| Ok(run.save()))
     }
 
-    /// What it waits for: `"model"`, `"calls"` or `"nothing"`.
+    /// What the run waits for: `"model"`, `"calls"` or `"nothing"`.
     fn waits(&self) -> PyResult<&'static str> {
         self.with(|run| {
             Ok(match run.waits() {
@@ -133,12 +133,12 @@ impl RunCore {
         })
     }
 
-    /// When the time matters next.
+    /// The next time at which the run must be given the time.
     fn deadline(&self) -> PyResult<Option<u64>> {
         self.with(|run| Ok(run.deadline()))
     }
 
-    /// The latest time it was told.
+    /// The latest time that the run was given.
     fn now(&self) -> PyResult<u64> {
         self.with(|run| Ok(run.now()))
     }
@@ -148,12 +148,12 @@ impl RunCore {
         self.with(|run| serde_json::to_string(run.messages()).map_err(Failure::internal))
     }
 
-    /// Receipts of calls that were started, as JSON.
+    /// Receipts of the calls that were started, as JSON.
     fn receipts(&self) -> PyResult<String> {
         self.with(|run| serde_json::to_string(run.receipts()).map_err(Failure::internal))
     }
 
-    /// How it ended, as JSON.
+    /// How the run ended, as JSON.
     fn outcome(&self) -> PyResult<Option<String>> {
         self.with(|run| match run.outcome() {
             None => Ok(None),
@@ -164,7 +164,7 @@ impl RunCore {
     }
 }
 
-/// Reads a response of a model server into what a run is told.
+/// Turns a response of a model server into what a run takes.
 #[pyclass(frozen, module = "toolglot._native")]
 pub struct ResponseCore {
     response: Owned<Response>,
@@ -172,7 +172,7 @@ pub struct ResponseCore {
 
 #[pymethods]
 impl ResponseCore {
-    /// Of a source: `"openai"`, `"anthropic"`, `"ollama"`.
+    /// `source` is `"openai"`, `"anthropic"` or `"ollama"`.
     #[new]
     fn new(source: &str) -> PyResult<Self> {
         let response = match source {
@@ -189,7 +189,7 @@ impl ResponseCore {
         })
     }
 
-    /// Takes bytes; gives what a run is told, as JSON.
+    /// Takes bytes; returns what to pass to a run, as JSON.
     #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview"))]
     fn feed(&self, chunk: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let chunk = Chunk::of(chunk, "chunk")?;
@@ -198,7 +198,7 @@ impl ResponseCore {
             .with(|response| lines(response.feed(&chunk)))?)
     }
 
-    /// There are no more bytes.
+    /// Ends the response.
     fn finish(&self) -> PyResult<Vec<String>> {
         Ok(self.response.with(|response| lines(response.end()))?)
     }

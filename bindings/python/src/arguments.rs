@@ -1,4 +1,4 @@
-//! Arguments of a call: JSON text, and the Python object that it says, made when it is asked for.
+//! Arguments of a call: JSON text, and its Python object, which is made on first access.
 
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 
 use crate::guard::Failure;
 
-/// JSON text with its value. Compares by text.
+/// JSON text with its parsed value. Compares by text.
 #[derive(Debug)]
 pub struct Json {
     text: String,
@@ -32,12 +32,12 @@ impl Json {
         if let Some(value) = self.value.get() {
             return Ok(value.clone_ref(py));
         }
-        // Made without a lock: whatever Python code runs meanwhile may ask for it too, and the first to be done counts.
+        // Parsed outside any lock: Python code that runs meanwhile may ask for the value too. The first result is kept.
         let made = loads(py, &self.text)?;
         Ok(self.value.get_or_init(|| made).clone_ref(py))
     }
 
-    /// What the collector of cycles has to know: the value may come to hold what holds it.
+    /// For the garbage collector: the value is mutable and may come to refer to its own owner.
     pub fn visit(&self, visit: pyo3::PyVisit<'_>) -> Result<(), pyo3::PyTraverseError> {
         self.value.get().map_or(Ok(()), |value| visit.call(value))
     }
@@ -52,7 +52,7 @@ fn loads(py: Python<'_>, text: &str) -> PyResult<Py<PyDict>> {
                 || error.is_instance_of::<PyValueError>(py) =>
         {
             let message = format!(
-                "the arguments cannot be Python objects ({error}); arguments_json has them"
+                "the arguments cannot become Python objects ({error}); arguments_json has them"
             );
             let failure = PyErr::from(Failure::limit(message));
             failure.set_cause(py, Some(error));

@@ -1,4 +1,4 @@
-//! What may be fed: `str`, `bytes`, `bytearray`, `memoryview`.
+//! The types that can be fed: `str`, `bytes`, `bytearray`, `memoryview`.
 
 use std::ops::Deref;
 
@@ -7,10 +7,11 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 
-/// Longer chunks are read while other Python threads run. Below that the exchange costs more than it gains.
+/// Chunks longer than this are read with the interpreter released. For shorter ones the switch costs more than
+/// it gains.
 const LONG: usize = 4096;
 
-/// The bytes of a chunk, kept by the Python object that has them, or copied where they could change meanwhile.
+/// The bytes of a chunk: borrowed from the Python object if it is immutable, otherwise copied.
 pub enum Chunk {
     Str(PyBackedStr),
     Bytes(PyBackedBytes),
@@ -36,7 +37,7 @@ impl Chunk {
         matches!(self, Self::Str(_))
     }
 
-    /// Reads what was given; `what` names it in the error.
+    /// Reads a Python argument; `what` names it in the error.
     pub fn of(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Self> {
         if let Ok(text) = object.cast::<PyString>() {
             return Ok(Self::Str(text.clone().try_into()?));
@@ -62,7 +63,7 @@ impl Chunk {
     }
 }
 
-/// Runs with the interpreter released if the chunk is long.
+/// Runs `work` with the interpreter released if the chunk is long.
 pub fn run<T: Send>(py: Python<'_>, chunk: &Chunk, work: impl FnOnce(&[u8]) -> T + Send) -> T {
     let bytes: &[u8] = chunk;
     if chunk.is_long() {

@@ -1,4 +1,4 @@
-//! The engine: dialects compiled together, and how streams read them.
+//! The engine: dialects compiled together, and the options of the streams that read them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use crate::reader::{self, Reader, Rewriter, Writing};
 use crate::stream::Stream;
 use crate::turn::Turn;
 
-/// Compiled sets that were asked for lately, so that equal engines share one.
+/// Recently compiled sets, so that equal engines share one.
 static SETS: Mutex<Vec<(SetConfig, DialectSet)>> = Mutex::new(Vec::new());
 const KEPT: usize = 16;
 
@@ -39,12 +39,12 @@ impl Core {
     }
 }
 
-/// Dialects compiled together, and the options of streams that read them. Immutable: share it between threads, hash it,
-/// compare it, pickle it.
+/// Dialects compiled together, and the options of streams that read them. An engine is immutable: it can be shared between
+/// threads, hashed, compared and pickled.
 ///
-/// `dialects` are ids of built-in dialects: one, several, or `"default"` for all that cannot fire on ordinary prose or
-/// code, or `"any"` for whatever an output may hold (calls of declared tools only). `toml` adds dialects of your own, as text of files (a mapping gives them names for error messages). Without
-/// either it is the default set.
+/// `dialects` names built-in dialects: one id, several, `"default"` for all dialects that cannot fire on ordinary prose or
+/// code, or `"any"` for whatever an output may contain (calls of declared tools only). `toml` adds your own dialects, as the
+/// text of their files (a mapping gives them names for error messages). Without either, the engine has the default set.
 ///
 /// ```
 /// >>> import toolglot
@@ -65,8 +65,7 @@ pub struct Engine {
 impl Engine {
     /// Compiles an engine. Equal sets of dialects are compiled once and shared.
     ///
-    /// Raises `DialectError` for a dialect or switch that cannot be used, `ToolsError` for tools, `ValueError` for an
-    /// option.
+    /// Raises `DialectError` for an unusable dialect or switch, `ToolsError` for unusable tools, `ValueError` for an unusable option.
     #[new]
     #[pyo3(signature = (
         dialects: "str | Iterable[str] | None" = None,
@@ -164,7 +163,7 @@ impl Engine {
         Self::build(config)
     }
 
-    /// The same engine with other options; dialects, `toml` and `switches` stay.
+    /// Returns the same engine with other options; dialects, `toml` and `switches` stay.
     ///
     /// ```
     /// >>> import toolglot
@@ -217,8 +216,8 @@ impl Engine {
         Ok(slf.get_type().call((), Some(&all))?.unbind())
     }
 
-    /// One stream: the output of one model turn. `start` and `tools` stand in for the engine's own. `prompt_tail` is the prompt,
-    /// or the end of it: what its last 4 KiB have opened (a thought, a header, a call), the output goes on with.
+    /// Opens a stream, which parses the output of one model turn. `start` and `tools` replace the engine's own. `prompt_tail` is
+    /// the prompt, or the end of it: if its last 4 KiB open something (a thought, a header, a call), the output continues it.
     ///
     /// ```
     /// >>> import toolglot
@@ -248,9 +247,9 @@ impl Engine {
         entry(|| Ok(Stream::new(slf.clone().unbind(), core)))
     }
 
-    /// The stream that a snapshot was made of. `start`, `prompt_tail` and `tools` must be those it was made with.
+    /// Restores a stream from a snapshot. `start`, `prompt_tail` and `tools` must be those of the original stream.
     ///
-    /// Raises `SnapshotError` if the snapshot is damaged, or of another engine, options or version.
+    /// Raises `SnapshotError` if the snapshot is damaged, or comes from another engine, other options or another version.
     #[pyo3(signature = (
         snapshot: "bytes",
         *,
@@ -273,11 +272,11 @@ impl Engine {
         entry(|| Ok(Stream::restore(slf.clone().unbind(), core, snapshot)?))
     }
 
-    /// Parses a whole output.
+    /// Parses a whole output and returns the turn.
     ///
-    /// `native_calls` are calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text. `guard`
-    /// keeps the turn's text from being a call for the next reader of this engine's dialects, for hosts that send it on without
-    /// the calls; without it the text is verbatim. `original` keeps all that the model wrote, markup included, as `Turn.original`.
+    /// `native_calls` are the API tool calls of the output: an OpenAI `tool_calls` array, or its JSON text. `guard` escapes the
+    /// turn's text so that another reader of this engine's dialects finds no call in it; use it if you forward the text without the
+    /// calls. By default the text is verbatim. `original` keeps everything the model wrote, markup included, as `Turn.original`.
     #[pyo3(signature = (
         text: "str | bytes | bytearray | memoryview",
         *,
@@ -290,7 +289,7 @@ impl Engine {
         guard=false,
         original=false,
     ))]
-    // Keywords of a Python method.
+    // The keyword arguments of a Python method.
     #[allow(clippy::too_many_arguments)]
     fn parse(
         &self,
@@ -337,8 +336,8 @@ impl Engine {
         Turn::new(py, turn, issues, crate::stream::odd(&core.options))
     }
 
-    /// Reads responses of model servers, as bytes. `source` is `"openai"`, `"anthropic"` or `"ollama"`; `choice` is the
-    /// one that is read of an OpenAI response.
+    /// Creates a reader for response bodies of model servers. `source` is `"openai"`, `"anthropic"` or `"ollama"`; `choice` is
+    /// the index of the choice to read from an OpenAI response.
     #[pyo3(signature = (
         source: "Literal['openai', 'anthropic', 'ollama']",
         *,
@@ -363,15 +362,16 @@ impl Engine {
         entry(|| Reader::new(&core, source, choice))
     }
 
-    /// Writes OpenAI chat completion chunks of what is fed: text (`source="text"`) or responses of model servers.
+    /// Creates a rewriter, which turns text (`source="text"`) or responses of model servers into OpenAI chat completion chunks.
     ///
-    /// `calls` says when calls are sent: `"live"` while they are written (the last `}` waits until the call stands), or
-    /// `"close"` when their block has closed. `recovered` calls are withheld unless `True`. `reasoning` is the member that
-    /// holds reasoning; `None` leaves it out. `forced`: the host forced a tool by name, so the reason stays `stop`.
+    /// `calls` says when calls are sent: `"live"` while the model writes them (the last `}` waits until the call is committed),
+    /// or `"close"` when their block has closed. `recovered` calls are withheld unless this is `True`. `reasoning` names the
+    /// member that holds reasoning; `None` leaves reasoning out. `forced` says that the host forced a tool by name, so the
+    /// finish reason stays `stop`.
     ///
-    /// `model`, `id` and `created` win over what a response of OpenAI's shape says; where nobody says anything, id and time are
-    /// made. Of such a response all choices are rewritten, or the one that `choice` names. Ids of calls that have none are made
-    /// of `id_seed`: the same seed, the same ids; without it they differ from response to response.
+    /// `model`, `id` and `created` override what an OpenAI-shaped response says; if neither gives an id or a time, one is
+    /// generated. Of such a response all choices are rewritten, or only the one that `choice` names. Calls without an id get
+    /// one derived from `id_seed`: the same seed gives the same ids. Without a seed, ids differ from response to response.
     #[pyo3(signature = (
         source: "Literal['text', 'openai', 'anthropic', 'ollama']" = "text",
         *,
@@ -435,8 +435,8 @@ impl Engine {
         entry(|| Rewriter::new(&core, source, writing))
     }
 
-    /// Writes one OpenAI `chat.completion` object, as JSON text: of an output (text, or a `Turn`), or of a whole response of a
-    /// server (`source`). `to_completion` gives it as a `dict`. Options are those of `rewriter`.
+    /// Returns one OpenAI `chat.completion` object, as JSON text, for an output (text, or a `Turn`) or for a whole response of
+    /// a server (`source`). `to_completion` returns it as a `dict`. The options are those of `rewriter`.
     ///
     /// ```
     /// >>> import json, toolglot
@@ -501,13 +501,13 @@ impl Engine {
         })?
     }
 
-    /// What was odd in the list of its tools, one sentence each: what was left out or passed over, and where.
+    /// Problems in the list of its tools, one sentence each: what was left out or ignored, and where.
     #[getter]
     fn tool_issues(&self) -> Vec<String> {
         crate::stream::odd(&self.core.options)
     }
 
-    /// Ids of its dialects, in order.
+    /// The ids of its dialects, in order.
     #[getter]
     fn dialects(&self) -> Vec<String> {
         self.core
@@ -517,7 +517,7 @@ impl Engine {
             .collect()
     }
 
-    /// Names of its tools, in order.
+    /// The names of its tools, in order.
     #[getter]
     fn tools(&self) -> Vec<String> {
         let tools = self.core.options.tools.iter();
@@ -535,13 +535,13 @@ impl Engine {
         }
     }
 
-    /// The most bytes of text that a stream ever withholds.
+    /// The maximum number of bytes of text that a stream ever holds back.
     #[getter]
     fn bound(&self) -> PyResult<usize> {
         entry(|| Ok(self.core.set.bound(&self.core.options.limits)))
     }
 
-    /// What works and may still surprise, one sentence each.
+    /// Warnings about dialects that work but may surprise, one sentence each.
     #[getter]
     fn lints(&self) -> PyResult<Vec<String>> {
         entry(|| {
@@ -555,7 +555,7 @@ impl Engine {
         })
     }
 
-    /// All that makes it what it is, as one text: equal engines have equal texts, in every process.
+    /// The complete configuration, as one text: equal engines have equal texts, in every process.
     #[getter]
     fn config(&self) -> &str {
         &self.text
@@ -565,7 +565,7 @@ impl Engine {
     fn _from_config(config: &str) -> PyResult<Self> {
         let config = serde_json::from_str(config);
         let config = config.map_err(|error| {
-            PyValueError::new_err(format!("this is no config of an Engine: {error}"))
+            PyValueError::new_err(format!("not a config of an Engine: {error}"))
         })?;
         Self::build(config)
     }
@@ -607,14 +607,14 @@ impl Engine {
     }
 }
 
-/// What a caller says of a response; empty texts say nothing.
+/// What a caller sets on a response; an empty text sets nothing.
 struct Said<'a> {
     model: Option<&'a str>,
     id: Option<&'a str>,
     created: Option<u64>,
 }
 
-/// How a response is written. What nobody says is made: this host knows time and chance, the engine does not.
+/// How to write a response. An id or time that nobody gives is generated here: the engine has no clock and no randomness.
 fn writing(py: Python<'_>, said: Said<'_>, seed: Option<u64>) -> PyResult<Writing> {
     let fresh = py
         .import("toolglot._support")?
@@ -662,7 +662,7 @@ impl Engine {
         })
     }
 
-    /// Its core with a stream's own start and tools.
+    /// Its core, with a stream's own `start` and tools.
     fn core_with(
         &self,
         py: Python<'_>,
@@ -688,7 +688,7 @@ impl Engine {
     }
 }
 
-/// The set, compiled now or lately.
+/// Returns the compiled set, from the cache if possible.
 fn compiled(config: &SetConfig) -> Result<DialectSet, Failure> {
     let find = |sets: &mut Vec<(SetConfig, DialectSet)>| {
         let place = sets.iter().position(|(have, _)| have == config)?;
@@ -739,7 +739,7 @@ impl Sink for Whole {
     }
 }
 
-/// One string or several; `None` is none.
+/// One string or several; `None` means an empty list.
 fn strings(what: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
     let Some(given) = given else {
         return Ok(vec![]);
@@ -793,7 +793,7 @@ fn limits_of(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<PyLimits> {
     Ok(made.cast::<PyLimits>()?.get().clone())
 }
 
-/// What a request says about calls: a word, or what JSON makes of it.
+/// The `tool_choice` of a request: a word, or any other value as JSON.
 fn choice_json(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<String> {
     match given.cast::<PyString>() {
         Ok(text) => Ok(text.to_str()?.to_owned()),
@@ -821,7 +821,7 @@ fn support(py: Python<'_>, function: &str, object: &Bound<'_, PyAny>) -> PyResul
         .extract()
 }
 
-/// Shares tools among the functions that take them.
+/// The tools of a Python argument, as the engine takes them.
 pub fn tools_of(
     py: Python<'_>,
     tools: Option<&Bound<'_, PyAny>>,

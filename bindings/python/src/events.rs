@@ -1,7 +1,7 @@
-//! The event classes, and how they are made of the engine's events.
+//! The event classes, and how they are made from the engine's events.
 //!
-//! They hold plain Rust data, so they can be made while the interpreter is released. All are frozen, compare by value, can
-//! be pickled and matched (`case Text(text)`); their constructors take the fields in the order of `__match_args__`.
+//! They hold plain Rust data, so they can be made while the interpreter is released. All are frozen, compare by value, and
+//! support pickling and `match` (`case Text(text)`). Their constructors take the fields in the order of `__match_args__`.
 
 use std::collections::BTreeMap;
 
@@ -71,13 +71,13 @@ macro_rules! record {
 record! {
     /// Plain text of the reply, in whole characters.
     Text {
-        /// The text. What is not UTF-8 is U+FFFD.
+        /// The text. Invalid UTF-8 is replaced with U+FFFD.
         text: String,
         /// Offset of its first byte in the stream.
         start: u64 = 0,
         /// Offset after its last byte.
         end: u64 = 0,
-        /// It was taken for a block first; see `BlockAbandoned`.
+        /// Whether these bytes were first taken for a block; see `BlockAbandoned`.
         recovered: bool = false,
     }
 }
@@ -91,17 +91,17 @@ record! {
         start: u64 = 0,
         /// Offset after its last byte.
         end: u64 = 0,
-        /// The text is the marker (`<think>`), not the reasoning itself.
+        /// Whether the text is a marker (`<think>`), not the reasoning itself.
         framing: bool = false,
     }
 }
 
 record! {
-    /// Part of a region that a dialect protects: no calls are looked for inside.
+    /// Part of a region that a dialect protects: it is not searched for calls.
     Protected {
         /// The text, markers included.
         text: String,
-        /// The kind of region, as its dialect names it.
+        /// The kind of the region, as its dialect names it.
         kind: String,
         /// Offset of its first byte.
         start: u64 = 0,
@@ -111,7 +111,7 @@ record! {
 }
 
 record! {
-    /// Bytes of a block that broke a limit; they go on until the block's own closer.
+    /// Bytes of a block that exceeded a limit; they continue until the block's own closer.
     Raw {
         /// The bytes.
         data: Vec<u8>,
@@ -129,57 +129,23 @@ record! {
         dialect: String,
         /// Offset of its opening marker.
         start: u64 = 0,
-        /// Offset after the opening marker with its header.
+        /// Offset after the opening marker and its header.
         end: u64 = 0,
     }
 }
 
 record! {
-    /// The name of a call is written. It comes before the `CallOpen`, as early as the name is known; only that opens a call.
+    /// The name of a call is known. This event comes before the `CallOpen`, as early as possible; only `CallOpen` opens a call.
     CallNamed {
-        /// Number of the block in this stream, from 0.
+        /// Index of the block in this stream, from 0.
         block: u32,
-        /// Number of the name in its block, from 0.
+        /// Index of the name in its block, from 0.
         ordinal: u32,
         /// Name of the tool.
         name: String,
-        /// What follows can still take the name back: a `CallOpen` of the block replaces it, or it is void when the block ends.
+        /// Whether the name can still be retracted: a `CallOpen` of the block replaces it, or the block ends without the call.
         provisional: bool = false,
-        /// Offset of what names it.
-        start: u64 = 0,
-        /// Offset after that.
-        end: u64 = 0,
-    }
-}
-
-record! {
-    /// A call begins; its name is final.
-    CallOpen {
-        /// Number of the call in this stream, from 0.
-        call: u32,
-        /// Name of the tool.
-        name: String,
-        /// The id of its dialect; empty for a native call.
-        dialect: String = String::new(),
-        /// What the format says of the call beside name and arguments (an `id`, for example).
-        meta: BTreeMap<String, String> = BTreeMap::new(),
-        /// The host gave it beside the text.
-        native: bool = false,
-        /// Offset of what named it.
-        start: u64 = 0,
-        /// Offset after what named it.
-        end: u64 = 0,
-    }
-}
-
-record! {
-    /// The next piece of a call's arguments: final JSON text.
-    ArgDelta {
-        /// Number of the call.
-        call: u32,
-        /// The piece.
-        json: String,
-        /// Offset of the source bytes that it came from.
+        /// Offset of the bytes that name it.
         start: u64 = 0,
         /// Offset after them.
         end: u64 = 0,
@@ -187,23 +153,57 @@ record! {
 }
 
 record! {
-    /// A parameter begins. Provisional: what counts are the arguments of the call.
-    ParamOpen {
-        /// Its name as written.
+    /// A call begins; its name is final.
+    CallOpen {
+        /// Index of the call in this stream, from 0.
+        call: u32,
+        /// Name of the tool.
         name: String,
-        /// Nesting depth; 0 is a parameter of the call.
-        depth: u32 = 0,
-        /// Offset of where it is named.
+        /// The id of its dialect; empty for an API tool call.
+        dialect: String = String::new(),
+        /// What the format says of the call besides name and arguments (an `id`, for example).
+        meta: BTreeMap<String, String> = BTreeMap::new(),
+        /// Whether the host delivered it beside the text.
+        native: bool = false,
+        /// Offset of the bytes that name it.
         start: u64 = 0,
-        /// Offset after that.
+        /// Offset after them.
         end: u64 = 0,
     }
 }
 
 record! {
-    /// Raw bytes of the open parameter's value, at once; they may end inside a character.
+    /// The next piece of a call's arguments: final JSON text.
+    ArgDelta {
+        /// Index of the call.
+        call: u32,
+        /// The piece.
+        json: String,
+        /// Offset of the source bytes.
+        start: u64 = 0,
+        /// Offset after them.
+        end: u64 = 0,
+    }
+}
+
+record! {
+    /// A parameter begins. Provisional: only the arguments of the call are final.
+    ParamOpen {
+        /// Its name, as written.
+        name: String,
+        /// Nesting depth; 0 for a parameter of the call itself.
+        depth: u32 = 0,
+        /// Offset of the bytes that name it.
+        start: u64 = 0,
+        /// Offset after them.
+        end: u64 = 0,
+    }
+}
+
+record! {
+    /// Raw bytes of the open parameter's value, as they arrive; they may end inside a character.
     ParamDelta {
-        /// The bytes as written.
+        /// The bytes, as written.
         data: Vec<u8>,
         /// Offset of the first byte.
         start: u64 = 0,
@@ -223,13 +223,13 @@ record! {
 }
 
 record! {
-    /// The open call is retracted: it broke its grammar or a limit, or was truncated. It never closes, and its deltas are void.
+    /// The open call is retracted: it broke its grammar, exceeded a limit or was truncated. It never closes; discard its deltas.
     CallAbandoned {
-        /// Number of the call.
+        /// Index of the call.
         call: u32,
         /// Offset of the call.
         start: u64 = 0,
-        /// Offset after it, as far as it went.
+        /// Offset after the part of it that was read.
         end: u64 = 0,
     }
 }
@@ -241,29 +241,29 @@ record! {
         start: u64 = 0,
         /// Offset after it.
         end: u64 = 0,
-        /// Its bytes if they were retained, else empty.
+        /// Its bytes if they were retained, otherwise empty.
         raw: Vec<u8> = Vec::new(),
     }
 }
 
 record! {
-    /// The block was none after all. All calls since its `BlockOpen` are void.
+    /// The block turned out not to be one. All calls since its `BlockOpen` are retracted.
     BlockAbandoned {
-        /// What becomes of its bytes: `"text"` (they follow as one `Text`) or `"drop"`.
+        /// What happens to its bytes: `"text"` (they follow as one `Text`) or `"drop"`.
         becomes: String,
         /// Offset of the whole block.
         start: u64 = 0,
-        /// Offset after it, as far as it went.
+        /// Offset after the part of it that was read.
         end: u64 = 0,
-        /// Its bytes if they were retained, else empty.
+        /// Its bytes if they were retained, otherwise empty.
         raw: Vec<u8> = Vec::new(),
     }
 }
 
 record! {
-    /// Something is wrong with what the model wrote. Parsing goes on.
+    /// The model's text got something wrong. Parsing goes on.
     Issue {
-        /// What, for example `"unclosed_block"`.
+        /// The kind, for example `"unclosed_block"`.
         kind: String,
         /// `"error"` or `"warning"`.
         severity: String = String::from("error"),
@@ -273,21 +273,21 @@ record! {
         start: u64 = 0,
         /// Offset after them.
         end: u64 = 0,
-        /// Id of the dialect that speaks, or empty.
+        /// Id of the dialect that reported it, or empty.
         dialect: String = String::new(),
-        /// Number of the call concerned.
+        /// Index of the call concerned.
         call: Option<u32> = None,
         /// The tool concerned, or empty.
         tool: String = String::new(),
         /// The parameter, entity or tag concerned, or empty.
         subject: String = String::new(),
-        /// A name that was probably meant, or empty.
+        /// The name that was probably meant, or empty.
         suggestion: String = String::new(),
-        /// What to tell the model.
+        /// The observation: one sentence for the model.
         observation: String = String::new(),
     }
 
-    /// The issue as plain objects, which `json.dumps` takes: its fields.
+    /// Returns the fields of the issue as plain objects, which `json.dumps` accepts.
     #[pyo3(signature = () -> "dict[str, Any]")]
     pub fn to_dict(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         let dict = PyDict::new(py);
@@ -333,18 +333,18 @@ impl From<&toolglot::Issue<'_>> for Issue {
 #[pyclass(frozen, eq, hash, module = "toolglot")]
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct CallClose {
-    /// Number of the call.
+    /// Index of the call.
     #[pyo3(get)]
     call: u32,
     /// Name of the tool.
     #[pyo3(get)]
     name: String,
     json: Option<Json>,
-    /// `"complete"`; `"repaired"`: a rule was broken, but the call is not in doubt; `"recovered"`: something may be cut,
-    /// mixed or guessed, so it should not be executed without asking.
+    /// `"complete"`; `"repaired"`: the text broke a rule, but leaves no doubt about the call; `"recovered"`: something may be
+    /// truncated, mixed or guessed, so do not execute the call without asking.
     #[pyo3(get)]
     grade: String,
-    /// Why it is not complete.
+    /// The issue kinds that explain why the call is not complete.
     #[pyo3(get)]
     kinds: Vec<String>,
     /// Offset of the call.
@@ -386,40 +386,40 @@ impl CallClose {
         Ok(PyTuple::new(py, names)?.unbind())
     }
 
-    /// The arguments as a `dict`, the same one at each access. `None` if they were not kept (`retain="none"`).
+    /// The arguments as a `dict`, the same object at each access. `None` if they were not kept (`retain="none"`).
     ///
-    /// `LimitError` if they cannot be Python objects: nested deeper than the interpreter can follow, or an integer longer
-    /// than `sys.get_int_max_str_digits()` allows. `arguments_json` has them all the same.
+    /// Raises `LimitError` if they cannot become Python objects: they are nested deeper than the interpreter can follow, or
+    /// hold an integer longer than `sys.get_int_max_str_digits()` allows. `arguments_json` has them even then.
     #[getter]
     fn arguments(&self, py: Python<'_>) -> PyResult<Option<Py<PyDict>>> {
         self.json.as_ref().map(|json| json.value(py)).transpose()
     }
 
-    /// The arguments as JSON text; numbers are spelled as the model spelled them. `None` if they were not kept.
+    /// The arguments as JSON text; numbers keep the model's spelling. `None` if the arguments were not kept.
     #[getter]
     fn arguments_json(&self) -> Option<&str> {
         self.json.as_ref().map(Json::text)
     }
 
-    /// Whether it is well formed and closed.
+    /// Whether the call is well formed and closed.
     #[getter]
     fn complete(&self) -> bool {
         self.grade == "complete"
     }
 
-    /// The kinds of a recovered call; `None` for any other.
+    /// The issue kinds of a recovered call, otherwise `None`.
     #[getter]
     fn recovered(&self) -> Option<Vec<String>> {
         (self.grade == "recovered").then(|| self.kinds.clone())
     }
 
-    /// The kinds of a repaired call; `None` for any other.
+    /// The issue kinds of a repaired call, otherwise `None`.
     #[getter]
     fn repaired(&self) -> Option<Vec<String>> {
         (self.grade == "repaired").then(|| self.kinds.clone())
     }
 
-    /// The call as plain objects, which `json.dumps` takes. `arguments` is `None` if they were not kept.
+    /// Returns the call as plain objects, which `json.dumps` accepts. `arguments` is `None` if they were not kept.
     #[pyo3(signature = () -> "dict[str, Any]")]
     fn to_dict(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         let dict = PyDict::new(py);
@@ -473,7 +473,7 @@ impl CallClose {
     }
 }
 
-/// The grade of a call that is made of its kinds.
+/// The grade that follows from the kinds of a call.
 pub fn graded(
     recovered: Option<Vec<String>>,
     repaired: Option<Vec<String>>,
@@ -490,7 +490,7 @@ pub fn kinds(set: KindSet) -> Vec<String> {
     set.iter().map(|kind| kind.name().to_owned()).collect()
 }
 
-/// Any event, made and not yet handed to Python.
+/// Any event, not yet handed to Python.
 #[derive(Debug)]
 pub enum Made {
     Text(Text),
@@ -534,11 +534,11 @@ impl Made {
     }
 }
 
-/// Makes events, and remembers of the open call what its `CallClose` will say.
+/// Makes events; remembers about the open call what its `CallClose` needs.
 #[derive(Clone, Debug)]
 pub struct Maker {
     pub gather: Gather,
-    /// Arguments are kept until their call closes.
+    /// Whether arguments are kept until their call closes.
     pub keep: bool,
 }
 
@@ -711,13 +711,13 @@ impl Maker {
                 })
             }
             Event::Issue(ref issue) => Made::Issue(issue.into()),
-            // A kind of event that a newer engine may have.
+            // An event of a newer engine.
             _ => return None,
         })
     }
 }
 
-/// Whole characters already, so nothing is replaced here.
+/// The engine delivers whole characters, so nothing is replaced here.
 fn text(data: &[u8]) -> String {
     String::from_utf8_lossy(data).into_owned()
 }

@@ -1,13 +1,13 @@
-//! What can go wrong at the border to Python, and the one place where panics are caught.
+//! What can go wrong at the boundary to Python, and the only place that catches panics.
 //!
-//! Python sees exceptions of `toolglot._errors`, never a `PanicException`: that one is not an `Exception` and would end a
-//! service. Whatever runs engine code goes through [`caught`] or [`entry`].
+//! Python sees exceptions of `toolglot._errors`, never a `PanicException`: that class does not derive from `Exception`
+//! and would end a service. All engine code runs through [`caught`] or [`entry`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
 
-/// A failure that can be made without the interpreter at hand.
+/// A failure that can be created without the interpreter.
 #[derive(Debug)]
 pub struct Failure {
     class: &'static str,
@@ -68,14 +68,14 @@ impl From<Failure> for PyErr {
     }
 }
 
-/// Runs engine code. A panic is an internal error.
+/// Runs engine code; turns a panic into an internal error.
 pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         let text = text.unwrap_or("no message");
         Failure::internal(format!(
-            "toolglot broke off by a mistake of its own ({text}); please report it"
+            "toolglot failed with an internal error ({text}); please report it"
         ))
     })
 }

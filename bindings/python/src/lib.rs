@@ -2,16 +2,16 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `guard` | failures, and the one place where panics are caught |
-//! | `events`, `turn`, `arguments` | what comes out: frozen classes of plain Rust data |
-//! | `options`, `engine` | what an engine is made of, and the engine |
-//! | `chunk`, `stream`, `reader` | what goes in: text, or responses of model servers |
+//! | `guard` | failures, and the only place that catches panics |
+//! | `events`, `turn`, `arguments` | the output: frozen classes of plain Rust data |
+//! | `options`, `engine` | the configuration of an engine, and the engine |
+//! | `chunk`, `stream`, `reader` | the input: text, or responses of model servers |
 //! | `text` | masking, escaping, encoding, detection |
 //! | `tools`, `agent` | the tools layer and the agent, in JSON |
-//! | `arrow` | columns of transcripts into columns of turns; `arrow::abi` is the one file with `unsafe` |
+//! | `arrow` | columns of transcripts into columns of turns; `arrow::abi` is the only file with `unsafe` |
 //!
-//! Rules: no engine code runs outside `guard`; events are made without the interpreter and handed over at once; a lock is
-//! only ever tried; nothing calls Python while it holds one.
+//! Rules: engine code runs only inside `guard`. Events are made without the interpreter and handed over at once. The lock around
+//! a parser is only ever tried, so no thread waits for another's engine work. Nothing calls Python while it holds a lock.
 
 #![deny(unsafe_code)]
 

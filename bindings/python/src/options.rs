@@ -1,7 +1,7 @@
-//! Words, limits and switches of Python into options of the engine.
+//! Turns words, limits and switches from Python into options of the engine.
 //!
-//! What an engine was made of is kept as one JSON text, the *config*: it is what engines are compared, hashed, pickled and
-//! cached by. Both ways into an engine, the constructor and a pickle, go through it.
+//! The configuration of an engine is kept as one JSON text, the *config*. Engines are compared, hashed, pickled and cached
+//! by it. Both ways to an engine, the constructor and a pickle, go through it.
 
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ use toolglot::{Finish, Limits, Options, Start, TextMode, ToolChoice, Tools, Unkn
 use crate::events::show;
 use crate::guard::{Failure, caught};
 
-/// What an engine was made of.
+/// The configuration of an engine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -36,7 +36,7 @@ pub struct Config {
     pub start: String,
 }
 
-/// The part that is compiled.
+/// The part of the configuration that is compiled.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetConfig {
@@ -47,7 +47,7 @@ pub struct SetConfig {
     pub switches: Vec<(String, String)>,
 }
 
-/// The word that an option has, among those it may have.
+/// Parses the word of an option; the error lists the words it may have.
 pub fn word<T: FromStr<Err = UnknownWord>>(option: &str, word: &str) -> PyResult<T> {
     word.parse().map_err(|unknown: UnknownWord| {
         let known: Vec<String> = unknown
@@ -62,7 +62,7 @@ pub fn word<T: FromStr<Err = UnknownWord>>(option: &str, word: &str) -> PyResult
     })
 }
 
-/// The same where it may be left out.
+/// The same for an option that may be left out.
 fn said<T: FromStr<Err = UnknownWord>>(option: &str, said: &Option<String>) -> PyResult<Option<T>> {
     said.as_deref().map(|text| word(option, text)).transpose()
 }
@@ -75,7 +75,7 @@ pub fn start(text: &str) -> PyResult<Start> {
     word("start", text)
 }
 
-/// What a request says about calls, a word or JSON text.
+/// The `tool_choice` of a request: a word, or JSON text.
 pub fn tool_choice(text: &str) -> PyResult<ToolChoice> {
     ToolChoice::from_json(text).map_err(|error| PyValueError::new_err(error.to_string()))
 }
@@ -85,9 +85,9 @@ pub fn tools(json: &str) -> PyResult<std::sync::Arc<Tools>> {
     Ok(std::sync::Arc::new(tools))
 }
 
-/// A switch as it is written: `vcp.fuzzy`, or with a value `hy-v4.suffix=:7b2e`.
+/// Splits a switch as it is written: `vcp.fuzzy`, or with a value `hy-v4.suffix=:7b2e`.
 pub fn switch(text: &str) -> PyResult<(String, String)> {
-    // The id of a dialect may hold dots, the name of a switch does not; its value may.
+    // The id of a dialect may contain dots and so may the value; the name of a switch may not.
     let named = text.split_once('=').map_or(text, |(named, _)| named);
     match named.rfind('.').map(|dot| (&text[..dot], &text[dot + 1..])) {
         Some((dialect, name)) if !dialect.is_empty() && !name.is_empty() => {
@@ -95,7 +95,7 @@ pub fn switch(text: &str) -> PyResult<(String, String)> {
         }
         _ => {
             let why = format!(
-                "switches: '{text}' is no switch; write 'DIALECT.NAME', for example 'vcp.fuzzy'"
+                "switches: '{text}' is not a switch; write 'DIALECT.NAME', for example 'vcp.fuzzy'"
             );
             Err(PyValueError::new_err(why))
         }
@@ -128,8 +128,8 @@ impl Config {
 
 macro_rules! limits {
     ($($(#[$doc:meta])* $field:ident: $kind:ty,)*) => {
-        /// Upper bounds of what one stream may hold or deliver. Each fires at one offset however the input is cut, is an
-        /// `Issue` of its own kind, and loses nothing. What is not given has its default.
+        /// Upper bounds on what one stream may hold or deliver. Each limit takes effect at the same offset however the input is
+        /// chunked, is reported as an `Issue` of its own kind, and loses no bytes. A limit that is not given has its default.
         ///
         /// ```
         /// >>> Limits(max_calls=2).max_calls
@@ -154,7 +154,7 @@ macro_rules! limits {
                 $(if let Some(value) = $field {
                     limits.$field = <$kind>::try_from(value).map_err(|_| {
                         let most = <$kind>::MAX;
-                        let why = format!("{}: {value} is no number from 0 to {most}", stringify!($field));
+                        let why = format!("{}: {value} is not a number from 0 to {most}", stringify!($field));
                         PyValueError::new_err(why)
                     })?;
                 })*
@@ -212,7 +212,7 @@ macro_rules! limits {
 limits! {
     /// Bytes of one parameter value.
     max_value: u64,
-    /// Bytes of one block, which is also what is retained of it.
+    /// Bytes of one block; also the bytes retained of it.
     max_block: u64,
     /// Calls in one stream.
     max_calls: u32,
@@ -226,10 +226,10 @@ limits! {
     max_name: u32,
     /// Bytes of an opening tag with its attributes.
     max_header: u32,
-    /// Bytes that a lookahead may withhold.
+    /// Bytes that a lookahead may hold back.
     max_lookahead: u32,
-    /// Issues that are reported one by one.
+    /// Issues that are reported individually.
     max_issues: u32,
-    /// Bytes of native calls that may wait for the end of the text.
+    /// Bytes of API tool calls that may wait for the end of the text.
     max_native: u64,
 }

@@ -1,4 +1,4 @@
-//! Responses of model servers into events, and into chunks of another response.
+//! Turns responses of model servers into events, and into chunks of another response.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,14 +16,14 @@ use crate::guard::Failure;
 use crate::options;
 use crate::stream::{Owned, list};
 
-/// What is read: text, or the bytes of a response.
+/// The input: text, or the bytes of a response.
 enum Input {
     Text(Box<Parser>),
     Response(Box<Feeder<Box<dyn Source + Send>>>),
 }
 
 impl Input {
-    /// The input of a response that is written in OpenAI's form: what it says of itself goes into the head.
+    /// The input of a response that is rewritten in OpenAI's form: what it says about itself goes into the head.
     fn told(
         core: &Core,
         source: &str,
@@ -64,7 +64,7 @@ impl Input {
         Ok(Self::Response(Box::new(feeder)))
     }
 
-    /// Gives what cannot be read.
+    /// Feeds bytes; returns what could not be read.
     fn feed(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Vec<String> {
         match self {
             Self::Text(parser) => {
@@ -79,7 +79,7 @@ impl Input {
         }
     }
 
-    /// Ends it.
+    /// Ends the input.
     fn finish(&mut self, reason: Option<Finish>, sink: &mut dyn Sink) -> Ended {
         match self {
             Self::Text(parser) => {
@@ -103,7 +103,7 @@ impl Input {
     }
 }
 
-/// What both classes keep beside.
+/// What a reader and a rewriter have in common.
 struct Ending {
     errors: Vec<String>,
     reason: Option<Finish>,
@@ -131,9 +131,9 @@ struct Reading {
     ending: Ending,
 }
 
-/// Reads the body of one response: bytes in any cut go in, events come out. Made by `Engine.reader`.
+/// Reads the body of one response: takes bytes in any chunks and returns events. Made by `Engine.reader`.
 ///
-/// Offsets count the bytes of the text that the response holds, not those of its body.
+/// Offsets count the bytes of the response's text, not of its body.
 ///
 /// ```
 /// >>> import toolglot
@@ -164,7 +164,7 @@ impl Reader {
 
 #[pymethods]
 impl Reader {
-    /// Takes the next bytes of the response. What cannot be read of it goes to `errors` and stops nothing.
+    /// Takes the next bytes of the response. What cannot be read is added to `errors`; reading goes on.
     #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview") -> "list[Event]")]
     fn feed(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
         let chunk = Chunk::of(chunk, "chunk")?;
@@ -183,7 +183,7 @@ impl Reader {
         list(py, made)
     }
 
-    /// Ends the response. The reason is that of the response, or a given one, for a host that knows better.
+    /// Ends the response. `reason` overrides the reason that the response gives.
     #[pyo3(signature = (
         reason: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] | None" = None
     ) -> "list[Event]")]
@@ -219,7 +219,7 @@ impl Reader {
             .with(|inner| Ok(inner.ending.reason.map(Finish::name)))?)
     }
 
-    /// Bytes of the text that are in no event yet.
+    /// Bytes of the text that no event covers yet.
     #[getter]
     fn held(&self) -> PyResult<usize> {
         Ok(self.inner.with(|inner| Ok(inner.input.parser().held()))?)
@@ -233,17 +233,17 @@ impl Reader {
 type Lines = Arc<Mutex<Vec<String>>>;
 type Push = Box<dyn FnMut(Delta<'_>) + Send>;
 
-/// How a response is written.
+/// How to write a response.
 pub struct Writing {
     pub head: Head,
-    /// What wins over what a server says of its response.
+    /// Overrides what the server says about its response.
     pub given: Given,
-    /// One choice of the response of a server; all of them without.
+    /// The choice of a server's response to rewrite; `None` means all of them.
     pub choice: Option<u32>,
     pub settings: Settings,
 }
 
-/// Text, or a response of another API: one output.
+/// One output: text, or a response of another API.
 struct One {
     input: Input,
     deltas: Deltas<Push>,
@@ -276,7 +276,7 @@ impl One {
 
 enum Way {
     One(Box<One>),
-    /// A response of OpenAI's own shape: what is not rewritten stays.
+    /// A response of OpenAI's own shape: whatever is not rewritten stays.
     Openai(Box<rewrite::Rewriter>),
 }
 
@@ -373,11 +373,11 @@ pub fn written(turn: &Turn, writing: &Writing, reason: Finish) -> String {
 
 /// Writes OpenAI chat completion chunks, one line of JSON each. Made by `Engine.rewriter`.
 ///
-/// Calls that the model wrote into its text become `tool_calls` deltas, and `finish_reason` says so. A call that turns out
-/// to be none after it was sent in part never becomes valid JSON, and the reason is then never `tool_calls`.
+/// Calls that the model wrote into its text become `tool_calls` deltas, and `finish_reason` says so. If a call is retracted
+/// after part of it was sent, its arguments never become valid JSON, and the reason is then never `tool_calls`.
 ///
-/// Of a response of OpenAI's own shape all else stays: `id`, `created`, `model`, `usage`, `logprobs`, `system_fingerprint` and
-/// every other member, errors as they came, and each choice is parsed on its own.
+/// A response of OpenAI's own shape keeps everything else: `id`, `created`, `model`, `usage`, `logprobs`,
+/// `system_fingerprint`, every other member, and its errors. Each choice is parsed on its own.
 ///
 /// ```
 /// >>> import json, toolglot
@@ -424,7 +424,7 @@ impl Rewriter {
 
 #[pymethods]
 impl Rewriter {
-    /// Takes the next chunk and gives the chunks that it brings, as JSON.
+    /// Takes the next chunk and returns the chunks that result from it, as JSON.
     #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview"))]
     fn feed(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let chunk = Chunk::of(chunk, "chunk")?;
@@ -437,8 +437,8 @@ impl Rewriter {
         Ok(lines)
     }
 
-    /// Ends the response and gives the last chunks. The reason is that of the response that is read (`"stop"` for text),
-    /// or a given one.
+    /// Ends the response and returns the last chunks. The finish reason is that of the response that is read (`"stop"` for
+    /// text) unless `reason` is given.
     #[pyo3(signature = (
         reason: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] | None" = None
     ))]
@@ -465,7 +465,7 @@ impl Rewriter {
             .with(|inner| Ok(inner.ending.reason.map(Finish::name)))?)
     }
 
-    /// Indices of calls that were sent in part and do not stand; of several choices, those of the first that has some.
+    /// Indices of the calls that were sent in part and then retracted. With several choices: those of the first choice that has any.
     #[getter]
     fn void(&self) -> PyResult<Vec<u32>> {
         Ok(self.inner.with(|inner| {

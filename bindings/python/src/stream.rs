@@ -13,16 +13,16 @@ use crate::events::{Made, Maker};
 use crate::guard::{Failure, caught};
 use crate::options;
 
-/// Streams that exist.
+/// The number of live streams, readers and rewriters.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// How many streams, readers and rewriters exist in this process: a service that leaks them sees it here.
+/// The number of live streams, readers and rewriters in this process. A service can watch it for leaks.
 #[pyfunction]
 pub fn live_streams() -> usize {
     LIVE.load(Ordering::Relaxed)
 }
 
-/// Counts itself.
+/// Counts its own instances.
 #[derive(Debug)]
 pub struct Counted;
 
@@ -39,7 +39,7 @@ impl Drop for Counted {
     }
 }
 
-/// What belongs to one thread at a time, and is broken for good once a panic went through it.
+/// A value that one thread at a time may use, and that is unusable after a panic.
 #[derive(Debug)]
 pub struct Owned<T> {
     what: &'static str,
@@ -56,12 +56,12 @@ impl<T: Send> Owned<T> {
         }
     }
 
-    /// Runs engine code on the value. Never waits.
+    /// Runs engine code on the value. Never blocks.
     pub fn with<R>(&self, work: impl FnOnce(&mut T) -> Result<R, Failure>) -> Result<R, Failure> {
         let mut cell = self.cell.try_lock().map_err(|_| Failure::busy(self.what))?;
         let Some(value) = cell.as_mut() else {
             let why = format!(
-                "this {} broke off by an internal error and cannot be used any more",
+                "this {} failed with an internal error and cannot be used any more",
                 self.what
             );
             return Err(Failure::state(why));
@@ -83,7 +83,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// Runs a step of the parser and gathers its events.
+    /// Runs a step of the parser and collects its events.
     fn step(&mut self, step: impl FnOnce(&mut Parser, &mut dyn toolglot::Sink)) -> Vec<Made> {
         let mut made = vec![];
         let maker = &mut self.maker;
@@ -105,9 +105,8 @@ impl Inner {
 
 /// One stream: the output of one model turn. Made by `Engine.stream`.
 ///
-/// Feed chunks cut anywhere, also inside a character, and then `finish`. A stream belongs to one thread at a time; a second
-/// one gets `BusyError` at once. In a `with` block that ends without an exception it is finished, and `tail` has the
-/// events of that.
+/// Feed chunks split anywhere, even inside a character, then call `finish`. One thread at a time may use a stream; a second one
+/// gets `BusyError` at once. A `with` block that ends without an exception finishes the stream; the resulting events are in `tail`.
 ///
 /// ```
 /// >>> import toolglot
@@ -164,13 +163,13 @@ impl Stream {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let old = std::mem::replace(&mut *tail, events);
-        // What is dropped may run Python code; it must find the lock free.
+        // Dropping the old events may run Python code, which must find the lock free.
         drop(tail);
         drop(old);
     }
 }
 
-/// What was odd in a list of tools.
+/// Problems in a list of tools.
 pub fn odd(options: &toolglot::Options) -> Vec<String> {
     let tools = options.tools.iter();
     tools
@@ -186,9 +185,9 @@ pub fn list(py: Python<'_>, made: Vec<Made>) -> PyResult<Vec<Py<PyAny>>> {
 
 #[pymethods]
 impl Stream {
-    /// Takes the next chunk and gives the events that it brings. Nothing waits that could be said.
+    /// Takes the next chunk and returns its events. An event is delivered as soon as it is certain.
     ///
-    /// Raises `StateError` after `finish`, `BusyError` if another thread is feeding.
+    /// Raises `StateError` after `finish`, and `BusyError` while another thread uses the stream.
     #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview") -> "list[Event]")]
     fn feed(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
         let chunk = Chunk::of(chunk, "chunk")?;
@@ -203,8 +202,8 @@ impl Stream {
         list(py, made)
     }
 
-    /// Takes one special token that the host knows by its id: markers in it count also where a dialect, or
-    /// `trusted_only`, asks the host to vouch for them.
+    /// Takes one special token that the host recognised by its id. Its markers count even where a dialect, or `trusted_only`,
+    /// accepts only tokens that the host vouches for.
     #[pyo3(signature = (marker: "str | bytes | bytearray | memoryview") -> "list[Event]")]
     fn feed_special(&self, py: Python<'_>, marker: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
         let chunk = Chunk::of(marker, "marker")?;
@@ -215,7 +214,7 @@ impl Stream {
         list(py, made)
     }
 
-    /// Takes what the prompt has already put at the beginning of the reply. It counts in offsets, but its text and
+    /// Takes text that the prompt has already put at the beginning of the reply. It counts in offsets, but its text and
     /// reasoning are not delivered.
     #[pyo3(signature = (text: "str | bytes | bytearray | memoryview") -> "list[Event]")]
     fn prefill(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
@@ -227,8 +226,8 @@ impl Stream {
         list(py, made)
     }
 
-    /// Takes a call that the API delivered beside the text; the option `prefer` says when it comes out. `arguments` is
-    /// JSON text; empty means none.
+    /// Takes an API tool call; the option `prefer` says when it is delivered. `arguments` is JSON text; an empty string means
+    /// no arguments.
     #[pyo3(signature = (name, arguments="", id=None) -> "list[Event]")]
     fn native_call(
         &self,
@@ -249,7 +248,7 @@ impl Stream {
         list(py, made)
     }
 
-    /// Ends the stream: what is withheld comes out, what is open is reported. A second time it gives nothing.
+    /// Ends the stream: delivers what is held back and reports what is still open. A second call returns nothing.
     #[pyo3(signature = (
         reason: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled']" = "stop"
     ) -> "list[Event]")]
@@ -272,8 +271,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Its state as bytes, for `Engine.restore`: to go back to, or to move it to another process. It does not grow with
-    /// the stream but for the bytes of an open block.
+    /// Returns the state of the stream as bytes, for `Engine.restore`, in this process or another. Its size does not grow with
+    /// the stream, except by the bytes of an open block.
     #[pyo3(signature = () -> "bytes")]
     fn snapshot(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let bytes = self.inner.with(|inner| {
@@ -284,7 +283,7 @@ impl Stream {
         Ok(pyo3::types::PyBytes::new(py, &bytes).into_any().unbind())
     }
 
-    /// A second stream in the same state; the two go their own ways.
+    /// Returns an independent stream in the same state.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let inner = self.inner.with(|inner| Ok(inner.clone()))?;
         Ok(Self::with(
@@ -294,7 +293,7 @@ impl Stream {
         ))
     }
 
-    /// Bytes that were fed and are in no event yet.
+    /// Bytes fed that no event covers yet.
     #[getter]
     fn held(&self) -> PyResult<usize> {
         Ok(self.inner.with(|inner| Ok(inner.parser.held()))?)
@@ -306,8 +305,8 @@ impl Stream {
         Ok(self.inner.with(|inner| Ok(inner.parser.position()))?)
     }
 
-    /// Whether a thought is open: what comes next is reasoning until its closer, or a call that ends it. Before the first byte:
-    /// what the dialects, `start` and `prompt_tail` have opened.
+    /// Whether a thought is open: text is reasoning until the closer, or until a call that ends the thought. Before the first
+    /// byte: whether the dialects, `start` or `prompt_tail` have opened one.
     ///
     /// ```
     /// >>> import toolglot
@@ -321,8 +320,8 @@ impl Stream {
         Ok(self.inner.with(|inner| Ok(inner.parser.in_reasoning()))?)
     }
 
-    /// Where the stream stands between two chunks: `"normal"`, `"tag_opening"` (what is held may be a marker), `"tag_content"` (a
-    /// call is written, or the first of a block is still to come) or `"tag_closing"` (in a block, after a call of it).
+    /// Where the stream is between two chunks: `"normal"`, `"tag_opening"` (the held bytes may be a marker), `"tag_content"` (a call
+    /// is being written, or the first call of a block is still to come) or `"tag_closing"` (in a block, after one of its calls).
     ///
     /// ```
     /// >>> import toolglot
@@ -342,8 +341,8 @@ impl Stream {
         Ok(self.inner.with(|inner| Ok(inner.parser.stage().name()))?)
     }
 
-    /// Whether a marker, a block or a protected region is under way: bytes are held that may be the beginning of a marker, or a
-    /// call is being written. If not, whatever was fed has come out, but for half a character.
+    /// Whether a marker, a block or a protected region may be open: the held bytes may begin a marker, or a call is being
+    /// written. If false, everything that was fed has been delivered, except perhaps an incomplete character.
     #[getter]
     fn may_hold_marker(&self) -> PyResult<bool> {
         Ok(self
@@ -351,19 +350,19 @@ impl Stream {
             .with(|inner| Ok(inner.parser.may_hold_marker()))?)
     }
 
-    /// What was odd in the list of its tools, one sentence each: what was left out or passed over, and where.
+    /// Problems in the list of its tools, one sentence each: what was left out or ignored, and where.
     #[getter]
     fn tool_issues(&self) -> Vec<String> {
         odd(&self.core.options)
     }
 
-    /// Whether it is finished.
+    /// Whether the stream is finished.
     #[getter]
     fn finished(&self) -> PyResult<bool> {
         Ok(self.inner.with(|inner| Ok(inner.parser.is_finished()))?)
     }
 
-    /// The events that came when a `with` block ended the stream.
+    /// The events that were delivered when a `with` block ended the stream.
     #[getter]
     fn tail(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
         let tail = self
@@ -373,7 +372,7 @@ impl Stream {
         tail.iter().map(|event| event.clone_ref(py)).collect()
     }
 
-    /// Its engine.
+    /// The engine of the stream.
     #[getter]
     fn engine(&self, py: Python<'_>) -> Py<Engine> {
         self.engine.clone_ref(py)
@@ -425,7 +424,7 @@ impl Stream {
         }
     }
 
-    /// For the tests: breaks as a mistake of the engine would.
+    /// For tests: panics like a bug in the engine.
     fn _panic(&self) -> PyResult<()> {
         Ok(self
             .inner
@@ -445,7 +444,7 @@ impl Stream {
     }
 }
 
-/// The open call in a snapshot.
+/// The open call, as it is saved in a snapshot.
 #[derive(Serialize, Deserialize)]
 struct OpenCall {
     index: u32,
@@ -505,13 +504,13 @@ impl From<OpenCall> for Call {
 
 const MAGIC: &[u8; 5] = b"TGpy\x02";
 
-/// The length of the head, its checksum, the head, and the parser's own snapshot, which has a checksum too.
+/// Layout: the length of the head, its checksum, the head, then the parser's own snapshot, which has a checksum too.
 fn pack(head: &[u8], parser: &[u8]) -> Vec<u8> {
     let len = (head.len() as u64).to_le_bytes();
     [MAGIC.as_slice(), &len, &checksum(head), head, parser].concat()
 }
 
-/// FNV-1a: against accidents, not a defence.
+/// FNV-1a: guards against accidents, not against attacks.
 fn checksum(bytes: &[u8]) -> [u8; 8] {
     let add = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, add).to_le_bytes()

@@ -1,4 +1,4 @@
-//! Text in, text out: masking, escaping, encoding, transcoding, detection; and what the built-in dialects are.
+//! Text in, text out: masking, escaping, encoding, transcoding, detection; and descriptions of the built-in dialects.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -16,7 +16,7 @@ use crate::guard::{Failure, caught, entry};
 use crate::options;
 use crate::stream::Owned;
 
-/// Text of the kind that was given: `str` for `str`, else `bytes`.
+/// Returns text of the type that was given: `str` for `str`, otherwise `bytes`.
 fn alike(py: Python<'_>, chunk: &Chunk, bytes: &[u8]) -> Py<PyAny> {
     if chunk.is_str() {
         PyString::new(py, &String::from_utf8_lossy(bytes))
@@ -41,7 +41,7 @@ pub fn escape(
     Ok(alike(py, &chunk, &out.map_err(Failure::encode)?))
 }
 
-/// The text that `escape` made this of.
+/// Returns the text from which `escape` made this one.
 #[pyfunction]
 #[pyo3(signature = (engine: "Engine", text: "str | bytes | bytearray | memoryview") -> "str | bytes")]
 pub fn unescape(
@@ -57,7 +57,7 @@ pub fn unescape(
     Ok(alike(py, &chunk, &out.map_err(Failure::encode)?))
 }
 
-/// Writes calls, `(name, arguments as JSON, id)`, in a dialect of the engine.
+/// Writes calls, each `(name, arguments as JSON, id)`, in a dialect of the engine.
 #[pyfunction]
 #[pyo3(signature = (
     engine: "Engine",
@@ -85,7 +85,7 @@ pub fn encode(
     entry(|| Ok(toolglot::encode(&core.set, dialect, &calls, &settings).map_err(Failure::encode)?))
 }
 
-/// Writes a transcript of one engine's dialects in a dialect of another's.
+/// Rewrites a transcript from the dialects of one engine into a dialect of another.
 #[pyfunction]
 #[pyo3(signature = (
     engine: "Engine",
@@ -134,7 +134,7 @@ fn settings(engine: &Bound<'_, Engine>, tools: Option<&str>) -> PyResult<EncodeO
     Ok(settings)
 }
 
-/// What speaks for one dialect.
+/// The evidence for one dialect in a text.
 #[pyclass(frozen, get_all, module = "toolglot")]
 #[derive(Debug)]
 pub struct Evidence {
@@ -144,23 +144,23 @@ pub struct Evidence {
     title: String,
     /// `"strong"`, `"fair"`, `"weak"` or `"faint"`.
     confidence: String,
-    /// One sentence.
+    /// The evidence, in one sentence.
     reason: String,
-    /// Calls that are well formed and closed.
+    /// The number of calls that are well formed and closed.
     complete: usize,
-    /// Calls that were put together.
+    /// The number of calls that were recovered.
     recovered: usize,
-    /// Blocks that broke or were cut.
+    /// The number of blocks that broke or were truncated.
     broken: usize,
-    /// Where it shows, as `(start, end)`.
+    /// Where the evidence is, as `(start, end)`.
     spans: Vec<(u64, u64)>,
-    /// The default set reads calls of the input as this dialect.
+    /// Whether the default set reads calls of the input as this dialect.
     chosen: bool,
-    /// It belongs to the default set.
+    /// Whether it belongs to the default set.
     in_default_set: bool,
-    /// The group of dialects with the same markup, of which an engine can hold one.
+    /// The group of dialects with the same markup; an engine can hold only one of them.
     group: Option<String>,
-    /// The dialect whose blocks hold all of this one's.
+    /// The dialect whose blocks include all blocks of this one.
     inside: Option<String>,
 }
 
@@ -174,8 +174,8 @@ impl Evidence {
     }
 }
 
-/// The built-in dialects that a text shows, strongest evidence first. Give `tools` where you can: dialects whose tags are
-/// names of tools, or that have no marker, show nothing without.
+/// Returns the built-in dialects that a text shows evidence of, strongest first. Give `tools` if you can: without them,
+/// dialects whose tags are tool names, or that have no marker, show nothing.
 ///
 /// ```
 /// >>> import toolglot
@@ -195,7 +195,7 @@ pub fn detect(
     let mut options = Options::default();
     options.tools = tools_of(py, tools)?;
     let chunk = Chunk::of(text, "text")?;
-    // Every dialect reads the text, so this is long work however short the text is.
+    // Every dialect reads the text, so this takes long even for short text.
     let found = py.detach(|| {
         caught(|| {
             DETECTOR
@@ -224,7 +224,7 @@ pub fn detect(
     Ok(found.into_iter().map(evidence).collect())
 }
 
-/// What a dialect is.
+/// The description of a dialect.
 #[pyclass(frozen, get_all, module = "toolglot")]
 #[derive(Debug)]
 pub struct Dialect {
@@ -234,25 +234,25 @@ pub struct Dialect {
     title: String,
     /// The family of its body.
     family: String,
-    /// Other names it is asked for by.
+    /// Other names that it accepts.
     aliases: Vec<String>,
-    /// Who writes it.
+    /// Which models or programs write it.
     models: Vec<String>,
-    /// Where its rules come from.
+    /// The sources of its rules.
     sources: Vec<String>,
-    /// It belongs to the default set.
+    /// Whether it belongs to the default set.
     in_default_set: bool,
-    /// The group of dialects with the same markup, of which an engine can hold one.
+    /// The group of dialects with the same markup; an engine can hold only one of them.
     group: Option<String>,
     /// Its switches, and whether each takes a value.
     switches: Vec<(String, bool)>,
-    /// What opens its blocks; a tag is shown up to its name.
+    /// The markers that open its blocks; a tag is shown up to its name.
     openers: Vec<String>,
-    /// What closes its blocks.
+    /// The markers that close its blocks.
     closers: Vec<String>,
-    /// What opens its reasoning.
+    /// The markers that open its reasoning.
     reasoning_openers: Vec<String>,
-    /// What closes its reasoning.
+    /// The markers that close its reasoning.
     reasoning_closers: Vec<String>,
 }
 
@@ -263,7 +263,7 @@ impl Dialect {
     }
 }
 
-/// What the dialects of an engine are; without one, all that are built in.
+/// Describes the dialects of an engine; without one, all built-in dialects.
 ///
 /// ```
 /// >>> import toolglot
@@ -309,23 +309,23 @@ pub fn dialects(engine: Option<&Bound<'_, Engine>>) -> PyResult<Vec<Dialect>> {
 #[pyclass(frozen, get_all, module = "toolglot")]
 #[derive(Debug)]
 pub struct ModelDialects {
-    /// Those of its calls; empty if none is known.
+    /// The dialects of its calls; empty if none is known.
     calls: Vec<&'static str>,
-    /// That of its reasoning, where no dialect of its calls reads it.
+    /// The dialect of its reasoning, if no dialect of its calls reads it.
     reasoning: Option<&'static str>,
 }
 
 #[pymethods]
 impl ModelDialects {
-    /// All of them, which fit in one engine.
+    /// All of them; they fit in one engine.
     #[getter]
     fn all(&self) -> Vec<&'static str> {
         self.calls.iter().copied().chain(self.reasoning).collect()
     }
 }
 
-/// The built-in dialects that a model writes, by its name: that of its publisher, of a server or of a file. It is a guess:
-/// fine-tuned models keep names and change formats. `detect` looks at what a model wrote.
+/// Guesses which built-in dialects a model writes from its name: the publisher's, a server's or a file's. Fine-tuned
+/// models keep names but change formats; `detect` looks at what a model wrote.
 ///
 /// ```
 /// >>> import toolglot
@@ -345,7 +345,7 @@ pub fn model_dialects(name: &str) -> ModelDialects {
     }
 }
 
-/// The text of a built-in dialect's file, to start one of your own from.
+/// Returns the TOML file of a built-in dialect, as a starting point for your own.
 ///
 /// ```
 /// >>> import toolglot
@@ -362,7 +362,7 @@ pub fn dialect_toml(id: &str) -> PyResult<&'static str> {
     Ok(found.map(|(_, text)| *text).ok_or_else(none)?)
 }
 
-/// Codes, names and usual severities of every kind of issue.
+/// Returns the code, name and usual severity of every kind of issue.
 #[pyfunction]
 pub fn issue_kinds() -> Vec<(u16, &'static str, &'static str)> {
     let kinds = toolglot::Kind::ALL.iter();
@@ -385,11 +385,11 @@ impl Masking {
     }
 }
 
-/// The text with calls taken out, live: for renderers and logs.
+/// Removes or replaces calls in a live text, for renderers and logs.
 ///
 /// `calls`, `reasoning` and `protected` say what is written for each: `True` its text, `False` nothing, a `str` that text
-/// (for calls, `{tools}` in it stands for their names). What is written is final: a block leaves nothing, or its
-/// placeholder, when it ends, and one that was none comes back verbatim.
+/// (for calls, `{tools}` in it is replaced with their names). Everything written is final: a block leaves nothing, or its
+/// placeholder, when it ends; one that turns out not to be a block comes back verbatim.
 ///
 /// ```
 /// >>> import toolglot
@@ -438,7 +438,7 @@ impl PyMask {
         })
     }
 
-    /// Takes the next chunk and gives what is final.
+    /// Takes the next chunk and returns the text that is final.
     #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview"))]
     fn feed(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<String> {
         let chunk = Chunk::of(chunk, "chunk")?;
@@ -454,7 +454,7 @@ impl PyMask {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Ends the text and gives what waited.
+    /// Ends the text and returns what was held back.
     #[pyo3(signature = (
         reason: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled']" = "stop"
     ))]

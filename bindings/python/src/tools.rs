@@ -1,4 +1,4 @@
-//! The tools layer: definitions, prompts, checks, results. Python objects are made of its JSON by `toolglot._tools`.
+//! The tools layer: definitions, prompts, checks, results. `toolglot._tools` turns its JSON into Python objects.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ pub fn prompt_error(error: PromptError) -> PyErr {
     Failure::dialect(error).into()
 }
 
-/// Definitions of tools, all of which may be called. `toolglot.Tools` is made of it.
+/// Definitions of the tools that may be called. `toolglot.Tools` is built on it.
 #[pyclass(frozen, module = "toolglot._native")]
 pub struct ToolSet {
     inventory: Inventory,
@@ -24,7 +24,7 @@ pub struct ToolSet {
 
 #[pymethods]
 impl ToolSet {
-    /// Reads lists of tools, as JSON texts in any form.
+    /// Reads lists of tools, each as JSON text in any supported form.
     #[new]
     #[pyo3(signature = (lists: "list[str]"))]
     fn new(lists: Vec<String>) -> PyResult<Self> {
@@ -41,19 +41,19 @@ impl ToolSet {
         Ok(Self { inventory: tools })
     }
 
-    /// The ids, in order.
+    /// The ids of the tools, in order.
     fn ids(&self) -> Vec<String> {
         let tools = self.inventory.tools().iter();
         tools.map(|tool| tool.id.clone()).collect()
     }
 
-    /// What cannot be used of their schemas, one sentence each.
+    /// What is unusable in their schemas, one sentence each.
     fn faults(&self) -> Vec<String> {
         let faults = self.inventory.faults();
         faults.map(|(id, why)| format!("{id}: {why}")).collect()
     }
 
-    /// A list of OpenAI's form, as JSON.
+    /// The tools as a list in OpenAI's form, as JSON.
     fn openai(&self) -> PyResult<String> {
         entry(|| {
             let names = self.inventory.names("", NameRule::Api);
@@ -63,7 +63,7 @@ impl ToolSet {
         })
     }
 
-    /// A plugin manifest, which says all that is known of them, as JSON.
+    /// The tools as a plugin manifest, which keeps everything known about them, as JSON.
     fn manifest(&self) -> PyResult<String> {
         entry(|| {
             let tools: Vec<_> = self
@@ -76,7 +76,7 @@ impl ToolSet {
         })
     }
 
-    /// What a model is told of them.
+    /// The prompt text that declares the tools to a model.
     fn prompt(
         &self,
         engine: &Engine,
@@ -95,7 +95,7 @@ impl ToolSet {
         })
     }
 
-    /// Whether a call is one that may be carried out, and with which arguments, as JSON.
+    /// Checks whether a call may be carried out, and with which arguments. Returns JSON.
     #[pyo3(signature = (name, arguments, engine: "Engine | None", dialect, unknown))]
     fn check(
         &self,
@@ -120,7 +120,7 @@ impl ToolSet {
     }
 }
 
-/// Results of calls, JSON text of a list, as a message in a dialect: its role and its content.
+/// Renders results of calls, the JSON text of a list, as a message in a dialect. Returns its role and its content.
 #[pyfunction]
 pub fn results(
     engine: &Engine,

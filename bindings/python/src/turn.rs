@@ -12,7 +12,7 @@ use toolglot::{Grade, Kind, KindSet, Origin, Span};
 use crate::arguments::Json;
 use crate::events::{Issue, graded, kinds, show};
 
-/// What was not delivered, as its JSON says it.
+/// What was not delivered, as deserialised from its JSON.
 #[derive(Default, Deserialize)]
 struct Left {
     #[serde(default)]
@@ -47,12 +47,11 @@ pub struct Turn {
     errors: Vec<Py<Issue>>,
     /// What was not delivered, as JSON.
     left: Option<Json>,
-    /// All that the model wrote, markup included; `None` where `original=True` did not ask for it, or not all of it was
-    /// retained. Bytes that are not UTF-8 are replaced, as in `text`.
+    /// Everything the model wrote, markup included. `None` without `original=True`, or if not all of it was retained. Invalid
+    /// UTF-8 is replaced, as in `text`.
     #[pyo3(get)]
     original: Option<String>,
-    /// What was odd in the list of tools that this output was parsed with, one sentence each: what was left out or passed
-    /// over, and where.
+    /// Problems in the list of tools of this output, one sentence each: what was left out or ignored, and where.
     #[pyo3(get)]
     tool_issues: Vec<String>,
 }
@@ -108,7 +107,7 @@ impl Turn {
         self.calls.iter().map(|call| call.clone_ref(py)).collect()
     }
 
-    /// What is wrong with the output, errors and warnings, in order of detection.
+    /// The issues of the output, errors and warnings, in order of detection.
     #[getter]
     fn errors(&self, py: Python<'_>) -> Vec<Py<Issue>> {
         self.errors
@@ -117,15 +116,14 @@ impl Turn {
             .collect()
     }
 
-    /// What a host does not get, or should not act on without asking: `{"withheld": [{"name", "kinds", "span"}],
-    /// "dropped": [{"span", "kinds"}]}`, recovered calls and bytes of blocks that were dropped. `None` where there is nothing
-    /// to say.
+    /// What should not be used without asking, or was not delivered: `{"withheld": [{"name", "kinds", "span"}], "dropped": [{"span",
+    /// "kinds"}]}`. `withheld` lists the recovered calls, `dropped` the bytes of dropped blocks and calls. `None` if there is neither.
     #[getter]
     fn toolglot(&self, py: Python<'_>) -> PyResult<Option<Py<PyDict>>> {
         self.left.as_ref().map(|json| json.value(py)).transpose()
     }
 
-    /// The turn as plain objects, which `json.dumps` takes.
+    /// Returns the turn as plain objects, which `json.dumps` accepts.
     ///
     /// ```
     /// >>> import json, toolglot
@@ -186,7 +184,7 @@ impl Turn {
     }
 }
 
-/// What is not said is not set.
+/// Sets the key only if there is a value.
 fn some(dict: &Bound<'_, PyDict>, key: &str, value: &Option<Vec<String>>) -> PyResult<()> {
     value
         .as_ref()
@@ -194,7 +192,7 @@ fn some(dict: &Bound<'_, PyDict>, key: &str, value: &Option<Vec<String>>) -> PyR
 }
 
 impl Turn {
-    /// The turn as the engine has it; issues are left out.
+    /// The turn in the engine's type, without issues.
     pub fn engine(&self) -> PyResult<toolglot::Turn> {
         let wrong = |error: serde_json::Error| {
             PyValueError::new_err(format!("the turn's `toolglot` cannot be read: {error}"))
@@ -248,23 +246,23 @@ pub struct Call {
     #[pyo3(get)]
     name: String,
     json: Json,
-    /// Its number in the turn, from 0.
+    /// Its index in the turn, from 0.
     #[pyo3(get)]
     index: u32,
-    /// `"complete"`; `"repaired"`: a rule was broken, but the call is not in doubt; `"recovered"`: something may be cut,
-    /// mixed or guessed, so it should not be executed without asking.
+    /// `"complete"`; `"repaired"`: the text broke a rule, but leaves no doubt about the call; `"recovered"`: something may be
+    /// truncated, mixed or guessed, so do not execute the call without asking.
     #[pyo3(get)]
     grade: String,
-    /// Why it is not complete.
+    /// The issue kinds that explain why the call is not complete.
     #[pyo3(get)]
     kinds: Vec<String>,
-    /// Id of its dialect; empty for a native call.
+    /// Id of its dialect; empty for an API tool call.
     #[pyo3(get)]
     dialect: String,
-    /// What the format says of the call beside name and arguments (an `id`, for example).
+    /// What the format says of the call besides name and arguments (an `id`, for example).
     #[pyo3(get)]
     meta: BTreeMap<String, String>,
-    /// The host gave it beside the text.
+    /// Whether the host delivered it beside the text.
     #[pyo3(get)]
     native: bool,
     /// Offset of its first byte.
@@ -323,38 +321,38 @@ impl Call {
         Ok(PyTuple::new(py, ["name", "arguments", "index", "recovered"])?.unbind())
     }
 
-    /// The arguments as a `dict`, the same one at each access; `LimitError` as in `CallClose.arguments`.
+    /// The arguments as a `dict`, the same object at each access. Raises `LimitError` like `CallClose.arguments`.
     #[getter]
     fn arguments(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         self.json.value(py)
     }
 
-    /// The arguments as JSON text; numbers are spelled as the model spelled them.
+    /// The arguments as JSON text; numbers keep the model's spelling.
     #[getter]
     fn arguments_json(&self) -> &str {
         self.json.text()
     }
 
-    /// Whether it is well formed and closed.
+    /// Whether the call is well formed and closed.
     #[getter]
     fn complete(&self) -> bool {
         self.grade == "complete"
     }
 
-    /// The kinds of a recovered call; `None` for any other.
+    /// The issue kinds of a recovered call, otherwise `None`.
     #[getter]
     fn recovered(&self) -> Option<Vec<String>> {
         (self.grade == "recovered").then(|| self.kinds.clone())
     }
 
-    /// The kinds of a repaired call; `None` for any other.
+    /// The issue kinds of a repaired call, otherwise `None`.
     #[getter]
     fn repaired(&self) -> Option<Vec<String>> {
         (self.grade == "repaired").then(|| self.kinds.clone())
     }
 
-    /// The call as plain objects, which `json.dumps` takes: `name`, `arguments`, `index`, `grade`, `dialect`, `meta`, `native`,
-    /// `start`, `end`, and the kinds of one that is not complete as `recovered` or `repaired`.
+    /// Returns the call as plain objects, which `json.dumps` accepts: `name`, `arguments`, `index`, `grade`, `dialect`, `meta`,
+    /// `native`, `start`, `end`, and for a call that is not complete its issue kinds, as `recovered` or `repaired`.
     ///
     /// ```
     /// >>> import json, toolglot
@@ -380,8 +378,8 @@ impl Call {
         Ok(dict.unbind())
     }
 
-    /// The call as a message of OpenAI has it: `{"id", "type", "function": {"name", "arguments"}}`. Without an id of the
-    /// format's own `id` is taken, or one is made.
+    /// Returns the call as an OpenAI message has it: `{"id", "type", "function": {"name", "arguments"}}`. The `id` is the
+    /// format's own, else the one given here, else a generated one.
     #[pyo3(signature = (id: "str | None" = None) -> "dict[str, Any]")]
     fn to_openai(&self, py: Python<'_>, id: Option<&str>) -> PyResult<Py<PyDict>> {
         let own = self.meta.get("id").filter(|id| !id.is_empty());

@@ -1,6 +1,6 @@
-"""Runs every example: in the documentation of the package, of its native part, in its README and in its manual.
+"""Runs every example: in the documentation of the package and of its native part, in the README and in the manual.
 
-    python examples.py ROOT      without pytest, in an environment that holds the package alone
+python examples.py ROOT without pytest, in an environment that has only the package
 """
 
 import doctest
@@ -18,10 +18,10 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 def sources(root):
-    """All that holds examples, as `(name, tests)`."""
+    """Everything that contains examples, as `(name, tests)`."""
     finder = doctest.DocTestFinder(exclude_empty=True)
     names = [found.name for found in pkgutil.iter_modules(toolglot.__path__, "toolglot.")]
-    # A module of a framework that is not here has no examples that could run.
+    # A module for a framework that is not installed has no examples that could run.
     for name in ["toolglot", *names]:
         try:
             module = importlib.import_module(name)
@@ -39,25 +39,25 @@ def sources(root):
     parser = doctest.DocTestParser()
     for page in ("README.md", "bindings/python/README.md", "docs/PYTHON.md"):
         text = (Path(root) / page).read_text(encoding="utf-8")
-        # Examples with a library that is not here are left out.
+        # Examples that need a missing library are left out.
         text = FENCE.sub(lambda fence: fence[0] if _can_run(fence[0]) else "", text)
-        # A fence ends an example as a blank line does.
+        # A fence ends an example, as a blank line does.
         text = text.replace("\n```", "\n\n```")
         yield page, [parser.get_doctest(text, {}, page, page, 0)]
 
 
 def _can_run(fence):
-    """Whether what it imports is here."""
+    """Whether the modules that it imports are installed."""
     return all(importlib.util.find_spec(name) for name in re.findall(r"^>>> import (\w+)", fence, re.MULTILINE))
 
 
 def _is_of(test, name):
-    """Not a class of the native part that the package shows again."""
+    """Excludes classes of the native part that the package re-exports."""
     return not (name == "toolglot" and test.lineno is None)
 
 
 def run(tests):
-    """`(failures, examples)`."""
+    """Returns `(failures, examples)`."""
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
     for test in tests:
         runner.run(test)

@@ -1,4 +1,4 @@
-"""A local server that replays model outputs as responses of the OpenAI and Anthropic APIs, cut in hostile ways."""
+"""A local server that replays model outputs as responses of the OpenAI and Anthropic APIs, split in hostile ways."""
 
 import json
 import threading
@@ -16,7 +16,7 @@ def openai_body(text, how):
     choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
     lines = [{**head, "choices": [choice]} for choice in choices]
-    # Written both ways that JSON can say a character.
+    # Uses both ways in which JSON can write a character.
     sent = [f"data: {json.dumps(line, ensure_ascii=at % 2 == 0)}\n\n" for at, line in enumerate(lines)]
     return "".join([*sent, "data: [DONE]\n\n"]).encode()
 
@@ -38,18 +38,18 @@ def anthropic_body(text, how):
 
 
 class Handler(cutting.Handler):
-    """The path begins with how to cut the body; the model is the number of the output."""
+    """The path begins with the way to split the body; the model is the index of the output."""
 
     def do_POST(self):
         how = self.path.split("/")[1]
         make = anthropic_body if self.path.endswith("/messages") else openai_body
         body = make(self.server.outputs[int(self.asked()["model"])], how)
-        # Text and body are cut in opposite ways, so that a byte at a time costs what it must and no more.
+        # Text and body are split in opposite ways, which limits the cost of single bytes.
         self.say("text/event-stream", body, {"whole": "bytes", "bytes": "lot", "lot": "lot"}[how])
 
 
 class Server(cutting.Server):
-    """Serves while it is entered."""
+    """A context manager that runs the server."""
 
     def __init__(self, outputs):
         super().__init__(("127.0.0.1", 0), Handler)

@@ -1,4 +1,4 @@
-"""Doubles of the classes of inference servers, as far as the plug-ins touch them, made from the stored signatures."""
+"""Doubles of inference servers' classes, as far as the plug-ins use them, made from the stored signatures."""
 
 import json
 import sys
@@ -33,7 +33,7 @@ def record(name, members):
 
 @dataclass
 class Manager:
-    """What parsers are registered with."""
+    """The registry of parsers."""
 
     found: dict[str, Any] = field(default_factory=dict)
     lazy: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Manager:
 
 
 class Parser:
-    """The base of a parser of vLLM."""
+    """The base class of vLLM's parsers."""
 
     def __init__(self, tokenizer, tools=None, **_):
         self.model_tokenizer, self.tools, self.prev_tool_call_arr = tokenizer, tools or [], []
@@ -60,14 +60,14 @@ class Parser:
 
 
 class Detector:
-    """The base of a detector of SGLang."""
+    """The base class of SGLang's detectors."""
 
     def __init__(self):
         self.prev_tool_call_arr, self.streamed_args_for_tool = [], []
 
 
 class FunctionCallParser:
-    """Where detectors are registered."""
+    """The registry of detectors."""
 
     ToolCallParserEnum: dict[str, Any] = {}
 
@@ -81,7 +81,7 @@ BASES = {
 
 
 def install(server):
-    """Puts doubles of a server's modules in place."""
+    """Installs doubles of a server's modules."""
     for full, members in classes(server).items():
         module, _, name = full.rpartition(".")
         parts = module.split(".")

@@ -1,4 +1,4 @@
-"""Columns in and out, with the Arrow libraries that are here; without them these tests are left out, and say so."""
+"""Columns in and out, with the installed Arrow libraries; tests without their library are skipped with a message."""
 
 import gc
 import threading
@@ -21,7 +21,7 @@ def column(rows, kind="string"):
 
 
 def expected(row, columns=arrow.COLUMNS):
-    """What the parser says without Arrow."""
+    """The result of the parser without Arrow."""
     if row is None:
         return None
     turn = ENGINE.parse(row)
@@ -57,7 +57,7 @@ def test_types(kind):
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("cut", [(0, 8), (1, 3), (3, 5), (7, 1), (8, 0), (4, 2)])
 def test_slices(kind, cut):
-    # Long enough that the mask of nulls is cut inside its bytes too.
+    # Long enough that the null mask is split inside its bytes too.
     rows = (ROWS * 5)[3:]
     part = column(rows, kind).slice(cut[0] + 9, cut[1])
     made = pa.array(arrow.parse(part, ENGINE))
@@ -80,7 +80,7 @@ def test_table():
     assert table.column_names == list(arrow.COLUMNS) and table.num_rows == len(ROWS)
     assert table.column("text").to_pylist() == [row and expected(row)["text"] if row != "" else "" for row in ROWS]
     assert pa.field(turns).type == pa.array(turns).type
-    # A result can be given away any number of times, and outlives its object.
+    # A result can be exported any number of times, and the exports outlive it.
     again = pa.array(turns)
     del turns
     gc.collect()
@@ -99,7 +99,7 @@ def test_columns_and_options():
     assert typed[0]["calls"][0]["arguments"].as_py() == '{"a":7}'
 
 
-def test_what_is_no_column():
+def test_bad_columns():
     with pytest.raises(TypeError, match="__arrow_c_array__ or __arrow_c_stream__ is needed, not list"):
         arrow.parse(["x"])
     for wrong in (pa.array([1]), pa.array(["a"]).dictionary_encode(), pa.array([{"a": "b"}]), pa.table({"a": ["b"]})):
@@ -179,7 +179,7 @@ def test_polars():
 
 
 def test_adapters_by_shape():
-    """Ray, Spark and Daft are run by ci/ray.sh; this is what they are given."""
+    """ci/ray.sh runs Ray, Spark and Daft; this tests what they are given."""
     ray = pytest.importorskip("toolglot.ray")
     batch = pa.table({"n": list(range(len(ROWS))), "output": ROWS})
     assert ray.ParseCalls("output", engine=ENGINE)(batch).column("turn").to_pylist() == [expected(row) for row in ROWS]

@@ -1,4 +1,4 @@
-"""What clients yield: objects, dicts, bytes of bodies, lines, text; synchronous and not."""
+"""What clients yield: objects, dicts, bytes of bodies, lines, text; synchronous and asynchronous."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ CALLS = [("f", '{"a":"né"}')]
 
 
 def objects(value):
-    """Dicts as objects with attributes, as clients have them."""
+    """Turns dicts into objects with attributes, as clients have them."""
     if isinstance(value, dict):
         return SimpleNamespace(**{key: objects(inner) for key, inner in value.items()})
     return [objects(inner) for inner in value] if isinstance(value, list) else value
@@ -39,7 +39,7 @@ def anthropic_events():
     yield {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}}
     for piece in PIECES:
         yield {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": piece}}
-        yield {"type": "text", "text": piece, "snapshot": "..."}  # what the helper of the client adds
+        yield {"type": "text", "text": piece, "snapshot": "..."}  # added by the client's helper
     yield {"type": "content_block_stop", "index": 1}
     yield {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}}
     yield {"type": "message_stop"}
@@ -111,7 +111,7 @@ def test_aevents(name):
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_bodies_in_any_cut(name):
+def test_bodies_in_any_chunking(name):
     body = BODIES[name]
     whole = joined(tg.events([body]))
     chance = random.Random(name)
@@ -121,14 +121,14 @@ def test_bodies_in_any_cut(name):
         assert joined(tg.events(body[a:b] for a, b in zip(edges, edges[1:]))) == whole, places
 
 
-def test_every_two_way_cut_of_a_short_body():
+def test_every_two_way_split_of_a_short_body():
     body = sse([{"choices": [{"index": 0, "delta": {"content": "né"}, "finish_reason": "stop"}]}])
     for cut in range(len(body) + 1):
         found = tg.events([body[:cut], body[cut:]])
         assert turn_of(found)[0] == "né" and (found.reason, found.errors) == ("stop", []), cut
 
 
-def test_str_lines_when_told():
+def test_str_lines_need_a_source():
     found = tg.events(BODIES["openai"].decode().splitlines(), source="openai")
     assert turn_of(found)[2] == CALLS
     found = tg.events([BODIES["openai"].decode()], source="text")
@@ -146,7 +146,7 @@ def test_one_response():
     assert turn_of(tg.events(TEXT))[2] == CALLS
 
     class Model(SimpleNamespace):
-        """Models of clients can be iterated: over their members."""
+        """Like client models, which can be iterated: over their members."""
 
         def __iter__(self):
             return iter(vars(self).items())
@@ -157,7 +157,7 @@ def test_one_response():
 
 def test_a_stream_with_members_of_its_own():
     class Stream:
-        """Clients' streams know the response that they come from."""
+        """Like client streams, which have a reference to their response."""
 
         response = message = object()
 
@@ -173,7 +173,7 @@ def test_a_stream_with_members_of_its_own():
     assert turn_of(tg.events(Stream()))[2] == CALLS
 
 
-def test_native_calls_of_an_api():
+def test_tool_calls_of_an_api():
     def chunk(delta, reason=None):
         return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
 
@@ -200,7 +200,7 @@ def test_native_calls_of_an_api():
     assert turn_of(tg.events([ollama]))[2] == [("g", '{"x":1}')]
 
 
-def test_what_breaks_off():
+def test_truncated_responses():
     found = tg.events([BODIES["openai"][:200]])
     list(found)
     assert found.reason == "error" and found.errors[-1] == "the response broke off before its end"
@@ -209,7 +209,7 @@ def test_what_breaks_off():
     assert found.reason == "error" and "overloaded" in found.errors[0]
 
 
-def test_errors_of_the_stream_pass():
+def test_errors_of_the_stream_propagate():
     def breaks():
         yield "Hi"
         raise ConnectionError("gone")
@@ -221,10 +221,10 @@ def test_errors_of_the_stream_pass():
     assert seen == [tg.Text("Hi", 0, 2)]
 
 
-def test_what_is_no_chunk():
-    with pytest.raises(TypeError, match="a chunk is no text, bytes, or a chunk of an OpenAI.*: int"):
+def test_bad_chunks():
+    with pytest.raises(TypeError, match="a chunk is not text, bytes, or a chunk of an OpenAI.*: int"):
         list(tg.events([3]))
-    with pytest.raises(TypeError, match="a chunk is no anthropic: dict"):
+    with pytest.raises(TypeError, match="a chunk is not anthropic: dict"):
         list(tg.events(openai_chunks(), source="anthropic"))
     with pytest.raises(ValueError, match="source='x': it is one of 'auto', 'text'"):
         tg.events([], source="x")
@@ -238,7 +238,7 @@ def test_what_is_no_chunk():
 
 
 def message(chunks):
-    """What a client makes of chunks."""
+    """The message that a client assembles from chunks."""
     content, calls, reason = "", {}, None
     for chunk in chunks:
         for choice in chunk["choices"]:
@@ -310,7 +310,7 @@ def test_rewriter_and_reader():
         ENGINE.reader("x")
 
 
-def test_void_calls_are_never_whole():
+def test_retracted_calls_are_never_complete():
     cut = '<tool_call name="f"><param name="a">1</param>'
     rewriter = ENGINE.rewriter()
     chunks = [json.loads(line) for line in rewriter.feed(cut) + rewriter.finish()]
@@ -322,7 +322,7 @@ def test_void_calls_are_never_whole():
 
 
 def upstream(choices, seed):
-    """Chunks of a response with several choices and members that nobody knows; every choice comes from the seed."""
+    """Chunks of a response with several choices and unknown members; all choices come from the seed."""
     chance = random.Random(seed)
     head = {"id": "chatcmpl-up", "object": "chat.completion.chunk", "created": 5, "model": "up", "system_fingerprint": "fp"}
     texts = [TEXT, "nothing to do, x < y", '<tool_call name="g"></tool_call>']
@@ -384,7 +384,7 @@ def test_to_openai_changes_nothing_else(form, choices):
     assert len(set(ids)) == len(ids)
 
 
-def test_errors_of_a_server_pass_as_they_are():
+def test_errors_of_a_server_pass_unchanged():
     for error in (
         {"error": {"message": "overloaded", "type": "server_error", "code": 503}, "request_id": "r"},
         {"detail": "Not Found"},
@@ -471,7 +471,7 @@ def test_calls_as_plain_objects():
     assert json.loads(json.dumps(closed[0].to_dict()))["arguments"] == {"a": "né"}
 
 
-def test_odd_tools_are_reported():
+def test_invalid_tools_are_reported():
     good = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
     assert tg.Engine(tools=[good]).tool_issues == []
     for odd in (3, {"type": "function"}, {"name": 7}, {"function": "x"}, good):
@@ -484,7 +484,7 @@ def test_odd_tools_are_reported():
     assert ENGINE.stream().tool_issues == [] == ENGINE.parse("a").tool_issues and "tool_issues" not in ENGINE.parse("a").to_dict()
 
 
-def test_a_list_of_which_nothing_can_be_read_is_refused():
+def test_an_unreadable_list_of_tools_is_refused():
     for tools in ([3], [{"nam": "f"}, {"name": ""}], '[{"function": {}}]'):
         for step in (lambda: tg.Engine(tools=tools), lambda: ENGINE.stream(tools=tools)):
             with pytest.raises(tg.ToolsError, match=r"tools\[0\]"):
@@ -505,7 +505,7 @@ FAILURES = [
 
 @pytest.mark.parametrize("source", ["auto", "openai", "anthropic", "ollama"])
 @pytest.mark.parametrize(("failure", "message"), FAILURES)
-def test_an_error_is_no_empty_reply(failure, message, source):
+def test_an_error_is_not_an_empty_reply(failure, message, source):
     wanted = None if source in ("anthropic", "ollama") or failure.get("type") == "error" else failure
     made = [tg.to_completion(failure, source=source), list(tg.to_openai([failure], source=source))[-1]]
     if source != "auto":

@@ -100,17 +100,17 @@ def test_replace():
         ({"toml": "id = 3"}, tg.DialectError, r"toml\[0\]: .*line 1"),
         ({"toml": {"mine.toml": "x"}}, tg.DialectError, "mine.toml"),
         ({"toml": 3}, TypeError, "toml: a string or several"),
-        ({"switches": ["fuzzy"]}, ValueError, "'fuzzy' is no switch; write 'DIALECT.NAME'"),
+        ({"switches": ["fuzzy"]}, ValueError, "'fuzzy' is not a switch; write 'DIALECT.NAME'"),
         ({"dialects": "vcp", "switches": ["vcp.no"]}, tg.DialectError, "there is no such switch"),
         ({"switches": ["json-bare.x"]}, tg.DialectError, "not in the set"),
         ({"tools": 3}, TypeError, "tools: a list of tools or its JSON text is needed, not int"),
         ({"tools": {"name": "f"}}, TypeError, "not dict"),
         ({"tools": "["}, tg.ToolsError, "the tools are not JSON"),
         ({"tools": "3"}, tg.ToolsError, "."),
-        ({"tools": [{"name": "f", "x": object()}]}, TypeError, "tools: object is nothing that JSON can say"),
+        ({"tools": [{"name": "f", "x": object()}]}, TypeError, "tools: object cannot be expressed in JSON"),
         ({"limits": {"max_x": 1}}, TypeError, "max_x"),
-        ({"limits": {"max_calls": -1}}, ValueError, "max_calls: -1 is no number from 0 to 4294967295"),
-        ({"limits": {"max_calls": 1 << 32}}, ValueError, "max_calls: 4294967296 is no number"),
+        ({"limits": {"max_calls": -1}}, ValueError, "max_calls: -1 is not a number from 0 to 4294967295"),
+        ({"limits": {"max_calls": 1 << 32}}, ValueError, "max_calls: 4294967296 is not a number"),
         ({"limits": {"max_calls": "1"}}, TypeError, "max_calls"),
         ({"limits": 3}, TypeError, "limits: Limits or a mapping of names to numbers is needed, not int"),
         ({"retain": "all"}, ValueError, "retain='all': it is one of 'block', 'none'"),
@@ -128,12 +128,12 @@ def test_bad_arguments(arguments, error, message):
         tg.Engine(**arguments)
 
 
-def test_config_of_something_else():
-    with pytest.raises(ValueError, match="no config of an Engine"):
+def test_bad_configs():
+    with pytest.raises(ValueError, match="not a config of an Engine"):
         tg.Engine._from_config("{}")
 
 
-def test_exceptions_are_of_one_family():
+def test_exceptions_have_one_base_class():
     for name in tg._errors.__all__:
         error = getattr(tg, name)
         assert issubclass(error, tg.ToolglotError) and error.__module__ == "toolglot" and error.__doc__
@@ -168,7 +168,7 @@ def test_kinds():
     assert len({code for code, _, _ in kinds}) == len(kinds)
 
 
-def test_text_that_is_no_call_for_the_next_reader():
+def test_guarded_text_is_not_a_call_for_another_reader():
     engine = tg.Engine(["tool-call-xml"])
     split = '<tool_<tool_call name="f"></tool_call>call name="g"></tool_call>'
     plain, guarded = engine.parse(split), engine.parse(split, guard=True)

@@ -84,7 +84,7 @@ def test_arguments():
 def test_arguments_that_python_cannot_hold():
     deep = '{"a":' + "[" * 200_000 + "]" * 200_000 + "}"
     call = tg.CallClose(0, "f", deep)
-    with pytest.raises(tg.LimitError, match="the arguments cannot be Python objects"):
+    with pytest.raises(tg.LimitError, match="the arguments cannot become Python objects"):
         call.arguments
     assert call.arguments_json == deep
     if hasattr(sys, "get_int_max_str_digits"):
@@ -123,7 +123,7 @@ def test_turn():
             assert (name, arguments) == ("f", {"a": "1"}) and text
 
 
-def test_what_is_dropped_has_its_kinds():
+def test_dropped_bytes_have_kinds():
     cut = '<tool_call>{"name":"f","arguments":{"a":"x'
     wanted = {"withheld": [], "dropped": [{"span": [0, 42], "kinds": ["unclosed_block"]}]}
     turn = tg.parse(cut)

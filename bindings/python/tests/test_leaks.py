@@ -1,4 +1,4 @@
-"""Nothing stays: streams are counted, and memory does not grow with use."""
+"""Nothing leaks: streams are counted, and memory does not grow with use."""
 
 import gc
 import os
@@ -62,7 +62,7 @@ def test_python_memory():
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory of a process is read from /proc")
 def test_native_memory():
-    # In a process of its own: what other tests freed would hide what this one takes.
+    # In a separate process: memory freed by other tests would hide growth.
     script = """
 import gc, resource, toolglot as tg
 engine = tg.Engine("tool-call-xml")
@@ -80,7 +80,7 @@ for _ in range(300): use()
 print(size() - before)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    # One leaked text of each round would be 30 MB.
+    # One leaked text per round would be 30 MB.
     assert int(done.stdout) < 8_000_000
 
 

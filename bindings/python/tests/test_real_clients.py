@@ -1,4 +1,4 @@
-"""The official clients read a local server that replays outputs of the vectors; their streams go through the package."""
+"""The official clients read a local server that replays outputs of the vectors; the package reads the clients' streams."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ MESSAGES = [{"role": "user", "content": "go"}]
 
 
 def outputs():
-    """Hand-made ones, and one with calls of every third file whose dialect is in the default set."""
+    """Hand-written outputs, and one output with calls from every third file whose dialect is in the default set."""
     own = set(ENGINE.dialects)
     yield 'Grüße 🌊 <tool_call name="f"><param name="a">né 🌊\n</param></tool_call> tail <tool_'
     yield '<think>hm</think>\n<tool_call name="f"><param name="a">1</param></tool_call>' * 2
@@ -42,7 +42,7 @@ def server():
 
 
 def log(events):
-    """All but where pieces were cut."""
+    """Everything except where pieces were split."""
     return joined(list(events))
 
 
@@ -51,7 +51,7 @@ LOGS = [log(tg.events([text], engine=ENGINE)) for text in OUTPUTS]
 
 
 def stands(text):
-    """Calls that a gateway delivers: whole ones that nobody had to mend."""
+    """The calls that a gateway delivers: those that are not recovered."""
     return [(call.name, call.arguments_json) for call in ENGINE.parse(text).calls if not call.recovered]
 
 
@@ -82,7 +82,7 @@ def test_openai_bytes_and_gateway(server, how):
         assert [call for call in sent if is_json(call[1])] == calls
         if len(sent) == len(calls):
             assert reason == ("tool_calls" if calls else "stop")
-        # What the gateway sends is what the client's own types take.
+        # What the gateway sends must be valid for the client's own types.
         assert {openai.types.chat.ChatCompletionChunk.model_validate(chunk).model for chunk in chunks} == {"replayed"}
 
 
@@ -115,7 +115,7 @@ def test_asynchronous(server, how):
         other = anthropic.AsyncAnthropic(base_url=server.url(how), api_key="none", max_retries=0, timeout=60)
         for number in range(0, len(OUTPUTS), 3):
             asked = {"model": str(number), "messages": MESSAGES, "stream": True}
-            # The coroutine itself will do, and the stream that it gives.
+            # Both the coroutine and the stream that it returns are accepted.
             found = [event async for event in tg.aevents(first.chat.completions.create(**asked), engine=ENGINE)]
             assert log(found) == LOGS[number]
             stream = await other.messages.create(**asked, max_tokens=9)

@@ -41,7 +41,7 @@ def registered(vllm, which):
 
 
 def fits(cls, members):
-    """Every method of ours that the interface has takes what the interface's method takes."""
+    """Every method of ours that the interface has accepts what the interface's method accepts."""
     checked = 0
     for name, shape in members.items():
         ours = cls.__dict__.get(name)
@@ -75,20 +75,20 @@ def test_every_dialect_has_a_name(vllm, sglang):
         else:
             assert reasoning[name].dialect.id == dialect.id
     assert {"toolglot", "toolglot_qwen25", "toolglot_qwen3_xml"} <= tools.keys()
-    # A reasoning parser for every name, which reads what the dialect itself takes for reasoning.
+    # There is a reasoning parser for every name, and it reads what the dialect itself takes for reasoning.
     assert tools.keys() <= reasoning.keys()
     for dialect in tg.dialects():
         name = "toolglot_" + dialect.id.replace("-", "_").replace(".", "_")
         if dialect.reasoning_openers and dialect.reasoning_closers:
             opener, closer = dialect.reasoning_openers[0], dialect.reasoning_closers[0]
-            # What follows an opener to the end of its line may belong to it.
+            # The rest of the opener's line may belong to the opener.
             found = reasoning[name](Tokenizer()).extract_reasoning(f"{opener}\nhm\n{closer}\nHi", None)
             assert found[0].strip() in ("hm", "thought\nhm") and found[1].strip() == "Hi", dialect.id
     names = importlib.import_module("sglang.srt.function_call.parser_names").TOOL_CALL_PARSER_NAMES
     assert set(names) == {"hermes", *detectors}
 
 
-def test_vllm_finds_the_parsers_by_itself(vllm):
+def test_vllm_finds_the_parsers(vllm):
     from importlib.metadata import entry_points
 
     from toolglot import _servers
@@ -104,7 +104,7 @@ def test_vllm_finds_the_parsers_by_itself(vllm):
             assert getattr(importlib.import_module(module), cls) is made[name], (kind, name)
 
 
-def test_modules_that_have_moved():
+def test_moved_modules():
     from toolglot import _servers
 
     assert _servers.first("x", "no.such.module", "json.no_such", "json").__name__ == "json"
@@ -126,7 +126,7 @@ def test_vllm_without_a_request(vllm):
 
 
 def test_sglang_structural_tags(sglang):
-    """Where there is a tag, a call written into it is the call; elsewhere there is none, and it says so."""
+    """A call written into a structural tag is read as that call; a dialect without tags says so."""
     tagged = 0
     for dialect in tg.dialects():
         name = "toolglot_" + dialect.id.replace("-", "_").replace(".", "_")
@@ -183,7 +183,7 @@ def test_vllm_tool_parser(vllm):
     assert not parser.extract_tool_calls("Hi", request()).tools_called
 
 
-def test_vllm_mended_calls(vllm):
+def test_vllm_recovered_calls(vllm):
     mended = "<ACTION><go/> and then </ACTION>"
     assert tg.Engine("action").parse(mended).calls[0].recovered
     make = registered(vllm, "ToolParserManager")["toolglot_action"]

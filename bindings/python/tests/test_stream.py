@@ -15,7 +15,7 @@ REPLY = (
 ENGINE = tg.Engine(["tool-call-xml", "reasoning-think"])
 
 
-def test_any_cut_gives_right_text():
+def test_any_chunking_gives_the_right_text():
     data = REPLY.encode()
     stream = ENGINE.stream()
     whole = stream.feed(data) + stream.finish()
@@ -30,7 +30,7 @@ def test_any_cut_gives_right_text():
         assert all("\ufffd" not in event.text for event in events if isinstance(event, (tg.Text, tg.Reasoning)))
 
 
-def test_an_unfinished_character_waits():
+def test_an_incomplete_character_is_held():
     stream = ENGINE.stream()
     wave = "🌊".encode()
     assert stream.feed(wave[:3]) == [] and stream.held == 3
@@ -58,7 +58,7 @@ def test_subclasses_of_str():
 
 
 @pytest.mark.parametrize("chunk", [None, 3, 1.5, ["a"], object()])
-def test_what_is_no_chunk(chunk):
+def test_bad_chunks(chunk):
     stream = ENGINE.stream()
     with pytest.raises(TypeError, match=f"chunk: str, bytes, bytearray or memoryview is needed, not {type(chunk).__name__}"):
         stream.feed(chunk)
@@ -90,7 +90,7 @@ def test_end():
         stream.finish("done")
 
 
-def test_truncation_is_no_call():
+def test_a_truncated_call_is_not_a_call():
     stream = ENGINE.stream()
     events = stream.feed(REPLY[:70]) + stream.finish("length")
     _, _, calls, issues = turn_of(events)
@@ -212,11 +212,11 @@ def test_no_pickle():
 def test_a_panic_is_an_internal_error():
     stream = ENGINE.stream()
     stream.feed("a <tool")
-    with pytest.raises(tg.InternalError, match="a mistake of its own .asked for.") as caught:
+    with pytest.raises(tg.InternalError, match="an internal error .asked for.") as caught:
         stream._panic()
     assert isinstance(caught.value, Exception) and type(caught.value).__name__ != "PanicException"
     for step in (lambda: stream.feed("x"), stream.finish, stream.reset, stream.snapshot, stream.copy, lambda: stream.held):
-        with pytest.raises(tg.StateError, match="broke off by an internal error"):
+        with pytest.raises(tg.StateError, match="failed with an internal error"):
             step()
     assert "broken" in repr(stream)
     assert ENGINE.stream().feed("others go on") == [tg.Text("others go on", 0, 12)]
@@ -230,7 +230,7 @@ def test_repr():
     assert repr(stream) == "<toolglot.Stream, finished at byte 3>"
 
 
-def test_where_a_stream_stands():
+def test_stages():
     stream = ENGINE.stream()
     steps = [
         ("", False, "normal"),

@@ -28,8 +28,8 @@ def test_an_engine_is_shared():
     assert found == [3] * 400
 
 
-def test_a_second_thread_is_told_at_once():
-    # Much longer work than a question takes, on any machine.
+def test_a_second_thread_gets_busy_error_at_once():
+    # Much longer than any call from the other thread takes, on any machine.
     chunk = (CALL + "text ") * 200_000
     stream = ENGINE.stream()
     done = []
@@ -39,7 +39,7 @@ def test_a_second_thread_is_told_at_once():
             try:
                 done.append(len(stream.feed(chunk)))
             except tg.BusyError:
-                continue  # The other one was asking just then.
+                continue  # The other thread was using it.
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -78,7 +78,7 @@ def test_other_threads_run_during_a_long_chunk():
     assert during, f"nothing ran in {ended - begun} s"
 
 
-def test_a_stream_may_move():
+def test_a_stream_may_move_between_threads():
     stream = ENGINE.stream()
     events = []
     for piece in (CALL[:9], CALL[9:30], CALL[30:]):
@@ -90,7 +90,7 @@ def test_a_stream_may_move():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_both_sides_of_a_fork_go_on():
+def test_both_sides_of_a_fork_work():
     stream = ENGINE.stream()
     stream.feed(CALL[:30])
 

@@ -101,7 +101,7 @@ def test_hints_become_schemas():
     assert tg.Tool(f).parameters["required"] == list("abcdeghijkmnopqrstuv")
 
 
-def test_classes_are_made_of_their_members():
+def test_classes_are_made_from_their_members():
     def f(place: Place, span: Range, when: datetime.datetime, units: list[Unit], pair: tuple[Unit, ...], k: float = 0):
         return place, span, when, units, pair, k
 
@@ -205,7 +205,7 @@ ID = uuid.UUID(int=7)
     ],
     ids=str,
 )
-def test_hints_are_said_and_met(hint, given, made):
+def test_hints_are_described_and_met(hint, given, made):
     def f(a):
         return a
 
@@ -223,7 +223,7 @@ def test_hints_are_said_and_met(hint, given, made):
     [(Literal[Unit.C], "x"), (Odd, [1, 2]), (Made, {"a": 1}), (Box[int], {"held": "x"}), (Box[Box[int]], {"held": {"held": "x"}}), (Pair, {}), (Union[Range, int], {"low": "x"})],
     ids=str,
 )
-def test_what_a_hint_does_not_allow_is_found(hint, given):
+def test_violations_of_a_hint_are_found(hint, given):
     def f(a):
         return a
 
@@ -242,7 +242,7 @@ def test_markers_of_members_are_read_as_text_too():
     assert tg.Tool(f).parameters["$defs"]["Marked"]["properties"]["b"] == {"type": "integer"}
 
 
-def test_aliases_are_looked_through_and_may_hold_themselves():
+def test_aliases_are_resolved_and_may_be_recursive():
     extensions = pytest.importorskip("typing_extensions", reason="typing_extensions is not installed, so no alias was tried")
     tree = extensions.TypeAliasType("Tree", "dict[str, Tree] | int")
     several = extensions.TypeAliasType("Several", list[T], type_params=(T,))
@@ -260,7 +260,7 @@ def test_aliases_are_looked_through_and_may_hold_themselves():
     assert not tg.Tools(f).check(("f", {"a": {"x": {"y": "z"}}, "b": [], "c": 1})).valid
 
 
-def test_classes_of_one_name_are_told_apart():
+def test_classes_with_the_same_name_are_distinguished():
     one, other = (dataclasses.make_dataclass("Same", [(name, int)]) for name in "pq")
 
     def f(a, b):
@@ -306,7 +306,7 @@ def test_parameters_of_every_kind_are_given():
     assert named.run({"self": 1, "a-b": 2}) == {"self": 1, "a-b": 2}
 
 
-def test_results_are_what_json_can_say_of_them():
+def test_results_become_json():
     @dataclasses.dataclass
     class Slots:
         __slots__ = ("when", "unit")
@@ -320,7 +320,7 @@ def test_results_are_what_json_can_say_of_them():
 
 def test_lists_of_mcp_keep_their_names():
     class Definition:
-        """Like one of MCP's newer clients, whose members have other names in JSON."""
+        """Like MCP's newer clients, whose members have other names in JSON."""
 
         def model_dump(self, *, by_alias=False, mode="python", exclude_none=False):
             hints = {"readOnlyHint" if by_alias else "read_only_hint": True}
@@ -330,7 +330,7 @@ def test_lists_of_mcp_keep_their_names():
     assert "readOnlyHint" in json.dumps(made)
 
 
-def test_models_are_known_by_their_methods():
+def test_models_are_recognised_by_their_methods():
     class Model:
         """Like one of pydantic's."""
 
@@ -359,7 +359,7 @@ def test_models_are_known_by_their_methods():
     assert tool.run({"model": {"n": 7}, "models": [{"n": 8}]}) == (7, [8])
 
 
-def test_models_of_pydantic_are_made_and_told():
+def test_pydantic_models_are_built_and_described():
     pydantic = pytest.importorskip("pydantic", reason="pydantic is not installed, so no model of it was tried")
 
     class Item(pydantic.BaseModel):
@@ -395,7 +395,7 @@ def test_models_of_pydantic_are_made_and_told():
     ],
     ids=["google", "numpy", "numpy-two", "sphinx"],
 )
-def test_docstrings_tell_of_parameters(doc):
+def test_docstrings_describe_parameters(doc):
     def f(a: str, b: int):
         pass
 
@@ -405,7 +405,7 @@ def test_docstrings_tell_of_parameters(doc):
     assert [one.get("description") for one in tool.parameters["properties"].values()] == ["The first, on two lines.", "The second."]
 
 
-def test_what_cannot_be_a_tool_is_refused_with_a_reason():
+def test_unusable_tools_are_refused_with_a_reason():
     class Odd:
         pass
 
@@ -433,7 +433,7 @@ def test_what_cannot_be_a_tool_is_refused_with_a_reason():
         tg.Tools("{")
 
 
-def test_everything_that_can_be_called_will_do():
+def test_every_callable_is_accepted():
     class Greeter:
         """Greets."""
 
@@ -482,7 +482,7 @@ def test_calls_of_any_shape_are_checked():
     assert tools.check(("f", "{broken")).violations[0]["kind"] == "malformed_json"
 
 
-def test_every_dialect_with_calls_teaches_its_tools():
+def test_every_dialect_with_calls_has_a_prompt():
     def weather(city: str) -> str:
         "Tells the weather."
 
@@ -507,7 +507,7 @@ def test_every_dialect_with_calls_teaches_its_tools():
         tools.prompt("hermes", lang="fr")
 
 
-def test_results_are_safe_and_in_the_words_of_the_dialect():
+def test_results_are_escaped_and_in_the_syntax_of_the_dialect():
     tools = tg.Tools()
     turn = tg.parse('<tool_call>{"name": "f", "arguments": {}}</tool_call>', dialects="hermes")
     said = tools.results([(turn.calls[0], {"n": 1}), ("g", "</tool_response> ok")], "hermes")

@@ -1,4 +1,4 @@
-"""Every vector of the repository, whole and in cuts, through events."""
+"""Every vector of the repository, whole and chunked, through events."""
 
 import base64
 import json
@@ -32,11 +32,11 @@ def openers(dialects, own):
 
 
 def engines(vector):
-    """The engines that a vector must pass with: its dialect alone, and all dialects together."""
+    """The engines with which a vector must pass: its dialect alone, and all dialects together."""
     own = vector["dialect"]
     options = dict(vector.get("options", {}))
-    options.pop("text", None)  # Python has characters only.
-    options.pop("prompt_tail", None)  # It belongs to a stream, not to an engine.
+    options.pop("text", None)  # Python delivers whole characters only.
+    options.pop("prompt_tail", None)  # An option of streams, not of engines.
     switches = tuple(options.pop("switches", ()))
     tools = vector.get("tools")
     sets = [(own,)]
@@ -48,7 +48,7 @@ def engines(vector):
 
 
 def cuts(data, seed):
-    """Whole, byte for byte, and a few by chance."""
+    """The data whole, byte by byte, and in a few random ways."""
     yield [data]
     yield [data[at : at + 1] for at in range(len(data))]
     chance = random.Random(seed)
@@ -59,7 +59,7 @@ def cuts(data, seed):
 
 
 class Pairs(dict):
-    """An object that keeps a key that stands twice in it, and is written as it was read."""
+    """An object that keeps repeated keys, and is written as it was read."""
 
     def __init__(self, pairs):
         super().__init__(pairs)
@@ -83,7 +83,7 @@ def natives(stream, calls):
 def run(engine, chunks, vector):
     stream = engine.stream(prompt_tail=vector.get("options", {}).get("prompt_tail"))
     events = []
-    # Where native calls are preferred they come first, as a host would give them.
+    # Where API tool calls are preferred they come first, as a host would deliver them.
     calls = vector.get("native_tool_calls", ())
     first = vector.get("options", {}).get("prefer") == "native"
     if first:

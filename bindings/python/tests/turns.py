@@ -1,4 +1,6 @@
-"""Turns and logs from events, for tests: written anew here, so that the package is compared with something else."""
+"""Turns and logs from events, for tests: written independently, so that the package is compared
+with other code.
+"""
 
 import json
 from decimal import Decimal
@@ -7,12 +9,12 @@ import toolglot as tg
 
 
 def exact(text):
-    """JSON with numbers of any length, by value."""
+    """Parses JSON with numbers of any length, by value."""
     return json.loads(text, parse_int=Decimal, parse_float=Decimal)
 
 
 def same(a, b):
-    """Equal JSON values; `True` is not 1."""
+    """Whether two JSON values are equal; `True` does not equal 1."""
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):
@@ -23,7 +25,7 @@ def same(a, b):
 
 
 def turn_of(events):
-    """`(text, reasoning, calls, issues)`; a call is `(name, arguments as JSON)`."""
+    """Returns `(text, reasoning, calls, issues)`; a call is `(name, arguments as JSON)`."""
     text = reasoning = ""
     calls, issues, deltas = [], [], {}
     before = 0
@@ -54,7 +56,9 @@ def turn_of(events):
 
 
 def joined(events):
-    """The log with neighbours of one kind put together: equal for every cut. Deltas are joined each for themselves."""
+    """The log with adjacent entries of one kind joined, so that it is the same however the input is
+    chunked. Deltas of arguments and of parameters are joined separately.
+    """
     log, arguments, values = [], {}, b""
     for event in events:
         match event:

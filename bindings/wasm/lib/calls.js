@@ -1,11 +1,11 @@
-// The calls of a stream so far, for servers that look at them while they are written.
+// The calls of a stream so far, for servers that need them while they are being written.
 
 import { withArguments } from "./events.js";
 
 /** See toolglot.d.ts. */
 export class Calls {
   #closed = [];
-  /** How many closed before the open block. */
+  /** How many calls had closed before the open block. */
   #before = 0;
   #open = null;
 

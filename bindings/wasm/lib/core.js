@@ -1,15 +1,15 @@
-// An instance of the WebAssembly file, and what belongs to an object of it.
+// An instance of the WebAssembly file, and what the objects made from it share.
 //
-// Every call into the instance goes through one door. A panic or any other trap cannot be survived after it: the instance
-// is lost then, and every later call says so.
+// Every call into the instance goes through one function. After a panic or any other trap the instance is lost, and every later
+// call reports that.
 
 import { LIMITS, ToolglotError, WORDS, jsonList, known, textOrBytes, word, wrong } from "./words.js";
 
-/** The version of the interface. */
+/** The version of the C interface. */
 export const ABI = 1;
-/** Chunks are fed in pieces of at most so many bytes. */
+/** The size in bytes of the pieces in which chunks are fed. */
 export const PIECE = 65536;
-/** Strings up to this length are copied here; longer ones are work for the platform. */
+/** Strings up to this length are copied here; longer ones are left to the platform. */
 export const SHORT = 32;
 const CODES = {
   [-1]: "argument", [-2]: "argument", [-3]: "state", [-4]: "memory", [-5]: "internal", [-7]: "internal", [-8]: "limit",
@@ -19,14 +19,14 @@ const CODES = {
 export const encoder = new TextEncoder();
 export const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** One instance of the WebAssembly file: its memory, and the one door to its functions. */
+/** One instance of the WebAssembly file: its memory, and the wrapper of its functions. */
 export class Core {
   constructor(instance) {
     this.memory = instance.exports.memory;
     this.lost = null;
     this.names = new Map();
     const told = instance.exports.toolglot_wasm_panic;
-    /** What the last panic said. It only reads what the panic left. */
+    /** The message of the last panic. Safe on a trapped instance: it only reads memory. */
     this.panic = () => {
       told(this.out);
       this.look();
@@ -39,7 +39,7 @@ export class Core {
     }
     this.look();
     this.x.toolglot_wasm_start();
-    // Seeds of hash tables, of the best chance there is.
+    // Seeds of hash tables, from the best randomness available.
     const seed = new Uint32Array(2).map(() => Math.random() * 2 ** 32);
     this.x.toolglot_wasm_seed?.(...(globalThis.crypto?.getRandomValues(seed) ?? seed));
     this.out = this.x.toolglot_wasm_alloc(64);
@@ -48,7 +48,7 @@ export class Core {
     this.buffer = this.made(this.x.toolglot_buffer_new(this.out));
   }
 
-  /** A function of the instance. What it throws is a trap; what it grows moves the memory. */
+  /** Wraps a function of the instance: turns a trap into an error, and refreshes the views if the memory has moved. */
   door(inner) {
     return (...args) => {
       this.alive();
@@ -62,38 +62,38 @@ export class Core {
     };
   }
 
-  /** Looks at the memory anew. */
+  /** Creates the views of the memory again. */
   look() {
     this.u8 = new Uint8Array(this.memory.buffer);
     this.u32 = new Uint32Array(this.memory.buffer);
     this.room = this.u8.subarray(this.piece ?? 0, (this.piece ?? 0) + PIECE);
   }
 
-  /** Refuses what cannot be done any more. */
+  /** Throws if the instance is lost. */
   alive() {
     if (this.lost !== null) {
       throw new ToolglotError("lost", `this instance of toolglot is lost (${this.lost}); load() another one`);
     }
   }
 
-  /** The instance trapped. */
+  /** Marks the instance as lost after a trap. */
   lose(error) {
     this.lost = error.message;
     try {
       this.lost = this.panic() || this.lost;
     } catch {
-      // It was not a panic, and broke more than one call: a stack that overflowed, for example.
+      // Not a panic, and not only this call failed: a stack overflow, for example.
     }
     const message = `toolglot broke off (${this.lost}); this instance is lost, load() another one`;
     return new ToolglotError("internal", message, { cause: error });
   }
 
-  /** Frees what can still be freed. */
+  /** Calls a free function, unless the instance is lost. */
   drop(free, ...args) {
     if (this.lost === null) this.x[free](...args);
   }
 
-  /** Throws what a status says, in the words of the handle's error function. */
+  /** Throws for a status other than 0, with the message of the handle's error function. */
   check(status, tell, handle, code) {
     if (status === 0) return;
     let message = "";
@@ -119,17 +119,17 @@ export class Core {
     return this.u8.slice(at, at + len);
   }
 
-  /** The text of a view at an address. */
+  /** The text of the view struct at an address. */
   view(at) {
     return this.text(this.u32[at >>> 2], this.u32[(at >>> 2) + 1]);
   }
 
-  /** An offset: exact up to 2^53. */
+  /** The offset at an address: exact up to 2^53. */
   offset(at) {
     return this.u32[at >>> 2] + this.u32[(at >>> 2) + 1] * 0x100000000;
   }
 
-  /** A name that the interface has for a number. */
+  /** The name of a number, from a name function of the interface. */
   name(table, number) {
     const key = `${table} ${number}`;
     let name = this.names.get(key);
@@ -145,12 +145,12 @@ export class Core {
     return this.name("toolglot_issue_name", code);
   }
 
-  /** The kinds of issues whose codes stand there, one byte each. */
+  /** The issue kinds whose codes are stored at an address, one byte each. */
   issues(at, len) {
     return Array.from(this.bytes(at, len), (code) => this.issue(code));
   }
 
-  /** Runs with data in memory of its own. */
+  /** Copies data into the instance's memory while `step` runs. */
   lend(data, step) {
     const bytes = typeof data === "string" ? encoder.encode(data) : data;
     const at = this.x.toolglot_wasm_alloc(bytes.length) >>> 0;
@@ -163,14 +163,14 @@ export class Core {
     }
   }
 
-  /** What a function writes into the buffer; `of` makes something of address and length. */
+  /** What a function writes into the buffer; `of` converts address and length. */
   written(step, of = (at, len) => this.text(at, len)) {
     this.check(step(this.buffer), "toolglot_buffer_error", this.buffer);
     this.x.toolglot_buffer_view(this.out, this.buffer);
     return of(this.u32[this.out >>> 2], this.u32[(this.out >>> 2) + 1]);
   }
 
-  /** What was odd in the list of tools of options. */
+  /** Problems in the list of tools of the options. */
   toolIssues(options) {
     const { out } = this;
     this.check(this.x.toolglot_options_tool_issues(options, out, out + 4), "toolglot_options_error", options);
@@ -178,13 +178,13 @@ export class Core {
     return Array.from({ length: count }, (_, at) => this.view(first + 8 * at));
   }
 
-  /** A handle that a function makes. */
+  /** Calls a function that makes a handle, and returns the handle. */
   made(status, tell, handle) {
     this.check(status, tell, handle);
     return this.u32[this.out >>> 2];
   }
 
-  /** Options as a handle. */
+  /** Makes an options handle. */
   options(given, base = {}) {
     const x = this.x;
     const options = this.made(x.toolglot_options_new(this.out));
@@ -198,7 +198,7 @@ export class Core {
       }
       for (const [name, value] of Object.entries(known("limits", all.limits, Object.keys(LIMITS)))) {
         if (value === undefined) continue;
-        if (!Number.isSafeInteger(value) || value < 0) throw wrong(`limits.${name}: ${value} is no whole number from 0 on`);
+        if (!Number.isSafeInteger(value) || value < 0) throw wrong(`limits.${name}: ${value} is not a whole number of at least 0`);
         const status = x.toolglot_options_set(options, LIMITS[name], BigInt(value));
         if (status !== 0) throw wrong(`limits.${name}: ${value} is more than 4294967295`);
       }
@@ -228,7 +228,7 @@ export class Core {
   }
 }
 
-/** What stands behind an object: freed once, by hand or when the object is gone. */
+/** The handles of an object: freed once, by hand or when the object is collected. */
 export class Owned {
   constructor(object, core, what, handles) {
     this.core = core;
@@ -237,7 +237,7 @@ export class Owned {
     core.registry.register(object, this, this);
   }
 
-  /** The core, if the object can be used. */
+  /** The core, if the object is still usable. */
   get() {
     if (this.handles === null) throw new ToolglotError("freed", `the ${this.what} was freed`);
     this.core.alive();

@@ -1,4 +1,4 @@
-// Engines: dialects compiled together, and what is done with whole texts.
+// Engines: dialects compiled together, and the functions for whole texts.
 
 import { ABI, Core, Owned } from "./core.js";
 import { FLAG, graded, withArguments } from "./events.js";
@@ -10,14 +10,14 @@ import {
   flag, toolCall, whole, word, wrong,
 } from "./words.js";
 
-/** Bytes of `toolglot_call`. */
+/** Size of `toolglot_call` in bytes. */
 const CALL = 64;
-/** Bytes of `toolglot_issue`. */
+/** Size of `toolglot_issue` in bytes. */
 const ISSUE = 48;
-/** The kind of issue that only a finished turn has. */
+/** The issue kind that only a finished turn has. */
 const HINT = "bare_call";
 
-/** The dialects of a config. */
+/** Adds the dialects to a config. */
 function configure(core, config, given) {
   const x = core.x;
   const check = (status) => core.check(status, "toolglot_config_error", config);
@@ -36,10 +36,10 @@ function configure(core, config, given) {
   }
   if (dialects.includes("default")) check(x.toolglot_config_add_defaults(config));
   for (const one of strings("switches", given.switches ?? [])) {
-    // The id of a dialect may hold dots, the name of a switch does not; its value may.
+    // The id of a dialect may contain dots and so may the value; the name of a switch may not.
     const dot = one.split("=", 1)[0].lastIndexOf(".");
     if (dot < 1 || dot + 1 === one.length) {
-      throw wrong(`switches: '${one}' is no switch; write 'DIALECT.NAME', for example 'vcp.fuzzy'`);
+      throw wrong(`switches: '${one}' is not a switch; write 'DIALECT.NAME', for example 'vcp.fuzzy'`);
     }
     core.lend(one.slice(0, dot), (at, len) => core.lend(one.slice(dot + 1), (name, nameLen) => {
       check(x.toolglot_config_switch(config, at, len, name, nameLen));
@@ -47,7 +47,7 @@ function configure(core, config, given) {
   }
 }
 
-/** Dialects compiled together, and the options of streams that read them. Immutable. `load()` gives the class to make one. */
+/** Dialects compiled together, and the options of streams that read them. Immutable. `load()` returns the class. */
 export class Engine {
   #own;
   #engine;
@@ -243,7 +243,7 @@ export class Engine {
     return core.written((buffer) => core.lend(data, (at, len) => core.x[way](this.#engine, at, len, buffer)), of);
   }
 
-  /** Runs with the engine's options, or with those where a stream's own stand in for them. */
+  /** Runs `step` with the engine's options, or with a copy in which the stream's own options replace them. */
   #with(options, names, step) {
     const core = this.#own.get();
     const given = known("options", options, names);
@@ -258,7 +258,7 @@ export class Engine {
   }
 }
 
-/** The events of chunks that are there. Whoever stops early has it freed. */
+/** The events of synchronous chunks. Leaving the loop early frees the stream. */
 function* now(one, chunks, finish) {
   try {
     for (const chunk of chunks) yield* one.feed(chunk);
@@ -268,7 +268,7 @@ function* now(one, chunks, finish) {
   }
 }
 
-/** The events of chunks that come. */
+/** The events of asynchronous chunks. */
 async function* later(one, chunks, finish) {
   try {
     for await (const chunk of chunks) yield* one.feed(chunk);
@@ -278,7 +278,7 @@ async function* later(one, chunks, finish) {
   }
 }
 
-/** Calls that the text of a finished turn holds and that were not read, as issues. */
+/** Issues for calls that the text of a finished turn contains but that were not read. */
 function hints(core, turn, options) {
   const { x, out } = core;
   core.check(x.toolglot_turn_hint(turn, options), "toolglot_turn_error", turn);
@@ -298,7 +298,7 @@ function hints(core, turn, options) {
   return made;
 }
 
-/** A turn of a handle of one. */
+/** Converts the turn behind a handle. */
 function turnOf(core, turn, errors, odd) {
   const { x, out } = core;
   const text = (get) => {

@@ -1,36 +1,36 @@
-// Event structs into objects. Nothing of the memory is handed out: strings and bytes are copies.
+// Converts event structs to objects. Strings and bytes are copies: no view of the memory gets out.
 
-/** Bytes of `toolglot_event`. */
+/** Size of `toolglot_event` in bytes. */
 const EVENT = 48;
 const NO_CALL = 0xffffffff;
 export const FLAG = {
   recoveredText: 1, framing: 2, native: 4, complete: 8, recovered: 16, paramsOnly: 32, asText: 64, error: 128, repaired: 256, provisional: 512,
 };
-/** The kind of event that an issue is. */
+/** The event type of an issue. */
 export const ISSUE = 16;
 
-/** What the flags and kinds of a call say of it. */
+/** What the flags and kinds of a call mean: its grade and related members. */
 export function graded(flags, kinds) {
   const grade = flags & FLAG.recovered ? "recovered" : flags & FLAG.repaired ? "repaired" : "complete";
   return { grade, kinds, recovered: grade === "recovered" ? kinds : null, complete: grade === "complete" };
 }
 
-/** The arguments of a call, parsed when they are asked for. */
+/** Adds `arguments`, parsed on first access. */
 export function withArguments(object, json) {
   let value;
   const get = () => (json === null ? null : (value ??= JSON.parse(json)));
   return Object.defineProperty(object, "arguments", { get, enumerable: true });
 }
 
-/** Makes events, and remembers of the open call what its end will say. */
+/** Makes events; remembers about the open call what its end needs. */
 export class Maker {
   constructor(keep, open = null) {
-    /** Arguments are kept until their call closes. */
+    /** Whether arguments are kept until their call closes. */
     this.keep = keep;
     this.open = open;
   }
 
-  /** Makes the events of a batch; `only` leaves out other kinds. */
+  /** Makes the events of a batch; `only` restricts them to one type. */
   read(core, first, count, events, only) {
     const field = (at, place) => core.u32[at + place];
     for (let i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ export class Maker {
     }
   }
 
-  /** Makes the event at a place in words of 4 bytes; `pairs` are its details. */
+  /** Makes the event at an address, given in words of 4 bytes; `pairs` are its details. */
   event(core, at, kind, pairs) {
     const u32 = core.u32;
     const flags = u32[at + 1];
@@ -102,7 +102,7 @@ export class Maker {
         const provisional = (flags & FLAG.provisional) !== 0;
         return { type: "call_named", block: call, ordinal: u32[at + 3], name: text(), provisional, start, end };
       }
-      // A kind of event that a newer engine may have.
+      // An event of a newer engine.
       default: return null;
     }
   }
@@ -111,7 +111,7 @@ export class Maker {
     const { name, json: deltas } = this.open ?? { name: "", json: "" };
     this.open = null;
     const paramsOnly = (flags & FLAG.paramsOnly) !== 0;
-    // A call whose arguments were not kept is never whole.
+    // A call that was delivered only as parameters, without arguments, counts as recovered.
     const told = graded(paramsOnly ? FLAG.recovered : flags, kinds);
     let json = this.keep && !paramsOnly ? deltas : null;
     if (json !== null && (kinds.includes("duplicate_param") || kinds.includes("repeated_param"))) json = lastWins(core, json);
@@ -123,7 +123,7 @@ export class Maker {
 
 /** The canonical text of arguments that repeat a key. */
 function lastWins(core, json) {
-  // The batch that is being read must stay where it is: neither it nor `out` is touched here.
+  // The batch being read must not move: neither it nor `out` is touched here.
   const { x } = core;
   const buffer = core.buffer;
   return core.lend(json, (at, len) => {

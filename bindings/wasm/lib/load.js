@@ -1,4 +1,4 @@
-// Loads an instance of a WebAssembly file, and what an instance is.
+// Loads an instance of a WebAssembly file, and defines its class.
 
 import { ABI, Core } from "./core.js";
 import { Engine } from "./engine.js";
@@ -83,7 +83,7 @@ function at(source) {
   }
 }
 
-/** A function that loads instances of a file, which is compiled once; each becomes what `make` makes of its core. */
+/** Returns a function that loads instances of a file, which is compiled once; `make` wraps the core of each. */
 export function loader(file, wants, make) {
   let beside = null;
   return async function load(source) {

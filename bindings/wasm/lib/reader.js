@@ -1,4 +1,4 @@
-// Responses of model servers: read into events, and written anew as chat completions of OpenAI.
+// Reads responses of model servers into events, and rewrites them as OpenAI chat completions.
 
 import { Owned, encoder } from "./core.js";
 import { Maker } from "./events.js";
@@ -7,19 +7,22 @@ import { FINISH, ToolglotError, bytesOf, flag, known, kind, string, whole, word,
 
 export const SOURCES = ["text", "openai", "anthropic", "ollama"];
 const WRITING = ["model", "id", "created", "recovered", "reasoning", "forced", "idPrefix", "idSeed", "choice"];
-/** Options of completions, beside those of a stream. */
+/** Options of completions, in addition to those of a stream. */
 export const COMPLETION_OPTIONS = [...WRITING, "finish"];
-/** Options of chunks, beside those of a stream. */
+/** Options of chunks, in addition to those of a stream. */
 export const REWRITER_OPTIONS = [...WRITING, "calls", "protected"];
-/** The response says why it ended. */
+/** The response gives the reason. */
 const OPEN = 0xffffffff;
 
-/** The number of a reason that may be left to the response. */
+/** The number of a finish reason; without one the response gives the reason. */
 export function ending(what, reason) {
   return reason === undefined || reason === null ? OPEN : word(what, reason, FINISH);
 }
 
-/** How a response is written, as JSON for the engine. What nobody says is made here: WebAssembly knows neither time nor chance. */
+/**
+ * How to write a response, as JSON for the engine. An id or time that nobody gives is generated here: the engine has no clock
+ * and no randomness.
+ */
 export function writing(source, given) {
   const said = (name, read) => ((given[name] ?? null) === null ? undefined : read(name, given[name]));
   const seed = said("idSeed", whole) ?? Math.floor(Math.random() * 2 ** 53);
@@ -44,13 +47,13 @@ export function writing(source, given) {
   });
 }
 
-/** What readers and rewriters share: chunks into bytes, an end, and what they have to say beside. */
+/** What readers and rewriters share: chunks into bytes, an end, and the report. */
 class Response {
   #own;
   #half = "";
   #what;
   #ended = false;
-  /** What the engine said at the end. */
+  /** The engine's report at the end. */
   #last = null;
 
   constructor(key, core, what, handle) {
@@ -60,7 +63,7 @@ class Response {
     this.#own = new Owned(this, core, this.#what, [[`toolglot_wasm_${this.#what}_free`, handle]]);
   }
 
-  /** Hands the bytes of a chunk to `step`. */
+  /** Passes the bytes of a chunk to `step`. */
   taken(chunk, step) {
     const core = this.#own.get();
     if (this.#ended) throw new ToolglotError("state", `the ${this.#what} is finished`);
@@ -79,14 +82,14 @@ class Response {
     return step(core, encoder.encode(cut ? text.slice(0, -1) : text));
   }
 
-  /** What half a character becomes that nothing has completed. */
+  /** The replacement character for half a surrogate pair that nothing has completed. */
   #rest() {
     if (this.#half === "") return new Uint8Array(0);
     this.#half = "";
     return Uint8Array.of(0xef, 0xbf, 0xbd);
   }
 
-  /** Ends it once: `rest` are bytes that were waiting. */
+  /** Ends the response once: `rest` are the bytes that were held. */
   ends(reason, step) {
     const core = this.#own.get();
     const number = ending("reason", reason);
@@ -190,7 +193,7 @@ function lines(text) {
   return text === "" ? [] : text.slice(0, -1).split("\n");
 }
 
-/** A turn as the engine takes it; nothing else is one. */
+/** A turn as the engine takes it; throws for anything else. */
 export function turnJson(turn) {
   if (typeof turn.text !== "string" || !Array.isArray(turn.calls)) {
     throw wrong(`output: a turn, a string, Uint8Array or ArrayBuffer is needed, not ${kind(turn)}`);
@@ -205,7 +208,7 @@ export function turnJson(turn) {
   return JSON.stringify({ text, reasoning, calls: calls.map(call), dropped: toolglot?.dropped ?? [] });
 }
 
-/** A call as a message of OpenAI has it. Without an id of the format's own the given one counts, or one is made. */
+/** A call as an OpenAI message has it. The id is the format's own, else the given one, else a generated one. */
 export function toOpenAI(call, id) {
   const given = known("call", call, Object.keys(call ?? {}));
   const own = given.meta?.id || id || `call_${Array.from({ length: 24 }, () => Math.floor(Math.random() * 16).toString(16)).join("")}`;

@@ -1,18 +1,20 @@
-// Snapshots: what this layer remembers of a stream, before the parser's own.
+// Snapshots: the state of this layer, followed by the parser's own snapshot.
 
 import { decoder, encoder } from "./core.js";
 import { ToolglotError } from "./words.js";
 
 const MAGIC = [0x54, 0x47, 0x6a, 0x73, 1];
 
-/** FNV-1a: against accidents, not a defence. */
+/** FNV-1a: guards against accidents, not against attacks. */
 function checksum(bytes) {
   let sum = 0x811c9dc5;
   for (const byte of bytes) sum = Math.imul(sum ^ byte, 0x01000193) >>> 0;
   return sum;
 }
 
-/** Magic, length of the head, its checksum, the head, and the parser's own snapshot, which has a checksum too. */
+/**
+ * Layout: magic, the length of the head, its checksum, the head, and the parser's own snapshot, which has a checksum too.
+ */
 export function pack(head, parser) {
   const json = encoder.encode(JSON.stringify(head));
   const out = new Uint8Array(MAGIC.length + 8 + json.length + parser.length);

@@ -1,4 +1,4 @@
-// Streams: chunks in, events out. Text is in whole characters, however chunks are cut: the engine holds back unfinished
+// Streams: chunks in, events out. Text comes in whole characters, however chunks are split: the engine holds back incomplete
 // UTF-8, and this file the first half of a surrogate pair.
 
 import { Owned, PIECE, SHORT, encoder } from "./core.js";
@@ -6,11 +6,11 @@ import { ISSUE, Maker } from "./events.js";
 import { pack } from "./snapshot.js";
 import { FINISH, ToolglotError, bytesOf, jsonList, textOrBytes, word, wrong } from "./words.js";
 
-/** Streams are made by engines. */
+/** A key that only this package has: streams are made by engines. */
 export const PRIVATE = Symbol("private");
 
 const STATE = { reasoning: 1, marker: 2 };
-/** By the bits of the state after these and that of the end. */
+/** Indexed by the bits of the state that follow these two and the one for the end. */
 const STAGES = { 0: "normal", 1: "tag_opening", 2: "tag_content", 4: "tag_closing" };
 
 /** One model output, from its first byte to its end. */
@@ -18,14 +18,14 @@ export class Stream {
   #own;
   #core;
   #stream;
-  /** What a string chunk ended with: half a character. */
+  /** Half a surrogate pair with which a string chunk ended. */
   #half = "";
   #maker;
   #finished = false;
-  /** Where whole calls are put together, and only issues are told. */
+  /** Collects whole calls, so that only issues are delivered. */
   #turn;
 
-  /** What was odd in the tools of its own options. */
+  /** Problems in the tools of the stream's own options. */
   #odd;
 
   constructor(key, core, stream, keep, head, turn, odd = []) {
@@ -53,7 +53,7 @@ export class Stream {
   }
 
   nativeCalls(calls) {
-    // They are not bytes of the text, so half a character goes on waiting.
+    // These calls are not bytes of the text, so half a character keeps waiting.
     return this.#lent("toolglot_stream_native_calls", jsonList("nativeCalls", calls), []);
   }
 
@@ -158,7 +158,7 @@ export class Stream {
       if (i === text.length) return this.#step(core, i, [], text);
     }
     const events = [];
-    // Half a character at the end of a slice finds no room after all the others, so it is not taken.
+    // Half a surrogate pair at the end of a full slice does not fit, so `encodeInto` leaves it.
     for (let at = 0; at < text.length;) {
       const { read, written } = encoder.encodeInto(text.slice(at, at + PIECE), core.room);
       at += read;
@@ -182,7 +182,7 @@ export class Stream {
     return events;
   }
 
-  /** What half a character becomes if something else follows it. */
+  /** The replacement character for half a surrogate pair that something else follows. */
   #whole(core) {
     if (this.#half === "") return [];
     this.#half = "";
@@ -197,18 +197,18 @@ export class Stream {
     return events;
   }
 
-  /** Feeds what was written into the piece. `text` is what stands there, if it is ASCII. */
+  /** Feeds the bytes written to the piece. `text` is their text, if it is ASCII. */
   #step(core, len, events, text) {
     return this.#done(core.x.toolglot_stream_feed(this.#stream, core.piece, len, core.out), events, len, text);
   }
 
-  /** Reads the batch of a call. */
+  /** Reads the batch of events of a call. */
   #done(status, events, len, text) {
     const core = this.#core;
     core.check(status, "toolglot_stream_error", this.#stream);
     const at = core.u32[core.out >>> 2] >>> 2;
     const count = core.u32[(core.out >>> 2) + 1];
-    // Most chunks are nothing but text.
+    // Most chunks are plain text.
     if (count === 1 && text !== undefined && this.#turn === undefined) {
       const u32 = core.u32;
       if (u32[at] === 1 && u32[at + 5] === len && u32[at + 4] === core.piece) {

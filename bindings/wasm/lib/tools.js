@@ -1,14 +1,14 @@
-// Tools: what a model is told of them, whether its calls may be carried out, how their results are said.
+// Tools: how a model is told about them, whether its calls may be carried out, and how results are written.
 
 import { Owned } from "./core.js";
 import { PRIVATE } from "./stream.js";
 import { ToolglotError, kind, known, string, toolCall, word, wrong } from "./words.js";
 
 export const LANG = ["en", "zh"];
-/** Members of a manifest's entries; what else a definition has is kept as `extra`. */
+/** Members of manifest entries; other members of a definition are kept as `extra`. */
 const MEMBERS = ["description", "parameters", "displayName", "aliases", "tags", "usage", "examples", "commands"];
 
-/** Functions of a core that take the pieces of several texts. */
+/** Copies several texts into the instance's memory while `step` runs. */
 function lendAll(core, texts, step) {
   const [first, ...rest] = texts;
   if (first === undefined) return step();
@@ -80,7 +80,7 @@ export class Tools {
     return JSON.parse(this.#json(0));
   }
 
-  /** All that is known of them. */
+  /** The complete definitions. */
   manifest() {
     return this.#json(1);
   }
@@ -89,7 +89,7 @@ export class Tools {
     return this.#functions.get(name) ?? null;
   }
 
-  /** The engine of a dialect; none for one that is not built in. */
+  /** The engine of a built-in dialect; throws `dialect` for any other. */
   engine(dialect) {
     if (!this.#engines.has(dialect)) this.#engines.set(dialect, new this.Engine(dialect));
     return this.#engines.get(dialect);
@@ -119,7 +119,7 @@ export class Tools {
     try {
       engine = own === "" ? 0 : this.engine(own).handles(PRIVATE).engine;
     } catch (error) {
-      // A dialect of the host's own: observations are in the words that all have.
+      // For a dialect of the host's own, observations use the common wording.
       if (error.code !== "dialect") throw error;
     }
     const text = core.written((buffer) => lendAll(core, [own, made.name, made.arguments], (...places) => (
@@ -147,7 +147,7 @@ export class Tools {
   }
 }
 
-/** JSON Schema of what schemas are given as: a plain one, or an object of a library that knows its own. */
+/** JSON Schema from a plain schema, or from an object of a library that can export its schema. */
 function schemaOf(given) {
   if (given === undefined || given === null) return undefined;
   if (typeof given.toJSONSchema === "function") return given.toJSONSchema();
@@ -156,12 +156,12 @@ function schemaOf(given) {
   return given.jsonSchema ?? given;
 }
 
-/** What a tool gave, as results have it: text, parts as MCP writes them, or any JSON value. */
+/** The return value of a tool, as results hold it: text, parts as MCP writes them, or any JSON value. */
 export function content(value) {
   if (value === undefined || value === null || typeof value === "string") return value ?? null;
   if (Array.isArray(value.content) && value.content.every((part) => typeof part?.type === "string")) return value.content;
   const json = JSON.stringify(value);
-  if (json === undefined) throw new ToolglotError("argument", `${kind(value)} is nothing that JSON can say`);
+  if (json === undefined) throw new ToolglotError("argument", `${kind(value)} cannot be expressed in JSON`);
   return [{ type: "json", json: JSON.parse(json) }];
 }
 

@@ -1,8 +1,8 @@
-// Words of the options, what is wrong with them, and data in its many shapes.
+// The words of options, errors about them, and data in its many types.
 
 export const FINISH = ["stop", "length", "tool_calls", "error", "cancelled"];
 
-/** Options with words: their number, and the words from 0; `null` where 0 is not a word but the absence of one. */
+/** Word options: their number, and the words from 0; `null` where 0 means absence instead of a word. */
 export const WORDS = {
   retain: [2, ["block", "none"]],
   prefer: [3, ["text", "native", "both"]],
@@ -23,7 +23,7 @@ export const LIMITS = {
 export const ENGINE_OPTIONS = ["dialects", "toml", "switches", "tools", "toolChoice", "limits", ...Object.keys(WORDS)];
 export const STREAM_OPTIONS = ["start", "promptTail", "tools", "toolChoice"];
 
-/** What every error of this package is. `code` says of what kind. */
+/** The base class of all errors of this package. `code` is the kind of error. */
 export class ToolglotError extends Error {
   constructor(code, message, options) {
     super(message, options);
@@ -36,14 +36,14 @@ export function wrong(message) {
   return new ToolglotError("argument", message);
 }
 
-/** What a value is, for messages. */
+/** The type of a value, for messages. */
 export function kind(value) {
   if (value === null) return "null";
   if (typeof value !== "object") return typeof value;
   return value.constructor?.name ?? "object";
 }
 
-/** Refuses names that are not options. */
+/** Throws for names that are not options. */
 export function known(what, given, names) {
   if (given === undefined || given === null) return {};
   if (typeof given !== "object" || Array.isArray(given)) throw wrong(`${what}: an object is needed, not ${kind(given)}`);
@@ -63,7 +63,7 @@ export function word(what, given, words) {
   return at;
 }
 
-/** Bytes in any of their shapes. */
+/** Converts bytes of any type. */
 export function bytesOf(what, given, also = "a string, ") {
   if (given instanceof Uint8Array) return given;
   if (ArrayBuffer.isView(given)) return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
@@ -86,9 +86,9 @@ export function flag(what, given) {
   return given;
 }
 
-/** A number from 0 on. */
+/** A number, at least 0. */
 export function whole(what, given) {
-  if (!Number.isSafeInteger(given) || given < 0) throw wrong(`${what}: ${String(given)} is no whole number from 0 on`);
+  if (!Number.isSafeInteger(given) || given < 0) throw wrong(`${what}: ${String(given)} is not a whole number of at least 0`);
   return given;
 }
 
@@ -99,7 +99,7 @@ export function strings(what, given) {
   return list.map((one, at) => string(`${what}[${at}]`, one));
 }
 
-/** A list as JSON text; text stays. */
+/** A list as JSON text; text is passed through. */
 export function jsonList(what, given) {
   if (typeof given === "string") return given;
   if (!Array.isArray(given)) throw wrong(`${what}: an array or its JSON text is needed, not ${kind(given)}`);
@@ -110,7 +110,7 @@ export function jsonList(what, given) {
   }
 }
 
-/** A call as OpenAI has it, arguments as text. */
+/** A call in OpenAI's form, with arguments as text. */
 export function toolCall(what, given) {
   const inner = given?.function ?? given;
   if (typeof inner?.name !== "string") throw wrong(`${what}: it has no name`);

@@ -1,4 +1,4 @@
-//! What JavaScript needs beside the C interface: memory to write into, why an instance is lost, and answers as JSON that C
+//! What JavaScript needs beyond the C interface: memory to write into, the message of a panic, and JSON answers that C
 //! programs get as structs or not at all.
 
 use std::alloc::{Layout, alloc, dealloc};
@@ -19,13 +19,13 @@ use crate::tg::{
 };
 use crate::{guard, handle};
 
-/// Structs of the interface stand in this memory too.
+/// Structs of the interface are placed in this memory too.
 const ALIGN: usize = 8;
 
-/// What the last panic said.
+/// The message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// Called once, first: from here on a panic leaves its message.
+/// Must be called first, once. From then on a panic leaves its message.
 #[unsafe(no_mangle)]
 pub extern "C" fn toolglot_wasm_start() {
     std::panic::set_hook(Box::new(|panic| {
@@ -33,7 +33,7 @@ pub extern "C" fn toolglot_wasm_start() {
     }));
 }
 
-/// What the panic said that the instance trapped at; empty if it was another trap.
+/// The message of the panic at which the instance trapped; empty for any other trap.
 #[unsafe(no_mangle)]
 pub extern "C" fn toolglot_wasm_panic() -> toolglot_view {
     let said = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +44,7 @@ fn layout(len: usize) -> Layout {
     Layout::from_size_align(len.max(1), ALIGN).expect("a length that memory can have")
 }
 
-/// Memory for the host to write into; NULL if there is not so much.
+/// Allocates memory for the host to write into; NULL if there is not enough.
 #[unsafe(no_mangle)]
 pub extern "C" fn toolglot_wasm_alloc(len: usize) -> *mut u8 {
     match isize::try_from(len) {
@@ -54,17 +54,17 @@ pub extern "C" fn toolglot_wasm_alloc(len: usize) -> *mut u8 {
     }
 }
 
-/// Gives memory back, with the length that was asked for.
+/// Frees memory; `len` must be the length that was requested.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_free(memory: *mut u8, len: usize) {
-    // SAFETY: the caller has it of `toolglot_wasm_alloc` with this length.
+    // SAFETY: the caller got it from `toolglot_wasm_alloc` with this length.
     unsafe { dealloc(memory, layout(len)) }
 }
 
-/// Writes an answer as JSON.
+/// Writes an answer as JSON into a buffer.
 ///
 /// # Safety
-/// The pointer is NULL or a buffer that was not freed.
+/// The pointer is NULL, or a buffer that was not freed.
 pub(crate) unsafe fn answer(
     buffer: *mut toolglot_buffer,
     make: impl FnOnce() -> Done<Value>,
@@ -74,7 +74,7 @@ pub(crate) unsafe fn answer(
             *buffer = make()?.to_string().into_bytes();
             Ok(())
         };
-        // SAFETY: promised.
+        // SAFETY: the caller promises it.
         unsafe { handle::write(buffer::handle(buffer), write) }
     })
 }
@@ -97,7 +97,7 @@ fn dialect(dialect: &Dialect) -> Value {
     })
 }
 
-/// What every built-in dialect is: a list.
+/// Describes every built-in dialect, as a list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_dialects(buffer: *mut toolglot_buffer) -> toolglot_status {
     let make = || {
@@ -113,8 +113,7 @@ pub unsafe extern "C" fn toolglot_wasm_dialects(buffer: *mut toolglot_buffer) ->
     unsafe { answer(buffer, make) }
 }
 
-/// What an engine is with these options: `dialects`, `lints`, `bound`, and the names of `tools`, with what was odd in their
-/// list.
+/// Describes an engine with these options: `dialects`, `lints`, `bound`, the names of `tools`, and problems in their list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_about(
     engine: *const toolglot_engine,
@@ -151,7 +150,7 @@ pub unsafe extern "C" fn toolglot_wasm_about(
     unsafe { answer(buffer, make) }
 }
 
-/// The dialects of a model by its name: `calls` and `reasoning`.
+/// The dialects of a model, guessed from its name: `calls` and `reasoning`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_model(
     name: *const c_void,
@@ -167,7 +166,7 @@ pub unsafe extern "C" fn toolglot_wasm_model(
     unsafe { answer(buffer, make) }
 }
 
-/// The file of a built-in dialect, as it is.
+/// The file of a built-in dialect, verbatim.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_dialect_toml(
     id: *const c_void,
@@ -193,7 +192,7 @@ pub unsafe extern "C" fn toolglot_wasm_dialect_toml(
     })
 }
 
-/// Which built-in dialects a text shows, strongest evidence first: a list.
+/// Detects the built-in dialects of a text: a list, strongest evidence first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_detect(
     options: *const toolglot_options,
@@ -250,7 +249,7 @@ pub unsafe extern "C" fn toolglot_wasm_last_wins(
     })
 }
 
-/// What the engine makes of the arguments of a call.
+/// The arguments of a call, as the engine collects them.
 fn gathered(json: &str, state: CallState) -> String {
     let span = Span::new(0, 0);
     let mut gather = Gather::default();

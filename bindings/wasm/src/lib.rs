@@ -1,12 +1,12 @@
-//! toolglot as one WebAssembly file. What it exports is the C interface, made of the very files of `bindings/c`, and a few
-//! functions more that JavaScript needs and C does not ([`host`]). `toolglot.js` is its only user.
+//! toolglot as one WebAssembly file. It exports the C interface, compiled from the same files as `bindings/c`, and a few
+//! more functions that only JavaScript needs ([`host`]). `toolglot.js` is its only user.
 //!
 //! Why the C interface: it is complete and tested, its events are plain structs in linear memory that JavaScript reads
-//! without a call, and it needs no generator of glue. It is taken as source, not as a dependency, because the C crate is no
-//! Rust library (that would cost it its optimization at link time).
+//! without a call, and it needs no glue generator. It is included as source, not as a dependency, because the C crate is
+//! not a Rust library (that would cost it link-time optimization).
 //!
-//! What differs from C: a panic cannot be caught here. It traps, and the instance is lost; [`host`] keeps the message, and
-//! `toolglot.js` refuses further calls.
+//! The difference from C: a panic cannot be caught here. It traps, and the instance is lost; [`host`] keeps the message,
+//! and `toolglot.js` refuses further calls.
 
 #![allow(
     non_camel_case_types,
@@ -64,5 +64,5 @@ pub mod reader;
 #[cfg(feature = "agent")]
 pub mod seed;
 
-// The C files call the engine so.
+// The C files use these names for the engine.
 use ::engine as tg;

@@ -1,9 +1,9 @@
-//! What the C files ask of memory. Here an allocation that fails traps, as a panic does: the instance is lost, and nothing is
-//! left to answer. Nothing is counted then, and no call fails for want of memory.
+//! The memory functions that the C files need. Here a failed allocation traps, like a panic, and the instance is lost. So
+//! nothing is counted, and no call fails for lack of memory.
 
 use crate::status::Done;
 
-/// Chunks are taken in pieces of so many bytes, as in C.
+/// The maximum size of the pieces in which chunks are taken, as in C.
 pub(crate) const PIECE: usize = 16 << 10;
 
 /// A call of the host.
@@ -16,7 +16,7 @@ impl Scope {
     }
 }
 
-/// What a handle holds.
+/// The memory that a handle holds.
 #[derive(Debug, Default)]
 pub(crate) struct Holding(());
 
@@ -25,7 +25,7 @@ impl Holding {
         Self(())
     }
 
-    /// Runs what may change the handle's value.
+    /// Runs code that may change the handle's value.
     pub fn during<R>(&mut self, body: impl FnOnce() -> R) -> R {
         body()
     }
@@ -43,7 +43,7 @@ pub(crate) fn ensure(_bytes: usize) -> Done {
     Ok(())
 }
 
-/// Makes room for more items.
+/// Reserves space for more items.
 pub(crate) fn grow<T>(list: &mut Vec<T>, more: usize) -> bool {
     list.try_reserve(more).is_ok()
 }

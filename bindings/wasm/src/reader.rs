@@ -1,4 +1,4 @@
-//! Responses of model servers into events, and into chat completions of OpenAI.
+//! Turns responses of model servers into events, and into OpenAI chat completions.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -25,17 +25,17 @@ use crate::tg::{
     Parser, Sink, Span, Turn,
 };
 
-/// `reason` of a host that leaves the reason to the response.
+/// `reason` of a host that leaves it to the response.
 const OPEN: u32 = u32::MAX;
 
-/// What is read: text, or the bytes of a response.
+/// The input: text, or the bytes of a response.
 enum Input {
     Text(Box<Parser>),
     Response(Box<Feeder<Box<dyn Source + Send>>>),
 }
 
 impl Input {
-    /// The input of a response that is written in OpenAI's form: what it says of itself goes into the head.
+    /// The input of a response that is rewritten in OpenAI's form: what it says about itself goes into the head.
     fn told(
         set: &DialectSet,
         options: &Options,
@@ -72,7 +72,7 @@ impl Input {
         Ok(Self::Response(Box::new(feeder)))
     }
 
-    /// Gives what cannot be read.
+    /// Feeds bytes; returns what could not be read.
     fn feed(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> Vec<String> {
         match self {
             Self::Text(parser) => {
@@ -83,7 +83,7 @@ impl Input {
         }
     }
 
-    /// Ends it.
+    /// Ends the input.
     fn finish(&mut self, reason: Option<Finish>, sink: &mut dyn Sink) -> Ended {
         match self {
             Self::Text(parser) => {
@@ -111,7 +111,7 @@ fn told(errors: &[SourceError]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// What a host gave for a reason.
+/// The reason that a host gave, if any.
 fn given(number: u32) -> Done<Option<Finish>> {
     match number {
         OPEN => Ok(None),
@@ -119,7 +119,7 @@ fn given(number: u32) -> Done<Option<Finish>> {
     }
 }
 
-/// What readers and writers keep beside: one of them each makes a live stream.
+/// What readers and rewriters have in common. Each instance counts as a live stream.
 #[derive(Default)]
 struct Ending {
     errors: Vec<String>,
@@ -167,7 +167,7 @@ fn reader(reader: *const toolglot_wasm_reader) -> *const Handle<Reader> {
     reader.cast()
 }
 
-/// Makes a reader of one kind of response.
+/// Makes a reader for the responses of one API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_reader_new(
     engine: *const toolglot_engine,
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn toolglot_wasm_reader_feed(
     })
 }
 
-/// Ends the body, with the reason of the response or a given one.
+/// Ends the body, with the reason of the response or the given one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_reader_finish(
     reader: *mut toolglot_wasm_reader,
@@ -248,7 +248,7 @@ impl Reader {
     }
 }
 
-/// What a reader has to say beside events: `errors`, `reason`, `held`.
+/// Writes what a reader reports besides events: `errors`, `reason`, `held`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_reader_about(
     reader: *mut toolglot_wasm_reader,
@@ -275,19 +275,19 @@ pub unsafe extern "C" fn toolglot_wasm_reader_free(reader: *mut toolglot_wasm_re
     guard::run(|| unsafe { handle::free(self::reader(reader).cast_mut()) })
 }
 
-/// How a response is written.
+/// How to write a response.
 struct Writing {
     source: String,
     head: Head,
-    /// What wins over what a server says of its response.
+    /// Overrides what the server says about its response.
     given: Given,
-    /// One choice of the response of a server; all of them without.
+    /// The choice of a server's response to write; `None` means all of them.
     choice: Option<u32>,
     settings: openai::Settings,
 }
 
 impl Writing {
-    /// Of the JSON text that JavaScript makes, whose members it has checked.
+    /// Reads the JSON text that JavaScript writes after checking its members.
     fn read(text: &str) -> Done<Self> {
         let said: Value =
             serde_json::from_str(text).map_err(|error| Fault::arg(error.to_string()))?;
@@ -332,7 +332,7 @@ impl Writing {
 type Lines = Arc<Mutex<Vec<u8>>>;
 type Push = Box<dyn FnMut(Delta<'_>) + Send>;
 
-/// Text, or a response of another API: one output.
+/// One output: text, or a response of another API.
 struct One {
     input: Input,
     deltas: Deltas<Push>,
@@ -341,7 +341,7 @@ struct One {
 
 enum Way {
     One(Box<One>),
-    /// A response of OpenAI's own shape: what is not rewritten stays.
+    /// A response of OpenAI's own shape: whatever is not rewritten stays.
     Openai(Box<rewrite::Rewriter>),
 }
 
@@ -459,7 +459,7 @@ fn line(out: &mut Vec<u8>, json: &str) {
     out.push(b'\n');
 }
 
-/// Makes a rewriter. `writing` is JSON, see [`Writing::read`].
+/// Makes a rewriter. `writing` is JSON; see [`Writing::read`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_rewriter_new(
     engine: *const toolglot_engine,
@@ -480,7 +480,7 @@ pub unsafe extern "C" fn toolglot_wasm_rewriter_new(
     })
 }
 
-/// Takes the next bytes and writes the chunks that they bring, one line each.
+/// Takes the next bytes and writes the resulting chunks, one per line.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_rewriter_feed(
     rewriter: *mut toolglot_wasm_rewriter,
@@ -519,7 +519,7 @@ pub unsafe extern "C" fn toolglot_wasm_rewriter_finish(
     })
 }
 
-/// What a rewriter has to say beside chunks: `errors`, `reason`, `void`.
+/// Writes what a rewriter reports besides chunks: `errors`, `reason`, `void`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_rewriter_about(
     rewriter: *mut toolglot_wasm_rewriter,
@@ -546,7 +546,7 @@ pub unsafe extern "C" fn toolglot_wasm_rewriter_free(rewriter: *mut toolglot_was
     guard::run(|| unsafe { handle::free(self::rewriter(rewriter).cast_mut()) })
 }
 
-/// Writes one `chat.completion` object of an output or of a response. `writing` is JSON, see [`Writing::read`].
+/// Writes one `chat.completion` object for an output or a response. `writing` is JSON; see [`Writing::read`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_wasm_completion(
     engine: *const toolglot_engine,
@@ -612,7 +612,7 @@ fn completion(
     })
 }
 
-/// A turn of the JSON text that JavaScript makes of one. What is not a turn there is none here.
+/// Reads a turn from the JSON text that JavaScript makes of it. Members that are not part of a turn are empty here.
 fn turn(data: &[u8]) -> Done<Turn> {
     let wrong = |why: &str| Fault::arg(format!("output: {why}"));
     let said: Value = serde_json::from_slice(data).map_err(|error| wrong(&error.to_string()))?;
@@ -653,7 +653,7 @@ fn turn(data: &[u8]) -> Done<Turn> {
             index,
             name: word(&call, "name"),
             arguments: word(&call, "arguments"),
-            grade: grade.ok_or_else(|| wrong("the grade of a call is no grade"))?,
+            grade: grade.ok_or_else(|| wrong("the grade of a call is unknown"))?,
             kinds: kinds(&call),
             dialect: word(&call, "dialect"),
             origin: if native { Origin::Native } else { Origin::Text },

@@ -1,4 +1,4 @@
-// What is promised of the API: `node --test --expose-gc tests/api.test.mjs`.
+// What the API promises: `node --test --expose-gc tests/api.test.mjs`.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ function run(chunks, one = engine, options = undefined) {
 }
 const textOf = (events) => events.filter(({ type }) => type === "text").map(({ text }) => text).join("");
 const closes = (events) => events.filter(({ type }) => type === "call_close");
-/** Throws an error of the package with this code and message. */
+/** Asserts that a function throws an error of the package with this code and message. */
 const throws = (step, code, message) => assert.throws(step, (error) => {
   assert(error instanceof ToolglotError && error instanceof Error && error.name === "ToolglotError", String(error));
   assert.equal(error.code, code, error.message);
@@ -64,7 +64,7 @@ test("instances are apart", async () => {
   stream.free();
 });
 
-test("any cut gives the same", () => {
+test("any chunking gives the same events", () => {
   const whole = lines(joined(run([REPLY])));
   assert.equal(textOf(run([REPLY])), "Grüße 🌊!   und  Ende 中");
   let count = 0;
@@ -77,7 +77,7 @@ test("any cut gives the same", () => {
   assert(count > 2 * REPLY.length);
 });
 
-test("an unfinished character waits", () => {
+test("an incomplete character is held", () => {
   const stream = engine.stream();
   const wave = utf8.encode("🌊");
   assert.deepEqual(stream.feed(wave.subarray(0, 3)), []);
@@ -88,7 +88,7 @@ test("an unfinished character waits", () => {
   stream.free();
 });
 
-test("half a surrogate pair waits, and is U+FFFD if it stays alone", () => {
+test("half a surrogate pair is held, and is U+FFFD if nothing completes it", () => {
   const [high, low] = ["\ud83c", "\udf0a"];
   const said = (...chunks) => textOf(run(chunks));
   assert.equal(said(high, low), "🌊");
@@ -176,7 +176,7 @@ test("events", () => {
   hermes.free();
 });
 
-test("a chunk's memory may be used again", () => {
+test("a chunk's memory can be reused", () => {
   const stream = engine.stream();
   const chunk = utf8.encode("abc <tool_call name=\"f\"><param name=\"a\">xyz");
   const events = stream.feed(chunk);
@@ -208,7 +208,7 @@ test("the end", () => {
   stream.free();
 });
 
-test("cut output is no call", () => {
+test("truncated output is not a call", () => {
   const stream = engine.stream();
   const events = [...stream.feed(REPLY.slice(0, 70)), ...stream.finish("length")];
   assert.deepEqual(closes(events), []);
@@ -218,7 +218,7 @@ test("cut output is no call", () => {
   stream.free();
 });
 
-test("start, prefill, trusted markers, native calls", () => {
+test("start, prefill, trusted markers, API tool calls", () => {
   assert.equal(textOf(run(["a</think>b"], engine, { start: "reasoning" })), "b");
   let stream = engine.stream();
   assert.equal(textOf(stream.prefill('x<tool_call name="f">')), "");
@@ -309,7 +309,7 @@ test("bad options", () => {
     [{ toml: { "mine.toml": "x" } }, "dialect", /mine.toml/],
     [{ toml: { "mine.toml": 3 } }, "argument", /^toml\['mine.toml'\]: a string is needed, not number/],
     [{ toml: 3 }, "argument", /^toml: an object is needed, not number/],
-    [{ switches: ["fuzzy"] }, "argument", /^switches: 'fuzzy' is no switch; write 'DIALECT.NAME'/],
+    [{ switches: ["fuzzy"] }, "argument", /^switches: 'fuzzy' is not a switch; write 'DIALECT.NAME'/],
     [{ dialects: "vcp", switches: ["vcp.no"] }, "dialect", /there is no such switch/],
     [{ switches: ["json-bare.x"] }, "dialect", /not in the set/],
     [{ tools: 3 }, "argument", /^tools: an array or its JSON text is needed, not number/],
@@ -318,10 +318,10 @@ test("bad options", () => {
     [{ tools: [{ nam: "f" }] }, "tools", /tools\[0\]: it has no `name`/],
     [{ tools: [{ name: "f", x: 1n }] }, "argument", /^tools: .*BigInt/],
     [{ limits: { maxX: 1 } }, "argument", /^limits: there is no 'maxX'; there are maxValue/],
-    [{ limits: { maxCalls: -1 } }, "argument", /^limits.maxCalls: -1 is no whole number/],
-    [{ limits: { maxCalls: 1.5 } }, "argument", /^limits.maxCalls: 1.5 is no whole number/],
+    [{ limits: { maxCalls: -1 } }, "argument", /^limits.maxCalls: -1 is not a whole number/],
+    [{ limits: { maxCalls: 1.5 } }, "argument", /^limits.maxCalls: 1.5 is not a whole number/],
     [{ limits: { maxCalls: 2 ** 32 } }, "argument", /^limits.maxCalls: 4294967296 is more than 4294967295/],
-    [{ limits: { maxCalls: "1" } }, "argument", /^limits.maxCalls: 1 is no whole number/],
+    [{ limits: { maxCalls: "1" } }, "argument", /^limits.maxCalls: 1 is not a whole number/],
     [{ limits: 3 }, "argument", /^limits: an object is needed, not number/],
     [{ retain: "all" }, "argument", /^retain: 'all' is none of 'block', 'none'$/],
     [{ prefer: "x" }, "argument", /^prefer: 'x' is none of 'text', 'native', 'both'$/],
@@ -345,14 +345,14 @@ test("bad options", () => {
   assert.equal(new tg.Engine(none).parse("x").text, "x");
 });
 
-test("dialects alone", () => {
+test("an engine of dialect ids alone", () => {
   for (const options of ["hermes", ["hermes"], { dialects: "hermes" }]) assert.deepEqual(new tg.Engine(options).dialects, ["hermes"]);
   assert.deepEqual(new tg.Engine(["hermes", "vcp"]).dialects, ["hermes", "vcp"]);
   assert.deepEqual(new tg.Engine([]).dialects, new tg.Engine().dialects);
   assert.deepEqual(new tg.Engine("any").dialects, new tg.Engine({ dialects: "any" }).dialects);
 });
 
-test("odd definitions of tools are reported, the others count", () => {
+test("invalid tool definitions are reported, the others are used", () => {
   const odd = [{ name: "f" }, { nam: "g" }, 5, { name: "f" }, { function: { name: "工具", parameters: [] } }];
   const wanted = ["tools[1]: it has no `name`", "tools[2]: a tool must be an object", /^tools\[3\].name: .*`f`/, /^tools\[4\].function.parameters: /];
   for (const tools of [odd, JSON.stringify(odd)]) {
@@ -374,7 +374,7 @@ test("odd definitions of tools are reported, the others count", () => {
   for (const tools of [[5], [{ name: "" }, { nam: "f" }]]) throws(() => engine.stream({ tools }), "tools", /^tools\[0\]/);
 });
 
-test("where a stream stands", () => {
+test("the stage of a stream", () => {
   const stream = engine.stream();
   const states = [
     ["", false, "normal"], ["Hi ", false, "normal"], ["<", false, "tag_opening"], ["b>", false, "normal"], ["<thi", false, "tag_opening"],
@@ -419,13 +419,13 @@ test("the dialects of a model", () => {
   throws(() => tg.modelDialects(3), "argument", /^name: a string is needed/);
 });
 
-test("what the request said about calls", () => {
+test("the tool_choice of the request", () => {
   const wanted = { tools: TOOLS, toolChoice: { function: { name: "f" } } };
   assert.deepEqual(engine.parse('{"n":7}', wanted).calls.map(({ name, arguments: a }) => [name, a]), [["f", { n: 7 }]]);
   assert.deepEqual(engine.parse(CALL, { toolChoice: "none" }).calls, []);
 });
 
-test("text that is no call for the next reader", () => {
+test("guarded text is not a call for another reader", () => {
   const split = `<tool_${CALL}call name="g"></tool_call>`;
   const [plain, guarded] = [engine.parse(split), engine.parse(split, { guard: true })];
   assert.deepEqual([engine.parse(plain.text).calls.length, engine.parse(guarded.text).calls.length], [1, 0]);
@@ -434,7 +434,7 @@ test("text that is no call for the next reader", () => {
   throws(() => engine.parse("", { guard: 1 }), "argument", /^guard: true or false is needed/);
 });
 
-test("what is dropped is told alike in turns, chunks and completions", () => {
+test("dropped bytes are reported alike in turns, chunks and completions", () => {
   const all = new tg.Engine();
   const cut = '<tool_call>{"name":"f","arguments":{"a":"x';
   const wanted = { withheld: [], dropped: [{ span: [0, 42], kinds: ["unclosed_block"] }] };
@@ -493,7 +493,7 @@ const BODIES = {
   }).join(""),
   text: `Grüße ${CALL}`,
 };
-/** Ways to cut a text. */
+/** Ways to split a text. */
 const pieces = (text) => [[text], [...text], [utf8.encode(text)], Array.from(utf8.encode(text), (byte) => Uint8Array.of(byte)), Array.from({ length: text.length }, (_, at) => text[at])];
 
 test("responses of servers become events", () => {
@@ -519,13 +519,13 @@ test("responses of servers become events", () => {
   reader.free();
   throws(() => reader.errors, "freed", /the reader was freed/);
   throws(() => engine.reader(), "argument", /^source: undefined is none of 'text', 'openai'/);
-  throws(() => engine.reader("openai", { choice: -1 }), "argument", /^choice: -1 is no whole number/);
+  throws(() => engine.reader("openai", { choice: -1 }), "argument", /^choice: -1 is not a whole number/);
   throws(() => engine.reader("openai", { other: 1 }), "argument", /^options: there is no 'other'; there are choice, start/);
   throws(() => new Reader(), "argument", /use engine.reader\(\)/);
   assert.equal(tg.liveStreams, 0);
 });
 
-test("responses are written as chunks of OpenAI", () => {
+test("responses are rewritten as OpenAI chunks", () => {
   for (const [source, body] of Object.entries(BODIES)) {
     const seen = pieces(body).map((chunks) => {
       const rewriter = engine.rewriter(source, { model: "m", idSeed: 7, id: "c7", created: 5 });
@@ -556,7 +556,7 @@ test("responses are written as chunks of OpenAI", () => {
   throws(() => engine.rewriter("text", { calls: "x" }), "argument", /^calls: 'x' is none of 'live', 'close'/);
   throws(() => engine.rewriter("x"), "argument", /^source: 'x' is none of/);
   throws(() => engine.rewriter("text", { forced: "yes" }), "argument", /^forced: true or false is needed, not string/);
-  throws(() => engine.rewriter("text", { idSeed: -1 }), "argument", /^idSeed: -1 is no whole number/);
+  throws(() => engine.rewriter("text", { idSeed: -1 }), "argument", /^idSeed: -1 is not a whole number/);
   throws(() => new Rewriter(), "argument", /use engine.rewriter\(\)/);
   assert.equal(tg.liveStreams, 0);
 });
@@ -573,7 +573,7 @@ test("whole completions", () => {
   const whole = JSON.parse(engine.completion(body, "openai"));
   assert.deepEqual([whole.id, whole.usage, whole.choices[0].finish_reason], ["r", { total_tokens: 3 }, "tool_calls"]);
   assert.equal(read(engine.completion(BODIES.ollama, "ollama")).message.tool_calls[0].function.name, "f");
-  // A recovered call is withheld, and told, whatever it is made of.
+  // A recovered call is withheld and reported, from any source.
   const broken = '<tool_call name="f"><param name="a">1</param><param name="a">2</param></tool_call>';
   for (const output of [broken, engine.parse(broken)]) {
     const told = JSON.parse(engine.completion(output));
@@ -616,7 +616,7 @@ test("events of an iterable", async () => {
   for await (const event of engine.events(stream, { source: "openai" })) read.push(event);
   assert.deepEqual([textOf(read), closes(read).length], ["Grüße ", 1]);
   assert.deepEqual(closes(await later(['{"n":', "7}"], { tools: TOOLS, toolChoice: { function: { name: "f" } } })).length, 1);
-  // Who stops early leaves nothing behind.
+  // Leaving the loop early leaks nothing.
   for (const event of engine.events(["a", "b"])) {
     assert.equal(event.type, "text");
     break;
@@ -700,7 +700,7 @@ test("encode, escape, detect", () => {
   hermes.free();
 });
 
-test("what was freed", () => {
+test("freed objects refuse use", () => {
   const own = new tg.Engine({ dialects: "vcp" });
   const stream = own.stream();
   own.free();
@@ -746,7 +746,7 @@ test("memory does not grow with streams that were freed", () => {
   assert.equal(tg.liveStreams, 0);
 });
 
-test("memory grows under the hand", async () => {
+test("memory grows during a call", async () => {
   const one = await load(wasm);
   const own = new one.Engine({ dialects: "tool-call-xml" });
   const before = one.memoryBytes;
@@ -761,7 +761,7 @@ test("memory grows under the hand", async () => {
   assert.equal(events.filter(({ type }) => type === "arg_delta").map(({ json }) => json).join(""), `{"a":"${value.repeat(50)}","a":"x"}`);
 });
 
-test("what is forgotten is collected", { skip: globalThis.gc === undefined }, async () => {
+test("unreachable objects are collected", { skip: globalThis.gc === undefined }, async () => {
   const one = await load(wasm);
   (() => {
     const own = new one.Engine({ dialects: "vcp" });
@@ -774,7 +774,7 @@ test("what is forgotten is collected", { skip: globalThis.gc === undefined }, as
   assert.equal(one.liveStreams, 0);
 });
 
-/** An instance with its own exports at hand, to trap it. */
+/** An instance with direct access to its exports, to trap it. */
 async function trapped(step) {
   const original = WebAssembly.instantiate;
   let exports;
@@ -793,9 +793,9 @@ async function trapped(step) {
 
 test("after a trap the instance is lost", async () => {
   const traps = [
-    // A panic: its message comes along.
+    // A panic: the error carries its message.
     [(x) => x.toolglot_wasm_free(8, 0x90000000), /panicked at .*a length that memory can have/s],
-    // Another trap: memory that is not there.
+    // Another trap: access outside the memory.
     [(x) => x.toolglot_buffer_view(0x7ffffff0, 0), /memory access out of bounds/],
   ];
   for (const [step, message] of traps) {

@@ -1,16 +1,16 @@
-// Events as a log that is the same for every cut: neighbours of one kind joined, deltas of arguments and parameters each for
-// themselves. Bytes become strings of one code unit each.
+// Events as a log that is the same however the input is chunked: adjacent entries of one kind are joined, deltas of arguments
+// and of parameters separately. Bytes become strings of one code unit each.
 
 const LEAF = new Set(["text", "reasoning", "protected", "raw"]);
 const DELTA = new Set(["arg_delta", "param_delta"]);
 const CONTENT = { text: "text", reasoning: "text", protected: "text", raw: "data", arg_delta: "json", param_delta: "data" };
 
-/** What must be equal for two fragments to be one. */
+/** The members in which two entries must agree to be joined. */
 function like(a, b) {
   return a.type === b.type && a.call === b.call && a.kind === b.kind && a.recovered === b.recovered && a.framing === b.framing;
 }
 
-/** Bytes as a string. */
+/** Bytes as a string with one code unit per byte. */
 export function latin1(bytes) {
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);

@@ -1,4 +1,4 @@
-// Runs tests/page.html in headless Chromium against a server on localhost, and compares what it says with Node.
+// Runs tests/page.html in headless Chromium against a server on localhost, and compares its result with Node's.
 //
 //   node page.mjs CHROMIUM
 import assert from "node:assert/strict";

@@ -1,11 +1,11 @@
-// A transcript in hostile cuts, and a digest of what came out. Node and the browser run this very file and must agree.
+// A transcript, split in hostile ways, and a digest of the events. Node and the browser run this file and must agree.
 import { joined, lines } from "./log.mjs";
 
 export const REPLY =
   'Grüße 🌊! <think>hm 中</think> <tool_call name="f"><param name="a">né 🌊</param></tool_call> und ' +
   '<tool_call name="g"><param name="b">2</param></tool_call> Ende 中';
 
-/** Every way in two, in single bytes and code units, and both in turn. */
+/** Every split in two, single bytes, single code units, and both in alternation. */
 export function* cuts(text) {
   const bytes = new TextEncoder().encode(text);
   yield [bytes];
@@ -15,7 +15,7 @@ export function* cuts(text) {
   for (let at = 0; at <= text.length; at++) yield [text.slice(0, at), new Uint8Array(0), text.slice(at)];
 }
 
-/** What a transcript says: its turn, its log, and in how many cuts the log was the same. */
+/** The result for a transcript: its turn, its log, and for how many splits the log was the same. */
 export function replay(toolglot, transcript) {
   const engine = new toolglot.Engine();
   const turn = engine.parse(transcript);

@@ -37,7 +37,7 @@ export function show(event: Event): string {
     case "issue":
       return event.kind + event.severity + event.message + String(event.call) + event.observation;
     default: {
-      // Every kind was dealt with.
+      // Every kind was handled.
       const never: never = event;
       return never;
     }
@@ -89,27 +89,27 @@ export function mistakes(toolglot: Toolglot, engine: Engine, stream: Stream, eve
   new Engine({});
   // @ts-expect-error: streams are made by engines.
   new Stream();
-  // @ts-expect-error: no such source.
+  // @ts-expect-error: unknown source.
   engine.reader("grpc");
-  // @ts-expect-error: numbers are no dialects.
+  // @ts-expect-error: a number is not a dialect.
   new toolglot.Engine([3]);
-  // @ts-expect-error: no such option.
+  // @ts-expect-error: unknown option.
   new toolglot.Engine({ dialect: "vcp" });
-  // @ts-expect-error: no such word.
+  // @ts-expect-error: unknown word.
   new toolglot.Engine({ retain: "all" });
-  // @ts-expect-error: no such limit.
+  // @ts-expect-error: unknown limit.
   new toolglot.Engine({ limits: { maxX: 1 } });
-  // @ts-expect-error: a number is no chunk.
+  // @ts-expect-error: a number is not a chunk.
   stream.feed(3);
-  // @ts-expect-error: no such reason.
+  // @ts-expect-error: unknown reason.
   stream.finish("done");
   // @ts-expect-error: snapshots are bytes.
   engine.restore("text");
   // @ts-expect-error: not every event has text.
   event.text;
-  // @ts-expect-error: no such code.
+  // @ts-expect-error: unknown code.
   if (error.code === "none") return;
-  // @ts-expect-error: turns are read only.
+  // @ts-expect-error: turns are read-only.
   engine.parse("").text = "";
 }
 
@@ -138,7 +138,7 @@ export async function remove(): Promise<string> {
   }
   // @ts-expect-error an agent needs a model
   new Agent({ tools });
-  // @ts-expect-error it is no verdict
+  // @ts-expect-error not a verdict
   new Agent({ model: "http://localhost", policy: "maybe" });
   // @ts-expect-error runs are made by agents
   new Run();

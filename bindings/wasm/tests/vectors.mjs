@@ -1,4 +1,4 @@
-// Every conformance vector through the WebAssembly file, compared with what the engine says without it.
+// Runs every conformance vector through the WebAssembly file, and compares with the engine's own results.
 //
 //   node vectors.mjs FILE            whole, in single bytes, every 2-way split; strings whole and in single code units
 //   node vectors.mjs FILE STEP       every STEPth case only
@@ -34,7 +34,7 @@ const data = () => Uint8Array.from(take(u32()));
 const text = () => utf8.decode(data());
 const list = (one) => Array.from({ length: u32() }, one);
 
-/** Numbers of options as the names and words of the package. */
+/** Numeric options as the names and words of the package. */
 function options(pairs) {
   const out = { limits: {} };
   for (const [id, value] of pairs) {
@@ -47,7 +47,7 @@ function options(pairs) {
   return out;
 }
 
-/** Bytes at the end of these that are the beginning of a character. */
+/** The number of bytes at the end that begin an incomplete character. */
 function half(bytes) {
   for (let n = 1; n <= Math.min(3, bytes.length); n++) {
     const byte = bytes[bytes.length - n];
@@ -57,7 +57,7 @@ function half(bytes) {
   return 0;
 }
 
-/** The file has bytes, in which a call that comes beside the text may stand inside a character; a whole character comes behind it. */
+/** In the file an API tool call may come inside a character; here it comes after the whole character. */
 function whole(entries) {
   const out = entries.map((entry) => ({ ...entry }));
   out.forEach((entry, at) => {
@@ -77,7 +77,7 @@ function whole(entries) {
   return out.filter(({ kind, start, end }) => !((kind === 1 || kind === 2) && start === end));
 }
 
-/** Entries of the file as entries of a joined log, members in the order of the package. */
+/** Entries of the file as entries of a joined log, with members in the order of the package. */
 function wanted(entries) {
   const log = [];
   let last = null;
@@ -122,7 +122,7 @@ function wanted(entries) {
   return log;
 }
 
-/** Calls closed say what the events before them said; the file has no such fields. */
+/** Checks that each closed call repeats what earlier events said; the file has no such fields. */
 function told(log, retained) {
   const deltas = new Map();
   const names = new Map();

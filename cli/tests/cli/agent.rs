@@ -39,7 +39,7 @@ const SAY: &str = r#"I say it.
 ---
 It is said."#;
 
-/// A model that says this, its tools, and the rest of the command line. The policy is JSON; without one nothing is given.
+/// Runs a model with this script, its tools, and the rest of the command line. The policy is JSON; if it is empty, none is given.
 fn agent(script: &str, policy: &str, more: &[&str], input: &str) -> Ran {
     let model = format!("script:{}", file("script.txt", script));
     let tools = file("tools.toml", TOOLS);
@@ -54,7 +54,7 @@ fn agent(script: &str, policy: &str, more: &[&str], input: &str) -> Ran {
     run(&args, input.as_bytes())
 }
 
-/// The events, and the outcome as the last of them.
+/// The events, with the outcome as the last one.
 fn events(ran: &Ran, name: &str) -> Vec<Value> {
     let named = |line: &Value| line["event"] == name;
     ran.json().into_iter().filter(named).collect()
@@ -65,7 +65,7 @@ fn path(name: &str) -> String {
 }
 
 #[test]
-fn an_allowed_call_runs_without_a_question() {
+fn an_allowed_call_runs_without_asking() {
     let ran = agent(SAY, r#"{"allow": [{}]}"#, &["Say hello."], "");
     assert_eq!(
         (ran.code, ran.out.as_str()),
@@ -99,7 +99,7 @@ fn events_are_lines_of_json() {
 }
 
 #[test]
-fn the_policy_denies_whoever_would_agree() {
+fn the_policy_denies_even_if_the_user_agrees() {
     let rules = r#"{"deny": [{"tools": ["say"], "reason": "nobody may speak"}], "allow": [{}]}"#;
     let more = ["--output", "events", "--yes-to", "say", "Say hello."];
     let ran = agent(SAY, rules, &more, "y\n");
@@ -116,7 +116,7 @@ fn the_policy_denies_whoever_would_agree() {
 
 #[test]
 fn a_line_of_standard_input_decides() {
-    // Without a policy each call is asked for.
+    // Without a policy each call needs a decision.
     for (input, state, words) in [
         ("y\n", "completed", "said hello"),
         ("perhaps\nyes\n", "completed", "said hello"),
@@ -145,7 +145,7 @@ fn yes_to_a_tool_needs_no_question() {
 }
 
 #[test]
-fn where_nobody_is_there_the_call_is_denied() {
+fn without_a_user_the_call_is_denied() {
     let ran = agent(SAY, "", &["Say hello."], "");
     assert_eq!(
         (ran.code, ran.out.as_str()),
@@ -157,7 +157,7 @@ fn where_nobody_is_there_the_call_is_denied() {
 }
 
 #[test]
-fn a_saved_run_waits_for_a_decision_and_goes_on() {
+fn a_saved_run_waits_for_a_decision_and_continues() {
     let saved = path("run.json");
     let waits = agent(SAY, "", &["--save", &saved, "Say hello."], "");
     assert_eq!((waits.code, waits.out.as_str()), (3, "I say it.\n"));
@@ -176,7 +176,7 @@ fn a_saved_run_waits_for_a_decision_and_goes_on() {
     let later = agent(SAY, "", &["--resume", &saved], "l\n");
     assert_eq!((later.code, later.out.as_str()), (3, ""), "{}", later.err);
     assert_eq!(kept(), before);
-    // Nothing more can be said before the call is decided on.
+    // Nothing more can be said before the decision on the call.
     agent(SAY, "", &["--resume", &saved, "More."], "").refused(&[&saved, "not over"]);
     let done = agent(SAY, "", &["--resume", &saved], "y\n");
     assert_eq!(
@@ -186,7 +186,7 @@ fn a_saved_run_waits_for_a_decision_and_goes_on() {
         done.err
     );
     assert!(done.err.contains("say: completed"));
-    // It is over; the conversation goes on with what the user says.
+    // The run is over; the user's next message continues the conversation.
     agent(SAY, "", &["--resume", &saved], "").refused(&[&saved, "has answered"]);
     let script = format!("{SAY}\n---\nYou are welcome.");
     let more = agent(&script, "", &["--resume", &saved, "Thanks."], "");
@@ -196,7 +196,7 @@ fn a_saved_run_waits_for_a_decision_and_goes_on() {
 }
 
 #[test]
-fn a_log_is_run_again() {
+fn a_log_is_replayed() {
     let log = path("run.jsonl");
     let saved = path("run.json");
     let more = ["--save", &saved, "--log", &log, "Say hello."];
@@ -226,7 +226,7 @@ fn a_log_is_run_again() {
         "{}",
         same.err
     );
-    // Each line matters: what is told in another way brings other instructions.
+    // Each line matters: changed input leads to other instructions.
     for (from, to) in [
         ("I say", "I shout"),
         (r#"{"edit":"{\"what\": \"bye\"}"}"#, r#"{"deny":"no"}"#),
@@ -251,7 +251,7 @@ fn a_log_is_run_again() {
 }
 
 #[test]
-fn native_calls_of_a_script_run_too() {
+fn api_tool_calls_of_a_script_run_too() {
     let script = file(
         "script.jsonl",
         "{\"native\": [{\"name\": \"facts\", \"arguments\": \"{}\"}], \"finish\": \"tool_calls\"}\n{\"text\": \"Two.\"}\n",
@@ -309,7 +309,7 @@ fn a_run_without_an_answer_is_status_1() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_named_without_its_secrets() {
+fn an_unreachable_server_is_named_without_its_secrets() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     drop(listener);
@@ -505,7 +505,7 @@ fn one_call_of_one_tool() {
         ran.json().last(),
         Some(&json!({"outcome": "steps", "completed": true}))
     );
-    // What fails has no output.
+    // A failed call has no output.
     for (more, words) in [
         (&["fails"][..], &["failed", "broken"][..]),
         (&["say"], &["what"]),
@@ -535,7 +535,7 @@ fn one_call_of_one_tool() {
 }
 
 #[test]
-fn the_log_of_a_call_is_run_again() {
+fn the_log_of_a_call_is_replayed() {
     let (tools, log) = (file("tools.toml", TOOLS), path("call.jsonl"));
     let args = ["call", "--tools", &tools, "--log", &log, "secret"];
     assert_eq!(run(&args, b"").code, 0);
@@ -596,7 +596,7 @@ fn an_interrupt_ends_what_runs() {
     assert_eq!(code, Some(130), "{text}");
     assert!(text.contains("\"state\":\"cancelled\""), "{text}");
     assert!(text.ends_with("{\"outcome\":\"cancelled\"}"), "{text}");
-    // A run that is kept goes on, but nobody starts the call again.
+    // A saved run continues, but the call is not started again.
     let saved = path("run.json");
     let log = path("run.jsonl");
     let (code, text) = interrupted(&["--save", &saved, "--log", &log, "Wait."]);
@@ -656,7 +656,7 @@ fn the_example_of_the_page_runs() {
     assert!(Path::new(&repository("examples/agent/note.txt")).exists());
 }
 
-/// A server of the Model Context Protocol, in lines of JSON.
+/// A Model Context Protocol server that speaks JSON lines.
 const SERVER: &str = r#"
 import json, os, sys
 tools = [{"name": name, "description": name, "inputSchema": {"type": "object"}} for name in ("add", "drop")]

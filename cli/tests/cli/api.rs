@@ -2,7 +2,7 @@ use toolglot::json::{Value, json};
 
 use crate::{CALL, CUT, Ran, file, repository, run};
 
-/// The chunks of a stream; it must end with `[DONE]` where that is wanted.
+/// The chunks of a stream; with `done` it must end with `[DONE]`.
 fn chunks(ran: &Ran, done: bool) -> Vec<Value> {
     let mut events: Vec<&str> = ran.out.split_terminator("\n\n").collect();
     if done {
@@ -51,7 +51,7 @@ fn openai_output_is_a_stream_of_chunks() {
 }
 
 #[test]
-fn openai_flags_are_heard() {
+fn openai_flags_take_effect() {
     let flags = [
         "--model",
         "m",
@@ -77,7 +77,7 @@ fn openai_flags_are_heard() {
     assert!(ran.out.contains(whole), "{}", ran.out);
 }
 
-/// Clients match results with calls by their ids, over all responses of a conversation.
+/// Clients match results with calls by their ids, across all responses of a conversation.
 #[test]
 fn ids_differ_from_response_to_response() {
     let ids = |output: &str, flags: &[&str]| -> Vec<String> {
@@ -101,7 +101,7 @@ fn ids_differ_from_response_to_response() {
 }
 
 #[test]
-fn a_cut_call_is_never_a_reason_to_run_it() {
+fn a_truncated_call_never_has_the_reason_tool_calls() {
     let live = chunks(&openai(&[], CUT.as_bytes()), true);
     assert_eq!(reason(&live), "stop");
     assert_eq!(
@@ -127,7 +127,7 @@ fn a_recovered_call_is_delivered_on_demand() {
 }
 
 #[test]
-fn the_end_is_told_as_the_protocol_can() {
+fn the_end_is_reported_as_the_protocol_allows() {
     let end = |finish| openai(&["--finish", finish], CALL.as_bytes());
     assert_eq!(reason(&chunks(&end("length"), true)), "length");
     let error = chunks(&end("error"), false);
@@ -150,7 +150,7 @@ fn a_completion_is_one_object() {
 }
 
 #[test]
-fn reasoning_has_the_field_that_is_asked_for() {
+fn reasoning_has_the_requested_field() {
     let input = b"<think>why</think>so";
     for (flags, expected) in [
         (&[][..], r#"{"reasoning_content":"why"}"#),
@@ -180,7 +180,7 @@ fn masked_text_has_no_calls() {
         mask(&["--mask-calls", "[{tools}]"], CALL),
         "Looking. [weather] Done."
     );
-    // A call that was not finished stays visible, but is none for the next reader.
+    // An unfinished call stays visible, but the next reader does not take it for a call.
     assert_eq!(mask(&[], CUT), CUT.replace("<tool_call", "<\\tool_call"));
     let thought = "<think>why</think>so";
     assert_eq!(mask(&["--dialect", "vcp"], thought), thought);
@@ -199,7 +199,7 @@ fn turn(flags: &[&str], input: &[u8]) -> Value {
 }
 
 #[test]
-fn what_goes_out_comes_in_again() {
+fn output_can_be_read_as_input() {
     let path = repository("examples/mixed.txt");
     let tools = repository("examples/tools.json");
     let plain = turn(&["--tools", &tools, &path], b"");
@@ -216,7 +216,7 @@ fn what_goes_out_comes_in_again() {
         b"",
     );
     for chunk in ["whole", "1", "random:3"] {
-        // No dialect of the text counts any more: what was given back as text must not be read as a call again.
+        // No dialect of the text counts any more: text that was returned must not be read as a call again.
         let flags = [
             "--input",
             "openai-sse",
@@ -233,7 +233,7 @@ fn what_goes_out_comes_in_again() {
                 .collect::<Vec<_>>()
         };
         assert_eq!(calls(&again), calls(&plain), "{chunk}");
-        // The call that was cut off is text, escaped.
+        // The truncated call is text, escaped.
         let text = again["text"].as_str().expect("text");
         assert!(text.contains("<\\tool_call "), "{text}");
         assert_eq!(
@@ -268,7 +268,7 @@ fn responses_of_every_api_are_read() {
     }
 }
 
-/// A streamed response of two choices, with all that a server says beside.
+/// A streamed response with two choices and everything else that servers send.
 const RESPONSE: &str = concat!(
     r#"data: {"id":"up-9","object":"chat.completion.chunk","created":77,"model":"up","system_fingerprint":"fp","choices":["#,
     r#"{"index":0,"delta":{"role":"assistant","content":"Hi <tool_call na"},"logprobs":{"content":[1]}},"#,
@@ -282,7 +282,7 @@ const RESPONSE: &str = concat!(
 );
 
 #[test]
-fn what_a_server_says_of_its_response_stays() {
+fn what_a_server_says_about_its_response_stays() {
     let made = |flags: &[&str], body: &str| {
         let flags = [&["--input", "openai-sse"], flags].concat();
         chunks(&openai(&flags, body.as_bytes()), true)
@@ -343,18 +343,18 @@ fn a_response_that_is_not_streamed_keeps_what_its_server_says() {
     let one = run(&[&args[..], &["--choice", "1"]].concat(), body.as_bytes());
     let one: Value = serde_json::from_str(&one.out).expect("JSON");
     assert_eq!(one["choices"][0]["message"]["content"], "no");
-    // A streamed one becomes a completion too.
+    // A streamed response becomes a completion too.
     let ran = run(&args, RESPONSE.as_bytes());
     let made: Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!(made["choices"][0]["finish_reason"], "tool_calls");
 }
 
 #[test]
-fn an_error_of_the_server_goes_out_as_it_came() {
+fn a_server_error_passes_unchanged() {
     let body = r#"{"error":{"message":"too long","type":"invalid_request_error","code":"ctx"}}"#;
     for (output, start) in [("openai", "data: "), ("completion", "")] {
         let args = ["parse", "--input", "openai-sse", "--output", output];
-        // There is no reply, so the status says so without --strict too.
+        // There is no reply, so the status shows it even without --strict.
         for flags in [&[][..], &["--strict"]] {
             let ran = run(&[&args[..], flags].concat(), body.as_bytes());
             assert_eq!(ran.out.trim_end(), format!("{start}{body}"), "{output}");
@@ -365,7 +365,7 @@ fn an_error_of_the_server_goes_out_as_it_came() {
 }
 
 #[test]
-fn native_calls_count_as_preferred() {
+fn api_tool_calls_count_as_preferred() {
     let text = serde_json::to_string(CALL).expect("JSON");
     let body = format!(
         "{{\"message\":{{\"content\":{text},\"tool_calls\":[{{\"function\":{{\"name\":\"n\",\"arguments\":{{\"x\":1e2}}}}}}]}},\"done\":true}}"
@@ -384,7 +384,7 @@ fn native_calls_count_as_preferred() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_line() {
+fn unreadable_input_is_reported_with_its_line() {
     let body = "data: nonsense\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
     let path = file("r.sse", body);
     let args = ["parse", "--input", "openai-sse", "--output", "mask", &path];
@@ -412,7 +412,7 @@ fn what_cannot_be_read_is_told_with_its_line() {
 }
 
 #[test]
-fn flags_that_mean_nothing_are_refused() {
+fn flags_without_effect_are_refused() {
     for (args, words) in [
         (&["--model", "m"][..], &["--model", "--output openai"][..]),
         (
@@ -435,9 +435,9 @@ fn flags_that_mean_nothing_are_refused() {
     }
 }
 
-/// Whatever a server says in place of a response, no output is an empty reply.
+/// Whatever a server sends in place of a response, no output looks like an empty reply.
 #[test]
-fn a_server_that_fails_is_told_in_every_output() {
+fn a_failing_server_is_reported_in_every_output() {
     let bodies = [
         ("<html>502</html>", "<html>502</html>"),
         ("upstream timed out", "upstream timed out"),
@@ -487,7 +487,7 @@ fn a_server_that_fails_is_told_in_every_output() {
 }
 
 #[test]
-fn a_stream_becomes_a_completion_with_all_that_its_server_says() {
+fn a_stream_becomes_a_completion_with_everything_its_server_says() {
     let chunk = |choices: Value| {
         let head =
             json!({"id": "up", "created": 7, "model": "m", "usage": null, "choices": choices});

@@ -13,7 +13,7 @@ fn batch(args: &[&str], lines: &[Value]) -> Vec<Value> {
 
 #[test]
 fn turns_come_in_the_order_of_records() {
-    // Long and short records by turns: on several threads they are not done in order.
+    // Long and short records alternate: on several threads they do not finish in order.
     let record = |n: usize| json!({"id": n, "input": format!("{n}{}", "x".repeat(if n.is_multiple_of(50) { 100_000 } else { n % 7 }))});
     let records: Vec<Value> = (0..3000).map(record).collect();
     for jobs in ["1", "4"] {
@@ -26,9 +26,9 @@ fn turns_come_in_the_order_of_records() {
     }
 }
 
-/// A definition that is odd is told in the turn, and the others count; where none can be read, the record is none.
+/// The turn reports an invalid definition and uses the others; if no definition can be read, the record is rejected.
 #[test]
-fn odd_tools_of_a_record_are_told() {
+fn invalid_tools_of_a_record_are_reported() {
     let odd = json!([{"name": "weather"}, {"nam": "x"}, 5, {"name": "weather"}]);
     let ran = run(
         &["batch"],
@@ -108,7 +108,7 @@ fn a_record_says_how_it_is_parsed() {
 
 /// Records of a data set or of a server's log have members of their own.
 #[test]
-fn members_that_are_not_ours_pass_through() {
+fn unknown_members_pass_through() {
     let record = json!({"model": "m", "input": CALL, "messages": [{"role": "user", "content": "\u{4f60}"}], "n": 1.50,
         "text": "theirs", "id": 7, "calls": null, "line": 3, "error": "theirs"});
     let turn = batch(&[], &[record]).remove(0);
@@ -168,7 +168,7 @@ fn the_command_line_gives_defaults() {
 }
 
 #[test]
-fn a_bad_line_gives_an_error_record_and_the_run_goes_on() {
+fn a_bad_line_gives_an_error_record_and_the_run_continues() {
     let lines: [(&[u8], &str); 16] = [
         (b"{\"id\": 1, \"input\": \"x\"", "column"),
         (b"nonsense", "column"),
@@ -230,7 +230,7 @@ fn a_bad_line_gives_an_error_record_and_the_run_goes_on() {
     );
     for (n, (line, words)) in lines.iter().enumerate() {
         let answer = &out[n + 1];
-        // The first line and a blank one come before.
+        // The first line and a blank one precede it.
         assert_eq!(answer["line"], n + 3, "{answer}");
         let error = answer["error"].as_str().expect("a message");
         assert!(!error.is_empty() && error.contains(words), "{error}");
@@ -252,7 +252,7 @@ fn strict_counts_errors_in_turns() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_skipped() {
+fn an_overlong_line_is_skipped() {
     let long = json!({"id": "long", "input": "x".repeat(3 << 20)});
     let input = format!(
         "{}\n{long}\n{}\n",

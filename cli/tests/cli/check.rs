@@ -55,7 +55,7 @@ fn a_failure_says_what_was_expected_and_got() {
     }
 }
 
-/// Every way to change an expectation of one vector, named.
+/// Every way to change one expectation of a vector, with a name.
 fn mutations(vector: &Value) -> Vec<(&'static str, Value)> {
     let expect = &vector["expect"];
     let mut out = vec![];
@@ -174,7 +174,7 @@ fn every_changed_expectation_fails() {
         let text = fs::read_to_string(&path).expect("a vectors file");
         for line in text.lines() {
             let mut vector: Value = toolglot_testkit::vectors::value(line).expect("JSON");
-            // With other calls their states would be refused before anything is compared.
+            // An expected `state` would be rejected with other calls, before anything is compared.
             if let Some(expect) = vector["expect"].as_object_mut() {
                 expect.remove("state");
             }
@@ -229,7 +229,7 @@ fn a_dialect_file_may_be_named_by_vectors() {
 }
 
 #[test]
-fn lines_that_are_no_vectors_are_named() {
+fn invalid_vectors_are_named() {
     let good = vectors().remove(0);
     let broken = |change: &dyn Fn(&mut Value)| {
         let mut vector = good.clone();

@@ -19,7 +19,7 @@ fn a_dialect_is_named_with_its_reason_and_place() {
 }
 
 #[test]
-fn what_shares_a_marker_alone_is_one_line() {
+fn dialects_that_share_only_a_marker_are_one_line() {
     let input = format!("<think>hm</think>{CALL}");
     let ran = run(&["detect"], input.as_bytes());
     let answer: Vec<&str> = ran
@@ -91,7 +91,7 @@ fn nothing_found_says_what_to_try() {
 }
 
 #[test]
-fn a_cut_call_is_faint() {
+fn a_truncated_call_is_faint() {
     let ran = run(&["detect"], CUT.as_bytes());
     assert!(
         ran.out.starts_with("faint   tool-call-xml  1 broken block"),

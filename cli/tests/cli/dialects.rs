@@ -69,7 +69,7 @@ fn lint_looks_at_built_in_dialects_and_files() {
             && ran.out.contains("mine.toml beside the default set")
     );
     assert!(!ran.out.contains("`<tool_`"), "{}", ran.out);
-    // A file is told where its own openers meet others.
+    // For a file, the overlaps of its own openers are reported.
     let near = show
         .replace("id = \"tool-action\"", "id = \"near\"")
         .replace("\"tool_action\"", "\"tool_acts\"");
@@ -81,7 +81,7 @@ fn lint_looks_at_built_in_dialects_and_files() {
         ran.out
     );
 
-    // The same file under its own id cannot stand beside the built-in one: a finding, not a failure.
+    // The same file under its own id cannot be combined with the built-in one: a finding, not a failure.
     let same = file("same.toml", show);
     let ran = run(&["dialects", "lint", &same], b"");
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -95,7 +95,7 @@ fn lint_looks_at_built_in_dialects_and_files() {
 }
 
 #[test]
-fn a_file_that_cannot_be_built_is_status_2() {
+fn an_invalid_file_is_status_2() {
     let bad = |text: &str| run(&["dialects", "lint", &file("bad.toml", text)], b"");
     bad("id = ").refused(&["bad.toml", "line 1"]);
     bad("id = \"x\"\ntitle = \"y\"\ndeltas = \"live\"\n").refused(&["dialect x"]);
@@ -109,7 +109,7 @@ fn a_file_that_cannot_be_built_is_status_2() {
     .refused(&["directory"]);
 }
 
-/// Calls of tags, with the name in the opener.
+/// Calls made of tags, with the name in the opener.
 const TEMPLATE: &str = r#"{"response_template": {"fields": {
     "thinking": {"open": "<think>", "close": "</think>"},
     "tool_calls": {"open_pattern": "<run>\\s*<tool=(?P<name>[^>]+)>", "close_pattern": "</tool>\\s*</run>",
@@ -150,7 +150,7 @@ fn a_response_template_becomes_a_dialect_that_works() {
 }
 
 #[test]
-fn what_is_no_response_template_is_refused() {
+fn invalid_response_templates_are_refused() {
     let bad = |text: &str| run(&["dialects", "import", "-"], text.as_bytes());
     bad("{").refused(&["standard input", "not JSON"]);
     bad("{}").refused(&["no response_template"]);

@@ -75,7 +75,7 @@ fn numbers_keep_their_spelling() {
 }
 
 #[test]
-fn what_cannot_be_written_is_named() {
+fn unwritable_calls_are_named() {
     run(
         &["encode", "--dialect", "tam"],
         br#"{"name": "f", "arguments": {"a": "\u300c\u672b\u300d"}}"#,
@@ -114,16 +114,16 @@ fn transcripts_change_their_dialect_and_nothing_else() {
 }
 
 #[test]
-fn what_cannot_be_transcoded_is_an_error_or_stays() {
+fn untranscodable_parts_are_errors_or_stay() {
     let text = "a <tool_call name=\"f\"><param name=\"x y\">1</param></tool_call> b";
     run(&["transcode", "--to", "tam"], text.as_bytes()).refused(&["bytes 2..", "/x y"]);
     let kept = run(&["transcode", "--keep", "--to", "tam"], text.as_bytes());
     assert_eq!((kept.code, kept.out.as_str()), (0, text), "{}", kept.err);
-    // A call that was put together by guessing is none to be written anew.
+    // A recovered call is not rewritten.
     let guess =
         "<tool_call name=\"f\"><param name=\"a\">1</param><param name=\"a\">2</param></tool_call>";
     run(&["transcode", "--to", "vcp"], guess.as_bytes()).refused(&["recovered"]);
-    // Text that holds a marker of the new dialect would become a call.
+    // Text with a marker of the new dialect would become a call.
     let trap = "see <tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>";
     run(
         &["transcode", "--from", "vcp", "--to", "hermes"],

@@ -46,7 +46,7 @@ fn long_texts_go_through_in_pieces() {
 }
 
 #[test]
-fn what_cannot_be_done_is_named() {
+fn impossible_requests_are_named() {
     let show = run(&["dialects", "show", "tam"], b"").out;
     let text = show
         .replace("id = \"tam\"", "id = \"mine\"")

@@ -71,7 +71,7 @@ fn wrong_usage_is_status_2() {
     }
 }
 
-/// The commands, as the help lists them.
+/// The commands, as listed in the help.
 fn commands() -> Vec<String> {
     let help = run(&["--help"], b"").out;
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);

@@ -1,4 +1,4 @@
-//! The command as people run it: what it prints, how it ends, and what it says to bad input.
+//! The command as people run it: its output, its exit status, and its messages for bad input.
 
 #[cfg(feature = "agent")]
 mod agent;
@@ -29,7 +29,7 @@ const CALL: &str =
     "Looking. <tool_call name=\"weather\"><param name=\"city\">Leith</param></tool_call> Done.";
 const CUT: &str = "Looking. <tool_call name=\"weather\"><param name=\"city\">Lei";
 
-/// What a run left behind.
+/// The result of a run.
 struct Ran {
     code: i32,
     out: String,
@@ -37,7 +37,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// Standard output as JSON, one value a line.
+    /// Standard output as JSON, one value per line.
     fn json(&self) -> Vec<Value> {
         self.out
             .lines()
@@ -45,7 +45,8 @@ impl Ran {
             .collect()
     }
 
-    /// The run was refused with status 2 and one line that holds all of `words`; nothing else came out.
+    /// Asserts that the run was refused with status 2 and a single line that contains all of `words`,
+    /// without other output.
     fn refused(&self, words: &[&str]) {
         assert_eq!((self.code, self.out.as_str()), (2, ""), "{}", self.err);
         assert!(
@@ -80,7 +81,7 @@ fn run(args: &[&str], input: &[u8]) -> Ran {
     let mut child = command(args).spawn().expect("the command starts");
     let mut stdin = child.stdin.take().expect("a pipe");
     let input = input.to_vec();
-    // A command that does not read its input closes the pipe, which is its right.
+    // A command that does not read its input may close the pipe.
     let writer = thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().expect("the command ends");
     writer.join().expect("the writer ends");
@@ -91,14 +92,14 @@ fn run(args: &[&str], input: &[u8]) -> Ran {
     }
 }
 
-/// A file with this content, in a directory of its own.
+/// A file with this content, in its own directory.
 fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     let path = directory().join(name);
     fs::write(&path, content).expect("a file can be written");
     path.to_str().expect("a UTF-8 path").to_owned()
 }
 
-/// An empty place. It is the same one in every run of a test, so that nothing piles up.
+/// An empty directory. It is the same in every run of a test, so that nothing accumulates.
 fn directory() -> PathBuf {
     thread_local! {
         static NEXT: Cell<u32> = const { Cell::new(0) };

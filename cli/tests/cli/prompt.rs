@@ -96,7 +96,7 @@ fn stop_sequences_and_grammars_are_printed() {
 }
 
 #[test]
-fn what_cannot_be_prompted_is_refused() {
+fn impossible_prompts_are_refused() {
     run(&["prompt", "--dialect", "reasoning-think"], b"").refused(&["reasoning-think", "calls"]);
     run(&["prompt", "--dialect", "all"], b"").refused(&["all"]);
     let bad = file("bad.json", r#"[{"type": "function", "function": {}}]"#);
@@ -141,7 +141,7 @@ fn results_are_rendered_and_cannot_call() {
 }
 
 #[test]
-fn results_that_are_none_are_named() {
+fn invalid_results_are_named() {
     run(&["result", "--dialect", "vcp"], b"[{}]").refused(&["name"]);
     run(
         &["result", "--dialect", "vcp"],

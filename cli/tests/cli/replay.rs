@@ -19,7 +19,7 @@ fn value(text: &str) -> Value {
     serde_json::from_str(text).expect(text)
 }
 
-/// A recording of the repository with one word of what is expected replaced.
+/// A recording of the repository with one word of the expected log replaced.
 fn tampered(name: &str, from: &str, to: &str) -> String {
     let text =
         fs::read_to_string(repository(&format!("tests/replay/{name}"))).expect("a recording");
@@ -32,7 +32,7 @@ fn tampered(name: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn the_recordings_of_the_repository_hold_under_every_cut() {
+fn the_recordings_of_the_repository_pass_under_every_chunking() {
     let files = recordings();
     assert!(files.len() >= 4);
     for rechunk in [
@@ -54,7 +54,7 @@ fn the_recordings_of_the_repository_hold_under_every_cut() {
 }
 
 #[test]
-fn what_parse_records_is_replayed() {
+fn recordings_of_parse_can_be_replayed() {
     let place = directory()
         .join("r.json")
         .to_str()
@@ -153,7 +153,7 @@ fn a_recording_without_a_log_gets_one() {
 }
 
 #[test]
-fn a_difference_is_made_small() {
+fn a_difference_is_minimised() {
     let bad = tampered(
         "mixed.json",
         "\"name\":\"write_file\"",
@@ -180,7 +180,7 @@ fn a_difference_is_made_small() {
 }
 
 #[test]
-fn text_that_is_not_expected_is_made_small() {
+fn unexpected_text_is_minimised() {
     let bad = tampered(
         "memo.json",
         "\"kind\":\"hidden_by_code\"",

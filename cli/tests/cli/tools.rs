@@ -5,7 +5,7 @@ use crate::{file, run};
 const MCP: &str = r#"{"tools": [{"name": "read", "description": "Reads", "inputSchema": {"type": "object", "properties": {"z": {}, "a": {}}}}]}"#;
 const PLUGIN: &str = "tools:\n  - id: p:t\n    agentCallable: true\n    parameters: {type: object, properties: {n: {type: number, defaultValue: 0.70}}}\n";
 
-/// Items 6 and 7 of the checklist: a manifest is read with all that it says.
+/// Items 6 and 7 of the checklist: a manifest is read completely.
 #[test]
 fn definitions_become_one_manifest() {
     let (mcp, plugin) = (file("mcp.json", MCP), file("plugin.yaml", PLUGIN));
@@ -29,7 +29,7 @@ fn definitions_become_one_manifest() {
 }
 
 #[test]
-fn what_cannot_be_used_is_told() {
+fn unusable_definitions_are_reported() {
     let (mcp, again) = (file("a.json", MCP), file("b.json", MCP));
     run(&["tools", "import", &mcp, &again], b"")
         .refused(&["b.json: there is a tool read already, in ", "a.json"]);
@@ -46,7 +46,7 @@ fn what_cannot_be_used_is_told() {
     );
 }
 
-/// Whatever is wrong with a file of definitions is told with its name and the place, by every command that reads one.
+/// Whatever is wrong with a file of definitions is reported with its name and the place, by every command that reads one.
 #[test]
 fn every_command_says_what_is_wrong_with_definitions() {
     let tabs = file("tabs.yaml", "tools:\n\t- id: a\n");
@@ -77,7 +77,7 @@ fn every_command_says_what_is_wrong_with_definitions() {
 }
 
 #[test]
-fn that_there_are_no_tools_is_told() {
+fn missing_tools_are_reported() {
     let none = file("none.json", "[]");
     for args in [
         &["tools", "import", &none][..],
@@ -109,7 +109,7 @@ fn that_there_are_no_tools_is_told() {
 }
 
 #[test]
-fn what_cannot_be_a_dialect_or_a_language_is_told() {
+fn invalid_dialects_and_languages_are_reported() {
     let tools = file("mcp.json", MCP);
     let prompt = |more: &[&str]| {
         let mut args = vec!["prompt", "--tools", &tools];

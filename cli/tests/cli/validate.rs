@@ -8,7 +8,7 @@ const GOOD: &str =
     "<ACTION><GetPlayerInfo><player_id>7</player_id><level>30</level></GetPlayerInfo></ACTION>";
 const BAD: &str = "<ACTION><GetPlayerInfo><playerId>7</playerId></GetPlayerInfo></ACTION>";
 
-/// The observations that `parse | validate` gives.
+/// The observations of `parse | validate`.
 fn observations(reply: &str, flags: &[&str]) -> (i32, Vec<String>) {
     let tools = file("tools.json", TOOLS);
     let turn = run(
@@ -51,13 +51,13 @@ fn a_turn_is_checked() {
 }
 
 #[test]
-fn what_is_wrong_is_told_in_the_words_of_the_dialect() {
+fn violations_are_reported_in_the_syntax_of_the_dialect() {
     let unknown = "Observation: Error - Invalid parameters for GetPlayerInfo: Unknown parameter 'playerId', did you mean \
                    'player_id'?";
     let missing = "Observation: Error - Invalid parameters for GetPlayerInfo: Missing required parameter 'player_id'";
     let (code, told) = observations(BAD, &[]);
     assert_eq!(code, 1);
-    // The parameter that is missing is the one that was misspelt.
+    // The missing parameter is the misspelt one.
     assert_eq!(told, [unknown]);
     let (code, told) = observations(BAD, &["--allow-unknown"]);
     assert_eq!((code, told), (1, vec![missing.to_owned()]));

@@ -1,7 +1,7 @@
-//! Characters that terminals act on, which JSON is written without.
+//! Characters that terminals act on; JSON is written without them.
 
-/// Whether a terminal does something at this character instead of showing it: controls of both sets, marks that turn the
-/// direction of text, and line separators.
+/// Whether a terminal acts on this character instead of showing it: controls of both sets, marks that change the text
+/// direction, and line separators.
 #[must_use]
 pub fn acts(c: char) -> bool {
     matches!(
@@ -16,12 +16,12 @@ pub fn acts(c: char) -> bool {
     )
 }
 
-/// The same JSON text with escapes for what a terminal acts on. Outside strings JSON has no such character but blanks, which
-/// stay.
+/// The same JSON text, with escapes for what a terminal acts on. Outside strings the only such characters in JSON are white
+/// space, which stays.
 #[must_use]
 pub fn escaped(text: String) -> String {
     let raw = |c: char| acts(c) && !c.is_ascii_whitespace();
-    // DEL and the first bytes of the others, which common text seldom has.
+    // DEL, and the first bytes of the others, which are rare in common text.
     let suspect = |byte: &u8| matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2);
     if !text.as_bytes().iter().any(suspect) || !text.contains(raw) {
         return text;

@@ -13,13 +13,13 @@ pub use controls::{acts, escaped};
 
 pub use detect::detection;
 
-/// A turn as one JSON object; `id` is echoed in front.
+/// A turn as one JSON object; `id` is echoed at the front.
 #[must_use]
 pub fn turn(turn: &Turn, id: Option<&RawValue>) -> String {
     line(&turn_line(turn, id))
 }
 
-/// A turn of the response of a server, with the message and the type of the error that it is or that it broke off with.
+/// The turn of a server's response, with the message and the type of an error that replaced or ended the response.
 #[must_use]
 pub fn response(turn: &Turn, error: Option<(&str, &str)>) -> String {
     let mut line = turn_line(turn, None);
@@ -42,7 +42,7 @@ pub fn kinds(set: KindSet) -> Vec<&'static str> {
 }
 
 fn line(value: &impl Serialize) -> String {
-    // Structs with string keys whose parts all serialize: nothing here can fail.
+    // Structs with string keys whose parts all serialize: this cannot fail.
     let text = serde_json::to_string(value)
         .unwrap_or_else(|e| format!(r#"{{"error":"cannot be written as JSON: {e}"}}"#));
     escaped(text)

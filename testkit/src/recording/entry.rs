@@ -1,7 +1,7 @@
-//! A joined log as JSON, so that it can stand in a file and be compared there.
+//! A joined log as JSON, so that it can be stored in a file and compared.
 //!
-//! Every entry has `type` and `span`; the other fields are those of the event. Bytes stand in `data`, or in `data_b64`
-//! where they are not UTF-8. The wording of messages is left out: it may change without a change of meaning.
+//! Every entry has `type` and `span`; the other fields are those of the event. Bytes are in `data`, or in `data_b64` if
+//! they are invalid UTF-8. The wording of messages is left out: it may change without a change of meaning.
 
 use toolglot::json::{Map, Value, json};
 use toolglot::{Abandoned, Arguments};
@@ -16,7 +16,7 @@ pub fn entries(log: &Log) -> Vec<Value> {
     log.entries().iter().map(entry).collect()
 }
 
-/// The number of the first entry in which two lists differ, with the entry of each.
+/// The index of the first entry in which two lists differ, with the entry of each.
 #[must_use]
 pub fn difference<'a>(
     expected: &'a [Value],
@@ -41,7 +41,7 @@ fn entry(entry: &Entry) -> Value {
     Value::Object(out)
 }
 
-/// Puts bytes into an object, as text if they are text.
+/// Puts bytes into an object, as text if they are valid UTF-8.
 pub(super) fn bytes(out: &mut Map, key: &str, data: &[u8]) {
     let (key, text) = match std::str::from_utf8(data) {
         Ok(text) => (key.to_owned(), text.to_owned()),
@@ -58,7 +58,7 @@ fn has_data(what: &What) -> bool {
         | What::Raw
         | What::ParamDelta
         | What::ArgDelta { .. } => true,
-        // The bytes of a block are those of its span; what is wrong with them is the business of `check`.
+        // The bytes of a block are those of its span; `check` verifies them.
         What::BlockClose | What::BlockAbandoned { .. } => false,
         What::BlockOpen { .. }
         | What::CallNamed { .. }

@@ -1,4 +1,4 @@
-//! Reading and writing the file. Unknown keys are errors: a key that is ignored is a choice that is not made.
+//! Reads and writes the file. Unknown keys are errors: an ignored key would be an ignored choice.
 
 use std::fmt::Write;
 
@@ -8,26 +8,26 @@ use toolglot::json::{Map, Value};
 use super::entry;
 use crate::base64;
 
-/// A stream, and what it gave.
+/// A stream, and its result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
-    /// What it shows, for people.
+    /// A description for people.
     pub note: String,
     /// The bytes.
     pub input: Vec<u8>,
-    /// Lengths of the chunks; what they leave is one chunk more. None: one chunk.
+    /// Lengths of the chunks; the remaining bytes are one more chunk. Empty: one chunk.
     pub cuts: Option<Vec<usize>>,
-    /// The dialects; none: the default set.
+    /// The dialects; empty: the default set.
     pub dialects: Vec<Dialect>,
-    /// Parser options; [`crate::options`] reads them.
+    /// Parser options, as read by [`crate::options`].
     pub options: Map,
     /// The declared tools.
     pub tools: Option<Value>,
-    /// What the API delivered beside the text: OpenAI's `tool_calls`.
+    /// API tool calls: OpenAI's `tool_calls`.
     pub native_tool_calls: Option<Value>,
     /// Why the output ended.
     pub finish: String,
-    /// The joined log; none in a file that was written by hand and not run yet.
+    /// The joined log; `None` in a file written by hand and not run yet.
     pub expect: Option<Vec<Value>>,
 }
 
@@ -73,7 +73,7 @@ impl Recording {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// It is not a recording; the message says where.
+    /// The text is not a recording; the message says where.
     pub fn read(text: &str) -> Result<Self, String> {
         let raw: Raw = serde_json::from_str(text).map_err(|e| e.to_string())?;
         let input = match (raw.input, raw.input_b64) {
@@ -82,7 +82,9 @@ impl Recording {
                 base64::decode(&text).map_err(|why| format!("input_b64: {why}"))?
             }
             (None, None) => return Err("`input` or `input_b64` is missing".to_owned()),
-            (Some(_), Some(_)) => return Err("`input` and `input_b64` stand together".to_owned()),
+            (Some(_), Some(_)) => {
+                return Err("`input` and `input_b64` exclude each other".to_owned());
+            }
         };
         let out = Self {
             note: raw.note,
@@ -109,7 +111,7 @@ impl Recording {
         }
     }
 
-    /// The text of a file: a key a line, an entry of the log a line, so that changes can be read.
+    /// The text of a file: one key per line and one log entry per line, for readable diffs.
     #[must_use]
     pub fn text(&self) -> String {
         let mut head = Map::new();
@@ -157,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_files_can_be_read() {
         let recording = Recording {
             note: "a \"note\"".to_owned(),
             input: vec![b'a', 0xff],
@@ -195,7 +197,7 @@ mod tests {
             ("{", "EOF"),
             ("{}", "`input_b64` is missing"),
             (r#"{"input": "", "inptu": 1}"#, "inptu"),
-            (r#"{"input": "a", "input_b64": ""}"#, "stand together"),
+            (r#"{"input": "a", "input_b64": ""}"#, "exclude each other"),
             (r#"{"input_b64": "%"}"#, "input_b64: the byte at 0"),
             (
                 r#"{"input": "abc", "cuts": [2, 2]}"#,

@@ -1,12 +1,11 @@
-//! Makes a recording that fails smaller while it fails in the same way.
+//! Shrinks a failing recording, as long as it fails in the same way.
 //!
-//! Two things are failures. If the log depends on the cuts, every byte and every cut may go: what is expected of fewer
-//! bytes is the log of one chunk. If the log is not the expected one, fewer bytes need another expectation; it is the old
-//! one without the entries of what was left out (see [`super::project`]), and so only what stands alone in the log can
-//! go: whole blocks, whole regions, and any character of text.
+//! There are two kinds of failure. If the log depends on the chunking, any byte and any split may be removed: the
+//! expected result is the log of one chunk. If the log differs from the expected one, fewer bytes need another
+//! expectation: the old one without the entries of the removed bytes (see [`super::project`]). So only independent parts
+//! of the log can be removed: whole blocks, whole regions, and any character of text.
 //!
-//! Both are delta debugging: runs of halving length are left out, as long as what is left fails. The number of tries is
-//! bounded.
+//! Both use delta debugging: runs of halving length are removed as long as the rest still fails. The number of tries is bounded.
 
 use toolglot::json::Value;
 
@@ -14,22 +13,22 @@ use super::entry::difference;
 use super::file::Recording;
 use super::project::{Parts, Unit};
 
-/// Most runs that one search makes.
+/// Maximum number of runs of one search.
 const TRIES: usize = 20_000;
 
 /// How a recording fails.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// Its cuts give another log than one chunk.
+    /// Its chunking gives a different log than one chunk.
     Cuts,
-    /// It gives another log than is expected. The first entries that differ, without place and number.
+    /// Its log differs from the expected one. Holds the first entries that differ, without position and index.
     Expected(Box<[Value; 2]>),
 }
 
-/// Runs chunks of these lengths and gives the entries of the log.
+/// Runs chunks of these lengths and returns the entries of the log.
 pub type Run<'r> = dyn FnMut(&[u8], &[usize]) -> Vec<Value> + 'r;
 
-/// How a recording fails, if it does.
+/// How a recording fails; `None` if it does not.
 pub fn failure(recording: &Recording, run: &mut Run<'_>) -> Option<Failure> {
     let whole = run(&recording.input, &[]);
     let cuts = recording.cuts.as_deref().unwrap_or_default();
@@ -39,7 +38,7 @@ pub fn failure(recording: &Recording, run: &mut Run<'_>) -> Option<Failure> {
     signs(recording.expect.as_deref()?, &whole).map(|signs| Failure::Expected(Box::new(signs)))
 }
 
-/// A smaller recording that fails as this one does; none if it does not fail.
+/// A smaller recording that fails in the same way; `None` if this one does not fail.
 pub fn minimise(recording: &Recording, run: &mut Run<'_>) -> Option<Recording> {
     let mut out = recording.clone();
     match failure(recording, run)? {
@@ -69,7 +68,7 @@ pub fn minimise(recording: &Recording, run: &mut Run<'_>) -> Option<Recording> {
     Some(out)
 }
 
-/// The first entries that differ, without what changes when something before them goes.
+/// The first entries that differ, without members that change when something before them is removed.
 fn signs(expected: &[Value], got: &[Value]) -> Option<[Value; 2]> {
     let sign = |entry: Option<&Value>| {
         let mut entry = entry.cloned().unwrap_or_default();
@@ -118,7 +117,7 @@ fn chunks(tokens: &[Token]) -> (Vec<u8>, Vec<usize>) {
     (input, cuts)
 }
 
-/// Leaves out what can be left out while `fails` holds.
+/// Removes items as long as `fails` holds.
 fn shrink<T: Clone>(mut items: Vec<T>, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let (mut tries, mut size) = (0, items.len().div_ceil(2).max(1));
     loop {
@@ -152,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Sees `<x>` only if no chunk ends inside it.
+    /// A faulty parser: sees `<x>` only if no chunk ends inside it.
     fn forgetful(input: &[u8], cuts: &[usize]) -> Vec<Value> {
         let (mut at, mut seen) = (0, 0);
         for len in cuts.iter().copied().chain([usize::MAX]) {
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn dependence_on_cuts_is_made_small() {
+    fn dependence_on_chunking_is_minimised() {
         let input = b"some text <x> and more <x> and the end of it".repeat(3);
         let found = recording(&input, &[3, 0, 9, 2, 40, 1]);
         assert_eq!(failure(&found, &mut forgetful), Some(Failure::Cuts));
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fail_is_left_alone() {
+    fn passing_recordings_are_not_minimised() {
         let mut fine = recording(b"<x>", &[]);
         assert_eq!(minimise(&fine, &mut forgetful), None);
         fine.expect = Some(forgetful(b"<x>", &[]));

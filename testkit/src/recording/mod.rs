@@ -1,8 +1,8 @@
-//! Recordings: one stream in a file, with everything that decides what comes out, and what came out.
+//! Recordings: one stream in a file, with everything that determines the result, and the result.
 //!
-//! A recording is what a bug report should be. `toolglot parse --record` writes one, `toolglot replay` runs it again;
-//! `docs/REPLAY.md` is the manual of the format. [`Recording`] reads and writes files, [`Ready`] runs them, [`Way`] names
-//! other cuts, [`minimise`] makes them smaller.
+//! A recording is a complete bug report. `toolglot parse --record` writes one, `toolglot replay` runs it again;
+//! `docs/REPLAY.md` is the manual of the format. [`Recording`] reads and writes files, [`Ready`] runs them, [`Way`]
+//! selects another chunking, [`minimise`] shrinks them.
 
 mod entry;
 mod file;

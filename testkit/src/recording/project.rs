@@ -1,8 +1,8 @@
-//! What is expected of a part of an input: the expected log without the entries of the rest.
+//! The expectation for a part of an input: the expected log without the entries of the rest.
 //!
-//! The leaves of a log lie side by side. A block with everything in it, a region, or a run of text can be left out: its
-//! bytes go, its entries go, places after it move, blocks and calls are numbered anew. Of text that nothing is said of, any
-//! character can go. Whether the engine agrees is for the caller to see.
+//! The leaves of a log are contiguous. A block with everything in it, a region, or a run of text can be removed: its bytes
+//! and entries go, later positions move, blocks and calls are renumbered. Of text without further entries any single
+//! character can be removed. The caller checks whether the engine agrees.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use toolglot::json::{Value, json};
 use super::entry;
 use crate::base64;
 
-/// Something that can be left out.
+/// Something that can be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A leaf of this number.
+    /// The leaf with this index.
     Leaf(usize),
     /// A character of the text of this leaf.
     Char(usize, Range<usize>),
@@ -25,22 +25,22 @@ pub enum Unit {
 struct Leaf {
     kind: String,
     span: Range<usize>,
-    /// Text that nothing else is said of, and whose data are the bytes of its span.
+    /// Whether it is text without further entries, whose data are the bytes of its span.
     plain: bool,
 }
 
-/// An input with its log, taken apart.
+/// An input and its log, taken apart.
 #[derive(Debug)]
 pub struct Parts<'a> {
     input: &'a [u8],
     entries: &'a [Value],
     leaves: Vec<Leaf>,
-    /// Per entry: its leaf.
+    /// The leaf of each entry.
     owner: Vec<usize>,
 }
 
 impl<'a> Parts<'a> {
-    /// None if the leaves of the log are not the input.
+    /// `None` if the leaves of the log are not the input.
     pub fn new(input: &'a [u8], entries: &'a [Value]) -> Option<Self> {
         let mut leaves: Vec<Leaf> = vec![];
         let mut owner: Vec<Option<usize>> = vec![];
@@ -108,11 +108,11 @@ impl<'a> Parts<'a> {
             leaves,
             owner,
         };
-        // A log that does not come back whole cannot be taken apart.
+        // A log that is not restored exactly cannot be taken apart.
         (parts.project(&parts.units()) == (input.to_vec(), entries.to_vec())).then_some(parts)
     }
 
-    /// All there is.
+    /// All units.
     pub fn units(&self) -> Vec<Unit> {
         let mut units = vec![];
         for (at, leaf) in self.leaves.iter().enumerate() {
@@ -127,10 +127,10 @@ impl<'a> Parts<'a> {
         units
     }
 
-    /// The bytes of these units, and what is expected of them.
+    /// The bytes of these units, and the expectation for them.
     pub fn project(&self, units: &[Unit]) -> (Vec<u8>, Vec<Value>) {
         let mut input = vec![];
-        // Per leaf: where what is left of it stands.
+        // Per leaf: the position of what is left of it.
         let mut places: Vec<Option<Range<usize>>> = vec![None; self.leaves.len()];
         for unit in units {
             let (leaf, bytes) = match unit {
@@ -189,7 +189,7 @@ fn data(item: &Value) -> Option<Vec<u8>> {
     }
 }
 
-/// Makes an entry of text the bytes of this place.
+/// Gives a text entry the bytes at this place.
 fn text(item: &mut Value, input: &[u8], place: Range<usize>) {
     if let Some(fields) = item.as_object_mut() {
         fields.insert("span".to_owned(), json!([place.start, place.end]));
@@ -198,14 +198,14 @@ fn text(item: &mut Value, input: &[u8], place: Range<usize>) {
     }
 }
 
-/// Whether an entry goes on where the one before it ended, as text of the reply.
+/// Whether an entry continues the one before it, as text of the reply.
 fn joins(before: &Value, item: &Value) -> bool {
     let plain = |item: &Value| kind(item) == "text" && item["recovered"] == false;
     let ends = (span(before).map(|s| s.end), span(item).map(|s| s.start));
     plain(before) && plain(item) && ends.0 == ends.1 && data(before).is_some()
 }
 
-/// Moves a place from `old` to `new`.
+/// Moves a position from `old` to `new`.
 fn shift(item: &mut Value, old: usize, new: usize) {
     if let Some(span) = span(item) {
         let at = |place: usize| place.saturating_add(new).saturating_sub(old);
@@ -213,7 +213,7 @@ fn shift(item: &mut Value, old: usize, new: usize) {
     }
 }
 
-/// Gives a call its new number.
+/// Gives a call its new index.
 fn number(item: &mut Value, calls: &mut Vec<u64>) {
     let Some(old) = item.get("call").and_then(Value::as_u64) else {
         return;
@@ -246,7 +246,7 @@ mod tests {
         (recording, log)
     }
 
-    /// What is expected of a part must be what the engine says of it, here where its blocks do not know of each other.
+    /// The expectation for a part must be what the engine says of it, provided that the blocks do not depend on each other.
     #[test]
     fn any_leaf_can_be_left_out() {
         let input = format!(
@@ -259,7 +259,7 @@ mod tests {
         for without in 0..units.len() {
             let fewer: Vec<Unit> = [&units[..without], &units[without + 1..]].concat();
             let (input, expect) = parts.project(&fewer);
-            // Without the newline before it, reasoning is text.
+            // Without the preceding newline, reasoning is text.
             if !input.windows(8).any(|window| window == b"\n<think>") {
                 continue;
             }
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn issues_go_with_what_they_speak_of() {
+    fn issues_are_removed_with_their_text() {
         let input = format!("a </tool_call> b\n\n{CALL} <tool_call name=\"g\"><param name=\"k\">v");
         let (recording, log) = ran(input.as_bytes());
         let parts = Parts::new(&recording.input, &log).expect("the leaves are the input");
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_cannot_be_taken_apart() {
+    fn inconsistent_logs_cannot_be_taken_apart() {
         let entry = |from: u64, to: u64| json!({"type": "text", "span": [from, to], "recovered": false, "data": "ab"});
         assert!(Parts::new(b"ab", &[entry(0, 2)]).is_some());
         for log in [

@@ -1,4 +1,4 @@
-//! A recording with everything looked up that it names; it can be run under any cuts.
+//! A recording with all its names resolved; it can be run under any chunking.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::run::Stream;
 use crate::sets::{Choice, Sets};
 use crate::vectors::{Log, panic_text};
 
-/// Everything about a stream but its bytes.
+/// Everything about a stream except its bytes.
 pub struct Ready {
     set: DialectSet,
     options: Options,
@@ -21,12 +21,12 @@ pub struct Ready {
     finish: Finish,
 }
 
-/// What a run gave: its log, or the message of a panic.
+/// The result of a run: its log, or the message of a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome(Result<Log, String>);
 
 impl Outcome {
-    /// The log as it stands in a file; a panic is an entry of its own.
+    /// The log as it is written to a file; a panic is an entry of its own.
     #[must_use]
     pub fn entries(&self) -> Vec<Value> {
         match &self.0 {
@@ -37,10 +37,10 @@ impl Outcome {
 }
 
 impl Ready {
-    /// Looks up dialects, options, tools and native calls.
+    /// Resolves dialects, options, tools and API tool calls.
     ///
     /// # Errors
-    /// One of them does not exist or cannot be used.
+    /// One of them does not exist or is unusable.
     pub fn new(recording: &Recording) -> Result<Self, String> {
         let ReadOptions {
             mut options,
@@ -64,7 +64,7 @@ impl Ready {
         })
     }
 
-    /// Runs it over chunks of these lengths; what they leave is one chunk more. A panic of the engine is an outcome.
+    /// Runs it with chunks of these lengths; the remaining bytes are one more chunk. A panic of the engine is an outcome.
     #[must_use]
     pub fn run(&self, input: &[u8], cuts: &[usize]) -> Outcome {
         let stream = Stream {
@@ -105,7 +105,7 @@ fn set(dialects: &[Dialect], switches: Vec<(String, String)>) -> Result<DialectS
             Dialect::File { file, toml } => sets.add(file, toml).map_err(|e| e.to_string())?,
         }
     }
-    // Files without a name beside them are all there is.
+    // With files but no names, only the files are active, not the default set.
     if names.is_empty() {
         names.extend(sets.file_ids().map(str::to_owned));
     }

@@ -1,4 +1,4 @@
-//! Other ways to cut a recording.
+//! Other ways to chunk a recording.
 
 use std::ops::ControlFlow;
 use std::str::FromStr;
@@ -6,15 +6,15 @@ use std::str::FromStr;
 use crate::chunks::{Chunking, Cutter, Rng};
 use crate::vectors::{Cuts, each_cut};
 
-/// How many random cuts one seed gives.
+/// Number of random chunkings per seed.
 const RANDOM: usize = 100;
 
-/// Ways to cut.
+/// Ways to chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// One way: a number of bytes, or whole; of random cuts, a hundred.
+    /// One chunking: a number of bytes, or whole. With random sizes: a hundred chunkings.
     Chunks(Chunking),
-    /// Every way that vectors run under.
+    /// Every chunking that vectors run under.
     Each,
 }
 
@@ -36,7 +36,7 @@ impl FromStr for Way {
 }
 
 impl Way {
-    /// Hands over lengths of chunks until `check` breaks.
+    /// Passes on lengths of chunks until `check` breaks.
     pub fn each<B>(
         self,
         input: &[u8],

@@ -22,17 +22,17 @@ use crate::options::{self, ReadOptions};
 use crate::run::Stream;
 use crate::sets::{Choice, Sets};
 
-/// Vectors whose rules hold only while their dialect is alone, beside those that say so themselves: another dialect of the
-/// default set claims the same bytes, or the vector is about one reasoning layer.
+/// Vectors that hold only while their dialect is alone, in addition to those marked as such: another dialect of the
+/// default set claims the same bytes, or the vector tests a single reasoning layer.
 const ALONE: &[&str] = &["tool-call-xml/hermes-json-body-en"];
 const ALONE_DIALECTS: &str = "reasoning-";
 
 /// Which dialects are active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The vector's own.
+    /// The vector's own dialect alone.
     Alone,
-    /// The default set and the vector's own.
+    /// The default set and the vector's own dialect.
     Together,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// A vector that is not met.
+/// A vector that fails.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// The vector's id.
@@ -54,9 +54,9 @@ pub struct Failure {
     pub place: String,
     /// Which dialects were active.
     pub mode: Mode,
-    /// The cut that shows it, described with the bytes around it.
+    /// The chunking that shows the failure, described with the bytes around the splits.
     pub cut: String,
-    /// What was expected and what came out.
+    /// What was expected, and the result.
     pub details: Vec<String>,
 }
 
@@ -73,21 +73,21 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What became of a number of vectors.
+/// The results of a number of vectors.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Vectors that passed in every mode.
     pub passed: usize,
     /// Vectors that did not.
     pub failed: usize,
-    /// Why, in the order of the vectors; a vector may fail in both modes.
+    /// The failures, in the order of the vectors; a vector may fail in both modes.
     pub failures: Vec<Failure>,
 }
 
 /// Checks vectors on `jobs` threads.
 ///
 /// # Errors
-/// Lines that name dialects, options, tools or kinds that do not exist. Nothing is run then.
+/// Lines that name dialects, options, tools or kinds that do not exist. Nothing is run in that case.
 pub fn check(
     vectors: &[Vector],
     sets: &Sets,
@@ -112,10 +112,10 @@ pub fn check(
     Ok(run(&ready, cuts, jobs))
 }
 
-/// Checks one vector in every mode that it runs in.
+/// Checks one vector in all its modes.
 ///
 /// # Errors
-/// It names a dialect, option, tool or kind that does not exist.
+/// The vector names a dialect, option, tool or kind that does not exist.
 pub fn check_one(vector: &Vector, sets: &Sets) -> Result<Vec<Failure>, LineError> {
     match Ready::new(vector, sets) {
         Ok(ready) => Ok(ready.check(Cuts::All)),
@@ -162,7 +162,7 @@ fn claim<'a, 'v>(next: &AtomicUsize, ready: &'a [Ready<'v>]) -> Option<(usize, &
     ready.get(index).map(|one| (index, one))
 }
 
-/// A vector with everything looked up that it names.
+/// A vector with all its names resolved.
 struct Ready<'v> {
     vector: &'v Vector,
     options: Options,
@@ -275,9 +275,9 @@ fn modes(
     let exempt =
         vector.alone_only || ALONE.contains(&vector.id.as_str()) || own.starts_with(ALONE_DIALECTS);
     if !exempt {
-        // A member of the default set runs in the set that hosts get, in its order.
+        // A member of the default set runs in the set that hosts get, in that order,
         let default = sets.get(&Choice::default()).map_err(|e| e.to_string())?;
-        // Unless that set looks for fewer of its openers: those without a marker are for who asks for them.
+        // unless that set leaves out some of its openers: those without a marker work only on request.
         let alone = get(&[own])?;
         let openers = |set: &DialectSet| {
             let mut dialects = set.dialects();
@@ -297,7 +297,7 @@ fn modes(
     Ok(modes)
 }
 
-/// A panic of the engine is a failure of one vector, not the end of the run. What it leaves behind is thrown away.
+/// A panic of the engine fails one vector and does not end the run. The state it leaves behind is discarded.
 fn guarded(run: impl FnOnce()) -> Result<(), String> {
     panic::catch_unwind(AssertUnwindSafe(run))
         .map_err(|cause| format!("the engine panicked: {}", panic_text(&*cause)))
@@ -337,7 +337,7 @@ fn difference((index, whole, cut): (usize, Option<&Entry>, Option<&Entry>)) -> S
     )
 }
 
-/// A seed that depends on nothing but the id (FNV-1a).
+/// A seed that depends on the id alone (FNV-1a).
 fn seed(id: &str) -> u64 {
     id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)

@@ -1,5 +1,5 @@
-//! What a vector expects against what came out. The rules are those of the vectors' own page: white space, numbers and
-//! kinds of issues.
+//! Compares the expectation of a vector with the result. White space, numbers and kinds of issues are compared by the
+//! rules of the vectors' documentation.
 
 use toolglot::json::Value;
 use toolglot::{Call, Grade, Kind, KindSet, Severity, Turn};
@@ -8,7 +8,7 @@ use super::halves;
 use super::load::{Expect, ExpectCall};
 use super::number::same_number;
 
-/// Everything that is not as expected, one sentence each.
+/// Everything that differs from the expectation, one sentence each.
 #[must_use]
 pub(super) fn differences(expect: &Expect, turn: &Turn) -> Vec<String> {
     let mut out = vec![];
@@ -62,7 +62,7 @@ fn calls(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
     }
 }
 
-/// Without a grade a call may be complete or repaired.
+/// Without an expected grade a call may be complete or repaired.
 fn grade(place: &str, wanted: &ExpectCall, got: &Call, out: &mut Vec<String>) {
     match &wanted.grade {
         Some(grade) => text(&format!("{place}.grade"), grade, got.grade.name(), out),
@@ -89,7 +89,7 @@ fn names(kinds: KindSet) -> Vec<&'static str> {
     kinds.iter().map(Kind::name).collect()
 }
 
-/// Calls that are withheld, by their names, and with kinds where the vector says them.
+/// The withheld calls, by name, and by kinds where the vector gives them.
 fn withheld(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
     let Some(wanted) = &expect.withheld else {
         return;
@@ -125,7 +125,7 @@ fn arguments(place: &str, wanted: &Value, got: &str, out: &mut Vec<String>) {
     }
 }
 
-/// Recursion is over values that `serde_json` read, which bounds their depth.
+/// Recurses over values that `serde_json` read, which bounds their depth.
 fn value_difference(place: &str, wanted: &Value, got: &Value, out: &mut Vec<String>) {
     match (wanted, got) {
         (Value::Object(a), Value::Object(b)) => {
@@ -161,8 +161,8 @@ fn issues(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
             out.push(format!("errors: expected {kind}, got [{}]", got.join(", ")));
         }
     }
-    // A kind that is an error by nature leaves the vector free to bring others along. One that may be either says
-    // nothing about others, but is itself allowed at any severity, as is everything else that is listed.
+    // Where an expected kind is always an error, other issues may occur too. A kind that can have either severity
+    // permits no others, but may itself have any severity, and so may everything else listed.
     let only_warnings = expect
         .errors
         .iter()

@@ -1,10 +1,10 @@
-//! Every way to cut an input that a vector runs under.
+//! Every way to chunk an input that a vector runs under.
 //!
-//! Hand-picked splits are not enough: a parser can fail under exactly one 3-way split. Inputs up to [`ALL_SPLITS`] bytes
-//! run under all 2-way and 3-way splits, empty chunks included, and all chunk sizes; up to [`ALL_PAIRS`] bytes under all
-//! 2-way splits and a sample of the others; longer ones under a sample. Samples depend on nothing but the seed. The
-//! environment variable `TOOLGLOT_SPLITS` sets another length than [`ALL_SPLITS`], with the sample of a quick check, while one works.
-//! [`Cuts::Quick`] is what a command can do while somebody waits: the lengths are other ones there, and so is the sample.
+//! Hand-picked splits are not enough: a parser can fail under exactly one 3-way split. Inputs up to [`ALL_SPLITS`] bytes run
+//! under all 2-way and 3-way splits, empty chunks included, and all chunk sizes; inputs up to [`ALL_PAIRS`] bytes under all
+//! 2-way splits and a sample of the others; longer ones under a sample. Samples depend on the seed alone. For faster checks
+//! during development, the environment variable `TOOLGLOT_SPLITS` replaces [`ALL_SPLITS`] and selects the sample of a quick
+//! check. [`Cuts::Quick`] is fast enough for an interactive command: it has its own lengths and sample size.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -13,41 +13,41 @@ use std::sync::LazyLock;
 use super::log::readable;
 use crate::chunks::Rng;
 
-/// Longest input, in bytes, that is split in every way, unless `TOOLGLOT_SPLITS` says otherwise.
+/// Longest input, in bytes, for all 2-way and 3-way splits, unless `TOOLGLOT_SPLITS` overrides it.
 const ALL_SPLITS: usize = 256;
 static SPLITS: LazyLock<Option<usize>> = LazyLock::new(|| {
     let set = std::env::var("TOOLGLOT_SPLITS").ok();
     set.and_then(|text| text.parse().ok())
 });
-/// Longest input, in bytes, that is split in two in every way.
+/// Longest input, in bytes, for all 2-way splits.
 const ALL_PAIRS: usize = 4096;
 /// Chunk sizes for longer inputs.
 const SIZES: [usize; 8] = [1, 2, 3, 5, 7, 11, 16, 64];
-/// How many 2-way and 3-way splits a longer input gets, if it is not very long.
+/// Number of 2-way and of 3-way splits of a longer input, unless it is very long.
 const SAMPLE: usize = 500;
-/// Longest input, in bytes, that a quick check splits in every way.
+/// Longest input, in bytes, for all 2-way and 3-way splits of a quick check.
 const QUICK_SPLITS: usize = 40;
-/// Longest input, in bytes, that a quick check splits in two in every way.
+/// Longest input, in bytes, for all 2-way splits of a quick check.
 const QUICK_PAIRS: usize = 1024;
-/// How many splits of a longer input a quick check takes.
+/// Number of splits of a longer input in a quick check.
 const QUICK_SAMPLE: usize = 60;
-/// Bytes that all sampled runs of one input may add up to, so that a long vector does not take minutes.
+/// Total bytes of all sampled runs of one input, so that a long vector does not take minutes.
 const SAMPLE_BYTES: usize = 64 << 20;
-/// A sample is never smaller than this.
+/// Minimum size of a sample.
 const SAMPLE_MIN: usize = 20;
 
-/// How many of the ways to cut an input are tried.
+/// How many of the chunkings are tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cuts {
-    /// Every place, and of pairs of places a sample.
+    /// Every place, and a sample of the pairs of places.
     #[default]
     Quick,
-    /// Every pair of places in all but long inputs.
+    /// Every pair of places, except in long inputs.
     All,
 }
 
 impl Cuts {
-    /// The longest inputs that are split in every way, and in two in every way, and the size of a sample.
+    /// The longest inputs for all 2-way and 3-way splits and for all 2-way splits, and the size of a sample.
     fn measure(self) -> (usize, usize, usize) {
         match self {
             Self::Quick => (QUICK_SPLITS, QUICK_PAIRS, QUICK_SAMPLE),
@@ -59,7 +59,7 @@ impl Cuts {
     }
 }
 
-/// One way to cut an input.
+/// One chunking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// One chunk.
@@ -68,12 +68,12 @@ pub enum Cut {
     Two(usize),
     /// Three chunks; the second and the third start here.
     Three(usize, usize),
-    /// Chunks of so many bytes.
+    /// Chunks of this many bytes.
     Size(usize),
 }
 
 impl Cut {
-    /// Hands over the chunks in order.
+    /// Passes on the chunks in order.
     pub fn feed<'a>(self, input: &'a [u8], take: &mut dyn FnMut(&'a [u8])) {
         match self {
             Self::Whole => take(input),
@@ -85,7 +85,7 @@ impl Cut {
         }
     }
 
-    /// The cut for people, with the bytes around it.
+    /// Describes the chunking for people, with the bytes around the splits.
     #[must_use]
     pub fn describe(self, input: &[u8]) -> String {
         let around = |at: usize| {
@@ -112,8 +112,8 @@ impl fmt::Display for Cut {
     }
 }
 
-/// Hands over every cut of an input of `len` bytes, simple ones first, until `check` breaks. The whole input is not among
-/// them: it is what the others are compared with.
+/// Passes on every chunking of an input of `len` bytes, simple ones first, until `check` breaks. The whole input is left out:
+/// the others are compared with it.
 pub fn each_cut<B>(
     cuts: Cuts,
     len: usize,
@@ -183,9 +183,9 @@ mod tests {
         of((ALL_SPLITS, ALL_PAIRS, SAMPLE), len)
     }
 
-    /// A quick check leaves out pairs of places only: a cut at any one place, and single bytes, are always tried.
+    /// A quick check leaves out pairs of places only: every single place, and single bytes, are always tried.
     #[test]
-    fn a_quick_check_cuts_at_every_place() {
+    fn a_quick_check_splits_at_every_place() {
         for len in [0, 1, 40, 41, 256, 1024] {
             let cuts = of(Cuts::Quick.measure(), len);
             assert!((0..=len).all(|at| cuts.contains(&Cut::Two(at))), "{len}");
@@ -199,8 +199,8 @@ mod tests {
     }
 
     #[test]
-    fn short_inputs_are_cut_everywhere() {
-        // 5 places for one cut, 4 sizes, 5 + 4 + 3 + 2 + 1 places for two.
+    fn short_inputs_are_split_everywhere() {
+        // 5 places for one split, 4 sizes, 5 + 4 + 3 + 2 + 1 pairs of places for two.
         assert_eq!(all(4).len(), 5 + 4 + 15);
         assert_eq!(all(0), [Cut::Two(0), Cut::Three(0, 0)]);
         assert!(all(256).contains(&Cut::Three(256, 256)));

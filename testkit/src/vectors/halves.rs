@@ -1,15 +1,15 @@
-//! JSON that holds halves of surrogate pairs (`"\ud800"`). It is JSON by its grammar, and a model may write it, but no text
-//! has such a half, so `serde_json` reads no value from it.
+//! JSON with lone surrogates (`"\ud800"`). The grammar of JSON permits them, and a model may write them, but they are not
+//! Unicode text, so `serde_json` rejects them.
 
 use toolglot::json::Value;
 
-/// The first of the private characters that stand for halves in a value, in order: U+F0000 for `\ud800`.
+/// The first of the private-use characters that represent surrogates in a value, in order: U+F0000 for `\ud800`.
 const FIRST: u32 = 0xF_0000;
 
-/// Reads JSON. Half of a surrogate pair becomes a private character of its own, so values that hold one can be compared.
+/// Reads JSON. A lone surrogate becomes a private-use character of its own, so such values can be compared.
 ///
 /// # Errors
-/// It is not JSON.
+/// The text is not JSON.
 pub fn value(json: &str) -> serde_json::Result<Value> {
     serde_json::from_str(&without_halves(json))
 }
@@ -36,7 +36,7 @@ fn without_halves(json: &str) -> String {
     out
 }
 
-/// The code unit that the text begins with, if it begins with one that is escaped.
+/// The code unit that the text begins with, if it begins with an escaped one.
 fn unit(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u32::from_str_radix(digits, 16).ok()
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_are_told_apart_and_all_else_stays() {
+    fn surrogates_are_distinguished_and_everything_else_stays() {
         assert_eq!(
             without_halves(r#""a\ud83d\udea2\u00e9\n\\ud800 \"\"#),
             r#""a\ud83d\udea2\u00e9\n\\ud800 \"\"#

@@ -1,10 +1,10 @@
-//! Nothing is lost: the leaves of a log, side by side, are the input.
+//! No bytes are lost: the leaves of a log, in order, are the input.
 
 use toolglot::{Abandoned, Span};
 
 use super::log::{Log, What};
 
-/// What is wrong with the leaves of a log: side by side they must be the input. `verbatim` says that text was asked for
+/// What is wrong with the leaves of a log: in order, they must be the input. `verbatim` says that text is delivered
 /// byte by byte.
 #[must_use]
 pub fn partition(log: &Log, input: &[u8], verbatim: bool) -> Option<String> {

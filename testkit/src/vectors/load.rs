@@ -1,5 +1,5 @@
-//! Reading vectors files. Every mistake is named with its file and line; an unknown key is a mistake, because a key that
-//! is ignored is a check that never runs.
+//! Reads vectors files. Every mistake is reported with file and line. An unknown key is a mistake, because an ignored key
+//! would be a check that never runs.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::base64;
 /// One conformance vector.
 #[derive(Clone, Debug)]
 pub struct Vector {
-    /// The file it stands in.
+    /// Its file.
     pub origin: String,
     /// Its line there, from 1.
     pub line: usize,
@@ -31,25 +31,25 @@ pub struct Vector {
     pub input: Vec<u8>,
     /// The declared tools: a JSON array.
     pub tools: Option<Value>,
-    /// What the API delivered beside the text: OpenAI's `tool_calls`.
+    /// API tool calls: OpenAI's `tool_calls`.
     pub native_tool_calls: Option<Box<RawValue>>,
     /// Why the output ended.
     pub finish: String,
-    /// Parser options; [`crate::options`] reads them.
+    /// Parser options, as read by [`crate::options`].
     pub options: Map,
-    /// It cannot pass with all dialects active.
+    /// The vector cannot pass with all dialects active.
     pub alone_only: bool,
-    /// What must come out.
+    /// The expectation.
     pub expect: Expect,
 }
 
-/// What must come out.
+/// The expectation of a vector.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
     /// All text outside calls and reasoning.
     pub text: String,
-    /// Compare the text without white space at both ends.
+    /// Whether to compare the text without white space at both ends.
     #[serde(default)]
     pub trim: bool,
     /// All reasoning; compared without white space at both ends.
@@ -59,7 +59,7 @@ pub struct Expect {
     pub calls: Vec<ExpectCall>,
     /// Kinds that must be reported.
     pub errors: Vec<String>,
-    /// Calls that are withheld, in order.
+    /// The withheld calls, in order.
     #[serde(default)]
     pub withheld: Option<Vec<ExpectWithheld>>,
 }
@@ -70,24 +70,24 @@ pub struct Expect {
 pub struct ExpectCall {
     /// Name of the tool.
     pub name: String,
-    /// Its arguments; numbers compare by value, the order of keys does not matter.
+    /// Its arguments; numbers compare by value, and the order of keys does not matter.
     #[serde(deserialize_with = "arguments")]
     pub arguments: Value,
-    /// `complete`, `repaired` or `recovered`; without it the call is not recovered.
+    /// `complete`, `repaired` or `recovered`; `None` means not recovered.
     #[serde(default)]
     pub grade: Option<String>,
-    /// Its kinds, in order of their codes.
+    /// Its kinds, ordered by code.
     #[serde(default)]
     pub kinds: Option<Vec<String>>,
 }
 
-/// An expected call that is withheld.
+/// An expected withheld call.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectWithheld {
     /// Name of the tool.
     pub name: String,
-    /// Its kinds, in order of their codes.
+    /// Its kinds, ordered by code.
     #[serde(default)]
     pub kinds: Option<Vec<String>>,
     /// Its bytes.
@@ -95,7 +95,7 @@ pub struct ExpectWithheld {
     pub span: Option<[u64; 2]>,
 }
 
-/// What is expected may hold halves of surrogate pairs, as what comes out may.
+/// An expectation may contain lone surrogates, as a result may.
 fn arguments<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
     halves::value(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
 }
@@ -124,7 +124,7 @@ struct Line {
 pub struct LineError {
     /// The file.
     pub origin: String,
-    /// The line, from 1; 0 is the file as a whole.
+    /// The line, from 1; 0 means the whole file.
     pub line: usize,
     /// What is wrong.
     pub why: String,
@@ -144,7 +144,7 @@ impl std::error::Error for LineError {}
 /// Reads a vectors file.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All mistakes in the file.
 pub fn read_file(path: &Path) -> Result<Vec<Vector>, Vec<LineError>> {
     let origin = path.display().to_string();
     let fail = |why: String| {
@@ -172,7 +172,7 @@ pub fn read_file(path: &Path) -> Result<Vec<Vector>, Vec<LineError>> {
 /// Reads the text of a vectors file. Blank lines are skipped.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All mistakes in the text.
 pub fn read(origin: &str, text: &str) -> Result<Vec<Vector>, Vec<LineError>> {
     let mut vectors = vec![];
     let mut errors = vec![];
@@ -194,7 +194,7 @@ pub fn read(origin: &str, text: &str) -> Result<Vec<Vector>, Vec<LineError>> {
             Ok(vector) => match seen.insert(vector.id.clone(), number) {
                 None => vectors.push(vector),
                 Some(before) => fail(format!(
-                    "the id {} stands in line {before} already",
+                    "the id {} is already used in line {before}",
                     vector.id
                 )),
             },
@@ -205,7 +205,7 @@ pub fn read(origin: &str, text: &str) -> Result<Vec<Vector>, Vec<LineError>> {
         errors.push(LineError {
             origin: origin.to_owned(),
             line: 0,
-            why: "there is no vector in it".to_owned(),
+            why: "it contains no vectors".to_owned(),
         });
     }
     if errors.is_empty() {
@@ -221,7 +221,7 @@ fn vector(origin: &str, number: usize, text: &str) -> Result<Vector, String> {
         (Some(text), None) => text.into_bytes(),
         (None, Some(text)) => base64::decode(&text).map_err(|why| format!("input_b64: {why}"))?,
         (None, None) => return Err("`input` or `input_b64` is missing".to_owned()),
-        (Some(_), Some(_)) => return Err("`input` and `input_b64` stand together".to_owned()),
+        (Some(_), Some(_)) => return Err("`input` and `input_b64` exclude each other".to_owned()),
     };
     for (index, call) in line.expect.calls.iter().enumerate() {
         grade_fits(index, call)?;
@@ -257,7 +257,7 @@ fn grade_fits(index: usize, call: &ExpectCall) -> Result<(), String> {
     }
 }
 
-/// What `serde_json` says, without its line number: every record is line 1 to it.
+/// The message of `serde_json` without its line number, which is 1 for every record.
 #[must_use]
 pub fn json_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn mistakes_name_their_line() {
         let twice = errors(&format!("{GOOD}\n{GOOD}"));
-        assert_eq!(twice, ["f.jsonl:2: the id d/a stands in line 1 already"]);
+        assert_eq!(twice, ["f.jsonl:2: the id d/a is already used in line 1"]);
         let both = errors(&format!("{{\n{}", GOOD.replace("\"note\"", "\"nite\"")));
         assert!(
             both[0].starts_with("f.jsonl:1: EOF while parsing"),
@@ -314,6 +314,6 @@ mod tests {
             errors(&GOOD.replace("\"text\":\"x\"", "\"text\":\"x\",\"txet\":1"))[0]
                 .contains("unknown field `txet`")
         );
-        assert_eq!(errors(" \n"), ["f.jsonl: there is no vector in it"]);
+        assert_eq!(errors(" \n"), ["f.jsonl: it contains no vectors"]);
     }
 }

@@ -1,7 +1,7 @@
-//! The joined event log: what a stream said, whatever way it was cut.
+//! The joined event log: the events of a stream, independent of the chunking.
 //!
-//! Neighbouring fragments of one kind become one entry. `ArgDelta` and `ParamDelta` tell two stories of the same bytes
-//! side by side, so a run of both is joined kind by kind, provisional bytes first. Fragments without bytes say nothing.
+//! Adjacent fragments of one kind become one entry. `ArgDelta` and `ParamDelta` describe the same bytes in two ways and
+//! alternate, so each kind is joined separately within a run, provisional bytes first. Fragments without bytes are dropped.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use toolglot::{Abandoned, Arguments, CallState, Event, Issue, Kind, Origin, Seve
 /// One entry of a joined log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What was said, without bytes and place.
+    /// The content, without bytes and span.
     pub what: What,
     /// The bytes, joined.
     pub data: Vec<u8>,
@@ -18,7 +18,7 @@ pub struct Entry {
     pub span: Span,
 }
 
-/// The kind of an entry with everything that is compared beside bytes and span.
+/// The kind of an entry, with everything that is compared besides bytes and span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are those of toolglot::Event")]
 pub enum What {
@@ -100,26 +100,26 @@ impl From<&Issue<'_>> for IssueEntry {
     }
 }
 
-/// A sink that joins.
+/// A sink that joins fragments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     entries: Vec<Entry>,
 }
 
 impl Log {
-    /// Nothing yet.
+    /// Creates an empty log.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What was said so far.
+    /// The entries so far.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Where two logs part: the number of the first entry that differs, and the entry of each.
+    /// The first difference between two logs: its index, and the entry of each.
     #[must_use]
     pub fn difference<'a>(
         &'a self,
@@ -155,7 +155,7 @@ impl Log {
         }
     }
 
-    /// The entry that a fragment joins, or where it becomes one.
+    /// The index of the entry that a fragment joins, or the index at which to insert it.
     fn partner(&self, what: &What) -> Result<usize, usize> {
         let len = self.entries.len();
         let run = match what {
@@ -309,7 +309,7 @@ impl fmt::Display for Entry {
     }
 }
 
-/// Bytes for people: characters as they are, controls and what is not UTF-8 escaped.
+/// Bytes for people: characters as they are, controls and invalid UTF-8 escaped.
 #[must_use]
 pub(super) fn readable(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn both_stories_of_a_value_are_joined_apart() {
+    fn both_kinds_of_deltas_are_joined_separately() {
         let param = |data, start| Event::ParamDelta {
             data,
             span: Span::new(start, start + 1),

@@ -1,9 +1,8 @@
-//! Conformance vectors: reading them, and checking that the engine meets them under every way to cut their input.
+//! Conformance vectors: reads them, and checks that the engine meets them under every way to chunk their input.
 //!
-//! A vector is one line of a JSON Lines file. It passes when, under every chunking, the joined event log is the same as
-//! for the whole input, the leaf spans of that log partition the input, and text, reasoning, calls and kinds of issues are
-//! what the vector expects. Each vector runs with its own dialect alone, and again with all dialects active unless it says
-//! `"alone_only": true`.
+//! A vector is one line of a JSON Lines file. It passes if, under every chunking, the joined event log is the same as for the
+//! whole input, the leaf spans of that log partition the input, and text, reasoning, calls and kinds of issues are as the vector
+//! expects. Each vector runs with its own dialect alone, and again with all dialects active unless it says `"alone_only": true`.
 
 mod check;
 mod compare;

@@ -1,8 +1,8 @@
-//! Types of requests as hosts have them.
+//! Request types as hosts have them.
 
 use serde::{Deserialize, Serialize};
 
-/// A part that others flatten.
+/// A part that other types flatten.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
     pub temperature: f32,

@@ -1,9 +1,9 @@
-//! What a host's own types read with the library linked is what they read without it.
+//! A host's own types read the same with the library linked as without it.
 
 use serde_json::{Value, json};
 use toolglot_host::{Beside, Part, Request, Sampling, Score};
 
-/// The library is used, so that it is linked.
+/// Uses the library, so that it is linked.
 #[test]
 fn the_library_is_linked() {
     let set = toolglot::DialectSet::defaults();
@@ -45,7 +45,7 @@ fn floats_are_read_through_flatten_and_tags() {
     assert_eq!(serde_json::from_str::<Beside>(text).expect("adjacent"), Beside::Weight(2.5));
 }
 
-/// What the features would change in values: their order, their numbers, how deep they go.
+/// What the features would change in values: order, numbers, depth.
 #[test]
 fn values_are_those_of_the_default_features() {
     let value: Value = serde_json::from_str(r#"{"b": 1.50, "a": 20000000000000000001}"#).expect("JSON");

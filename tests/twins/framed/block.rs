@@ -8,14 +8,14 @@ use super::pattern::{self, Fit, Pattern, Walk, walk};
 use super::{Place, Stop, Twin};
 use crate::naive::quote_before;
 
-/// After white space.
+/// The pattern, with white space before it.
 pub(super) fn spaced(pattern: &Pattern) -> Pattern {
     let mut out = vec![pattern::Part::Blanks];
     out.extend(pattern.iter().cloned());
     out
 }
 
-/// A closing tag that may hold blanks after its slash and before its bracket.
+/// A closing tag with optional blanks after its slash and before its bracket.
 fn loose(close: &Pattern) -> Pattern {
     let mut out = vec![];
     for part in close {
@@ -40,7 +40,7 @@ fn blank_before_bracket(text: &str) -> bool {
 }
 
 impl<'a> Twin<'a> {
-    /// What ends the input in that value: it runs on if a closer stands in it.
+    /// How the input ends in that value: the value runs on if it contains a closer.
     pub(super) fn cut_value(&self, value: Range<usize>, values: &[String]) -> Stop {
         let section = self.spec.section.iter().flat_map(|section| &section.close);
         let closers = self.spec.units[self.unit].close.iter().chain(section);
@@ -54,7 +54,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// Whether what closes the quotation before the block stands where its first value begins.
+    /// An error if the quotation before the block is closed where the first value begins: the opener is only mentioned.
     pub(super) fn spoken(&self, from: usize, quote: Option<char>) -> Result<(), Stop> {
         match quote {
             Some(close) if self.input[from..].starts_with(close) => Err(Stop::Spoken(from)),
@@ -62,7 +62,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// Reads the block that opens at `at`, and says where text goes on.
+    /// Reads the block that opens at `at`, and returns where text continues.
     pub(super) fn block(&mut self, at: usize) -> usize {
         self.opened(at, at, None)
     }
@@ -97,7 +97,7 @@ impl<'a> Twin<'a> {
                 broken
             }
             Stop::Malformed(broken) => {
-                // Where hidden bytes end is left open, and what is read after them.
+                // Left open: where hidden bytes end, and how the rest is read.
                 self.out.open = true;
                 self.skip(broken)
             }
@@ -115,7 +115,7 @@ impl<'a> Twin<'a> {
                 self.input.len()
             }
             Stop::Cut => {
-                // What a tag confirms that the end cuts is left open in messages.
+                // Left open in messages: a truncated tag that would have been confirmed.
                 self.out.open |= body > at && self.spec.param.is_some();
                 if self.spec.unclosed_is_text && !stands {
                     self.out.text.push_str(&self.input[at..]);
@@ -125,7 +125,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// After closers of the block that stand once more: those that are named after a tool, and those of sections in messages.
+    /// The position after repeated closers of the block: those named after a tool, and those of sections in messages.
     fn again(&self, mut end: usize) -> usize {
         let unit = self.spec.units.get(self.unit);
         let named = unit.filter(|unit| unit.fix_name).map(|unit| &unit.close);
@@ -150,12 +150,12 @@ impl<'a> Twin<'a> {
         end
     }
 
-    /// Nothing counts up to a closer of the block.
+    /// Ignores everything up to a closer of the block.
     pub(super) fn skip(&mut self, from: usize) -> usize {
         let section = self.spec.section.as_ref();
         let unit = self.spec.units.get(self.unit);
         let of_call: &[Pattern] = unit.map_or(&[], |unit| &unit.close);
-        // Where the opener breaks, nothing tells how its closer ends.
+        // If the opener breaks, the spelling of its closer is unknown.
         let section_close = section.iter().flat_map(|section| &section.close);
         let mut fixed = section_close.chain(of_call).flatten();
         if self.fix.is_none() && fixed.any(|part| *part == pattern::Part::Hole("x")) {
@@ -163,7 +163,7 @@ impl<'a> Twin<'a> {
         }
         let own = self.fix.as_deref().unwrap_or_default();
         let closers: Vec<&Pattern> = match section {
-            // A call whose section is missing ends by itself.
+            // A call without its section ends by itself.
             Some(section) if section.optional && !self.inside => {
                 of_call.first().into_iter().collect()
             }
@@ -194,7 +194,7 @@ impl<'a> Twin<'a> {
             Some(from + len + close.len())
         });
         let end = ends.min();
-        // What nothing ends comes back as text.
+        // Without a closer, it becomes text.
         self.out.open |= end.is_none();
         end.unwrap_or(self.input.len())
     }
@@ -209,13 +209,13 @@ impl<'a> Twin<'a> {
         if spec.stands_alone() {
             places.extend(self.units());
         }
-        // How its opener is spelled tells what `$x` is.
+        // The spelling of its opener determines `$x`.
         self.fix = spec.fixes.iter().find_map(|fix| {
             let own = |p: &Pattern| pattern::literal(&pattern::fixed(p, fix));
             let stands = |(p, _): &(&Pattern, Place)| self.input[body..].starts_with(&own(p));
             places.iter().any(stands).then(|| fix.clone())
         });
-        // White space may stand after a header.
+        // White space may follow a header.
         let mut fit = match body > at {
             true => self.walk_on(body, &places)?,
             false => self.walk(at, &places)?,
@@ -230,14 +230,14 @@ impl<'a> Twin<'a> {
         match fit.action {
             Place::Unit(unit) => {
                 let (mut end, mut next) = self.unit(unit, &fit, false)?;
-                // After a call that stands alone, only its section's closer sends it on.
+                // After a call outside a section, only the closer of its section continues the block.
                 while let Some(fit) = next {
                     let Place::Unit(unit) = fit.action else {
                         return self.section(end);
                     };
                     (end, next) = self.unit(unit, &fit, false)?;
                 }
-                // The closer of the section whose opener is missing belongs to the block.
+                // The closer of a section without its opener belongs to the block.
                 let section = spec.section.as_ref().filter(|section| section.optional);
                 let close = section.iter().flat_map(|section| &section.close);
                 let close: Vec<_> = close.map(|close| (close, Place::End)).collect();
@@ -278,7 +278,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// The same after white space.
+    /// The same, after white space.
     pub(super) fn walk_on(
         &self,
         at: usize,
@@ -289,7 +289,7 @@ impl<'a> Twin<'a> {
         self.walk(at, &places)
     }
 
-    /// Calls of a section whose opener ends at `at`.
+    /// Reads the calls of a section whose opener ends at `at`.
     pub(super) fn section(&mut self, mut at: usize) -> Result<usize, Stop> {
         let section = self.spec.section.as_ref().expect("there is a section");
         self.inside = true;
@@ -308,7 +308,7 @@ impl<'a> Twin<'a> {
         places.extend(repeats.map(|close| (close, Place::Separator)));
         places.extend(list(&section.open, Place::Reopen));
         let mut known: Option<Fit<Place>> = None;
-        // A closer that stands twice says the same twice.
+        // A repeated closer has no further effect.
         let closers = self.spec.units.iter().flat_map(|unit| &unit.close);
         let closers = closers.filter(|_| section.close.is_empty());
         let again: Vec<_> = closers.map(|close| (close, Place::Separator)).collect();
@@ -323,7 +323,7 @@ impl<'a> Twin<'a> {
                     Ok(fit) => fit,
                     Err(_) if section.close.is_empty() && stood => return Ok(at),
                     Err(Stop::Malformed(broken)) if section.prose => {
-                        // What was taken for a marker and is none holds no other one.
+                        // What was wrongly taken for a marker contains no other marker.
                         let next = self.input[at..].chars().next().map_or(1, char::len_utf8);
                         at = broken.max(at + next);
                         continue;
@@ -351,7 +351,7 @@ impl<'a> Twin<'a> {
         at + rest.take_while(|b| pattern::is_blank(*b)).count()
     }
 
-    /// What may stand after a payload.
+    /// What may follow a payload.
     pub(super) fn tail(&self, unit: usize) -> Vec<(&'a Pattern, Place)> {
         let section = self.spec.section.as_ref();
         let list = |list: &'a [Pattern], place| list.iter().map(move |p| (p, place));
@@ -377,7 +377,7 @@ impl<'a> Twin<'a> {
         places
     }
 
-    /// Reads a call whose opener fitted. Says where it ends and, if that is known already, what stands there.
+    /// Reads a call whose opener matched. Returns its end and, if already known, what follows.
     pub(super) fn unit(
         &mut self,
         index: usize,
@@ -443,7 +443,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// Goes on after a call with what fitted there.
+    /// Continues after a call with what matched there.
     pub(super) fn behind(
         &self,
         at: usize,

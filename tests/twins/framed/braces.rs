@@ -7,7 +7,7 @@ use crate::naive::schema::{self, Typed};
 use super::json::{Fault, Reader};
 use super::spec::Braces;
 
-/// Reads the one call of a payload.
+/// Reads the only call of a payload.
 pub fn call(
     reader: &mut Reader<'_>,
     rules: &Braces,
@@ -21,7 +21,7 @@ pub fn call(
     loop {
         match reader.peek() {
             Some(b'{') => break,
-            // Chosen: what means something in braces is in no name.
+            // Chosen: no name contains a character with a meaning in braces.
             Some(
                 0..0x20 | b'<' | b'>' | b'"' | b'\'' | b'}' | b'[' | b']' | b'(' | b')' | b',',
             )
@@ -46,7 +46,7 @@ struct Read<'s> {
 }
 
 impl Read<'_> {
-    /// `schema` says what a member is to be; it knows members at the top alone.
+    /// `schema` gives the types of the members, for the top level only.
     fn object<'v>(
         &mut self,
         reader: &mut Reader<'_>,
@@ -72,11 +72,11 @@ impl Read<'_> {
             return Ok(text);
         }
         let rest = &reader.input[reader.at..];
-        // Chosen: a key without quotes is a word of letters, digits and the signs of paths and addresses.
+        // Chosen: a key without quotes is a word of letters, digits and the characters of paths and addresses.
         let part = |c: char| c.is_ascii_alphanumeric() || !c.is_ascii() || "_$-./@+".contains(c);
         let len = rest.find(|c| !part(c)).unwrap_or(rest.len());
         if len == 0 {
-            // A delimiter that breaks off breaks where it does.
+            // An incomplete delimiter breaks where it stops matching.
             let begun = |delim: &String| {
                 let same = delim.bytes().zip(rest.bytes()).take_while(|(a, b)| a == b);
                 same.count()
@@ -129,7 +129,7 @@ impl Read<'_> {
         }
         let from = reader.at;
         let value = Self::bare(reader, schema)?;
-        // Chosen: where all values are delimited, text that begins as a delimiter does has the type of one.
+        // Chosen: where all values are delimited, text that begins like a delimiter has the type of delimited text.
         let mut delims = self.rules.delimiters.iter();
         let begins = delims.any(|delim| reader.input[from..].starts_with(&delim[..1]));
         match value {
@@ -147,7 +147,7 @@ impl Read<'_> {
         }
     }
 
-    /// A value without quotes: JSON if it is a scalar of it, else text. Where the schema asks for text it is text.
+    /// A value without quotes: JSON if it is a JSON scalar, otherwise text. It is always text if the schema asks for text.
     fn bare(reader: &mut Reader<'_>, schema: Option<&Value>) -> Result<Value, Fault> {
         let rest = &reader.input[reader.at..];
         let len = rest.find([',', '}', ']']).ok_or(Fault::Cut)?;

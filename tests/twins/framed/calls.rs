@@ -1,4 +1,4 @@
-//! What a call is: the tool that its opener names, and its payload.
+//! The parts of a call: the tool that its opener names, and its payload.
 
 use crate::naive::schema;
 use toolglot::json::{Map, Value};
@@ -97,7 +97,7 @@ impl<'a> Twin<'a> {
     pub(super) fn json_call(&mut self, reader: &mut Reader<'_>) -> Result<(), Fault> {
         let rules = &self.spec.json;
         let mut name = None;
-        // Arguments, and where they stand.
+        // The arguments and their position.
         let mut arguments: Option<(Value, usize)> = None;
         let calls = &mut self.out.calls;
         let mut take = |reader: &mut Reader<'_>, key: String| {
@@ -114,14 +114,14 @@ impl<'a> Twin<'a> {
                 calls.push((name, object(value, from)?));
                 return Ok(());
             }
-            // Two names, or arguments twice, are no call at all.
+            // With two names, or arguments twice, it is not a call.
             let again = rules.name.contains(&key) && name.is_some()
                 || rules.arguments.contains(&key) && arguments.is_some();
             if again {
                 return Err(Fault::At(from));
             }
             let value = match (reader.peek(), reader.value()) {
-                // Nothing but an object, a string or null can become arguments.
+                // Only an object, a string or null can become arguments.
                 (Some(first), Err(Fault::Cut))
                     if name.is_some()
                         && rules.arguments.contains(&key)
@@ -137,7 +137,7 @@ impl<'a> Twin<'a> {
             } else if rules.arguments.contains(&key) {
                 arguments = Some((value, from));
             }
-            // Arguments are looked at when it is known whose they are.
+            // Arguments are converted once the tool is known.
             if name.is_some()
                 && let Some((value, from)) = arguments.take()
             {
@@ -167,13 +167,13 @@ impl<'a> Twin<'a> {
     }
 }
 
-/// Whether a list with an object in front begins there.
+/// Whether a list that starts with an object begins there.
 fn lists_objects(reader: &Reader<'_>) -> bool {
     let list = reader.input[reader.at..].trim_start().strip_prefix('[');
     list.is_some_and(|list| list.trim_start().starts_with('{'))
 }
 
-/// Arguments: an object, a string that holds one, or none.
+/// Arguments: an object, a string that holds one, or null.
 fn object(value: Value, at: usize) -> Result<Value, Fault> {
     match value {
         Value::Object(_) => Ok(value),

@@ -1,10 +1,10 @@
-//! Messages with headers: what a header says decides what the bytes after it are.
+//! Messages with headers: the header decides how the following bytes are read.
 
 use super::Twin;
 use super::pattern::{Pattern, Walk, walk};
 use super::spec::{Channels, Route};
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Debug, Default)]
 struct Header {
     role: String,
@@ -14,17 +14,17 @@ struct Header {
     end: String,
 }
 
-/// How the bytes after the beginning of a header go on.
+/// How the beginning of a header continues.
 enum Ends {
-    /// It is one, up to there.
+    /// It is a header, up to there.
     At(usize, Header),
-    /// The byte there cannot stand in it.
+    /// The byte there cannot be part of it.
     Broken(usize),
     Long,
     Cut,
 }
 
-/// How many markers that begin a header may stand in one.
+/// How many markers that begin a header may occur in one.
 const MAX_BEGUN: usize = 4;
 const MAX_HEADER: usize = 512;
 
@@ -32,17 +32,17 @@ impl<'a> Twin<'a> {
     pub(super) fn messages(&mut self, channels: &'a Channels) {
         let input = self.input;
         let mut open = false;
-        // The open message held calls.
+        // Whether the open message held calls.
         let mut called = false;
-        // Openers that were text, whose closers are text too.
+        // Openers that were text, so that their closers are text too.
         let mut paired = 0;
         let mut doubt = false;
-        // The last message was to hold calls and held none.
+        // Whether the last message should have held calls but held none.
         let mut lost = false;
         // Where something of the dialect ended.
         let mut near = None;
         let mut at = 0;
-        // What stands on the line.
+        // The text of the current line.
         let mut line = String::new();
         while at < input.len() {
             let here = |list: &[String]| {
@@ -57,7 +57,7 @@ impl<'a> Twin<'a> {
                 })
                 .flatten();
             if let Some(start) = here(&channels.start).or(first) {
-                // What stands in what is before a recipient is left open.
+                // Left open: white space around the sign before a recipient.
                 let sign = channels.recipient.trim_start();
                 let loose = [format!("{sign} "), sign.replace('=', " =")];
                 let rest = input[at..].split('\n').next().unwrap_or_default();
@@ -81,16 +81,16 @@ impl<'a> Twin<'a> {
                             continue;
                         }
                         Some(_) => {
-                            // Whether the message of calls before it is over is left open.
+                            // Left open: whether the preceding message of calls is over,
                             self.out.open |= open && called;
-                            // So is whether its closer is text.
+                            // and whether its closer is text.
                             doubt = true;
                             end
                         }
                         None => end,
                     },
                     Ends::Broken(broken) => broken,
-                    // Where text begins in what was a header is left open.
+                    // Left open: where text begins in what was a header.
                     Ends::Long => {
                         self.out.open = true;
                         return;
@@ -101,7 +101,7 @@ impl<'a> Twin<'a> {
                         input.len()
                     }
                 };
-                // The next header has begun after a message, and the reply ends: no text.
+                // The next header begins after a message, and the reply ends: not text.
                 let role = &input[at + start..broken];
                 let role = role.len() <= 16 && role.bytes().all(|b| b.is_ascii_lowercase());
                 let blank = |near: usize| input[near..at].trim().is_empty() && at - near <= 64;
@@ -113,13 +113,13 @@ impl<'a> Twin<'a> {
                 let token = self.second(at, broken).filter(|_| !goes_on);
                 if let Some(len) = token {
                     let end = at + len;
-                    // What it may stand beside is left open: a message, or another token.
+                    // Left open: other tokens beside it that are a message, or framing,
                     let behind = input[end..].trim_start();
                     let company = [&channels.start, &channels.close, &channels.end];
                     let mut company = company.into_iter().chain([&self.spec.framing]).flatten();
                     let beside = near.is_some_and(blank) || self.at_start();
                     let meets = company.any(|marker| behind.starts_with(marker.as_str()));
-                    // So is what follows a block without a call.
+                    // and what follows a block without a call.
                     self.out.open |= meets && !beside || lost && near.is_some_and(blank);
                     let ends = behind.is_empty() && input.len() - end <= 64;
                     match (beside || meets || ends) && !self.is_quoted(at..end) {
@@ -143,12 +143,12 @@ impl<'a> Twin<'a> {
             let own = token.is_some() && !open && paired > 0 && here(&channels.close).is_some();
             paired -= usize::from(own);
             self.out.open |= token.is_some() && !open && doubt;
-            // Where calls are left to another reader, a closer after nothing is his.
+            // Where calls are left to another reader, a closer without an opener is meant for that reader.
             let blank = |near: usize| input[near..at].trim().is_empty() && at - near <= 64;
             let his = self.spec.units.is_empty()
                 && here(&channels.close).is_some()
                 && !near.is_some_and(blank);
-            // What it may stand beside is left open: a message, or another token.
+            // Left open: other tokens beside it that are a message, or framing.
             let behind = token.map_or("", |len| input[at + len..].trim_start());
             let company = [&channels.start, &channels.close, &channels.end];
             let mut company = company.into_iter().chain([&self.spec.framing]).flatten();
@@ -157,7 +157,7 @@ impl<'a> Twin<'a> {
             if let Some(len) = token.filter(framing) {
                 open &= here(&channels.close).is_none();
                 at += len;
-                // The next message begins where a line would.
+                // The next message begins like a line.
                 line.clear();
                 near = Some(at);
                 continue;
@@ -172,9 +172,9 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// The token that the beginning of a header is which is none, as the byte at `broken` shows: its length.
+    /// The length of the token that begins like a header but, as the byte at `broken` shows, is not one.
     fn second(&self, at: usize, broken: usize) -> Option<usize> {
-        // What closes messages for another reader begins them for it, too.
+        // For a dialect without calls, the closer of messages also begins them.
         let reads = !self.spec.units.is_empty();
         let looked = &self.input.as_bytes()[at..self.input.len().min(broken + 1)];
         let stands = |marker: &&String| looked.starts_with(marker.as_bytes());
@@ -182,7 +182,7 @@ impl<'a> Twin<'a> {
         found.max().filter(|_| reads)
     }
 
-    /// Whether the header counts: one that is a marker alone needs a place, and what it says is a call must look like one.
+    /// Whether the header counts: a header of a single marker depends on its place, and the message of a call must look like a call.
     fn counts(
         &self,
         channels: &Channels,
@@ -212,7 +212,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// Reads the message after a header. Says where it goes on, and whether a message is open there.
+    /// Reads the message after a header. Returns where it continues, and whether a message is open there.
     fn message(
         &mut self,
         channels: &Channels,
@@ -225,7 +225,7 @@ impl<'a> Twin<'a> {
         match route.kind.as_str() {
             "text" => (end, true),
             "result" => {
-                // Where it ends is left open.
+                // Left open: where it ends.
                 self.out.open = true;
                 (input.len(), false)
             }
@@ -240,7 +240,7 @@ impl<'a> Twin<'a> {
                 let ends = [find(&channels.close, true), find(&channels.start, false)];
                 let ends = ends.into_iter().flatten().min();
                 let (to, len) = ends.unwrap_or((input.len(), 0));
-                // Whether the rest of a header ends a thought is left open.
+                // Left open: whether the rest of a header ends a thought.
                 self.out.open |=
                     !channels.first.is_empty() && input[end..to].contains(&channels.first);
                 self.out.reasoning.push_str(&input[end..to]);
@@ -264,7 +264,7 @@ fn closed(channels: &Channels, text: &str) -> bool {
     close.any(|close| text.ends_with(close.as_str()))
 }
 
-/// Whether a header that the end cuts shows more than a role: a part of it, or the beginning of one.
+/// Whether a truncated header shows more than a role: a part of it, or the beginning of one.
 fn goes_on(channels: &Channels, begun: &str) -> bool {
     let starts = channels.start.iter();
     let rest = starts.filter_map(|start| begun.strip_prefix(start.as_str()));
@@ -278,7 +278,7 @@ fn goes_on(channels: &Channels, begun: &str) -> bool {
     parts.iter().any(shows)
 }
 
-/// The header that begins at `at` with a marker of `start` bytes.
+/// Reads the header that begins at `at` with a marker of `start` bytes.
 fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
     let bytes = input.as_bytes();
     if channels.end.iter().any(|end| *end == input[at..at + start]) {
@@ -292,7 +292,7 @@ fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
         if index >= at + MAX_HEADER {
             return Ends::Long;
         }
-        // Chosen: the end of a line, or a tab, may stand before a marker, with blanks beside it.
+        // Chosen: a line end or a tab may precede a marker, with blanks beside it.
         let line = b"\n\r\t".contains(byte);
         if !(line || may(*byte)) || (gap && !line && !b" <".contains(byte)) {
             return match unended(channels, &input[at..index], &input[index..]) {
@@ -301,7 +301,7 @@ fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
             };
         }
         gap = line || (gap && *byte == b' ');
-        // Another header begins where this one does not look like one.
+        // Another header begins if this one does not look like a header so far.
         let begins = |marker: &String| {
             bytes[index..].starts_with(marker.as_bytes()) && !channels.end.contains(marker)
         };
@@ -321,7 +321,7 @@ fn read(channels: &Channels, input: &str, at: usize, start: usize) -> Ends {
     Ends::Cut
 }
 
-/// What a header without an end says, if it is that of a call whose arguments follow at once.
+/// The contents of a header without an end, if it is that of a call whose arguments follow at once.
 fn unended(channels: &Channels, header: &str, behind: &str) -> Option<Header> {
     let shows = behind.strip_prefix('{')?.trim_start();
     let blanks = behind.len() - 1 - shows.len();
@@ -334,7 +334,7 @@ fn unended(channels: &Channels, header: &str, behind: &str) -> Option<Header> {
     (shows && called).then_some(header)
 }
 
-/// A header without line ends and the blanks beside them.
+/// A header without line ends and the adjacent blanks.
 fn unbroken(header: &str) -> String {
     let mut parts = header.split(['\n', '\r', '\t']);
     let first = parts.next().unwrap_or_default();
@@ -346,7 +346,7 @@ fn unbroken(header: &str) -> String {
     out
 }
 
-/// Whether the beginning of a header is one or two words after each of its markers, and no prose.
+/// Whether the beginning of a header is one or two words after each of its markers, not prose.
 fn looks(channels: &Channels, header: &str) -> bool {
     let marks = [&channels.recipient, &channels.channel, &channels.content];
     let mut text = header.to_owned();
@@ -388,7 +388,7 @@ fn parts(channels: &Channels, header: &str) -> Header {
         text.to_owned()
     };
     let word = |text: &str| text.split([' ', '<']).next().unwrap_or_default().to_owned();
-    // What says nothing is passed over.
+    // Empty parts are skipped.
     let said = |before: &str| -> Vec<String> {
         let parts = text.split(before).skip(1).map(word);
         let parts = parts.filter(|word| !word.is_empty() && !before.is_empty());
@@ -417,8 +417,8 @@ fn parts(channels: &Channels, header: &str) -> Header {
     }
 }
 
-/// The first bare word that may be the type of the content: one that a route asks for, or one after the recipient, where there
-/// is none after the channel.
+/// The first bare word that may be the content type: one that a route asks for, or one after the recipient if there is none
+/// after the channel.
 fn bare(channels: &Channels, text: &str) -> String {
     let lists = channels.routes.iter().filter_map(|r| r.content.as_ref());
     let listed: Vec<&String> = lists.flatten().collect();

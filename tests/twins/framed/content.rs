@@ -7,7 +7,7 @@ use super::spec::{Content, ContentRule};
 use super::{Place, Stop, Twin};
 
 impl Twin<'_> {
-    /// Reads a call whose opener fitted, up to after its closer.
+    /// Reads a call whose opener matched, including its closer.
     pub(super) fn content(&mut self, index: usize, fit: &Fit<Place>) -> Result<usize, Stop> {
         let unit = &self.spec.units[index];
         let content = unit.content.as_ref().expect("content has its table");
@@ -62,7 +62,7 @@ fn clean(rule: &ContentRule, text: &str, attributes: &[(String, String)]) -> Str
     }
 }
 
-/// The lines between those of a fence. Chosen: white space at their end goes with the fence.
+/// The lines inside a fence. Chosen: white space at their end belongs to the fence.
 fn unfenced(text: &str) -> Option<&str> {
     let text = text.trim();
     let inner = text.trim_start_matches('`');

@@ -1,10 +1,10 @@
-//! What must follow an opener where a dialect's file does not say it itself.
+//! The evidence that must follow an opener if the dialect's file does not define it.
 
 use toml::{Table, Value};
 
 use super::spec::{strings, word};
 
-/// What must follow an opener, for the section and for a unit: what the file says, else what its grammar says.
+/// The evidence for the section and for a unit: from the file, otherwise from the grammar.
 pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<String>) {
     let table = |key: &str| framed.get(key).and_then(Value::as_table).cloned();
     let (param, tree, python, braces) = (

@@ -1,4 +1,4 @@
-//! Random outputs in a framed dialect, made of the patterns of its own file.
+//! Random outputs in a framed dialect, made from the patterns of its own file.
 
 mod message;
 mod values;
@@ -68,7 +68,7 @@ pub fn sample(spec: &Spec, seed: u64) -> String {
                 if g.chance(50) {
                     prose(&mut g, spec);
                 }
-                // Only where their place counts, so that it is the start of a line more often than not.
+                // Only where the position counts, so that it is usually the start of a line.
                 if spec.counts_at_line_start() && g.chance(60) {
                     g.push("\n");
                 }
@@ -146,7 +146,7 @@ fn special(g: &mut Gen, spec: &Spec) -> String {
     text
 }
 
-/// What `$x`, or the end of a fence, is in a block.
+/// The value of `$x`, or of the end of a fence, in a block.
 fn suffix<'s>(g: &mut Gen, spec: &'s Spec) -> &'s str {
     match spec.fixes.as_slice() {
         [] if spec.fenced() => g.pick(&["", "", "`", "``"]),
@@ -155,7 +155,7 @@ fn suffix<'s>(g: &mut Gen, spec: &'s Spec) -> &'s str {
     }
 }
 
-/// A pattern with something in its holes, as pieces; some of them are given.
+/// A pattern with its holes filled, as pieces; `given` sets some of the holes.
 fn write(g: &mut Gen, pattern: &Pattern, given: &[(&str, &str)]) -> Vec<String> {
     let mut out: Vec<Vec<u8>> = vec![vec![]];
     for part in pattern {
@@ -196,7 +196,7 @@ fn write(g: &mut Gen, pattern: &Pattern, given: &[(&str, &str)]) -> Vec<String> 
     out.into_iter().map(text).collect()
 }
 
-/// Pushes a marker; `attributes` is what its tag says, `given` what stands in other holes.
+/// Pushes a marker; `attributes` are those of its tag, `given` sets other holes.
 fn marker(g: &mut Gen, patterns: &[Pattern], attributes: &[(&str, &str)], given: &[(&str, &str)]) {
     if patterns.is_empty() {
         return;
@@ -241,7 +241,7 @@ pub(super) fn block(g: &mut Gen, spec: &Spec) {
     }
 }
 
-/// The name of a tool, maybe of one that the unit has a rule for.
+/// The name of a tool, possibly of one with its own rule in the unit.
 fn tool<'s>(g: &mut Gen, unit: &'s Unit) -> &'s str {
     let rules = unit.content.iter().flat_map(|content| &content.rules);
     match rules.flat_map(|rule| &rule.tools).next() {
@@ -288,7 +288,7 @@ pub(super) fn call(g: &mut Gen, spec: &Spec, unit: &Unit, fix: &str) {
     }
     let gap = g.pick(GAPS);
     g.push(gap);
-    // A fence may close with more backticks, and with fewer it does not.
+    // A fence may close with more backticks, but not with fewer.
     let slip = spec.fenced() && g.chance(20);
     let ticks = if slip { g.pick(&["", "`", "```"]) } else { fix };
     marker(g, &unit.close, &[], &[("x", fix), ("ticks", ticks)]);

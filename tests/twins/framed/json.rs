@@ -1,11 +1,11 @@
-//! JSON with positions: where a value ends, or where the text stops being JSON.
+//! JSON with positions: the end of a value, or the place where the text stops being JSON.
 
 use toolglot::json::{Map, Value};
 
 /// Why there is no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The byte there cannot stand there.
+    /// The byte there does not fit.
     At(usize),
     /// The input ends.
     Cut,
@@ -14,7 +14,7 @@ pub enum Fault {
 pub struct Reader<'a> {
     pub input: &'a str,
     pub at: usize,
-    /// Values are spelled as Python spells them.
+    /// Whether values have Python's spelling.
     pub python: bool,
 }
 
@@ -35,7 +35,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes a byte that must stand there.
+    /// Consumes a byte, which must be the given one.
     pub fn take(&mut self, byte: u8) -> Result<(), Fault> {
         if self.peek() != Some(byte) {
             return Err(self.fault());
@@ -44,7 +44,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A value; white space before it is skipped.
+    /// Reads a value after optional white space.
     pub fn value(&mut self) -> Result<Value, Fault> {
         self.blanks();
         if self.python {
@@ -89,7 +89,7 @@ impl Reader<'_> {
             }
             self.digits()?;
         }
-        // A number ends at the first byte that is none of it, which has to be there.
+        // A number ends at the first byte that is not part of it, and that byte must exist.
         let text = &self.input[from..self.at];
         if self.peek().is_none() {
             return Err(Fault::Cut);
@@ -163,7 +163,7 @@ impl Reader<'_> {
         Ok(Value::Object(out))
     }
 
-    /// The members of an object; `member` reads the value.
+    /// Reads the members of an object; `member` reads the value.
     pub fn members(
         &mut self,
         member: impl FnMut(&mut Self, String) -> Result<(), Fault>,
@@ -171,7 +171,7 @@ impl Reader<'_> {
         self.members_named(|_| true, member)
     }
 
-    /// The same where not every key may stand there.
+    /// The same where some keys are not allowed.
     pub fn members_named(
         &mut self,
         may: impl Fn(&str) -> bool,
@@ -192,7 +192,6 @@ impl Reader<'_> {
         })
     }
 
-    /// What stands between brackets, with commas between.
     /// A list of objects, between which commas may be missing.
     pub fn objects(
         &mut self,
@@ -209,6 +208,7 @@ impl Reader<'_> {
         })
     }
 
+    /// Reads what is between brackets, separated by commas.
     pub fn items(
         &mut self,
         open: u8,

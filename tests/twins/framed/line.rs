@@ -1,7 +1,7 @@
 //! The twin of the line family: headers at the start of a line.
 //!
-//! One thing is left open: what an action means whose line, or the white space before its name, holds another header.
-//! Such an outcome says so.
+//! Left open: what an action means if its line, or the white space before its name, holds another header. Such an
+//! outcome is marked as open.
 
 use toml::Table;
 use toolglot::json::{Map, Value};
@@ -26,7 +26,7 @@ enum Head {
     Blob,
 }
 
-/// The keys of an action in JSON, and names that are the answer.
+/// The keys of an action in JSON, and the names that mean an answer.
 struct Blob {
     name: String,
     arguments: String,
@@ -42,13 +42,13 @@ pub struct Line {
     input: Vec<(Pattern, Head)>,
     words: Vec<String>,
     null: Vec<String>,
-    /// The parameter of an input that is no object.
+    /// The parameter for an input that is not an object.
     plain: Option<String>,
     blob: Option<Blob>,
 }
 
 impl Line {
-    /// Reads a dialect's file; nothing if it is of another family.
+    /// Reads a dialect's file; `None` for other families.
     pub fn new(text: &str) -> Option<Self> {
         let file: Table = text.parse().expect("a built-in file is TOML");
         let table = file.get("line")?.as_table().expect("a table");
@@ -117,7 +117,7 @@ impl Line {
     }
 }
 
-/// A header as Markdown may emphasise it, its colon inside or outside.
+/// The ways in which Markdown may emphasise a header, its colon inside or outside.
 fn emphasised(header: &str) -> Vec<String> {
     let word = header.chars().next().is_some_and(char::is_alphanumeric);
     let Some(colon) = header.chars().last().filter(|c| ":：".contains(*c) && word) else {
@@ -135,7 +135,7 @@ fn emphasised(header: &str) -> Vec<String> {
         .collect()
 }
 
-/// What shows an action in JSON: everything up to the colon after its first key.
+/// The evidence for an action in JSON: everything up to the colon after its first key.
 fn shown(header: &str, blob: &Blob) -> Vec<(Pattern, Head)> {
     let mut all = vec![];
     for fence in ["", "$_```", "$_```json", "$_```JSON"] {
@@ -177,7 +177,7 @@ impl Twin<'_> {
     fn text(&mut self) {
         let input = self.input;
         let mut from = 0;
-        // Where the line began; none after a header on it.
+        // The start of the line; `None` after a header on it.
         let mut line = Some(0);
         let mut thought = false;
         while from < input.len() {
@@ -194,7 +194,7 @@ impl Twin<'_> {
                     self.out.open = true;
                     return;
                 }
-                // What the end cuts is what stood there before, unless it is a declared tool.
+                // A truncated header leaves what was there before, unless it names a declared tool.
                 Some(Walk::Cut(holes)) => self.last(from, holes.get("name")),
                 Some(Walk::Breaks(end)) => {
                     self.out.open |= self.spoilt(from, end);
@@ -259,7 +259,7 @@ impl Twin<'_> {
         })
     }
 
-    /// Reads what belongs to an action, and says where text goes on.
+    /// Reads the rest of an action, and returns where text continues.
     fn block(&mut self, fit: &Fit<Head>, start: usize) -> usize {
         let name = fit.holes["name"].clone();
         let input = self.input;
@@ -294,7 +294,7 @@ impl Twin<'_> {
                 return self.hidden(end, false);
             }
             Walk::Breaks(_) => return self.plain(&name, end),
-            // The beginning of an object's fence, or of a header, is a text if it stays at that.
+            // The beginning of an object's fence, or of a header, is text if nothing follows.
             Walk::Cut(_) if !input[end..].trim().is_empty() => {
                 self.out.open = true;
                 return input.len();
@@ -329,11 +329,11 @@ impl Twin<'_> {
         self.tail(end, fenced)
     }
 
-    /// What broke is hidden up to a header; without one it is text from `start` on.
+    /// Broken input is hidden up to a header; without a header it is text from `start` on.
     fn broken(&mut self, at: usize, start: usize) -> usize {
         let end = self.hidden(at, false);
         if end == self.input.len() {
-            // A result that the model wrote after it is hidden for its own sake.
+            // A result that the model wrote after it would be hidden anyway.
             self.out.open |= self
                 .line
                 .words
@@ -344,7 +344,7 @@ impl Twin<'_> {
         end
     }
 
-    /// An input that is no object: everything up to a header.
+    /// An input that is not an object: everything up to a header.
     fn plain(&mut self, name: &str, from: usize) -> usize {
         let input = self.input;
         let from = self.unspaced(from);
@@ -361,7 +361,7 @@ impl Twin<'_> {
         let text = input[from..end].trim();
         let tool = schema::tool(self.tools, name);
         let key = self.line.plain.clone().unwrap_or_default();
-        // Who takes it, what a quotation and a fence mean, and words for nothing are the engine's.
+        // Left to the engine: which parameter takes it, quotations, fences, and words that mean nothing.
         self.out.open |= tool.is_some_and(|tool| !schema::required(tool).is_empty())
             || text.starts_with(['"', '\'', '`'])
             || self.line.null.iter().any(|null| null == text);
@@ -377,7 +377,7 @@ impl Twin<'_> {
         }
     }
 
-    /// An action in JSON that begins at `start` and is shown up to `end`.
+    /// An action in JSON that begins at `start`, with evidence up to `end`.
     fn blob(&mut self, start: usize, end: usize) -> usize {
         let input = self.input;
         let header = &input[start..end];
@@ -419,7 +419,7 @@ impl Twin<'_> {
         let arguments = item.get(&blob.arguments);
         let members = item.as_object().map_or(0, Map::len);
         let known = usize::from(name.is_some()) + usize::from(arguments.is_some());
-        // Other keys, texts and answers are the engine's.
+        // Left to the engine: other keys, strings and answers.
         let (Some(name), true) = (name, members == known) else {
             self.out.open = true;
             return;
@@ -433,11 +433,11 @@ impl Twin<'_> {
         }
     }
 
-    /// The rest of the line after an object that ended, and where text goes on.
+    /// The rest of the line after a complete object, and where text continues.
     fn tail(&mut self, end: usize, fenced: bool) -> usize {
         let input = self.input;
         let tail = pattern(if fenced { "$_```$_\n" } else { "$_\n" });
-        // A newline is white space too, so the rest of the line is looked at by hand.
+        // A newline is white space too, so the rest of the line is read by hand.
         let rest = &input[end..];
         let line = match fenced {
             false => rest
@@ -486,7 +486,7 @@ impl Twin<'_> {
             .count()
     }
 
-    /// Hides lines up to a header that ends that; an answer is one unless it is hidden too.
+    /// Hides lines up to a header that ends that. An answer ends it unless `answers` hides answers too.
     fn hidden(&mut self, from: usize, answers: bool) -> usize {
         let input = self.input;
         let mut next = from;
@@ -504,7 +504,7 @@ impl Twin<'_> {
         input.len()
     }
 
-    /// The call of an action without input; false if it is none.
+    /// Adds the call of an action without input; returns false if it is not a call.
     fn without(&mut self, name: &str) -> bool {
         let tool = schema::tool(self.tools, name);
         let needs = tool.is_some_and(|tool| !schema::required(tool).is_empty());

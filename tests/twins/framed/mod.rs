@@ -1,9 +1,9 @@
-//! The twin of the framed family: a dialect's file, read over a whole string.
+//! The twin of the framed family: reads a whole string by a dialect's file.
 //!
-//! Text, reasoning and calls are told, and whether a call was closed by its own rules. Issues are not: how often and where a
-//! slip is reported is the engine's matter, what counts as a call is not.
+//! It determines text, reasoning and calls, and whether a call was closed by its own rules, but no issues: how often and
+//! where a slip is reported is up to the engine, what counts as a call is not.
 //!
-//! [`Spec::new`] says which dialects it reads.
+//! [`Spec::new`] defines which dialects it supports.
 
 pub mod generate;
 pub mod line;
@@ -28,17 +28,17 @@ use toolglot::json::Value;
 use json::Fault;
 pub use spec::Spec;
 
-/// What an output means.
+/// The meaning of an output.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub text: String,
     pub reasoning: String,
     pub calls: Vec<(String, Value)>,
-    /// The rules leave open what this input means: see [`line`].
+    /// The rules leave open what this input means; see [`line`].
     pub open: bool,
 }
 
-/// What stands at a place in a block.
+/// What is at a place in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Unit(usize),
@@ -55,17 +55,17 @@ enum Place {
 /// How a block ended.
 #[derive(Debug)]
 enum Stop {
-    /// Text goes on there.
+    /// Text continues there.
     Ends(usize),
-    /// The byte there can be nothing.
+    /// The byte there does not fit anything.
     Malformed(usize),
     /// The input ends.
     Cut,
-    /// The input ends in what is more than a value, or in a section without a call where anything may stand.
+    /// The input ends in what is more than a value, or in a section without a call that may hold anything.
     RunsOn,
-    /// The input ends in a word that no bracket follows; calls end there.
+    /// The input ends in a word without a following bracket; the calls end there.
     Word(usize),
-    /// The opener is spoken of; text goes on there.
+    /// The opener is only mentioned; text continues there.
     Spoken(usize),
     /// The next block begins there.
     Reopen(usize),
@@ -85,23 +85,23 @@ pub struct Twin<'a> {
     input: &'a str,
     tools: Option<&'a Value>,
     out: Outcome,
-    /// A block or reasoning has been there.
+    /// Whether a block or reasoning came before.
     begun: bool,
     /// Closers of a thought that a call has ended.
     owed: Vec<String>,
-    /// In the section of a block.
+    /// Whether the position is in the section of a block.
     inside: bool,
-    /// What the last call of a block is written as.
+    /// The unit of the block's last call.
     unit: usize,
-    /// The argument that the section's attributes are.
+    /// The argument that the attributes of the section form.
     shared: Option<(String, Value)>,
-    /// What `$x` is in the block, once its opener has been read.
+    /// The value of `$x` in the block, once its opener has been read.
     fix: Option<String>,
-    /// Where the block's last call ended, or the block began.
+    /// The end of the block's last call, or the start of the block.
     good: usize,
-    /// What closes the quotation that stands right before the block, until a value has begun.
+    /// The closing mark of the quotation directly before the block, until a value has begun.
     quote: Option<char>,
-    /// There is one, and no call has ended.
+    /// Whether there is one, and no call has ended.
     quoted: bool,
 }
 
@@ -126,23 +126,23 @@ pub fn read(spec: &Spec, input: &str, tools: Option<&Value>) -> Outcome {
         Some(channels) => twin.messages(channels),
         None => twin.text(),
     }
-    // What the prompt has opened where a reply begins so is the engine's to tell.
+    // What the prompt may have opened at the beginning of a reply is left to the engine.
     let begins: Vec<_> = spec.begins.iter().map(|p| (p, ())).collect();
     twin.out.open |=
         matches!(pattern::walk(input, 0, &begins), pattern::Walk::Fits(_)) && !begins.is_empty();
-    // What goes on after an empty tag where a call has a second form that begins with a tag.
+    // What follows an empty tag is left open if a call has a second form that begins with a tag.
     let opens = || spec.units.iter().flat_map(|unit| &unit.open);
     let longer = |open: &pattern::Pattern| {
         opens().any(|other| other.len() > open.len() && other.starts_with(open))
     };
     twin.out.open |= input.contains("/>") && opens().any(longer);
-    // Without declared tools none of them opens anything.
+    // Without declared tools, no tag opens anything.
     let yaml = tools.is_some() && spec.units.iter().any(|unit| unit.payload == "yaml");
     twin.out.open |= yaml && has_tags_in_a_row(input);
     twin.out
 }
 
-/// Whether a tag stands right after one: the first may be a mention before a call, which is a known gap of the engine.
+/// Whether one tag directly follows another: the first may be a mention before a call, a known gap of the engine.
 fn has_tags_in_a_row(input: &str) -> bool {
     let pieces: Vec<&str> = input.split('<').skip(1).collect();
     let opens = |piece: &str| {

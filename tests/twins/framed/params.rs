@@ -9,11 +9,11 @@ use super::spec::Param;
 use super::tree::Tree;
 use super::{Place, Stop, Twin};
 
-/// Arguments so far.
+/// The arguments so far.
 #[derive(Default)]
 struct Arguments<'s> {
     known: Map,
-    /// Parameters that are lists by their schema, with every text that they had.
+    /// Parameters that are lists by their schema, with all their texts.
     lists: Vec<List<'s>>,
 }
 
@@ -21,7 +21,7 @@ struct List<'s> {
     key: String,
     texts: Vec<String>,
     schema: Option<&'s Value>,
-    /// After the first of them.
+    /// The position after the first of them.
     at: usize,
 }
 
@@ -38,7 +38,7 @@ impl<'s> Arguments<'s> {
         }
     }
 
-    /// One text is the list, several are its items.
+    /// A single text is the list; several texts are its items.
     fn whole(mut self, tree: Option<&Tree<'_>>) -> Result<Value, Stop> {
         for list in self.lists {
             let one = |text: &String, schema| {
@@ -63,10 +63,10 @@ impl<'s> Arguments<'s> {
     }
 }
 
-/// Where a value ends.
+/// The end of a value.
 struct Ended {
     text: String,
-    /// Where the block goes on.
+    /// Where the block continues.
     next: usize,
 }
 
@@ -137,14 +137,14 @@ impl<'a> Twin<'a> {
                     self.out.calls.push((name, whole?));
                     return self.behind(at, fit, inside);
                 }
-                // The call is void: it has no end.
+                // The call is retracted: it has no end.
                 _ => return self.behind(at, fit, inside),
             }
         }
     }
 
-    /// Whether an opener or a closer of several tags breaks off after its first tag, which could be one of a parameter. Whose
-    /// it is, is left open.
+    /// Whether an opener or a closer of several tags is incomplete after its first tag, which could belong to a parameter.
+    /// Its meaning is left open.
     fn breaks_between_tags(&self, index: usize, from: usize) -> bool {
         let mut places = self.tail(index);
         places.extend(self.units());
@@ -159,7 +159,7 @@ impl<'a> Twin<'a> {
         })
     }
 
-    /// How values are made of elements, if they are.
+    /// How values are made from elements, if they are.
     fn tree(&self) -> Option<Tree<'a>> {
         let param = self.spec.params(self.unit);
         let tree = self.spec.units[self.unit].payload == "tree";
@@ -167,7 +167,7 @@ impl<'a> Twin<'a> {
         tree.then(|| Tree::new(param, &self.opening(), &param.close[0].replace("$x", fix)))
     }
 
-    /// Whether the input ends at `at`, or with the beginning of what closes the call.
+    /// Whether the input ends at `at`, or with the beginning of the call's closer.
     fn lacks_closers(&self, index: usize, at: usize) -> bool {
         let section = self.spec.section.iter().flat_map(|section| &section.close);
         let closers = self.spec.units[index].close.iter().chain(section);
@@ -201,7 +201,7 @@ impl<'a> Twin<'a> {
         types.is_some_and(|types| types.len() == 1 && types.contains("string"))
     }
 
-    /// Whether a tag is that of another tool, and of no parameter.
+    /// Whether a tag belongs to another tool, and not to a parameter.
     fn is_tool(&self, tool: &str, fit: &Fit<Place>) -> bool {
         let key = fit.holes.get("key").map_or("", |key| tag_name(key));
         let known = schema::tool(self.tools, tool).map(schema::params);
@@ -209,7 +209,7 @@ impl<'a> Twin<'a> {
         !own && schema::tool(self.tools, key).is_some()
     }
 
-    /// Whether a tag is that of no parameter of a tool that has some.
+    /// Whether a tag is not one of the parameters of a tool that has some.
     fn foreign(&self, tool: &str, fit: &Fit<Place>) -> bool {
         let key = fit.holes.get("key").map_or("", |key| tag_name(key));
         let known = schema::tool(self.tools, tool)
@@ -223,7 +223,7 @@ impl<'a> Twin<'a> {
         fit.action == Place::End || fit.action == Place::Close && !inside
     }
 
-    /// Behind the tag that ends a parameter's opener where it stands more than once.
+    /// The position after the tag that ends a parameter's opener, if that tag is repeated.
     fn behind_openers(&self, param: &Param, at: usize) -> usize {
         let spelt = pattern::fixed(&param.open[0], self.fix.as_deref().unwrap_or_default());
         let begins = spelt.iter().rposition(|part| *part == Part::Byte(b'<'));
@@ -271,7 +271,7 @@ impl<'a> Twin<'a> {
         let key = key.or_else(|| attribute(&param.name)).unwrap_or_default();
         let mut key = key.trim_end().to_owned();
         if param.close.iter().any(|close| close.contains("$key")) {
-            // It is a tag's name, with or without attributes.
+            // The name of a tag, with or without attributes.
             closed = key.ends_with('/');
             key = tag_name(&key).to_owned();
             if key.is_empty() {
@@ -279,7 +279,7 @@ impl<'a> Twin<'a> {
             }
         }
         key = key.trim_start().to_owned();
-        // A word of blanks is none.
+        // A word of blanks is not a key.
         if key.is_empty() && fit.holes.contains_key("key") {
             return Err(Stop::Malformed(fit.end));
         }
@@ -310,7 +310,7 @@ impl<'a> Twin<'a> {
         Ok(value.next)
     }
 
-    /// Gives an argument its type.
+    /// Converts an argument to its type.
     fn set(
         &self,
         tool: &str,
@@ -374,7 +374,7 @@ impl<'a> Twin<'a> {
         Ok(())
     }
 
-    /// The value that begins at `from`.
+    /// Reads the value that begins at `from`.
     fn value(
         &self,
         tool: &str,
@@ -393,16 +393,16 @@ impl<'a> Twin<'a> {
         } else {
             &param.frame
         };
-        // Up to there bytes were looked at after a closer that was content; lines in them mean nothing.
+        // Up to here, bytes after a closer turned out to be content; lines in them have no meaning.
         let mut seen = from;
-        // The beginning may be CDATA; closers in it are text.
+        // The value may begin with CDATA; closers in it are text.
         let cdata = param.cdata && input[from..].starts_with("<![CDATA[");
         let (inner, from) = match input[from..].find("]]>").filter(|_| cdata) {
             Some(len) => (&input[from + 9..from + len], from + len + 3),
             None if cdata => return Err(Stop::Cut),
             None => ("", from),
         };
-        // Elements of the parameter's own name nest.
+        // Elements with the parameter's own name nest.
         let own = format!("{}>", self.opening().replace("$key", key));
         let nests = self.tree().is_some() && !self.is_text(tool, key);
         let mut depth = 0_usize;
@@ -433,9 +433,9 @@ impl<'a> Twin<'a> {
                             !(named && self.foreign(tool, &fit))
                         }
                         Ok(_) => true,
-                        // Else it may be content, if another closer follows.
+                        // Otherwise it may be content, if another closer follows.
                         Err(Stop::Cut) => {
-                            // It may be its own, if more comes.
+                            // With more text it might be the value's own closer.
                             last = last.min(at);
                             self.lacks_closers(self.unit, next)
                         }
@@ -452,7 +452,7 @@ impl<'a> Twin<'a> {
             }
             let line = format!("\n{}", literal(&param.open[0]));
             if param.line && input[at..].starts_with(&line) && at + line.len() > seen {
-                // Its newline belongs to no value.
+                // Its newline does not belong to a value.
                 let text = match input[from..at].strip_prefix('\n') {
                     Some(rest) if frame == "newline" => rest.to_owned(),
                     _ => input[from..at].to_owned(),
@@ -464,7 +464,7 @@ impl<'a> Twin<'a> {
     }
 }
 
-/// What of the text between the tags is the value.
+/// The part of the text between the tags that is the value.
 fn framed(frame: &str, text: &str) -> String {
     let inner = match frame {
         "newline" => match text.strip_prefix('\n') {
@@ -481,7 +481,7 @@ fn framed(frame: &str, text: &str) -> String {
     inner.to_owned()
 }
 
-/// The name in a tag that is named after its parameter, without attributes; empty if it is none.
+/// The name in a tag named after its parameter, without attributes; empty if it is not a name.
 pub fn tag_name(inside: &str) -> &str {
     let inside = inside.trim_end_matches('/');
     let name = inside

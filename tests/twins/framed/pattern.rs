@@ -1,4 +1,4 @@
-//! Patterns, matched the slow way: all that may stand at a place are tried together, and the longest that fits counts.
+//! Patterns, matched the slow way: all that are possible at a place are tried together, and the longest match counts.
 
 use std::collections::BTreeMap;
 
@@ -68,8 +68,8 @@ pub fn literal(pattern: &Pattern) -> String {
     }
 }
 
-/// The pattern as it is spelled in a block whose suffix is `fix`; of a fence that are its backticks beyond three, and it
-/// may close with more.
+/// The pattern in a block whose suffix is `fix`. For a fence the suffix is its backticks beyond three, and it may close
+/// with more.
 pub fn fixed(pattern: &Pattern, fix: &str) -> Pattern {
     let spell = |part: &Part| match part {
         Part::Hole("x") => fix.bytes().map(Part::Byte).collect(),
@@ -79,7 +79,7 @@ pub fn fixed(pattern: &Pattern, fix: &str) -> Pattern {
     pattern.iter().flat_map(spell).collect()
 }
 
-/// A pattern that stands at a place.
+/// A pattern that matches at a place.
 #[derive(Clone, Debug)]
 pub struct Fit<A> {
     pub end: usize,
@@ -87,16 +87,16 @@ pub struct Fit<A> {
     pub holes: BTreeMap<&'static str, String>,
 }
 
-/// How the walk over a place went.
+/// The result of matching at a place.
 pub enum Walk<A> {
     Fits(Fit<A>),
-    /// No pattern goes on with the byte there; or one of them would, and the input ends.
+    /// No pattern continues with the byte there; or one would, and the input ends.
     Breaks(usize),
-    /// What the holes took until then.
+    /// The contents of the holes so far.
     Cut(BTreeMap<&'static str, String>),
 }
 
-/// The longest of the patterns that stands at `at`.
+/// The longest of the patterns that matches at `at`.
 pub fn walk<A: Copy>(input: &str, at: usize, patterns: &[(&Pattern, A)]) -> Walk<A> {
     let all: Vec<(&[Part], A)> = patterns.iter().map(|(p, a)| (p.as_slice(), *a)).collect();
     step(input, at, &all, &BTreeMap::new())
@@ -133,7 +133,7 @@ fn step<A: Copy>(
 ) -> Walk<A> {
     let bytes = input.as_bytes();
     let byte = bytes.get(at).copied();
-    // A complete pattern counts if no longer one fits.
+    // A complete pattern counts if no longer one matches.
     let ends = all.iter().find(|(rest, _)| {
         let optional = |part: &&Part| matches!(part, Part::Blanks | Part::Lines);
         match &rest[rest.iter().take_while(optional).count()..] {
@@ -161,22 +161,22 @@ fn step<A: Copy>(
             None => Walk::Cut(holes.clone()),
         };
     };
-    // A byte that a pattern asks for comes before a word that begins with it.
+    // A byte that a pattern peeks at has priority over a word that begins with it.
     if let Some((_, action)) = ends.filter(|(rest, _)| matches!(rest.last(), Some(Part::Peek(_)))) {
         return whole(*action);
     }
-    // White space that a pattern may have here.
+    // Optional white space in a pattern.
     let blank = |part: Option<&Part>| match part {
         Some(Part::Blanks) => is_blank(byte),
         Some(Part::Lines) => matches!(byte, b'\n' | b'\r'),
         _ => false,
     };
     if all.iter().any(|(rest, _)| blank(rest.first())) {
-        // The white space stays a part of the pattern, so it is skipped a byte at a time.
+        // The white space stays in the pattern, so it is skipped one byte at a time.
         let mut next: Vec<(&[Part], A)> = vec![];
         for (rest, action) in all {
             match rest {
-                // The byte that comes next in the pattern may be white space itself.
+                // The next byte of the pattern may be white space itself.
                 [Part::Blanks | Part::Lines, Part::Byte(b), ..] if *b == byte => {
                     next.push((&rest[2..], *action));
                 }
@@ -204,7 +204,7 @@ fn step<A: Copy>(
         .map(|(rest, action)| (&rest[1..], *action))
         .collect();
     let broken = match (!literal.is_empty()).then(|| step(input, at + 1, &literal, holes)) {
-        // A word may begin as a marker does.
+        // A word may begin like a marker.
         Some(Walk::Breaks(broken)) => Some(broken),
         Some(other) => return or_whole(other),
         None => None,
@@ -229,7 +229,7 @@ fn step<A: Copy>(
                 return or_whole(end.map_or_else(|| Walk::Cut(holes.clone()), Walk::Breaks));
             }
         },
-        // Chosen: a suffix is a colon and what stands in identifiers.
+        // Chosen: a suffix consists of a colon and the characters of identifiers.
         "x" => {
             let part = |b: &u8| b.is_ascii_alphanumeric() || b":_-.".contains(b);
             let taken = bytes[at..].iter().take_while(|b| part(b)).count();
@@ -252,9 +252,9 @@ fn step<A: Copy>(
             at + bytes[at..].iter().take_while(|b| word(**b)).count()
         }
     };
-    // Chosen: a word may be empty where the pattern goes on, but for a name.
+    // Chosen: a word may be empty where the pattern continues, but a name may not.
     let empty = hole != "name" && goes_on(byte) && is_word(byte) || hole == "x" && goes_on(byte);
-    // Of backticks there may be no more.
+    // There may be no further backticks.
     let empty =
         empty || hole == "ticks" && (goes_on(byte) || next.iter().any(|(rest, _)| rest.is_empty()));
     if end == at && hole != "tag" && !empty {
@@ -268,7 +268,7 @@ fn step<A: Copy>(
     or_whole(step(input, end, &next, &holes))
 }
 
-/// Where attributes end; what breaks them, or nothing if the input ends in them.
+/// The end of the attributes; an error with the offending position, or `None` if the input ends in them.
 fn tag_end(
     bytes: &[u8],
     from: usize,
@@ -294,7 +294,7 @@ fn tag_end(
         if ends(at) {
             return end(at);
         }
-        // A name, and after it nothing but a value or the end.
+        // A name, followed only by a value or the end.
         let name = at;
         let part = |b: u8| !is_blank(b) && !matches!(b, b'=' | b'/' | b'"' | b'\'');
         while !ends(at) && part(bytes[at]) {
@@ -341,7 +341,7 @@ fn tag_end(
     }
 }
 
-/// The attributes of a tag, in order, and whether it closes itself.
+/// The attributes of a tag, in order, and whether it is self-closing.
 pub fn attributes(tag: &str) -> (Vec<(String, String)>, bool) {
     let (tag, closed) = match tag.strip_suffix('/') {
         Some(rest) => (rest, true),

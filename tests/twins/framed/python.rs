@@ -8,7 +8,7 @@ use super::Stop;
 use super::json::{Fault, Reader};
 use super::spec::Python;
 
-/// Reads calls and gives each to `call` where its parenthesis closes. Returns where they end.
+/// Reads calls and passes each to `call` where its parenthesis closes. Returns their end.
 pub fn calls(
     reader: &mut Reader<'_>,
     rules: &Python,
@@ -86,7 +86,7 @@ pub fn calls(
     }
 }
 
-/// How many bytes of a dotted name come next.
+/// The number of bytes of the dotted name that comes next.
 fn dotted(reader: &Reader<'_>) -> usize {
     let rest = &reader.input[reader.at..];
     let part = |c: char| {
@@ -107,7 +107,7 @@ fn name(reader: &mut Reader<'_>) -> Result<String, Fault> {
     Ok(rest[..len].to_owned())
 }
 
-/// Keyword arguments. Of a tool that is given, what stands between quotes has the type of its parameter.
+/// Keyword arguments. With a given tool, quoted text gets the type of its parameter.
 fn arguments(reader: &mut Reader<'_>, tool: Option<&Value>) -> Result<Map, Fault> {
     let params = tool.map(schema::params).unwrap_or_default();
     let mut out = Map::new();
@@ -142,7 +142,7 @@ fn arguments(reader: &mut Reader<'_>, tool: Option<&Value>) -> Result<Map, Fault
     Ok(out)
 }
 
-/// Items between brackets; a comma may stand before the closing one.
+/// Items between brackets; a trailing comma is allowed.
 fn listed<'a>(
     reader: &mut Reader<'a>,
     open: u8,
@@ -215,7 +215,7 @@ fn word(reader: &mut Reader<'_>) -> Result<Value, Fault> {
         text => serde_json::from_str(text).ok().filter(Value::is_number),
     };
     if len == rest.len() {
-        // A word that cannot become a literal has broken the list already.
+        // A word that cannot become a literal has already broken the list.
         let literals = ["True", "true", "False", "false", "None", "null"];
         let letters = rest.starts_with(char::is_alphabetic);
         let grows = literals.iter().any(|word| word.starts_with(rest));
@@ -250,7 +250,7 @@ pub(super) fn string(reader: &mut Reader<'_>) -> Result<String, Fault> {
             return Ok(out);
         }
         if c == '\n' {
-            // A string ends with its line, which the newline is no part of.
+            // A string ends at the end of its line, which is not part of it.
             return Err(Fault::At(reader.at - 1));
         }
         if c != '\\' {
@@ -280,13 +280,13 @@ pub(super) fn string(reader: &mut Reader<'_>) -> Result<String, Fault> {
                 let len = digits.take_while(|b| (b'0'..=b'7').contains(b)).count();
                 out.push(code(reader, len, 8)?);
             }
-            // Python keeps what is no escape.
+            // Python keeps unknown escapes.
             other => out.extend(['\\', other]),
         }
     }
 }
 
-/// A character by its number. Half of a pair is the private character that stands for it in values that are compared.
+/// A character by its number. A lone surrogate becomes the private-use character that represents it in compared values.
 fn code(reader: &mut Reader<'_>, len: usize, radix: u32) -> Result<char, Fault> {
     let digits = reader.input.get(reader.at..reader.at + len);
     let number = digits.and_then(|digits| u32::from_str_radix(digits, radix).ok());

@@ -1,4 +1,4 @@
-//! What a dialect's file says, as far as the twin of framed dialects goes.
+//! A dialect's file, as far as the twin of framed dialects uses it.
 
 use toml::{Table, Value};
 
@@ -16,35 +16,35 @@ pub struct Spec {
     pub python: Python,
     pub braces: Braces,
     pub ids: Vec<(String, String)>,
-    /// What stands in the middle of a name that is written twice.
+    /// The separator in a name that is written twice.
     pub doubled: String,
     pub reasoning: Vec<Reasoning>,
-    /// Its calls end an open thought.
+    /// Whether its calls end an open thought.
     pub ends_thought: bool,
     pub framing: Vec<String>,
     /// Framing that opens messages of text.
     pub messages: Vec<String>,
-    /// Framing that is ordinary markup too.
+    /// Framing that is also ordinary markup.
     pub markup: Vec<String>,
-    /// What a reply begins with where the prompt has opened something.
+    /// How a reply begins if the prompt has opened something.
     pub begins: Vec<Pattern>,
     pub channels: Option<Channels>,
     /// What begins a header.
     pub headers: Vec<Pattern>,
     pub malformed_is_text: bool,
     pub unclosed_is_text: bool,
-    /// Text of unknown type is JSON where it is some.
+    /// Whether text of unknown type is read as JSON if possible.
     pub untyped_is_json: bool,
-    /// What `$x` may be where openers tell it by their spelling.
+    /// Possible values of `$x`, if the spelling of an opener determines it.
     pub fixes: Vec<String>,
-    /// Openers and closers that are known misspellings.
+    /// Known misspellings of openers and closers.
     pub misspelt: Vec<String>,
-    /// Openers and framing count at the start of a line, or right after a block.
+    /// Whether openers and framing count only at the start of a line, or right after a block.
     pub line_start: bool,
     pub spans: Vec<Span>,
 }
 
-/// A region in which nothing is looked for.
+/// A region in which nothing is recognised.
 pub struct Span {
     pub open: String,
     pub close: String,
@@ -63,7 +63,7 @@ pub struct Channels {
     pub routes: Vec<Route>,
 }
 
-/// What messages of a kind have in their headers; nothing where anything will do.
+/// What messages of a kind must have in their headers; empty means anything.
 pub struct Route {
     pub kind: String,
     pub role: Option<Vec<String>>,
@@ -80,7 +80,7 @@ pub struct Section {
     pub separators: Vec<Pattern>,
     pub probe: Vec<Pattern>,
     pub prose: bool,
-    /// The argument of every call that its attributes are.
+    /// The argument of every call that the section's attributes form.
     pub argument: Option<String>,
 }
 
@@ -93,9 +93,9 @@ pub struct Unit {
     pub name: String,
     pub attributes: bool,
     pub offered: bool,
-    /// `$x` in its other markers is the tool's name.
+    /// Whether `$x` in its other markers is the tool's name.
     pub fix_name: bool,
-    /// How many bytes may show that the opener opens a call, and where it counts.
+    /// The number of bytes that may show that the opener opens a call, and where it counts.
     pub bare: Option<(usize, String)>,
     pub content: Option<Content>,
 }
@@ -124,7 +124,7 @@ pub struct Param {
     pub line: bool,
     pub confirm: usize,
     pub cdata: bool,
-    /// Entities stand for characters.
+    /// Whether entities are decoded.
     pub entities: bool,
     /// The element that holds one item of a list.
     pub item: String,
@@ -142,16 +142,16 @@ pub struct Json {
     pub arguments: Vec<String>,
     pub wrapper: Vec<String>,
     pub name_is_key: bool,
-    /// Its values are spelled as Python spells them.
+    /// Whether its values have Python's spelling.
     pub python: bool,
 }
 
 pub struct Python {
     pub brackets: String,
     pub method: String,
-    /// Quotes only delimit: the schema gives what they hold its type.
+    /// Quotes only delimit: the schema gives the type of the quoted text.
     pub quoted_typed: bool,
-    /// The list may hold calls in JSON instead.
+    /// Whether the list may hold calls in JSON instead.
     pub json: bool,
 }
 
@@ -165,7 +165,7 @@ pub struct Reasoning {
     pub open: Vec<String>,
     pub close: Vec<String>,
     pub label: String,
-    /// An opener inside is framing.
+    /// Whether an opener inside is framing.
     pub repeats: bool,
     pub at: String,
     pub ended_by: Vec<String>,
@@ -263,7 +263,7 @@ fn number(table: &Table, key: &str, default: usize) -> usize {
     given.map_or(default, |n| usize::try_from(n).expect("a size"))
 }
 
-/// What opens a turn, with and without its line end, unless the file calls it markup.
+/// The openers of turns, with and without their line end, unless the file calls them markup.
 fn turns(file: &Table) -> Vec<String> {
     let markup = strings(file, "markup", &[]);
     strings(file, "turn", &[])
@@ -276,8 +276,8 @@ fn turns(file: &Table) -> Vec<String> {
         .collect()
 }
 
-/// What the twin does not do: where messages say themselves what is thought, a thought between its own markers may begin in
-/// any of them, and no built-in dialect has both.
+/// Dialects that the twin does not support: if messages themselves say what is reasoning, and a thought between markers may
+/// begin in any of them. No built-in dialect has both.
 fn is_beyond(file: &Table) -> bool {
     file.contains_key("channels") && file.contains_key("reasoning")
 }
@@ -308,7 +308,7 @@ fn spans(file: &Table) -> Vec<Span> {
 }
 
 impl Spec {
-    /// Reads a dialect's file; nothing if the dialect is no framed one and has no messages, or has what the twin does not do.
+    /// Reads a dialect's file; `None` if the dialect is not framed and has no messages, or is not supported.
     pub fn new(text: &str) -> Option<Self> {
         let file: Table = text.parse().expect("a built-in file is TOML");
         let empty = Table::new();
@@ -390,7 +390,7 @@ impl Spec {
             }
         });
         let channels = file.get("channels").map(channels);
-        // Where messages have headers, what opens a turn begins one.
+        // Where messages have headers, the opener of a turn begins one.
         let (turns, begun) = match channels {
             Some(_) => (vec![], turns(&file)),
             None => (turns(&file), vec![]),
@@ -439,25 +439,25 @@ impl Spec {
         })
     }
 
-    /// How parameters of a unit are written.
+    /// How the parameters of a unit are written.
     pub fn params(&self, unit: usize) -> &Param {
         let tree = self.units[unit].payload == "tree";
         let param = if tree { &self.tree } else { &self.param };
         param.as_ref().expect("parameters have their table")
     }
 
-    /// Whether its calls stand in code fences.
+    /// Whether its calls are in code fences.
     pub fn fenced(&self) -> bool {
         let mut opens = self.units.iter().flat_map(|unit| &unit.open).flatten();
         opens.any(|part| *part == Part::Hole("ticks"))
     }
 
-    /// Whether some opener counts at the start of a line alone.
+    /// Whether some opener counts only at the start of a line.
     pub fn counts_at_line_start(&self) -> bool {
         self.line_start || self.fenced()
     }
 
-    /// Units that may stand outside a section.
+    /// Whether units may occur outside a section.
     pub fn stands_alone(&self) -> bool {
         self.section.as_ref().is_none_or(|section| section.optional)
     }

@@ -1,4 +1,4 @@
-//! Text between blocks: what opens a block there, reasoning, and framing.
+//! Text between blocks: the openers of blocks, reasoning, and framing.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use super::pattern::{Part, Pattern, Walk, fixed, literal, pattern, walk};
 use super::spec::Reasoning;
 use crate::naive::quote_before;
 
-/// What is looked for in text.
+/// An opener that is recognised in text.
 struct Opener<'s> {
     literal: String,
     /// The literal is the first byte of the payload.
     peek: bool,
     probe: Vec<Pattern>,
-    /// There is nothing that must follow.
+    /// No evidence is required.
     sure: bool,
     offered: bool,
-    /// It opens a call whose section is missing.
+    /// It opens a call without its section.
     alone: bool,
-    /// JSON that must show a call: within so many bytes, at such a place.
+    /// JSON that must show a call: within this many bytes, at this kind of place.
     bare: Option<(usize, &'s str)>,
 }
 
 impl Opener<'_> {
-    /// Where it is text, a closer after it may be its own: not so of what begins many things.
+    /// Whether, if it is text, a later closer may be its own. Not so for a literal with many meanings.
     fn pairs(&self) -> bool {
         self.bare.is_none() && self.literal.len() > 1
     }
@@ -35,9 +35,9 @@ impl Opener<'_> {
 enum Opens {
     Yes,
     Text,
-    /// The end of the reply cuts it: what is text then, tokens too, is left open.
+    /// The end of the reply truncates it: whether it is text, and tokens after it, is left open.
     Cut,
-    /// What looked like a call in JSON up to there is text.
+    /// What looked like a call in JSON is text up to there.
     Spoilt(usize),
 }
 
@@ -47,7 +47,7 @@ fn looks_special(marker: &str) -> bool {
         .any(|part| marker.contains(part))
 }
 
-/// Closers of thoughts, also with blanks in them: `</think >`, `</ think>`, `<|close|> think <|sep|>`.
+/// Closers of thoughts, also with blanks: `</think >`, `</ think>`, `<|close|> think <|sep|>`.
 fn with_blanks(closers: &[String]) -> Vec<String> {
     let mut out = closers.to_vec();
     for closer in closers {
@@ -80,7 +80,7 @@ impl<'a> Twin<'a> {
         let mut add = |open: &Pattern, probe: Vec<Pattern>, offered, alone, bare: Option<_>| {
             let literal = literal(open);
             let peek = matches!(open.first(), Some(Part::Peek(_)));
-            // The first byte of a payload shows nothing by itself.
+            // The first byte of a payload is not evidence by itself.
             if literal.is_empty() || (peek && probe.is_empty() && bare.is_none()) {
                 return;
             }
@@ -101,7 +101,7 @@ impl<'a> Twin<'a> {
                 }),
             }
         };
-        // Where openers tell what `$x` is, each is looked for in every spelling.
+        // If openers determine `$x`, every spelling of them is recognised.
         let spelt = |open: &Pattern, probe: &[Pattern]| -> Vec<(Pattern, Vec<Pattern>)> {
             let fixes = self.spec.fixes.iter();
             let own = |fix: &String| {
@@ -137,17 +137,17 @@ impl<'a> Twin<'a> {
     pub(super) fn text(&mut self) {
         let input = self.input;
         let openers = self.openers();
-        // Suffixes of thoughts are left open.
+        // Left open: suffixes of thoughts.
         let mut marks = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
         let suffixed = |open: &String| input.contains(&format!("{}:", open.trim_end_matches('>')));
         self.out.open |= marks.any(suffixed);
         let (closers, thoughts) = (self.closers(), self.thought_closers());
-        // Openers that were text, whose closers are text too: of calls and of thoughts.
+        // Openers that were text, so that their closers are text too: of calls and of thoughts.
         let (mut paired, mut mused, mut cut) = (0, 0, false);
         let mut at = 0;
-        // Where the line, as reasoning sees it, began.
+        // The start of the line, for reasoning.
         let mut line = 0;
-        // Up to there stands what looked like a call in JSON: nothing in it begins another one.
+        // The end of what looked like a call in JSON: nothing in it begins another one.
         let mut spoilt = 0;
         // Up to there stands a marker that opened nothing.
         let mut passed = 0;
@@ -166,7 +166,7 @@ impl<'a> Twin<'a> {
                 line = at;
                 continue;
             }
-            // Framing that is longer than an opener at the same place is meant.
+            // Framing that is longer than an opener at the same place takes precedence.
             let framing = self.spec.framing.iter().chain(&self.spec.messages);
             let framing = framing.filter(|marker| input[at..].starts_with(marker.as_str()));
             let framing = framing.map(String::len).max().unwrap_or(0);
@@ -202,9 +202,9 @@ impl<'a> Twin<'a> {
                 }
                 None => {}
             }
-            // A wrapper's tag with blanks or attributes opens what the engine repairs, or is text with its closer.
+            // Left open: a wrapper's tag with blanks or attributes, which the engine repairs or returns as text with its closer.
             let loose = |o: &Opener<'_>| {
-                // What it shows in its tag is no slip, but for a suffix.
+                // Attributes required by the opener are not a slip, unlike a suffix.
                 let shows = |probe: &Pattern| matches!(probe.first(), Some(Part::Hole("tag")));
                 let shown = o.probe.iter().any(shows);
                 let name = Some(o.literal.trim_end_matches('>')).filter(|n| n.starts_with('<'));
@@ -236,7 +236,7 @@ impl<'a> Twin<'a> {
             mused += usize::from(opens.any(|open| stands(&open)));
             let (closer, thought) = (longest(&closers), longest(&thoughts));
             let framing = (framing > 0).then_some(framing);
-            // What a token may hold that it does not show is the vectors'.
+            // Left to the vectors: blanks and attributes in tokens that have none.
             let lists = [
                 &self.spec.framing,
                 &self.spec.messages,
@@ -265,7 +265,7 @@ impl<'a> Twin<'a> {
                 continue;
             }
             self.out.open |= self.spec.markup.iter().any(|marker| stands(&marker));
-            // A marker that the end cuts is framing if a whole special token stands in it.
+            // A marker truncated by the end is framing if it contains a whole special token.
             let rest = &input[at..];
             let cut_off = |marker: &&String| {
                 marker.starts_with(rest) && **marker != *rest && rest.contains("|>")
@@ -292,7 +292,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// A token there stands between two quotation marks of one kind. What backticks quote is the vectors' too.
+    /// Whether the token is between two quotation marks of one kind. Backtick quotations are left to the vectors too.
     pub(super) fn is_quoted(&mut self, token: std::ops::Range<usize>) -> bool {
         let text = &self.out.text;
         // Inline code ends with its line.
@@ -302,15 +302,15 @@ impl<'a> Twin<'a> {
         close.is_some_and(|close| self.input[token.end..].starts_with(close))
     }
 
-    /// Closers of calls that are framing where they close nothing.
+    /// Closers of calls, which are framing where they close nothing.
     fn closers(&self) -> Vec<String> {
         let section = self.spec.section.iter().flat_map(|section| &section.close);
         let units = self.spec.units.iter().flat_map(|unit| &unit.close);
-        // Without the suffix that a block's opener may have shown.
+        // Without the suffix that a block's opener may have had.
         let named = self.spec.units.iter().any(|unit| unit.fix_name);
         let part = |part: &Part| matches!(part, Part::Byte(_) | Part::Hole("x"));
         let misspelt: Vec<Pattern> = self.spec.misspelt.iter().map(|p| pattern(p)).collect();
-        // One that lacks nothing but blanks is the closer all the same.
+        // A closer that lacks only blanks still counts.
         let all: Vec<&Pattern> = section.clone().chain(units.clone()).collect();
         let tight = |p: &Pattern| -> Pattern {
             let blank = |part: &&Part| **part != Part::Byte(b' ');
@@ -339,12 +339,12 @@ impl<'a> Twin<'a> {
         out
     }
 
-    /// Nothing stood here but white space and framing.
+    /// Whether only white space and framing came before.
     pub(super) fn at_start(&self) -> bool {
         !self.begun && self.out.text.trim().is_empty()
     }
 
-    /// Reasoning that opens here, up to where text goes on.
+    /// Reads the reasoning that opens here; returns where text continues.
     fn reason(&mut self, at: usize, line: usize, openers: &[Opener<'_>]) -> Option<usize> {
         let input = self.input;
         let before = &input[line..at];
@@ -402,12 +402,12 @@ impl<'a> Twin<'a> {
             .unwrap_or((input.len(), 0));
         if let Some(call) = self.ends_thought(from..end, openers, entry) {
             (end, len) = (call, 0);
-            // Whether the thought only mentions the section is left open.
+            // Left open: whether the thought only mentions the section.
             let mut sections = self.spec.section.iter().flat_map(|s| &s.open);
             self.out.open |= sections.any(|open| input[from..call].contains(&literal(open)));
             self.owed.clone_from(&entry.close);
         }
-        // Code in thoughts is not followed here.
+        // Left open: code in thoughts.
         self.out.open |= input[from..end].contains('`');
         self.begun = true;
         let mut text = input[from..end].to_owned();
@@ -418,8 +418,7 @@ impl<'a> Twin<'a> {
         Some(end + len)
     }
 
-    /// Where a call begins that ends a thought: at the start of a line or of the thought, or, where the file names its opener,
-    /// anywhere.
+    /// The start of a call that ends a thought: at the start of a line or of the thought, or anywhere if the file names its opener.
     fn ends_thought(
         &self,
         thought: std::ops::Range<usize>,
@@ -454,7 +453,7 @@ impl<'a> Twin<'a> {
         None
     }
 
-    /// Whether one of the openers that stand there opens a block.
+    /// Whether one of the openers that match there opens a block.
     fn open_here(&self, openers: &[&Opener<'_>], at: usize, line: usize) -> Option<Opens> {
         let all = openers.iter().map(|o| self.opens(o, at, line, false));
         let all: Vec<Opens> = all.collect();
@@ -467,7 +466,7 @@ impl<'a> Twin<'a> {
         all.into_iter().max_by_key(rank)
     }
 
-    /// Whether the opener that stands there opens a block.
+    /// Whether the opener that matches there opens a block.
     fn opens(&self, opener: &Opener<'_>, at: usize, line: usize, thought: bool) -> Opens {
         let peek = opener.peek;
         let from = if peek { at } else { at + opener.literal.len() };
@@ -491,7 +490,7 @@ impl<'a> Twin<'a> {
         }
         let patterns: Vec<(&Pattern, ())> = opener.probe.iter().map(|p| (p, ())).collect();
         let special = looks_special(&opener.literal);
-        // A tag in a thought may stand in a quotation of its section.
+        // A tag in a thought may be part of a quotation of its section.
         let asked = opener.offered || thought && opener.alone && !special;
         let named = |holes: &BTreeMap<&str, String>| {
             let attribute = holes.get("tag").is_none_or(|tag| tag.contains('='));
@@ -501,7 +500,7 @@ impl<'a> Twin<'a> {
             });
             attribute && named
         };
-        // Where the end cuts what may become a longer form, nothing is decided.
+        // If the end truncates what may become a longer form, nothing is decided.
         let longer = |(probe, ()): &(&Pattern, ())| {
             let mut others = opener.probe.iter();
             let longer = others.any(|o| o.len() < probe.len() && probe.starts_with(o));
@@ -512,7 +511,7 @@ impl<'a> Twin<'a> {
         }
         match walk(self.input, from, &patterns) {
             Walk::Fits(fit) if fit.end - from <= 256 && named(&fit.holes) => Opens::Yes,
-            // A marker that shows nothing is text, also where the reply ends before it can.
+            // A marker without evidence is text, even if the reply ends before the evidence could come.
             Walk::Fits(_) | Walk::Breaks(_) => Opens::Text,
             Walk::Cut(_) => Opens::Cut,
         }
@@ -522,7 +521,7 @@ impl<'a> Twin<'a> {
         schema::tool(self.tools, name).is_some()
     }
 
-    /// Whether JSON shows a call: a name declared, then the first byte of arguments. If not, the place up to which it is text.
+    /// Whether JSON shows a call: a declared name, then the first byte of arguments. If not, returns how far it is text.
     fn shows(&self, from: usize, within: usize, opener: &Opener<'_>) -> Result<(), usize> {
         let mut start = from;
         if !opener.sure {
@@ -559,7 +558,7 @@ impl<'a> Twin<'a> {
                 }
                 return Err(reader.fault());
             }
-            // Arguments before a name show nothing.
+            // Arguments before a name are not evidence.
             if rules.arguments.contains(&key) {
                 return Err(reader.fault());
             }
@@ -576,14 +575,14 @@ impl<'a> Twin<'a> {
         let mut wrapped = false;
         let whole = reader.members(|reader, key| {
             if rules.wrapper.contains(&key) && reader.peek() == Some(b'{') {
-                // What it holds shows a call, or nothing does.
+                // Only its contents can show a call.
                 wrapped = true;
                 reader.members(&mut take)?;
                 return Err(reader.fault());
             }
             take(reader, key)
         });
-        // A name alone is a call where its tool requires nothing.
+        // A name alone is a call if its tool requires nothing.
         let tool = alone.and_then(|name| schema::tool(self.tools, &name));
         if whole.is_ok()
             && !(others || wrapped)
@@ -598,7 +597,7 @@ impl<'a> Twin<'a> {
     }
 }
 
-/// Whether what stands after that much of a line is still at its start.
+/// Whether a position is still at the start of its line, given the line's text before it.
 fn begins_line(before: &str) -> bool {
     before.len() <= 3 && before.trim_matches([' ', '\t']).is_empty()
 }
@@ -608,7 +607,7 @@ fn looks_like_a_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(part)
 }
 
-/// Whether a text begins with a token up to a place in a tag where blanks may stand, and a blank.
+/// Whether a text begins like a token, up to a place in a tag where blanks may occur, and continues with a blank.
 fn is_slip(text: &str, token: &str) -> bool {
     let blank = |at: usize| text[at..].starts_with(|c: char| c.is_ascii_whitespace());
     let place = |at: &usize| {

@@ -1,4 +1,4 @@
-//! Values that are made of elements.
+//! Values made from elements.
 
 use toolglot::json::{Map, Value};
 
@@ -12,17 +12,17 @@ use super::spec::Param;
 #[derive(Clone, Default)]
 struct Node {
     name: String,
-    /// What it encloses, as written.
+    /// Its contents, as written.
     from: usize,
     to: usize,
     children: Vec<Node>,
-    /// It has text of its own.
+    /// Whether it has text of its own.
     text: bool,
 }
 
 /// Reads values of one block.
 pub struct Tree<'s> {
-    /// What stands before the name in an opening tag, and in a closing one.
+    /// The text before the name in an opening tag, and in a closing tag.
     open: String,
     close: String,
     item: &'s str,
@@ -40,7 +40,7 @@ impl<'s> Tree<'s> {
         }
     }
 
-    /// A value by its schema; nothing if it begins as JSON that its type demands and is none.
+    /// A value by its schema; `None` if it begins like the JSON that its type requires and is not JSON.
     pub fn value(&self, text: &str, schema: Option<&Value>) -> Option<Value> {
         let whole = Node {
             to: text.len(),
@@ -50,7 +50,7 @@ impl<'s> Tree<'s> {
         self.node(text, &root, schema)
     }
 
-    /// Text as it counts.
+    /// The normalised text.
     pub fn text(&self, text: &str) -> String {
         match self.entities {
             true => xml::decode(text).text,
@@ -58,7 +58,7 @@ impl<'s> Tree<'s> {
         }
     }
 
-    /// The elements of a text; nothing if they do not nest.
+    /// The elements of a text; `None` if they do not nest.
     fn nodes(&self, text: &str) -> Option<Node> {
         let mut open = vec![Node::default()];
         let mut at = 0;
@@ -98,7 +98,7 @@ impl<'s> Tree<'s> {
         Some(root)
     }
 
-    /// The tag that a text begins with: its length and name.
+    /// The tag at the beginning of a text: its length and name.
     fn tag<'t>(&self, text: &'t str) -> Option<(usize, &'t str, Kind)> {
         let (rest, closes) = match text.strip_prefix(&self.close) {
             Some(rest) => (rest, true),

@@ -1,4 +1,4 @@
-//! YAML: one mapping, of which a library reads the text.
+//! YAML: one mapping, read by a library.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -12,7 +12,7 @@ use super::pattern::{self, Fit};
 use super::{Place, Stop, Twin};
 
 impl Twin<'_> {
-    /// Reads a call whose opener fitted, up to after its closer.
+    /// Reads a call whose opener matched, including its closer.
     pub(super) fn yaml(&mut self, index: usize, fit: &Fit<Place>) -> Result<usize, Stop> {
         let unit = &self.spec.units[index];
         let name = self.tool(index, fit)?;
@@ -91,7 +91,7 @@ fn plain(text: &str, schema: Option<&Value>) -> Value {
     core.filter(fits).unwrap_or_else(string)
 }
 
-/// A plain scalar by the core schema; nothing if it is text.
+/// A plain scalar by the core schema; `None` if it is text.
 fn core(text: &str) -> Option<Value> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Some(Value::Null),
@@ -110,7 +110,7 @@ fn core(text: &str) -> Option<Value> {
                 .and_then(|n| number(&n.to_string()));
         }
     }
-    // Zeros before it, a plus and a bare point are no JSON: the number is spelled without them.
+    // JSON has no leading zeros, plus signs or bare decimal points: the number is respelled without them.
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (minus, rest) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -158,7 +158,7 @@ fn mapping(text: &str) -> Option<Vec<(String, Node)>> {
     }
 }
 
-/// The next node, unless it is one that is refused.
+/// The next node, unless it is not supported.
 fn node(events: &mut Peekable<IntoIter<Event<'_>>>) -> Option<Node> {
     match events.next()? {
         Event::Scalar(text, ScalarStyle::Plain, 0, None) => Some(Node::Plain(text.into())),

@@ -1,7 +1,7 @@
 """A streaming parser for the tool calls that language models write into their text.
 
-Feed the output of a model as it comes, in any chunks. Out come plain text, reasoning and tool calls, whatever dialect the
-model writes. The same bytes give the same events however they are cut.
+Feed the output of a model as it arrives, in any chunks. You get plain text, reasoning and tool calls, whatever dialect
+the model writes. The same bytes give the same events however they are chunked.
 
 >>> import toolglot
 >>> engine = toolglot.Engine()                     # compiled once, shared by all streams and threads

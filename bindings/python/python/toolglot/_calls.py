@@ -1,4 +1,4 @@
-"""The calls of a stream so far, for servers that look at them while they are written."""
+"""The calls of a stream so far, for servers that need them while they are being written."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ._types import Event
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """A call that is still written."""
+    """A call that is still being written."""
 
     index: int
-    """Its number among the calls of the turn, from 0."""
+    """Its index among the calls of the turn, from 0."""
     id: str | None
-    """The id that the format gave it."""
+    """The id that the format gives it, if any."""
     name: str
-    """The tool."""
+    """The name of the tool."""
     arguments_json: str
-    """Its arguments so far: JSON text that is final as far as it goes."""
+    """Its arguments so far: a prefix of the final JSON text."""
 
 
 class Calls:
     """The calls of a stream so far. Give it the events of one stream, in order.
 
-    Memory grows with the calls, and with `retain="none"` closed ones have no arguments.
+    Memory grows with the calls. With `retain="none"` closed calls have no arguments.
 
     >>> import toolglot
     >>> stream, calls = toolglot.Engine("hermes").stream(), toolglot.Calls()
@@ -46,12 +46,13 @@ class Calls:
 
     @property
     def closed(self) -> list[Call]:
-        """The calls that closed and were not taken back."""
+        """The calls that have closed and were not retracted."""
         return list(self._closed)
 
     @property
     def open(self) -> OpenCall | None:
-        """The call that is open; `None` also for formats whose calls open when their block ends."""
+        """The open call, if any. Always `None` for formats whose calls open only when their block ends.
+        """
         call = self._opened
         if call is None:
             return None

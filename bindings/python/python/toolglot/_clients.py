@@ -1,7 +1,7 @@
-"""What clients of model servers yield, into events or into chunks of an OpenAI response.
+"""Turns what clients of model servers yield into events, or into chunks of an OpenAI response.
 
-No client is imported: a chunk is told by its shape. Each is turned into the JSON of its API and read by the same native
-code that reads responses as bytes, so that there is one definition of what a chunk says.
+No client is imported: a chunk is recognised by its shape. It is turned into the JSON of its API and read by the same native
+code that reads response bodies, so there is one definition of what a chunk says.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def events(
     choice: int = 0,
     tools: Any = None,
 ) -> Events:
-    """The events of what a client yields.
+    """Returns an iterator over the events of what a client yields.
 
-    `stream` is an iterable of `str` (text), of chunks of an OpenAI, LiteLLM, Anthropic or Ollama client (objects or
-    dicts), or of `bytes` (a response body, or its lines); or one response that is not streamed. `source` says what it is
-    where that cannot be told: `"text"`, `"openai"`, `"anthropic"`, `"ollama"`.
+    `stream` is an iterable of `str` (text), of chunks of an OpenAI, LiteLLM, Anthropic or Ollama client (objects or dicts), or
+    of `bytes` (a response body, or its lines); or a single response that is not streamed. `source` says which of these it is
+    where the shape is ambiguous: `"text"`, `"openai"`, `"anthropic"`, `"ollama"`.
 
     >>> import toolglot
     >>> chunk = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
@@ -48,7 +48,7 @@ async def aevents(
     choice: int = 0,
     tools: Any = None,
 ) -> AsyncIterator[Event]:
-    """`events` of an asynchronous iterable (a coroutine that gives one will do).
+    """`events` for an asynchronous iterable, or for a coroutine that returns one.
 
     >>> import asyncio, toolglot
     >>> async def reply():
@@ -67,7 +67,7 @@ async def aevents(
 
 
 class Events:
-    """An iterator over events; `reason` and `errors` tell how the response ended.
+    """An iterator over events; `reason` and `errors` say how the response ended.
 
     >>> import toolglot
     >>> found = toolglot.events([b'data: {"choices":[{"delta":{"content":"Hi"}}]}\\n\\n'])
@@ -76,7 +76,7 @@ class Events:
     """
 
     def __init__(self, stream: Any, feed: Reading) -> None:
-        """Made by `events`."""
+        """Use `events` to make one."""
         self._feed = feed
         self._events = self._run(stream)
 
@@ -86,16 +86,16 @@ class Events:
         yield from self._feed.finish()
 
     def __iter__(self) -> Events:
-        """Itself."""
+        """Returns the iterator itself."""
         return self
 
     def __next__(self) -> Event:
-        """The next event."""
+        """Returns the next event."""
         return next(self._events)
 
     @property
     def reason(self) -> str | None:
-        """Why the response ended: `"stop"`, `"length"`, `"tool_calls"`, `"error"`, `"cancelled"`. `None` before the end."""
+        """Why the response ended: `"stop"`, `"length"`, `"tool_calls"`, `"error"`, `"cancelled"`. `None` before its end."""
         return self._feed.reason
 
     @property
@@ -112,12 +112,12 @@ def to_openai(
     source: str = "auto",
     **options: Any,
 ) -> Iterator[dict[str, Any]]:
-    """OpenAI chat completion chunks, as dicts, of what a client yields: for a gateway.
+    """Turns what a client yields into OpenAI chat completion chunks, as dicts, for a gateway.
 
-    Calls that the model wrote into its text become `tool_calls` deltas, and `finish_reason` becomes `tool_calls`. `stream`
-    and `source` are those of `events`, `options` those of `Engine.rewriter`. Of a response of OpenAI's shape all else stays, as
-    bytes and as objects: id, model, time, usage, `logprobs`, members that nobody knows, errors as they came; each choice is
-    parsed on its own. What nobody says is made.
+    Calls that the model wrote into its text become `tool_calls` deltas, and `finish_reason` becomes `tool_calls`. `stream` and
+    `source` are those of `events`, `options` those of `Engine.rewriter`. A response of OpenAI's shape, in bytes or in objects,
+    keeps everything else: id, model, time, usage, `logprobs`, unknown members, errors as they came. Each choice is parsed on
+    its own. An id or time that nothing gives is generated.
 
     >>> import toolglot
     >>> chunks = list(toolglot.to_openai(['<tool_call name="f"><param name="a">1</param></tool_call>'], model="m"))
@@ -138,7 +138,7 @@ async def ato_openai(
     source: str = "auto",
     **options: Any,
 ) -> AsyncIterator[dict[str, Any]]:
-    """`to_openai` of an asynchronous iterable."""
+    """`to_openai` for an asynchronous iterable."""
     rewrite = Rewriting(engine or Engine(), source, model, options)
     async for item in _aiter(stream):
         for chunk in rewrite.feed(item):
@@ -151,10 +151,10 @@ SOURCES = ("auto", "text", "openai", "anthropic", "ollama")
 
 
 class Feed:
-    """Turns items into what a native reader takes, once it is known what they are.
+    """Passes items to a native reader, as soon as their kind is known.
 
-    `target` makes the reader of a source; it is opened at the first item that tells. Bytes may be pieces of a body or its
-    lines without their ends; the second item shows which.
+    `target` makes the reader of a source. It is made at the first item whose kind is clear. Bytes may be pieces of a body, or
+    its lines without line ends; the second item shows which.
     """
 
     def __init__(self, source: str, target: Callable[[str, Any], Target]) -> None:
@@ -177,11 +177,11 @@ class Feed:
             return self._bytes(chunk) if self._source != "text" else self._give(chunk)
         found = _shapes.source_of(item)
         if _shapes.is_error(item) and self._source not in (None, "text"):
-            # An error has no shape of its API: it is one of the API that the others come from.
+            # An error does not have the shape of its API; it belongs to the API of the other items.
             found = self._source
         if found is None or self._source not in (None, found):
             wanted = self._source or "text, bytes, or a chunk of an OpenAI, Anthropic, Ollama or LiteLLM client"
-            raise TypeError(f"a chunk is no {wanted}: {type(item).__name__}; say source= if it is")
+            raise TypeError(f"a chunk is not {wanted}: {type(item).__name__}; pass source= if it is")
         self._source = found
         self._objects = True
         return self._give(self._document(found, item), item)
@@ -191,7 +191,7 @@ class Feed:
         return _shapes.document(found, item)
 
     def finish(self) -> list[Any]:
-        """The items are at their end."""
+        """Ends the items and returns what remains."""
         out = []
         if self._head:
             head = b"".join(self._head)
@@ -210,7 +210,7 @@ class Feed:
         return self._open(item).feed(chunk)
 
     def _bytes(self, item: bytes) -> list[Any]:
-        """Bytes of a body, or of text if they do not look like one."""
+        """Takes bytes of a body, or of text if they do not look like a body."""
         if self._lines is not None:
             return self._give(self._line(item) if self._lines else item)
         self._head.append(item)
@@ -220,24 +220,24 @@ class Feed:
             return []
         if self._source == "text" or b"\n" in head or b"\r" in head:
             return self._release(True)
-        # One item without a line's end: the next one tells whether it is a line. A piece that is none is seldom JSON.
+        # One item without a line end: the next item shows whether it is a line. A piece that is not a line is rarely JSON.
         if len(self._head) == 1:
             return []
         return self._release(not _is_line(next(filter(None, self._head))))
 
     def _release(self, raw: bool) -> list[Any]:
-        """What waited, and all that follows, as it is or as lines."""
+        """Passes on the held items, and treats all later ones alike: as raw bytes, or as lines."""
         self._lines = not raw
         items, self._head = self._head, []
         return self._give(b"".join(items) if raw else b"".join(map(self._line, items)))
 
     def _line(self, line: bytes) -> bytes:
-        """A line with its end, and that of its event, which clients may leave out."""
+        """Adds the end of the line and that of its event, which clients may strip."""
         return line + (b"\n\n" if line.startswith(b"data:") else b"\n")
 
 
 def _is_line(item: bytes) -> bool:
-    """Whether this is a whole line of a body."""
+    """Whether the item is a whole line of a body."""
     if item.startswith((b"event:", b"id:", b"retry:", b":")):
         return True
     try:
@@ -248,7 +248,7 @@ def _is_line(item: bytes) -> bool:
 
 
 class Reading(Feed):
-    """Items into events."""
+    """Turns items into events."""
 
     def __init__(self, engine: Engine, source: str, choice: int, tools: Any) -> None:
         def target(found: str, _item: Any) -> Target:
@@ -272,18 +272,18 @@ class Reading(Feed):
 
 
 class Rewriting(Feed):
-    """Items into chunks of an OpenAI response."""
+    """Turns items into chunks of an OpenAI response."""
 
     def __init__(self, engine: Engine, source: str, model: str, options: dict[str, Any]) -> None:
         def target(found: str, item: Any) -> Target:
-            # A response of OpenAI's shape says these itself.
+            # A response of OpenAI's shape carries these itself.
             told = {} if found == "openai" else _told(item)
             return engine.rewriter(found, **{**told, "model": model or told.get("model"), **options})  # type: ignore[arg-type]
 
         super().__init__(source, target)
 
     def _document(self, found: str, item: Any) -> bytes:
-        """The chunk with all its members: what is not rewritten stays."""
+        """The chunk with all its members: whatever is not rewritten stays."""
         return _shapes.whole(item) if found == "openai" else super()._document(found, item)
 
     def feed(self, item: Any) -> list[Any]:
@@ -294,7 +294,7 @@ class Rewriting(Feed):
 
 
 def _told(item: Any) -> dict[str, Any]:
-    """What a chunk of another API says of its response."""
+    """What a chunk of another API says about its response: id and model."""
     found = {"model": _shapes.member(item, "model"), "id": _shapes.member(item, "id")}
     return {key: value for key, value in found.items() if isinstance(value, str) and value}
 
@@ -307,11 +307,11 @@ def to_completion(
     source: str = "auto",
     **options: Any,
 ) -> dict[str, Any]:
-    """One OpenAI chat completion, as a dict: of a model's output, or of a response that is not streamed.
+    """Returns one OpenAI chat completion, as a dict, for a model's output or for a response that is not streamed.
 
     `response` is text, a `Turn`, a response of an OpenAI, LiteLLM, Anthropic or Ollama client (object or dict), or its bytes.
-    Calls that the model wrote into its text become `tool_calls`, of each choice for itself; all else of a response of OpenAI's
-    shape stays. `options` are those of `Engine.completion`.
+    Calls that the model wrote into its text become `tool_calls`, separately for each choice. A response of OpenAI's shape keeps
+    everything else. `options` are those of `Engine.completion`.
 
     >>> import toolglot
     >>> made = toolglot.to_completion('<tool_call name="f"><param name="a">1</param></tool_call>', model="m")
@@ -332,7 +332,7 @@ def to_completion(
     if _shapes.is_error(response) and source not in ("auto", "text"):
         shape = source
     if shape is None or source not in ("auto", shape):
-        raise TypeError(f"this is no response of a client: {type(response).__name__}; a stream is for to_openai()")
+        raise TypeError(f"not a response of a client: {type(response).__name__}; a stream is for to_openai()")
     if shape == "openai":
         return _loads(one.completion(_shapes.text(response), "openai", **given))
     told = {**_told(response), **{key: value for key, value in given.items() if value}}

@@ -1,4 +1,4 @@
-"""The exceptions of the package. Mistakes of a model are no exceptions but events (`Issue`)."""
+"""The exceptions of the package. A model's mistakes are not exceptions but events (`Issue`)."""
 
 __all__ = [
     "BusyError",
@@ -15,13 +15,13 @@ __all__ = [
 
 
 class ToolglotError(Exception):
-    """What every exception of this package is."""
+    """The base class of all exceptions of this package."""
 
     __module__ = "toolglot"
 
 
 class DialectError(ToolglotError, ValueError):
-    """A dialect, a file of one, a switch or a set of dialects cannot be used."""
+    """A dialect, a dialect file, a switch or a set of dialects is unusable."""
 
     __module__ = "toolglot"
 
@@ -39,21 +39,23 @@ class EncodeError(ToolglotError, ValueError):
 
 
 class StateError(ToolglotError):
-    """It cannot be done now: the stream is finished, or broke off by an internal error."""
+    """The object's state does not allow this: it is finished, or unusable after an internal error.
+    """
 
     __module__ = "toolglot"
 
 
 class SnapshotError(StateError, ValueError):
-    """A snapshot is damaged, or of another engine, other options or another version."""
+    """A snapshot is damaged, or comes from another engine, other options or another version."""
 
     __module__ = "toolglot"
 
 
 class LimitError(ToolglotError):
-    """Arguments cannot be made Python objects: they are nested too deep, or hold an integer that is too long.
+    """Arguments cannot become Python objects: they are nested too deeply, or hold an integer that
+    is too long.
 
-    Limits of the engine (`Limits`) are no exceptions; they come out as `Issue` events.
+    Exceeding a limit of the engine (`Limits`) raises nothing; it is reported as an `Issue` event.
     """
 
     __module__ = "toolglot"
@@ -66,12 +68,13 @@ class BusyError(ToolglotError):
 
 
 class InternalError(ToolglotError, RuntimeError):
-    """A mistake of this package. The stream that it happened in cannot be used any more; others can."""
+    """A bug in this package. The stream in which it occurred is unusable; others are not affected.
+    """
 
     __module__ = "toolglot"
 
 
 class ModelError(ToolglotError):
-    """A model cannot be asked, or its reply broke off; the message says where and why."""
+    """The model cannot be reached, or its reply broke off; the message says where and why."""
 
     __module__ = "toolglot"

@@ -1,4 +1,4 @@
-"""Functions for whole texts. Each takes an `engine`, or makes one of `dialects`; equal engines are compiled once."""
+"""Functions for whole texts. Each takes an `engine`, or makes one from `dialects`; equal engines are compiled once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Text = TypeVar("_Text", str, bytes)
 
 
 def engine_of(engine: Engine | None, dialects: str | Iterable[str] | None) -> Engine:
-    """The engine that was given, or one of `dialects`."""
+    """The given engine, or one made from `dialects`."""
     if engine is None:
         return Engine(dialects)
     if dialects is not None:
@@ -30,7 +30,7 @@ def parse(
     native_calls: str | Iterable[Any] | None = None,
     original: bool = False,
 ) -> Turn:
-    """Parses a whole output. `original` keeps all that the model wrote, markup included, as `Turn.original`.
+    """Parses a whole output. `original` keeps everything the model wrote, markup included, as `Turn.original`.
 
     >>> import toolglot
     >>> turn = toolglot.parse("<think>hm</think>42", dialects="reasoning-think")
@@ -42,10 +42,10 @@ def parse(
 
 
 def escape(text: _Text, *, engine: Engine | None = None, dialects: str | Iterable[str] | None = None) -> _Text:
-    """Makes untrusted text safe to stand in a prompt or a tool result: no dialect of the engine sees a marker in it.
+    """Makes untrusted text safe to put into a prompt or a tool result: no dialect of the engine sees a marker in it.
 
-    A backslash goes after the first character of each marker. `unescape` takes it back. A text without markers stays as
-    it is; `str` gives `str`, `bytes` gives `bytes`.
+    Inserts a backslash after the first character of each marker; `unescape` removes it. Text without markers is returned
+    unchanged. Returns the type that was given, `str` or `bytes`.
 
     >>> import toolglot
     >>> print(toolglot.escape('(see <tool_call name="f">)'))
@@ -57,7 +57,7 @@ def escape(text: _Text, *, engine: Engine | None = None, dialects: str | Iterabl
 
 
 def unescape(text: _Text, *, engine: Engine | None = None, dialects: str | Iterable[str] | None = None) -> _Text:
-    """The text that `escape` made this of."""
+    """Returns the text from which `escape` made this one."""
     return _native.unescape(engine_of(engine, dialects), text)  # type: ignore[return-value]
 
 
@@ -70,7 +70,7 @@ def mask(
     engine: Engine | None = None,
     dialects: str | Iterable[str] | None = None,
 ) -> str:
-    """The text with calls, and what else is asked for, taken out or replaced; `Mask` says how, and does it live.
+    """Removes or replaces calls in a text, and other parts on request. `Mask` documents the options, and does the same live.
 
     >>> import toolglot
     >>> toolglot.mask('Now: <tool_call name="f"><param name="a">1</param></tool_call> done.', calls="[{tools}]")
@@ -92,9 +92,9 @@ def encode(
 
     A call is a `Call`, a pair `(name, arguments)`, a mapping with `name` and `arguments`, or an OpenAI tool call;
     arguments are a mapping or JSON text. `calls` is one call or several. Where a dialect writes untyped text, `tools` say
-    what is a number. `verify` reads the text back and compares.
+    which values are not strings. `verify` parses the result and compares it with the calls.
 
-    Raises `EncodeError` for a call that the dialect cannot say, naming the value and the rule.
+    Raises `EncodeError` for a call that the dialect cannot express; the message names the value and the rule.
 
     >>> import toolglot
     >>> print(toolglot.encode(("weather", {"city": "Leith"}), "tool-call-xml"))
@@ -119,9 +119,9 @@ def transcode(
     keep: bool = False,
     finish: Literal["stop", "length", "tool_calls", "error", "cancelled"] = "stop",
 ) -> _Text:
-    """Writes a transcript in the dialect `to`: text stays, calls are written anew where they stood.
+    """Rewrites a transcript in the dialect `to`: text stays, calls are rewritten in place.
 
-    What cannot be written is an `EncodeError`, or stays as it is with `keep`.
+    Raises `EncodeError` for what cannot be written; with `keep` it stays as it is.
 
     >>> import toolglot
     >>> toolglot.transcode('Hi <tool_call name="f"><param name="a">1</param></tool_call>', "hermes")
@@ -139,7 +139,7 @@ def _json(tools: str | Iterable[Any] | None) -> str | None:
 
 
 def _calls(calls: Any) -> Iterable[tuple[str, str, str | None]]:
-    """Calls in any of their shapes as `(name, arguments as JSON, id)`."""
+    """Calls of any accepted shape, as `(name, arguments as JSON, id)`."""
     if isinstance(calls, (Call, Mapping)) or hasattr(calls, "function") or _is_pair(calls):
         calls = [calls]
     for index, call in enumerate(calls):

@@ -17,23 +17,23 @@ The version of the engine.
 @final
 class AgentCore:
     """
-    What the runs of an agent share. `toolglot.Agent` is made of it.
+    What the runs of an agent share. `toolglot.Agent` is built on it.
     """
     def __new__(cls, /, engine: Engine, form: str) -> AgentCore:
         """
-        Reads an agent, JSON text. Dialects and limits are those of the engine.
+        Reads an agent from JSON text. Dialects and limits are those of the engine.
         """
     def restore(self, /, saved: str) -> RunCore:
         """
-        A run that was saved.
+        Restores a saved run.
         """
     def run(self, /, messages: str) -> RunCore:
         """
-        A run that goes on with messages, JSON text of a list.
+        Starts a run that continues a conversation: the JSON text of a list of messages.
         """
     def steps(self, /, steps: str) -> RunCore:
         """
-        A workflow, JSON text of a list of steps.
+        Starts a run of a workflow: the JSON text of a list of steps.
         """
 
 @final
@@ -51,7 +51,7 @@ class ArgDelta:
     @property
     def call(self, /) -> int:
         """
-        Number of the call.
+        Index of the call.
         """
     @property
     def end(self, /) -> int:
@@ -66,13 +66,13 @@ class ArgDelta:
     @property
     def start(self, /) -> int:
         """
-        Offset of the source bytes that it came from.
+        Offset of the source bytes.
         """
 
 @final
 class BlockAbandoned:
     """
-    The block was none after all. All calls since its `BlockOpen` are void.
+    The block turned out not to be one. All calls since its `BlockOpen` are retracted.
     """
     __match_args__ = ("becomes", "start", "end", "raw")
     def __eq__(self, value: object, /) -> bool: ...
@@ -84,17 +84,17 @@ class BlockAbandoned:
     @property
     def becomes(self, /) -> str:
         """
-        What becomes of its bytes: `"text"` (they follow as one `Text`) or `"drop"`.
+        What happens to its bytes: `"text"` (they follow as one `Text`) or `"drop"`.
         """
     @property
     def end(self, /) -> int:
         """
-        Offset after it, as far as it went.
+        Offset after the part of it that was read.
         """
     @property
     def raw(self, /) -> bytes:
         """
-        Its bytes if they were retained, else empty.
+        Its bytes if they were retained, otherwise empty.
         """
     @property
     def start(self, /) -> int:
@@ -122,7 +122,7 @@ class BlockClose:
     @property
     def raw(self, /) -> bytes:
         """
-        Its bytes if they were retained, else empty.
+        Its bytes if they were retained, otherwise empty.
         """
     @property
     def start(self, /) -> int:
@@ -150,7 +150,7 @@ class BlockOpen:
     @property
     def end(self, /) -> int:
         """
-        Offset after the opening marker with its header.
+        Offset after the opening marker and its header.
         """
     @property
     def start(self, /) -> int:
@@ -173,22 +173,22 @@ class Call:
     @property
     def arguments(self, /) -> dict[str, Any]:
         """
-        The arguments as a `dict`, the same one at each access; `LimitError` as in `CallClose.arguments`.
+        The arguments as a `dict`, the same object at each access. Raises `LimitError` like `CallClose.arguments`.
         """
     @property
     def arguments_json(self, /) -> str:
         """
-        The arguments as JSON text; numbers are spelled as the model spelled them.
+        The arguments as JSON text; numbers keep the model's spelling.
         """
     @property
     def complete(self, /) -> bool:
         """
-        Whether it is well formed and closed.
+        Whether the call is well formed and closed.
         """
     @property
     def dialect(self, /) -> str:
         """
-        Id of its dialect; empty for a native call.
+        Id of its dialect; empty for an API tool call.
         """
     @property
     def end(self, /) -> int:
@@ -198,23 +198,23 @@ class Call:
     @property
     def grade(self, /) -> str:
         """
-        `"complete"`; `"repaired"`: a rule was broken, but the call is not in doubt; `"recovered"`: something may be cut,
-        mixed or guessed, so it should not be executed without asking.
+        `"complete"`; `"repaired"`: the text broke a rule, but leaves no doubt about the call; `"recovered"`: something may be
+        truncated, mixed or guessed, so do not execute the call without asking.
         """
     @property
     def index(self, /) -> int:
         """
-        Its number in the turn, from 0.
+        Its index in the turn, from 0.
         """
     @property
     def kinds(self, /) -> list[str]:
         """
-        Why it is not complete.
+        The issue kinds that explain why the call is not complete.
         """
     @property
     def meta(self, /) -> dict[str, str]:
         """
-        What the format says of the call beside name and arguments (an `id`, for example).
+        What the format says of the call besides name and arguments (an `id`, for example).
         """
     @property
     def name(self, /) -> str:
@@ -224,17 +224,17 @@ class Call:
     @property
     def native(self, /) -> bool:
         """
-        The host gave it beside the text.
+        Whether the host delivered it beside the text.
         """
     @property
     def recovered(self, /) -> list[str] | None:
         """
-        The kinds of a recovered call; `None` for any other.
+        The issue kinds of a recovered call, otherwise `None`.
         """
     @property
     def repaired(self, /) -> list[str] | None:
         """
-        The kinds of a repaired call; `None` for any other.
+        The issue kinds of a repaired call, otherwise `None`.
         """
     @property
     def start(self, /) -> int:
@@ -243,8 +243,8 @@ class Call:
         """
     def to_dict(self, /) -> dict[str, Any]:
         """
-        The call as plain objects, which `json.dumps` takes: `name`, `arguments`, `index`, `grade`, `dialect`, `meta`, `native`,
-        `start`, `end`, and the kinds of one that is not complete as `recovered` or `repaired`.
+        Returns the call as plain objects, which `json.dumps` accepts: `name`, `arguments`, `index`, `grade`, `dialect`, `meta`,
+        `native`, `start`, `end`, and for a call that is not complete its issue kinds, as `recovered` or `repaired`.
 
         ```
         >>> import json, toolglot
@@ -256,14 +256,14 @@ class Call:
         """
     def to_openai(self, /, id: str | None = None) -> dict[str, Any]:
         """
-        The call as a message of OpenAI has it: `{"id", "type", "function": {"name", "arguments"}}`. Without an id of the
-        format's own `id` is taken, or one is made.
+        Returns the call as an OpenAI message has it: `{"id", "type", "function": {"name", "arguments"}}`. The `id` is the
+        format's own, else the one given here, else a generated one.
         """
 
 @final
 class CallAbandoned:
     """
-    The open call is retracted: it broke its grammar or a limit, or was truncated. It never closes, and its deltas are void.
+    The open call is retracted: it broke its grammar, exceeded a limit or was truncated. It never closes; discard its deltas.
     """
     __match_args__ = ("call", "start", "end")
     def __eq__(self, value: object, /) -> bool: ...
@@ -275,12 +275,12 @@ class CallAbandoned:
     @property
     def call(self, /) -> int:
         """
-        Number of the call.
+        Index of the call.
         """
     @property
     def end(self, /) -> int:
         """
-        Offset after it, as far as it went.
+        Offset after the part of it that was read.
         """
     @property
     def start(self, /) -> int:
@@ -303,25 +303,25 @@ class CallClose:
     @property
     def arguments(self, /) -> dict[str, Any] | None:
         """
-        The arguments as a `dict`, the same one at each access. `None` if they were not kept (`retain="none"`).
+        The arguments as a `dict`, the same object at each access. `None` if they were not kept (`retain="none"`).
 
-        `LimitError` if they cannot be Python objects: nested deeper than the interpreter can follow, or an integer longer
-        than `sys.get_int_max_str_digits()` allows. `arguments_json` has them all the same.
+        Raises `LimitError` if they cannot become Python objects: they are nested deeper than the interpreter can follow, or
+        hold an integer longer than `sys.get_int_max_str_digits()` allows. `arguments_json` has them even then.
         """
     @property
     def arguments_json(self, /) -> str | None:
         """
-        The arguments as JSON text; numbers are spelled as the model spelled them. `None` if they were not kept.
+        The arguments as JSON text; numbers keep the model's spelling. `None` if the arguments were not kept.
         """
     @property
     def call(self, /) -> int:
         """
-        Number of the call.
+        Index of the call.
         """
     @property
     def complete(self, /) -> bool:
         """
-        Whether it is well formed and closed.
+        Whether the call is well formed and closed.
         """
     @property
     def end(self, /) -> int:
@@ -331,13 +331,13 @@ class CallClose:
     @property
     def grade(self, /) -> str:
         """
-        `"complete"`; `"repaired"`: a rule was broken, but the call is not in doubt; `"recovered"`: something may be cut,
-        mixed or guessed, so it should not be executed without asking.
+        `"complete"`; `"repaired"`: the text broke a rule, but leaves no doubt about the call; `"recovered"`: something may be
+        truncated, mixed or guessed, so do not execute the call without asking.
         """
     @property
     def kinds(self, /) -> list[str]:
         """
-        Why it is not complete.
+        The issue kinds that explain why the call is not complete.
         """
     @property
     def name(self, /) -> str:
@@ -347,12 +347,12 @@ class CallClose:
     @property
     def recovered(self, /) -> list[str] | None:
         """
-        The kinds of a recovered call; `None` for any other.
+        The issue kinds of a recovered call, otherwise `None`.
         """
     @property
     def repaired(self, /) -> list[str] | None:
         """
-        The kinds of a repaired call; `None` for any other.
+        The issue kinds of a repaired call, otherwise `None`.
         """
     @property
     def start(self, /) -> int:
@@ -361,13 +361,13 @@ class CallClose:
         """
     def to_dict(self, /) -> dict[str, Any]:
         """
-        The call as plain objects, which `json.dumps` takes. `arguments` is `None` if they were not kept.
+        Returns the call as plain objects, which `json.dumps` accepts. `arguments` is `None` if they were not kept.
         """
 
 @final
 class CallNamed:
     """
-    The name of a call is written. It comes before the `CallOpen`, as early as the name is known; only that opens a call.
+    The name of a call is known. This event comes before the `CallOpen`, as early as possible; only `CallOpen` opens a call.
     """
     __match_args__ = ("block", "ordinal", "name", "provisional", "start", "end")
     def __eq__(self, value: object, /) -> bool: ...
@@ -379,12 +379,12 @@ class CallNamed:
     @property
     def block(self, /) -> int:
         """
-        Number of the block in this stream, from 0.
+        Index of the block in this stream, from 0.
         """
     @property
     def end(self, /) -> int:
         """
-        Offset after that.
+        Offset after them.
         """
     @property
     def name(self, /) -> str:
@@ -394,17 +394,17 @@ class CallNamed:
     @property
     def ordinal(self, /) -> int:
         """
-        Number of the name in its block, from 0.
+        Index of the name in its block, from 0.
         """
     @property
     def provisional(self, /) -> bool:
         """
-        What follows can still take the name back: a `CallOpen` of the block replaces it, or it is void when the block ends.
+        Whether the name can still be retracted: a `CallOpen` of the block replaces it, or the block ends without the call.
         """
     @property
     def start(self, /) -> int:
         """
-        Offset of what names it.
+        Offset of the bytes that name it.
         """
 
 @final
@@ -422,22 +422,22 @@ class CallOpen:
     @property
     def call(self, /) -> int:
         """
-        Number of the call in this stream, from 0.
+        Index of the call in this stream, from 0.
         """
     @property
     def dialect(self, /) -> str:
         """
-        The id of its dialect; empty for a native call.
+        The id of its dialect; empty for an API tool call.
         """
     @property
     def end(self, /) -> int:
         """
-        Offset after what named it.
+        Offset after them.
         """
     @property
     def meta(self, /) -> dict[str, str]:
         """
-        What the format says of the call beside name and arguments (an `id`, for example).
+        What the format says of the call besides name and arguments (an `id`, for example).
         """
     @property
     def name(self, /) -> str:
@@ -447,29 +447,29 @@ class CallOpen:
     @property
     def native(self, /) -> bool:
         """
-        The host gave it beside the text.
+        Whether the host delivered it beside the text.
         """
     @property
     def start(self, /) -> int:
         """
-        Offset of what named it.
+        Offset of the bytes that name it.
         """
 
 @final
 class Dialect:
     """
-    What a dialect is.
+    The description of a dialect.
     """
     def __repr__(self, /) -> str: ...
     @property
     def aliases(self, /) -> list[str]:
         """
-        Other names it is asked for by.
+        Other names that it accepts.
         """
     @property
     def closers(self, /) -> list[str]:
         """
-        What closes its blocks.
+        The markers that close its blocks.
         """
     @property
     def family(self, /) -> str:
@@ -479,7 +479,7 @@ class Dialect:
     @property
     def group(self, /) -> str | None:
         """
-        The group of dialects with the same markup, of which an engine can hold one.
+        The group of dialects with the same markup; an engine can hold only one of them.
         """
     @property
     def id(self, /) -> str:
@@ -489,32 +489,32 @@ class Dialect:
     @property
     def in_default_set(self, /) -> bool:
         """
-        It belongs to the default set.
+        Whether it belongs to the default set.
         """
     @property
     def models(self, /) -> list[str]:
         """
-        Who writes it.
+        Which models or programs write it.
         """
     @property
     def openers(self, /) -> list[str]:
         """
-        What opens its blocks; a tag is shown up to its name.
+        The markers that open its blocks; a tag is shown up to its name.
         """
     @property
     def reasoning_closers(self, /) -> list[str]:
         """
-        What closes its reasoning.
+        The markers that close its reasoning.
         """
     @property
     def reasoning_openers(self, /) -> list[str]:
         """
-        What opens its reasoning.
+        The markers that open its reasoning.
         """
     @property
     def sources(self, /) -> list[str]:
         """
-        Where its rules come from.
+        The sources of its rules.
         """
     @property
     def switches(self, /) -> list[tuple[str, bool]]:
@@ -530,12 +530,12 @@ class Dialect:
 @final
 class Engine:
     """
-    Dialects compiled together, and the options of streams that read them. Immutable: share it between threads, hash it,
-    compare it, pickle it.
+    Dialects compiled together, and the options of streams that read them. An engine is immutable: it can be shared between
+    threads, hashed, compared and pickled.
 
-    `dialects` are ids of built-in dialects: one, several, or `"default"` for all that cannot fire on ordinary prose or
-    code, or `"any"` for whatever an output may hold (calls of declared tools only). `toml` adds dialects of your own, as text of files (a mapping gives them names for error messages). Without
-    either it is the default set.
+    `dialects` names built-in dialects: one id, several, `"default"` for all dialects that cannot fire on ordinary prose or
+    code, or `"any"` for whatever an output may contain (calls of declared tools only). `toml` adds your own dialects, as the
+    text of their files (a mapping gives them names for error messages). Without either, the engine has the default set.
 
     ```
     >>> import toolglot
@@ -554,8 +554,7 @@ class Engine:
         """
         Compiles an engine. Equal sets of dialects are compiled once and shared.
 
-        Raises `DialectError` for a dialect or switch that cannot be used, `ToolsError` for tools, `ValueError` for an
-        option.
+        Raises `DialectError` for an unusable dialect or switch, `ToolsError` for unusable tools, `ValueError` for an unusable option.
         """
     def __reduce__(self, /) -> tuple[object, ...]: ...
     def __repr__(self, /) -> str: ...
@@ -564,12 +563,12 @@ class Engine:
     @property
     def bound(self, /) -> int:
         """
-        The most bytes of text that a stream ever withholds.
+        The maximum number of bytes of text that a stream ever holds back.
         """
     def completion(self, /, output: str | bytes | bytearray | memoryview | Turn, source: Literal['text', 'openai', 'anthropic', 'ollama'] = "text", *, finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] | None = None, model: str | None = None, id: str | None = None, created: int | None = None, recovered: bool = False, reasoning: str | None = "reasoning_content", forced: bool = False, id_prefix: str = "call_", id_seed: int | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> str:
         """
-        Writes one OpenAI `chat.completion` object, as JSON text: of an output (text, or a `Turn`), or of a whole response of a
-        server (`source`). `to_completion` gives it as a `dict`. Options are those of `rewriter`.
+        Returns one OpenAI `chat.completion` object, as JSON text, for an output (text, or a `Turn`) or for a whole response of
+        a server (`source`). `to_completion` returns it as a `dict`. The options are those of `rewriter`.
 
         ```
         >>> import json, toolglot
@@ -582,12 +581,12 @@ class Engine:
     @property
     def config(self, /) -> str:
         """
-        All that makes it what it is, as one text: equal engines have equal texts, in every process.
+        The complete configuration, as one text: equal engines have equal texts, in every process.
         """
     @property
     def dialects(self, /) -> list[str]:
         """
-        Ids of its dialects, in order.
+        The ids of its dialects, in order.
         """
     @property
     def limits(self, /) -> Limits:
@@ -597,24 +596,24 @@ class Engine:
     @property
     def lints(self, /) -> list[str]:
         """
-        What works and may still surprise, one sentence each.
+        Warnings about dialects that work but may surprise, one sentence each.
         """
     def parse(self, /, text: str | bytes | bytearray | memoryview, *, finish: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop", native_calls: str | Iterable[Any] | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None, guard: bool = False, original: bool = False) -> Turn:
         """
-        Parses a whole output.
+        Parses a whole output and returns the turn.
 
-        `native_calls` are calls that the API delivered beside the text: an OpenAI `tool_calls` array, or its JSON text. `guard`
-        keeps the turn's text from being a call for the next reader of this engine's dialects, for hosts that send it on without
-        the calls; without it the text is verbatim. `original` keeps all that the model wrote, markup included, as `Turn.original`.
+        `native_calls` are the API tool calls of the output: an OpenAI `tool_calls` array, or its JSON text. `guard` escapes the
+        turn's text so that another reader of this engine's dialects finds no call in it; use it if you forward the text without the
+        calls. By default the text is verbatim. `original` keeps everything the model wrote, markup included, as `Turn.original`.
         """
     def reader(self, /, source: Literal['openai', 'anthropic', 'ollama'], *, choice: SupportsIndex = 0, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Reader:
         """
-        Reads responses of model servers, as bytes. `source` is `"openai"`, `"anthropic"` or `"ollama"`; `choice` is the
-        one that is read of an OpenAI response.
+        Creates a reader for response bodies of model servers. `source` is `"openai"`, `"anthropic"` or `"ollama"`; `choice` is
+        the index of the choice to read from an OpenAI response.
         """
     def replace(self, /, **options: Any) -> Engine:
         """
-        The same engine with other options; dialects, `toml` and `switches` stay.
+        Returns the same engine with other options; dialects, `toml` and `switches` stay.
 
         ```
         >>> import toolglot
@@ -626,26 +625,27 @@ class Engine:
         """
     def restore(self, /, snapshot: bytes, *, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Stream:
         """
-        The stream that a snapshot was made of. `start`, `prompt_tail` and `tools` must be those it was made with.
+        Restores a stream from a snapshot. `start`, `prompt_tail` and `tools` must be those of the original stream.
 
-        Raises `SnapshotError` if the snapshot is damaged, or of another engine, options or version.
+        Raises `SnapshotError` if the snapshot is damaged, or comes from another engine, other options or another version.
         """
     def rewriter(self, /, source: Literal['text', 'openai', 'anthropic', 'ollama'] = "text", *, model: str | None = None, id: str | None = None, created: int | None = None, choice: int | None = None, calls: Literal['live', 'close'] = "live", recovered: bool = False, reasoning: str | None = "reasoning_content", protected: bool = False, forced: bool = False, id_prefix: str = "call_", id_seed: int | None = None, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Rewriter:
         """
-        Writes OpenAI chat completion chunks of what is fed: text (`source="text"`) or responses of model servers.
+        Creates a rewriter, which turns text (`source="text"`) or responses of model servers into OpenAI chat completion chunks.
 
-        `calls` says when calls are sent: `"live"` while they are written (the last `}` waits until the call stands), or
-        `"close"` when their block has closed. `recovered` calls are withheld unless `True`. `reasoning` is the member that
-        holds reasoning; `None` leaves it out. `forced`: the host forced a tool by name, so the reason stays `stop`.
+        `calls` says when calls are sent: `"live"` while the model writes them (the last `}` waits until the call is committed),
+        or `"close"` when their block has closed. `recovered` calls are withheld unless this is `True`. `reasoning` names the
+        member that holds reasoning; `None` leaves reasoning out. `forced` says that the host forced a tool by name, so the
+        finish reason stays `stop`.
 
-        `model`, `id` and `created` win over what a response of OpenAI's shape says; where nobody says anything, id and time are
-        made. Of such a response all choices are rewritten, or the one that `choice` names. Ids of calls that have none are made
-        of `id_seed`: the same seed, the same ids; without it they differ from response to response.
+        `model`, `id` and `created` override what an OpenAI-shaped response says; if neither gives an id or a time, one is
+        generated. Of such a response all choices are rewritten, or only the one that `choice` names. Calls without an id get
+        one derived from `id_seed`: the same seed gives the same ids. Without a seed, ids differ from response to response.
         """
     def stream(self, /, *, start: Literal['dialect', 'text', 'reasoning'] | None = None, prompt_tail: str | None = None, tools: str | Iterable[Any] | None = None, tool_choice: str | Mapping[str, Any] | None = None) -> Stream:
         """
-        One stream: the output of one model turn. `start` and `tools` stand in for the engine's own. `prompt_tail` is the prompt,
-        or the end of it: what its last 4 KiB have opened (a thought, a header, a call), the output goes on with.
+        Opens a stream, which parses the output of one model turn. `start` and `tools` replace the engine's own. `prompt_tail` is
+        the prompt, or the end of it: if its last 4 KiB open something (a thought, a header, a call), the output continues it.
 
         ```
         >>> import toolglot
@@ -659,34 +659,34 @@ class Engine:
     @property
     def tool_issues(self, /) -> list[str]:
         """
-        What was odd in the list of its tools, one sentence each: what was left out or passed over, and where.
+        Problems in the list of its tools, one sentence each: what was left out or ignored, and where.
         """
     @property
     def tools(self, /) -> list[str]:
         """
-        Names of its tools, in order.
+        The names of its tools, in order.
         """
 
 @final
 class Evidence:
     """
-    What speaks for one dialect.
+    The evidence for one dialect in a text.
     """
     def __repr__(self, /) -> str: ...
     @property
     def broken(self, /) -> int:
         """
-        Blocks that broke or were cut.
+        The number of blocks that broke or were truncated.
         """
     @property
     def chosen(self, /) -> bool:
         """
-        The default set reads calls of the input as this dialect.
+        Whether the default set reads calls of the input as this dialect.
         """
     @property
     def complete(self, /) -> int:
         """
-        Calls that are well formed and closed.
+        The number of calls that are well formed and closed.
         """
     @property
     def confidence(self, /) -> str:
@@ -701,32 +701,32 @@ class Evidence:
     @property
     def group(self, /) -> str | None:
         """
-        The group of dialects with the same markup, of which an engine can hold one.
+        The group of dialects with the same markup; an engine can hold only one of them.
         """
     @property
     def in_default_set(self, /) -> bool:
         """
-        It belongs to the default set.
+        Whether it belongs to the default set.
         """
     @property
     def inside(self, /) -> str | None:
         """
-        The dialect whose blocks hold all of this one's.
+        The dialect whose blocks include all blocks of this one.
         """
     @property
     def reason(self, /) -> str:
         """
-        One sentence.
+        The evidence, in one sentence.
         """
     @property
     def recovered(self, /) -> int:
         """
-        Calls that were put together.
+        The number of calls that were recovered.
         """
     @property
     def spans(self, /) -> list[tuple[int, int]]:
         """
-        Where it shows, as `(start, end)`.
+        Where the evidence is, as `(start, end)`.
         """
     @property
     def title(self, /) -> str:
@@ -737,7 +737,7 @@ class Evidence:
 @final
 class Issue:
     """
-    Something is wrong with what the model wrote. Parsing goes on.
+    The model's text got something wrong. Parsing goes on.
     """
     __match_args__ = ("kind", "severity", "message", "start", "end", "dialect", "call", "tool", "subject", "suggestion", "observation")
     def __eq__(self, value: object, /) -> bool: ...
@@ -749,12 +749,12 @@ class Issue:
     @property
     def call(self, /) -> int | None:
         """
-        Number of the call concerned.
+        Index of the call concerned.
         """
     @property
     def dialect(self, /) -> str:
         """
-        Id of the dialect that speaks, or empty.
+        Id of the dialect that reported it, or empty.
         """
     @property
     def end(self, /) -> int:
@@ -764,7 +764,7 @@ class Issue:
     @property
     def kind(self, /) -> str:
         """
-        What, for example `"unclosed_block"`.
+        The kind, for example `"unclosed_block"`.
         """
     @property
     def message(self, /) -> str:
@@ -774,7 +774,7 @@ class Issue:
     @property
     def observation(self, /) -> str:
         """
-        What to tell the model.
+        The observation: one sentence for the model.
         """
     @property
     def severity(self, /) -> str:
@@ -794,11 +794,11 @@ class Issue:
     @property
     def suggestion(self, /) -> str:
         """
-        A name that was probably meant, or empty.
+        The name that was probably meant, or empty.
         """
     def to_dict(self, /) -> dict[str, Any]:
         """
-        The issue as plain objects, which `json.dumps` takes: its fields.
+        Returns the fields of the issue as plain objects, which `json.dumps` accepts.
         """
     @property
     def tool(self, /) -> str:
@@ -809,8 +809,8 @@ class Issue:
 @final
 class Limits:
     """
-    Upper bounds of what one stream may hold or deliver. Each fires at one offset however the input is cut, is an
-    `Issue` of its own kind, and loses nothing. What is not given has its default.
+    Upper bounds on what one stream may hold or deliver. Each limit takes effect at the same offset however the input is
+    chunked, is reported as an `Issue` of its own kind, and loses no bytes. A limit that is not given has its default.
 
     ```
     >>> Limits(max_calls=2).max_calls
@@ -831,7 +831,7 @@ class Limits:
     @property
     def max_block(self, /) -> int:
         """
-        Bytes of one block, which is also what is retained of it.
+        Bytes of one block; also the bytes retained of it.
         """
     @property
     def max_calls(self, /) -> int:
@@ -856,12 +856,12 @@ class Limits:
     @property
     def max_issues(self, /) -> int:
         """
-        Issues that are reported one by one.
+        Issues that are reported individually.
         """
     @property
     def max_lookahead(self, /) -> int:
         """
-        Bytes that a lookahead may withhold.
+        Bytes that a lookahead may hold back.
         """
     @property
     def max_name(self, /) -> int:
@@ -871,7 +871,7 @@ class Limits:
     @property
     def max_native(self, /) -> int:
         """
-        Bytes of native calls that may wait for the end of the text.
+        Bytes of API tool calls that may wait for the end of the text.
         """
     @property
     def max_params(self, /) -> int:
@@ -887,11 +887,11 @@ class Limits:
 @final
 class Mask:
     """
-    The text with calls taken out, live: for renderers and logs.
+    Removes or replaces calls in a live text, for renderers and logs.
 
     `calls`, `reasoning` and `protected` say what is written for each: `True` its text, `False` nothing, a `str` that text
-    (for calls, `{tools}` in it stands for their names). What is written is final: a block leaves nothing, or its
-    placeholder, when it ends, and one that was none comes back verbatim.
+    (for calls, `{tools}` in it is replaced with their names). Everything written is final: a block leaves nothing, or its
+    placeholder, when it ends; one that turns out not to be a block comes back verbatim.
 
     ```
     >>> import toolglot
@@ -905,11 +905,11 @@ class Mask:
     def __repr__(self, /) -> str: ...
     def feed(self, /, chunk: str | bytes | bytearray | memoryview) -> str:
         """
-        Takes the next chunk and gives what is final.
+        Takes the next chunk and returns the text that is final.
         """
     def finish(self, /, reason: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop") -> str:
         """
-        Ends the text and gives what waited.
+        Ends the text and returns what was held back.
         """
 
 @final
@@ -920,17 +920,17 @@ class ModelDialects:
     @property
     def all(self, /) -> list[str]:
         """
-        All of them, which fit in one engine.
+        All of them; they fit in one engine.
         """
     @property
     def calls(self, /) -> list[str]:
         """
-        Those of its calls; empty if none is known.
+        The dialects of its calls; empty if none is known.
         """
     @property
     def reasoning(self, /) -> str | None:
         """
-        That of its reasoning, where no dialect of its calls reads it.
+        The dialect of its reasoning, if no dialect of its calls reads it.
         """
 
 @final
@@ -959,7 +959,7 @@ class ParamClose:
 @final
 class ParamDelta:
     """
-    Raw bytes of the open parameter's value, at once; they may end inside a character.
+    Raw bytes of the open parameter's value, as they arrive; they may end inside a character.
     """
     __match_args__ = ("data", "start", "end")
     def __eq__(self, value: object, /) -> bool: ...
@@ -971,7 +971,7 @@ class ParamDelta:
     @property
     def data(self, /) -> bytes:
         """
-        The bytes as written.
+        The bytes, as written.
         """
     @property
     def end(self, /) -> int:
@@ -987,7 +987,7 @@ class ParamDelta:
 @final
 class ParamOpen:
     """
-    A parameter begins. Provisional: what counts are the arguments of the call.
+    A parameter begins. Provisional: only the arguments of the call are final.
     """
     __match_args__ = ("name", "depth", "start", "end")
     def __eq__(self, value: object, /) -> bool: ...
@@ -999,28 +999,28 @@ class ParamOpen:
     @property
     def depth(self, /) -> int:
         """
-        Nesting depth; 0 is a parameter of the call.
+        Nesting depth; 0 for a parameter of the call itself.
         """
     @property
     def end(self, /) -> int:
         """
-        Offset after that.
+        Offset after them.
         """
     @property
     def name(self, /) -> str:
         """
-        Its name as written.
+        Its name, as written.
         """
     @property
     def start(self, /) -> int:
         """
-        Offset of where it is named.
+        Offset of the bytes that name it.
         """
 
 @final
 class Protected:
     """
-    Part of a region that a dialect protects: no calls are looked for inside.
+    Part of a region that a dialect protects: it is not searched for calls.
     """
     __match_args__ = ("text", "kind", "start", "end")
     def __eq__(self, value: object, /) -> bool: ...
@@ -1037,7 +1037,7 @@ class Protected:
     @property
     def kind(self, /) -> str:
         """
-        The kind of region, as its dialect names it.
+        The kind of the region, as its dialect names it.
         """
     @property
     def start(self, /) -> int:
@@ -1053,7 +1053,7 @@ class Protected:
 @final
 class Raw:
     """
-    Bytes of a block that broke a limit; they go on until the block's own closer.
+    Bytes of a block that exceeded a limit; they continue until the block's own closer.
     """
     __match_args__ = ("data", "start", "end")
     def __eq__(self, value: object, /) -> bool: ...
@@ -1081,9 +1081,9 @@ class Raw:
 @final
 class Reader:
     """
-    Reads the body of one response: bytes in any cut go in, events come out. Made by `Engine.reader`.
+    Reads the body of one response: takes bytes in any chunks and returns events. Made by `Engine.reader`.
 
-    Offsets count the bytes of the text that the response holds, not those of its body.
+    Offsets count the bytes of the response's text, not of its body.
 
     ```
     >>> import toolglot
@@ -1103,16 +1103,16 @@ class Reader:
         """
     def feed(self, /, chunk: str | bytes | bytearray | memoryview) -> list[_Event]:
         """
-        Takes the next bytes of the response. What cannot be read of it goes to `errors` and stops nothing.
+        Takes the next bytes of the response. What cannot be read is added to `errors`; reading goes on.
         """
     def finish(self, /, reason: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] | None = None) -> list[_Event]:
         """
-        Ends the response. The reason is that of the response, or a given one, for a host that knows better.
+        Ends the response. `reason` overrides the reason that the response gives.
         """
     @property
     def held(self, /) -> int:
         """
-        Bytes of the text that are in no event yet.
+        Bytes of the text that no event covers yet.
         """
     @property
     def reason(self, /) -> str | None:
@@ -1140,7 +1140,7 @@ class Reasoning:
     @property
     def framing(self, /) -> bool:
         """
-        The text is the marker (`<think>`), not the reasoning itself.
+        Whether the text is a marker (`<think>`), not the reasoning itself.
         """
     @property
     def start(self, /) -> int:
@@ -1156,19 +1156,19 @@ class Reasoning:
 @final
 class ResponseCore:
     """
-    Reads a response of a model server into what a run is told.
+    Turns a response of a model server into what a run takes.
     """
     def __new__(cls, /, source: str) -> ResponseCore:
         """
-        Of a source: `"openai"`, `"anthropic"`, `"ollama"`.
+        `source` is `"openai"`, `"anthropic"` or `"ollama"`.
         """
     def feed(self, /, chunk: str | bytes | bytearray | memoryview) -> list[str]:
         """
-        Takes bytes; gives what a run is told, as JSON.
+        Takes bytes; returns what to pass to a run, as JSON.
         """
     def finish(self, /) -> list[str]:
         """
-        There are no more bytes.
+        Ends the response.
         """
 
 @final
@@ -1176,11 +1176,11 @@ class Rewriter:
     """
     Writes OpenAI chat completion chunks, one line of JSON each. Made by `Engine.rewriter`.
 
-    Calls that the model wrote into its text become `tool_calls` deltas, and `finish_reason` says so. A call that turns out
-    to be none after it was sent in part never becomes valid JSON, and the reason is then never `tool_calls`.
+    Calls that the model wrote into its text become `tool_calls` deltas, and `finish_reason` says so. If a call is retracted
+    after part of it was sent, its arguments never become valid JSON, and the reason is then never `tool_calls`.
 
-    Of a response of OpenAI's own shape all else stays: `id`, `created`, `model`, `usage`, `logprobs`, `system_fingerprint` and
-    every other member, errors as they came, and each choice is parsed on its own.
+    A response of OpenAI's own shape keeps everything else: `id`, `created`, `model`, `usage`, `logprobs`,
+    `system_fingerprint`, every other member, and its errors. Each choice is parsed on its own.
 
     ```
     >>> import json, toolglot
@@ -1199,12 +1199,12 @@ class Rewriter:
         """
     def feed(self, /, chunk: str | bytes | bytearray | memoryview) -> list[str]:
         """
-        Takes the next chunk and gives the chunks that it brings, as JSON.
+        Takes the next chunk and returns the chunks that result from it, as JSON.
         """
     def finish(self, /, reason: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] | None = None) -> list[str]:
         """
-        Ends the response and gives the last chunks. The reason is that of the response that is read (`"stop"` for text),
-        or a given one.
+        Ends the response and returns the last chunks. The finish reason is that of the response that is read (`"stop"` for
+        text) unless `reason` is given.
         """
     @property
     def reason(self, /) -> str | None:
@@ -1214,17 +1214,17 @@ class Rewriter:
     @property
     def void(self, /) -> list[int]:
         """
-        Indices of calls that were sent in part and do not stand; of several choices, those of the first that has some.
+        Indices of the calls that were sent in part and then retracted. With several choices: those of the first choice that has any.
         """
 
 @final
 class RunCore:
     """
-    A run. `toolglot.Run` is made of it.
+    A run. `toolglot.Run` is built on it.
     """
     def deadline(self, /) -> int | None:
         """
-        When the time matters next.
+        The next time at which the run must be given the time.
         """
     def messages(self, /) -> str:
         """
@@ -1232,35 +1232,35 @@ class RunCore:
         """
     def model(self, /, chunk: str | bytes | bytearray | memoryview) -> None:
         """
-        A piece of the model's text.
+        Feeds a piece of the model's text.
         """
     def now(self, /) -> int:
         """
-        The latest time it was told.
+        The latest time that the run was given.
         """
     def outcome(self, /) -> str | None:
         """
-        How it ended, as JSON.
+        How the run ended, as JSON.
         """
     def receipts(self, /) -> str:
         """
-        Receipts of calls that were started, as JSON.
+        Receipts of the calls that were started, as JSON.
         """
     def save(self, /) -> str:
         """
-        The run, as JSON.
+        Returns the state of the run, as JSON.
         """
     def take(self, /) -> str | None:
         """
-        The next instruction, as JSON.
+        Returns the next instruction, as JSON.
         """
     def tell(self, /, what: str) -> None:
         """
-        Something else that happened, as JSON.
+        Passes in anything else that happened, as JSON.
         """
     def waits(self, /) -> str:
         """
-        What it waits for: `"model"`, `"calls"` or `"nothing"`.
+        What the run waits for: `"model"`, `"calls"` or `"nothing"`.
         """
 
 @final
@@ -1268,9 +1268,8 @@ class Stream:
     """
     One stream: the output of one model turn. Made by `Engine.stream`.
 
-    Feed chunks cut anywhere, also inside a character, and then `finish`. A stream belongs to one thread at a time; a second
-    one gets `BusyError` at once. In a `with` block that ends without an exception it is finished, and `tail` has the
-    events of that.
+    Feed chunks split anywhere, even inside a character, then call `finish`. One thread at a time may use a stream; a second one
+    gets `BusyError` at once. A `with` block that ends without an exception finishes the stream; the resulting events are in `tail`.
 
     ```
     >>> import toolglot
@@ -1290,47 +1289,47 @@ class Stream:
     def __repr__(self, /) -> str: ...
     def _panic(self, /) -> None:
         """
-        For the tests: breaks as a mistake of the engine would.
+        For tests: panics like a bug in the engine.
         """
     def copy(self, /) -> Stream:
         """
-        A second stream in the same state; the two go their own ways.
+        Returns an independent stream in the same state.
         """
     @property
     def engine(self, /) -> Engine:
         """
-        Its engine.
+        The engine of the stream.
         """
     def feed(self, /, chunk: str | bytes | bytearray | memoryview) -> list[_Event]:
         """
-        Takes the next chunk and gives the events that it brings. Nothing waits that could be said.
+        Takes the next chunk and returns its events. An event is delivered as soon as it is certain.
 
-        Raises `StateError` after `finish`, `BusyError` if another thread is feeding.
+        Raises `StateError` after `finish`, and `BusyError` while another thread uses the stream.
         """
     def feed_special(self, /, marker: str | bytes | bytearray | memoryview) -> list[_Event]:
         """
-        Takes one special token that the host knows by its id: markers in it count also where a dialect, or
-        `trusted_only`, asks the host to vouch for them.
+        Takes one special token that the host recognised by its id. Its markers count even where a dialect, or `trusted_only`,
+        accepts only tokens that the host vouches for.
         """
     def finish(self, /, reason: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop") -> list[_Event]:
         """
-        Ends the stream: what is withheld comes out, what is open is reported. A second time it gives nothing.
+        Ends the stream: delivers what is held back and reports what is still open. A second call returns nothing.
         """
     @property
     def finished(self, /) -> bool:
         """
-        Whether it is finished.
+        Whether the stream is finished.
         """
     @property
     def held(self, /) -> int:
         """
-        Bytes that were fed and are in no event yet.
+        Bytes fed that no event covers yet.
         """
     @property
     def in_reasoning(self, /) -> bool:
         """
-        Whether a thought is open: what comes next is reasoning until its closer, or a call that ends it. Before the first byte:
-        what the dialects, `start` and `prompt_tail` have opened.
+        Whether a thought is open: text is reasoning until the closer, or until a call that ends the thought. Before the first
+        byte: whether the dialects, `start` or `prompt_tail` have opened one.
 
         ```
         >>> import toolglot
@@ -1343,13 +1342,13 @@ class Stream:
     @property
     def may_hold_marker(self, /) -> bool:
         """
-        Whether a marker, a block or a protected region is under way: bytes are held that may be the beginning of a marker, or a
-        call is being written. If not, whatever was fed has come out, but for half a character.
+        Whether a marker, a block or a protected region may be open: the held bytes may begin a marker, or a call is being
+        written. If false, everything that was fed has been delivered, except perhaps an incomplete character.
         """
     def native_call(self, /, name: str, arguments: str = "", id: str | None = None) -> list[_Event]:
         """
-        Takes a call that the API delivered beside the text; the option `prefer` says when it comes out. `arguments` is
-        JSON text; empty means none.
+        Takes an API tool call; the option `prefer` says when it is delivered. `arguments` is JSON text; an empty string means
+        no arguments.
         """
     @property
     def position(self, /) -> int:
@@ -1358,7 +1357,7 @@ class Stream:
         """
     def prefill(self, /, text: str | bytes | bytearray | memoryview) -> list[_Event]:
         """
-        Takes what the prompt has already put at the beginning of the reply. It counts in offsets, but its text and
+        Takes text that the prompt has already put at the beginning of the reply. It counts in offsets, but its text and
         reasoning are not delivered.
         """
     def reset(self, /) -> None:
@@ -1367,14 +1366,14 @@ class Stream:
         """
     def snapshot(self, /) -> bytes:
         """
-        Its state as bytes, for `Engine.restore`: to go back to, or to move it to another process. It does not grow with
-        the stream but for the bytes of an open block.
+        Returns the state of the stream as bytes, for `Engine.restore`, in this process or another. Its size does not grow with
+        the stream, except by the bytes of an open block.
         """
     @property
     def stage(self, /) -> str:
         """
-        Where the stream stands between two chunks: `"normal"`, `"tag_opening"` (what is held may be a marker), `"tag_content"` (a
-        call is written, or the first of a block is still to come) or `"tag_closing"` (in a block, after a call of it).
+        Where the stream is between two chunks: `"normal"`, `"tag_opening"` (the held bytes may be a marker), `"tag_content"` (a call
+        is being written, or the first call of a block is still to come) or `"tag_closing"` (in a block, after one of its calls).
 
         ```
         >>> import toolglot
@@ -1393,12 +1392,12 @@ class Stream:
     @property
     def tail(self, /) -> list[_Event]:
         """
-        The events that came when a `with` block ended the stream.
+        The events that were delivered when a `with` block ended the stream.
         """
     @property
     def tool_issues(self, /) -> list[str]:
         """
-        What was odd in the list of its tools, one sentence each: what was left out or passed over, and where.
+        Problems in the list of its tools, one sentence each: what was left out or ignored, and where.
         """
 
 @final
@@ -1421,7 +1420,7 @@ class Text:
     @property
     def recovered(self, /) -> bool:
         """
-        It was taken for a block first; see `BlockAbandoned`.
+        Whether these bytes were first taken for a block; see `BlockAbandoned`.
         """
     @property
     def start(self, /) -> int:
@@ -1431,41 +1430,41 @@ class Text:
     @property
     def text(self, /) -> str:
         """
-        The text. What is not UTF-8 is U+FFFD.
+        The text. Invalid UTF-8 is replaced with U+FFFD.
         """
 
 @final
 class ToolSet:
     """
-    Definitions of tools, all of which may be called. `toolglot.Tools` is made of it.
+    Definitions of the tools that may be called. `toolglot.Tools` is built on it.
     """
     def __new__(cls, /, lists: list[str]) -> ToolSet:
         """
-        Reads lists of tools, as JSON texts in any form.
+        Reads lists of tools, each as JSON text in any supported form.
         """
     def check(self, /, name: str, arguments: str, engine: Engine | None, dialect: str, unknown: bool) -> str:
         """
-        Whether a call is one that may be carried out, and with which arguments, as JSON.
+        Checks whether a call may be carried out, and with which arguments. Returns JSON.
         """
     def faults(self, /) -> list[str]:
         """
-        What cannot be used of their schemas, one sentence each.
+        What is unusable in their schemas, one sentence each.
         """
     def ids(self, /) -> list[str]:
         """
-        The ids, in order.
+        The ids of the tools, in order.
         """
     def manifest(self, /) -> str:
         """
-        A plugin manifest, which says all that is known of them, as JSON.
+        The tools as a plugin manifest, which keeps everything known about them, as JSON.
         """
     def openai(self, /) -> str:
         """
-        A list of OpenAI's form, as JSON.
+        The tools as a list in OpenAI's form, as JSON.
         """
     def prompt(self, /, engine: Engine, dialect: str, lang: str, examples: bool) -> str:
         """
-        What a model is told of them.
+        The prompt text that declares the tools to a model.
         """
 
 @final
@@ -1487,13 +1486,13 @@ class Turn:
     @property
     def errors(self, /) -> list[Issue]:
         """
-        What is wrong with the output, errors and warnings, in order of detection.
+        The issues of the output, errors and warnings, in order of detection.
         """
     @property
     def original(self, /) -> str | None:
         """
-        All that the model wrote, markup included; `None` where `original=True` did not ask for it, or not all of it was
-        retained. Bytes that are not UTF-8 are replaced, as in `text`.
+        Everything the model wrote, markup included. `None` without `original=True`, or if not all of it was retained. Invalid
+        UTF-8 is replaced, as in `text`.
         """
     @property
     def reasoning(self, /) -> str:
@@ -1507,7 +1506,7 @@ class Turn:
         """
     def to_dict(self, /) -> dict[str, Any]:
         """
-        The turn as plain objects, which `json.dumps` takes.
+        Returns the turn as plain objects, which `json.dumps` accepts.
 
         ```
         >>> import json, toolglot
@@ -1520,26 +1519,24 @@ class Turn:
     @property
     def tool_issues(self, /) -> list[str]:
         """
-        What was odd in the list of tools that this output was parsed with, one sentence each: what was left out or passed
-        over, and where.
+        Problems in the list of tools of this output, one sentence each: what was left out or ignored, and where.
         """
     @property
     def toolglot(self, /) -> dict[str, Any] | None:
         """
-        What a host does not get, or should not act on without asking: `{"withheld": [{"name", "kinds", "span"}],
-        "dropped": [{"span", "kinds"}]}`, recovered calls and bytes of blocks that were dropped. `None` where there is nothing
-        to say.
+        What should not be used without asking, or was not delivered: `{"withheld": [{"name", "kinds", "span"}], "dropped": [{"span",
+        "kinds"}]}`. `withheld` lists the recovered calls, `dropped` the bytes of dropped blocks and calls. `None` if there is neither.
         """
 
 @final
 class Turns:
     """
-    Columns of turns. Made by `toolglot.arrow.parse`; every Arrow library takes it: `pyarrow.array(turns)` is one column of
-    structures, `pyarrow.table(turns)` has its fields as columns.
+    Columns of turns. Made by `toolglot.arrow.parse`. Every Arrow library accepts it: `pyarrow.array(turns)` is one struct
+    column, `pyarrow.table(turns)` has its fields as columns.
     """
     def __arrow_c_array__(self, /, requested_schema: object = None) -> tuple[object, object]:
         """
-        The column, as two capsules. Its type is fixed: a requested one is not looked at, as the interface allows.
+        The column, as two capsules. Its type is fixed: a requested type is ignored, as the interface allows.
         """
     def __arrow_c_schema__(self, /) -> object:
         """
@@ -1547,15 +1544,15 @@ class Turns:
         """
     def __arrow_c_stream__(self, /, requested_schema: object = None) -> object:
         """
-        Its fields as a stream of one record batch. Where a row is null, all of them are.
+        Its fields, as a stream of one record batch. Where a row is null, all its fields are null.
         """
     def __len__(self, /) -> int: ...
     def __repr__(self, /) -> str: ...
 
 def detect(text: str | bytes | bytearray | memoryview, tools: str | Iterable[Any] | None = None) -> list[Evidence]:
     """
-    The built-in dialects that a text shows, strongest evidence first. Give `tools` where you can: dialects whose tags are
-    names of tools, or that have no marker, show nothing without.
+    Returns the built-in dialects that a text shows evidence of, strongest first. Give `tools` if you can: without them,
+    dialects whose tags are tool names, or that have no marker, show nothing.
 
     ```
     >>> import toolglot
@@ -1568,7 +1565,7 @@ def detect(text: str | bytes | bytearray | memoryview, tools: str | Iterable[Any
 
 def dialect_toml(id: str) -> str:
     """
-    The text of a built-in dialect's file, to start one of your own from.
+    Returns the TOML file of a built-in dialect, as a starting point for your own.
 
     ```
     >>> import toolglot
@@ -1580,7 +1577,7 @@ def dialect_toml(id: str) -> str:
 
 def dialects(engine: Engine | None = None) -> list[Dialect]:
     """
-    What the dialects of an engine are; without one, all that are built in.
+    Describes the dialects of an engine; without one, all built-in dialects.
 
     ```
     >>> import toolglot
@@ -1592,7 +1589,7 @@ def dialects(engine: Engine | None = None) -> list[Dialect]:
 
 def encode(engine: Engine, dialect: str, calls: list[tuple[str, str, str | None]], tools: str | None = None, verify: bool = True) -> str:
     """
-    Writes calls, `(name, arguments as JSON, id)`, in a dialect of the engine.
+    Writes calls, each `(name, arguments as JSON, id)`, in a dialect of the engine.
     """
 
 def escape(engine: Engine, text: str | bytes | bytearray | memoryview) -> str | bytes:
@@ -1602,18 +1599,18 @@ def escape(engine: Engine, text: str | bytes | bytearray | memoryview) -> str | 
 
 def issue_kinds() -> list[tuple[int, str, str]]:
     """
-    Codes, names and usual severities of every kind of issue.
+    Returns the code, name and usual severity of every kind of issue.
     """
 
 def live_streams() -> int:
     """
-    How many streams, readers and rewriters exist in this process: a service that leaks them sees it here.
+    The number of live streams, readers and rewriters in this process. A service can watch it for leaks.
     """
 
 def model_dialects(name: str) -> ModelDialects:
     """
-    The built-in dialects that a model writes, by its name: that of its publisher, of a server or of a file. It is a guess:
-    fine-tuned models keep names and change formats. `detect` looks at what a model wrote.
+    Guesses which built-in dialects a model writes from its name: the publisher's, a server's or a file's. Fine-tuned
+    models keep names but change formats; `detect` looks at what a model wrote.
 
     ```
     >>> import toolglot
@@ -1633,15 +1630,15 @@ def parse_arrow(engine: Engine, column: Any, columns: list[str], finish: Literal
 
 def results(engine: Engine, dialect: str, results: str, lang: str) -> tuple[str, str]:
     """
-    Results of calls, JSON text of a list, as a message in a dialect: its role and its content.
+    Renders results of calls, the JSON text of a list, as a message in a dialect. Returns its role and its content.
     """
 
 def transcode(engine: Engine, text: str | bytes | bytearray | memoryview, to: Engine, dialect: str, tools: str | None = None, keep: bool = False, finish: str = "stop") -> str | bytes:
     """
-    Writes a transcript of one engine's dialects in a dialect of another's.
+    Rewrites a transcript from the dialects of one engine into a dialect of another.
     """
 
 def unescape(engine: Engine, text: str | bytes | bytearray | memoryview) -> str | bytes:
     """
-    The text that `escape` made this of.
+    Returns the text from which `escape` made this one.
     """

@@ -1,6 +1,6 @@
-"""Parameters of Python functions as JSON Schema, and arguments back into what the function wants.
+"""Turns parameters of Python functions into JSON Schema, and arguments into what the function expects.
 
-Pydantic models are known by their methods; nothing is imported for them.
+Pydantic models are recognised by their methods; nothing is imported for them.
 """
 
 from __future__ import annotations
@@ -60,19 +60,19 @@ _DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 
 
 class Signature:
-    """What a function takes: its JSON Schema, and the way from arguments to a call."""
+    """The parameters of a function: their JSON Schema, and how to call the function with JSON arguments."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        """Reads type hints and the docstring. Raises `TypeError` for a parameter that no object can give."""
+        """Reads type hints and the docstring. Raises `TypeError` for a parameter that a JSON object cannot supply."""
         self.function = function
         text = inspect.getdoc(function) or ""
         if inspect.isclass(function) or not hasattr(function, "__name__"):
-            # A class, an object that can be called, a `functools.partial`: its own docstring says little.
+            # A `functools.partial` has the docstring of its type; prefer that of the wrapped function.
             text = inspect.getdoc(getattr(function, "func", None)) or text if not inspect.isclass(function) else text
         self.description, said = _docstring(text)
         hints = _hints(function)
         self._definitions: dict[str, Any] = {}
-        # The names of classes and aliases among them; an alias that is being read is there before its definition.
+        # Names of classes and aliases, definitions included; the name of an alias is taken before its definition is complete.
         self._names: dict[Any, str] = {}
         self._hints: dict[str, Any] = {}
         self._rest: Any = False
@@ -95,7 +95,7 @@ class Signature:
                 self._positional[name] = parameter.default
             hint = hints.get(name, parameter.annotation)
             if parameter.default is None and not _nullable(hint):
-                # The old way to write an optional parameter.
+                # The old spelling of an optional parameter.
                 hint = Optional[hint]
             self._hints[name] = hint
             schema = self._told(function, name, hint)
@@ -147,7 +147,7 @@ class Signature:
         if origin is tuple:
             if len(inside) == 2 and inside[1] is Ellipsis:
                 return {"type": "array", "items": self._schema(inside[0])}
-            if inside in ((), ((),)):  # Python 3.10 has the second for no members.
+            if inside in ((), ((),)):  # The second is what Python 3.10 gives for the empty tuple type.
                 return {"type": "array"} if hint in (tuple, typing.Tuple) else {"type": "array", "maxItems": 0}
             items = [self._schema(one) for one in inside]
             return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
@@ -165,7 +165,7 @@ class Signature:
             return self._record(hint)
         if isinstance(hint, typing.TypeVar):
             return self._schema(hint.__bound__ or Any)
-        raise TypeError(f"{hint!r} is nothing that JSON Schema can say; describe the tool with toolglot.Tool(..., parameters=...)")
+        raise TypeError(f"{hint!r} cannot be expressed in JSON Schema; describe the tool with toolglot.Tool(..., parameters=...)")
 
     def _union(self, hints: tuple[Any, ...]) -> dict[str, Any]:
         schemas = [self._schema(hint) for hint in hints]
@@ -175,7 +175,7 @@ class Signature:
         return {"anyOf": schemas}
 
     def _record(self, hint: Any) -> dict[str, Any]:
-        """A class with named members, by reference: it may hold itself."""
+        """A class with named members, by reference: it may be recursive."""
         if hint not in self._names:
             kind = typing.get_origin(hint) or hint
             name = self._names[hint] = self._free(str(kind.__name__))
@@ -196,7 +196,7 @@ class Signature:
         return {"$ref": f"#/$defs/{self._names[hint]}"}
 
     def _alias(self, hint: Any) -> dict[str, Any]:
-        """What an alias stands for: by reference if that holds the alias."""
+        """The type that an alias names, by reference if the alias is recursive."""
         if hint in self._names:
             name = self._names[hint]
             self._definitions.setdefault(name, {})
@@ -215,7 +215,7 @@ class Signature:
         return next(one for one in (name, *(f"{name}{at}" for at in range(2, len(taken) + 3))) if one not in taken)
 
     def _lifted(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """The schema of a model, its definitions moved to those of the function."""
+        """The schema of a model, with its definitions moved to those of the function."""
         own = schema.get("$defs", {})
         renamed = {name: self._free(name) for name, one in own.items() if self._definitions.get(name, one) != one}
         text = json.dumps({key: one for key, one in schema.items() if key != "$defs"})
@@ -228,7 +228,7 @@ class Signature:
 
 
 def convert(hint: Any, value: Any) -> Any:
-    """A value of JSON as what a hint asks for. What fits nothing stays as it is: it was validated."""
+    """Converts a JSON value to what a hint asks for. A value that fits nothing stays as it is: it has been validated."""
     hint = _own(hint)
     while _is_alias(hint):
         hint = _own(_meant(hint))
@@ -267,7 +267,7 @@ def convert(hint: Any, value: Any) -> Any:
 
 
 def _key(hint: Any, key: str) -> Any:
-    """A key of a mapping, which JSON has as text only."""
+    """Converts a key of a mapping; JSON keys are always text."""
     hint = _own(hint)
     if hint in (int, float):
         return hint(key)
@@ -286,7 +286,7 @@ def _sequence(hint: Any, origin: Any, inside: tuple[Any, ...], value: list[Any])
 
 
 def _converted(hints: tuple[Any, ...], value: Any) -> Any:
-    """As the first member of a union that the value fits."""
+    """Converts to the first member of a union that the value fits."""
     for hint in hints:
         try:
             made = convert(hint, value)
@@ -314,12 +314,12 @@ def _fits(hint: Any, value: Any) -> bool:
 
 
 def _listed(values: tuple[Any, ...], value: Any) -> bool:
-    """Whether it is one of these: `True` is no 1."""
+    """Whether the value is one of these; unlike in Python, `True` does not equal 1."""
     return any(one == value and type(one) is type(value) for one in values)
 
 
 def _docstring(text: str) -> tuple[str, dict[str, str]]:
-    """What a docstring says of the function, and of its parameters (in Google's, NumPy's or Sphinx's way)."""
+    """What a docstring says about the function and its parameters (in Google, NumPy or Sphinx style)."""
     said = {name: " ".join(words.split()) for name, words in _SPHINX.findall(text)}
     text = re.split(r"^:\w[^:\n]*:", text, maxsplit=1, flags=re.MULTILINE)[0]
     head, *rest = _SECTION.split(text, maxsplit=1)
@@ -346,12 +346,12 @@ _SECTION = re.compile(
     r"^[ \t]*(?:Args|Arguments|Parameters|Params):?[ \t]*\n(?:[ \t]*-{3,}[ \t]*\n)?", re.MULTILINE
 )
 _NEXT = re.compile(r"^[ \t]*(?:Returns?|Raises|Yields?|Examples?|Notes?|See Also|Warnings?|References):?[ \t]*\n", re.MULTILINE)
-# `name: words`, `name (type): words`, or NumPy's `name : type` with the words below.
+# `name: words`, `name (type): words`, or NumPy's `name : type` with the description on the next lines.
 _PARAMETER = re.compile(r"(\*{0,2}\w+(?:,[ ]*\*{0,2}\w+)*)(?:[ ]:.*$|[ ]*\([^)]*\)?\)?:|:)?(.*)$")
 
 
 def _annotations(more: tuple[Any, ...]) -> dict[str, Any]:
-    """What stands beside a type: a text is its description; pydantic's fields and `annotated_types` say more."""
+    """The metadata of an annotated type: a string is its description; pydantic fields and `annotated_types` say more."""
     out: dict[str, Any] = {}
     names = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum", "multiple_of": "multipleOf"}
     for one in more:
@@ -374,13 +374,13 @@ def _choice(values: list[Any]) -> dict[str, Any]:
 
 
 def _values(kind: type[enum.Enum]) -> dict[Any, enum.Enum]:
-    """The members of an enum by what JSON calls them: their values, or their names where values are no text or number."""
+    """The members of an enum by their JSON value: their value, or their name if a value is neither text nor a number."""
     plain = all(_is_json(one.value) and not isinstance(one.value, (list, tuple, dict)) for one in kind)
     return {one.value if plain else one.name: one for one in kind}
 
 
 def _own(hint: Any) -> Any:
-    """Without what does not change the values: new types, markers of members."""
+    """Strips what does not change the values: new types, markers of members."""
     while True:
         if hasattr(hint, "__supertype__"):
             hint = hint.__supertype__
@@ -398,7 +398,7 @@ def _is_alias(hint: Any) -> bool:
 
 @functools.lru_cache(256)
 def _meant(alias: Any) -> Any:
-    """What an alias stands for; it may name itself in text."""
+    """The type that an alias names; the alias may refer to itself by a string."""
     kind = typing.get_origin(alias) or alias
     scope = {**vars(sys.modules.get(kind.__module__, typing)), kind.__name__: kind}
     held: Any = lambda value: value  # noqa: E731
@@ -411,7 +411,7 @@ def _meant(alias: Any) -> Any:
 
 
 def _filled(hint: Any, given: Mapping[Any, Any]) -> Any:
-    """A hint with what its type variables stand for."""
+    """A hint with its type variables replaced."""
     if isinstance(hint, typing.TypeVar):
         return given.get(hint, hint)
     free = getattr(hint, "__parameters__", ())
@@ -437,7 +437,7 @@ def _among(kind: Any, kinds: tuple[Any, ...]) -> bool:
 
 
 def _hints(thing: Any) -> dict[str, Any]:
-    """The type hints, with those that are text looked up where it can be done."""
+    """The type hints; those given as strings are resolved where possible."""
     inner = getattr(thing, "func", thing)
     if not inspect.isclass(inner) and not inspect.isroutine(inner) and hasattr(type(inner), "__call__"):
         inner = type(inner).__call__
@@ -450,14 +450,14 @@ def _hints(thing: Any) -> dict[str, Any]:
 
 
 def _members(hint: Any) -> dict[str, Any] | None:
-    """The members of a dataclass, a typed dictionary or a named tuple; `None` for all else."""
+    """The members of a dataclass, a typed dictionary or a named tuple; `None` for anything else."""
     kind = typing.get_origin(hint) or hint
     if not inspect.isclass(kind):
         return None
     if dataclasses.is_dataclass(kind):
         fields = kind.__dataclass_fields__
         found = _hints(kind)
-        # What only `__init__` takes is among them too.
+        # Parameters that only `__init__` takes are included.
         names = [name for name, one in fields.items() if one.init and getattr(one, "_field_type", None) is not _CLASS_FIELD]
     elif typing.is_typeddict(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
         found = _hints(kind)
@@ -475,7 +475,7 @@ def _required(kind: Any, members: dict[str, Any]) -> list[str]:
     if dataclasses.is_dataclass(kind):
         return [name for name in members if _needed(kind.__dataclass_fields__[name])]
     if typing.is_typeddict(kind):
-        # Where hints are text, Python has not seen these markers.
+        # Python does not see these markers in hints that are strings.
         marks = {name: getattr(typing.get_origin(one), "_name", "") for name, one in members.items()}
         return [name for name in members if marks[name] == "Required" or marks[name] != "NotRequired" and name in kind.__required_keys__]
     return [name for name in members if name not in getattr(kind, "_field_defaults", {})]
@@ -486,7 +486,7 @@ def _needed(field: dataclasses.Field[Any]) -> bool:
 
 
 def _written(hint: Any) -> str:
-    """The docstring that somebody wrote: that of a dataclass is made of its signature where there is none."""
+    """The docstring that somebody wrote. A dataclass without one gets its signature as docstring, which is ignored."""
     text = inspect.getdoc(hint) if hint.__doc__ else ""
     return "" if not text or text.startswith(f"{hint.__name__}(") else text
 
@@ -502,7 +502,7 @@ def _is_json(value: Any) -> bool:
 
 
 def _comes_back(hint: Any, value: Any) -> bool:
-    """Whether a default can be said in JSON, and is handed over as what it was."""
+    """Whether a default can be written in JSON and read back as the same value."""
     try:
         return _is_json(value) and bool(convert(hint, json.loads(json.dumps(value))) == value)
     except (TypeError, ValueError):

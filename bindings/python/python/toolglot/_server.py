@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible server, with nothing but the standard library."""
+"""A model behind an OpenAI-compatible server, using only the standard library."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Any
 
 from ._errors import ModelError
 
-# So many stop sequences are taken by all servers.
+# All servers accept this many stop sequences.
 _STOPS = 4
-# Seconds that a server may ask to wait before the next try.
+# The longest wait, in seconds, that a server may ask for before the next attempt.
 _LONGEST = 60.0
 _RETRIES = 3
 
 
 class Server:
-    """Asks a server for `/v1/chat/completions`, streamed. Gives the body in pieces.
+    """Streams `/v1/chat/completions` from a server. Yields the body in pieces.
 
-    A request that is refused with status 429 or 5xx, or whose connection is, is made again up to three times, after the time that
-    the server asks for (`Retry-After`). What has begun to come is never asked for again.
+    A request is repeated up to three times, after the time that the server asks for (`Retry-After`), if it is refused with
+    status 429 or 5xx, or if the connection fails. Once a response has begun, its request is never repeated.
     """
 
     def __init__(self, address: str, name: str, key: str | None, request: Mapping[str, Any], patience: float) -> None:
@@ -46,7 +46,7 @@ class Server:
     def __call__(
         self, messages: list[Any], *, tools: list[Any] | None = None, stop: list[str] | None = None, grammar: str | None = None
     ) -> Iterator[bytes]:
-        """The response, in pieces."""
+        """Yields the response in pieces."""
         body: dict[str, Any] = {**self._request, "model": self._name, "messages": messages, "stream": True}
         if tools:
             body["tools"] = tools
@@ -102,7 +102,7 @@ class Server:
         return headers
 
     def _where(self) -> str:
-        # Without a user's name and password.
+        # Without user name and password.
         port = f":{self._url.port}" if self._url.port else ""
         return f"{self._url.scheme}://{self._url.hostname}{port}"
 
@@ -115,7 +115,7 @@ def _words(error: BaseException) -> str:
 
 
 def _refused(answer: http.client.HTTPResponse) -> str:
-    """What a server says in place of a response."""
+    """The error message that a server sends in place of a response."""
     try:
         text = answer.read(4096).decode("utf-8", "replace")
     except (OSError, http.client.HTTPException):

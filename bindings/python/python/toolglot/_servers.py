@@ -1,4 +1,4 @@
-"""What the plug-ins for inference servers have in common: names, engines, and deltas of one model output."""
+"""What the plug-ins for inference servers share: names, engines, and deltas of one model output."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ._native import Dialect, Engine, dialects
 
 PREFIX = "toolglot"
 
-# Where vLLM has had what its parsers are made of, newest first.
+# Modules in which vLLM has kept its parser classes, newest first.
 VLLM_PROTOCOL = ("vllm.entrypoints.generate.base.protocol", "vllm.entrypoints.openai.engine.protocol", "vllm.entrypoints.openai.protocol")
 VLLM_TOOLS = ("vllm.tool_parsers.abstract_tool_parser", "vllm.entrypoints.openai.tool_parsers.abstract_tool_parser")
 VLLM_REASONING = ("vllm.reasoning.abs_reasoning_parsers", "vllm.reasoning")
 
 
 def first(server: str, *modules: str) -> ModuleType:
-    """The first of these modules that the server has. Its interfaces have moved from one to the next."""
+    """Imports the first of these modules that the server has. Its interfaces have moved between versions."""
     for name in modules:
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
-            # A module that is there and lacks something of its own is the server's trouble, not another version.
+            # A module that exists but lacks a dependency is the server's problem, not a different version.
             if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
                 raise
     package = modules[0].split(".")[0]
@@ -40,12 +40,12 @@ def first(server: str, *modules: str) -> ModuleType:
 
 
 def vllm_setup() -> None:
-    """Tells vLLM of the parsers; they are imported when one is asked for. vLLM calls this in each of its processes."""
+    """Registers the parsers with vLLM; they are imported on first use. vLLM calls this in each of its processes."""
     try:
         tools = first("vLLM", *VLLM_TOOLS).ToolParserManager
         reasoning = first("vLLM", *VLLM_REASONING).ReasoningParserManager
     except ImportError as error:
-        # Whoever has both installed may want neither of these parsers.
+        # A user who has both installed may want neither of these parsers.
         logging.getLogger(__name__).warning("toolglot has no parsers for this server: %s", error)
         return
     for name in vllm_tool_names():
@@ -55,19 +55,19 @@ def vllm_setup() -> None:
 
 
 def vllm_tool_names() -> list[str]:
-    """Names of tool parsers."""
+    """The names of the tool parsers."""
     return [PREFIX, *(name for name, dialect in names() if not is_reasoning(dialect))]
 
 
 def vllm_reasoning_names() -> list[tuple[str, Dialect]]:
-    """Names of reasoning parsers, and the dialect that has the reasoning of each."""
+    """The names of the reasoning parsers, each with the dialect of its reasoning."""
     found = dialects()
     think = next(dialect for dialect in found if dialect.reasoning_closers and is_reasoning(dialect))
     return [(PREFIX, think), *((name, reasoning_of(dialect, found)) for name, dialect in names())]
 
 
 def reasoning_of(dialect: Dialect, found: list[Dialect]) -> Dialect:
-    """The dialect that has its reasoning: itself, another with the same markers, or the one of most models."""
+    """The dialect of its reasoning: itself, another one with the same markers, or the most common one."""
     if is_reasoning(dialect):
         return dialect
     plain = [one for one in found if is_reasoning(one)]
@@ -75,7 +75,7 @@ def reasoning_of(dialect: Dialect, found: list[Dialect]) -> Dialect:
         own = dialect.reasoning_openers[:1], dialect.reasoning_closers[:1]
         same = (one for one in plain if (one.reasoning_openers[:1], one.reasoning_closers[:1]) == own)
         return next(same, dialect)
-    # Messages with a reasoning channel: by name, for they have no markers of their own.
+    # Message formats with a reasoning channel: listed by name, since the channel has no markers of its own.
     named = (one for one in plain if one.id == f"reasoning-{dialect.id}")
     return next(named, next(one for one in plain if one.reasoning_closers))
 
@@ -98,14 +98,14 @@ def reasoning_engine(dialect: Dialect) -> Engine:
 
 
 class Delta(NamedTuple):
-    """What one step brings: text, and pieces of calls, as OpenAI has them, at most one for each call."""
+    """The result of one step: text, and pieces of calls in OpenAI's form, at most one per call."""
 
     content: str
     calls: list[dict[str, Any]]
 
 
 def name_of(dialect: str) -> str:
-    """The name of a dialect in a server: `toolglot_qwen3_coder`."""
+    """The name of a dialect in a server, such as `toolglot_qwen3_coder`."""
     return f"{PREFIX}_{re.sub(r'[^a-z0-9]+', '_', dialect.lower())}"
 
 
@@ -123,37 +123,37 @@ def names() -> Iterator[tuple[str, Dialect]]:
 
 
 def is_reasoning(dialect: Dialect) -> bool:
-    """Whether it reads reasoning and no calls."""
+    """Whether it reads reasoning but no calls."""
     return dialect.id.startswith("reasoning-")
 
 
 def engine_of(options: dict[str, Any]) -> Engine:
-    """An engine that reads calls. Reasoning is the business of the server's reasoning parser, which comes first."""
+    """An engine that reads calls. Reasoning is left to the server's reasoning parser, which runs first."""
     return Engine(**{"reasoning": "off", **options})
 
 
 def tools_of(tools: Any) -> list[Any] | None:
-    """The function tools of a request; none is `None`."""
+    """The function tools of a request, or `None` if there are none."""
     found = [tool for tool in tools or () if getattr(tool, "type", "function") == "function"]
     return found or None
 
 
 class Live:
-    """One model output, as deltas. Nothing is kept of it but what waits to be decided."""
+    """One model output, as deltas. Keeps only what is still undecided."""
 
     def __init__(self, engine: Engine, tools: Any, recovered: bool, prompt: str | None = None) -> None:
-        """`recovered`: recovered calls are delivered too. `prompt`: its end, where the server shows it."""
+        """`recovered`: deliver recovered calls too. `prompt`: the end of the prompt, if the server shows it."""
         given: dict[str, Any] = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt}
         self._rewriter = engine.rewriter(reasoning=None, id_seed=_seed(), **given)
         self._finished = False
 
     def feed(self, text: str) -> Delta:
         """Takes the next text."""
-        # Some servers give text after the end; it can only be text.
+        # Some servers send text after the end; it can only be plain text.
         return Delta(text, []) if self._finished else _delta(self._rewriter.feed(text))
 
     def finish(self) -> Delta:
-        """The output is at its end."""
+        """Ends the output."""
         if self._finished:
             return Delta("", [])
         self._finished = True
@@ -177,7 +177,7 @@ def _delta(lines: list[str]) -> Delta:
 
 
 def whole(engine: Engine, text: str, tools: Any, recovered: bool, prompt: str | None = None) -> tuple[str, list[dict[str, Any]]]:
-    """Text and calls of a whole output, as OpenAI has them, and as `Live` gives them."""
+    """Text and calls of a whole output, in OpenAI's form, the same as `Live` gives them."""
     given: dict[str, Any] = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt}
     completion = engine.completion(text, reasoning=None, id_seed=_seed(), **given)
     message = json.loads(completion)["choices"][0]["message"]
@@ -185,12 +185,12 @@ def whole(engine: Engine, text: str, tools: Any, recovered: bool, prompt: str | 
 
 
 def _seed() -> int:
-    """Ids of calls differ from output to output."""
+    """A fresh seed, so that call ids differ between outputs."""
     return uuid.uuid4().int >> 64
 
 
 class Wrapping(NamedTuple):
-    """What stands around the arguments of a call."""
+    """The text around the arguments of a call."""
 
     begin: str
     end: str
@@ -201,8 +201,9 @@ _PROBE = {"toolglot_probe": "toolglot"}
 
 
 def wrapping(engine: Engine, name: str) -> Wrapping | None:
-    """What a dialect writes around the JSON of a call's arguments. `None` where they are no JSON object in it, or where the
-    engine has several dialects: nothing says in which of them a model is to write."""
+    """What a dialect writes around the JSON of a call's arguments. `None` where the arguments are not a JSON object, or where
+    the engine has several dialects: then nothing says which of them the model is to write.
+    """
     ids = engine.dialects
     found = next((dialect for dialect in dialects(engine) if dialect.id in ids), None)
     if len(ids) != 1 or found is None:

@@ -1,4 +1,4 @@
-"""What a chunk of a client is, told by its shape, and its JSON: the part of it that the native readers look at."""
+"""Recognises chunks of clients by their shape, and writes the part of their JSON that the native readers use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _support
 
-# A shape: names of members, each with the shape of what it holds; `None` is a plain value, a list holds items of a shape.
+# A shape maps names of members to the shapes of their values; `None` is a plain value, a list holds items of a shape.
 _PARTS = [{"type": None, "text": None, "refusal": None, "thinking": [{"type": None, "text": None}]}]
 _FUNCTION = {"name": None, "arguments": None}
 _MESSAGE = {
@@ -45,7 +45,7 @@ _SHAPES: dict[str, dict[str, Any]] = {
     },
 }
 
-# What a client leaves out when a response is at its end.
+# What a client does not pass on when a response ends.
 END = {
     "openai": b"data: [DONE]\n\n",
     "anthropic": b'data: {"type":"message_stop"}\n\n',
@@ -54,11 +54,11 @@ END = {
 
 
 def member(thing: Any, name: str) -> Any:
-    """An attribute, or an item of a mapping; `None` if there is none."""
+    """An attribute, or an item of a mapping; `None` if it is missing."""
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
 
 
-# Members that hold the words of an error where no response is.
+# Members that hold an error message where there is no response.
 _WORDS = ("message", "msg", "error_message", "error_msg", "error_description", "detail", "title", "reason")
 
 
@@ -91,7 +91,7 @@ def source_of(item: Any) -> str | None:
 
 
 def is_response(item: Any) -> bool:
-    """Whether this is one response, or chunk, and no stream of them. (Models of clients can be iterated too.)"""
+    """Whether this is a single response or chunk, not a stream of them. (Client models can be iterable too.)"""
     if isinstance(item, Mapping):
         return True
     if hasattr(item, "__next__") or isinstance(item, (list, tuple)):
@@ -107,11 +107,11 @@ def document(source: str, item: Any) -> bytes:
 
 
 def text(item: Any) -> str:
-    """All that an object says, as JSON."""
+    """The complete JSON of an object."""
     try:
         return _support.dumps("chunk", item)
     except TypeError:
-        # Something that has the members and can't be looked through: what is known of its shape.
+        # Has the expected members but cannot be dumped: take the known members of its shape.
         return _support.dumps("chunk", _pick(item, _SHAPES["openai"]))
 
 
@@ -141,10 +141,10 @@ _BY_KEY = {b"choices": "openai", b"error": "openai", b"type": "anthropic"}
 
 
 def sniff(head: bytes, last: bool = False) -> str | None:
-    """What bytes that begin so are: the body of which API's response, or text. `None`: more are needed, if more come.
+    """Guesses from the first bytes what they are: the body of an API's response, or text. `None` means that more bytes
+    are needed.
 
-    Bodies begin with a field of server-sent events or with `{`, and with members that tell the API. Up to 4 KiB are
-    looked at.
+    A body begins with a field of server-sent events or with `{`, and with members that identify the API. Looks at up to 4 KiB.
     """
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     undecided = None if not last and len(head) < 4096 else "text"

@@ -1,4 +1,4 @@
-"""Python objects into the JSON that the native part reads. The native part calls these functions."""
+"""Turns Python objects into the JSON that the native part reads. The native part calls these functions."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from typing import Any
 
 
 def fresh(seed: int | None) -> tuple[str, int, int]:
-    """Id and time of a response, and the seed of its calls' ids, which is made if none is given."""
+    """Id and time of a response, and the seed of its call ids; a missing seed is generated."""
     own = uuid.uuid4().int >> 64 if seed is None else seed
     name = uuid.uuid4().hex if seed is None else f"{seed:016x}"
     return f"chatcmpl-{name}", int(time.time()), own
 
 
 def call_id() -> str:
-    """An id of a call."""
+    """Returns a new id for a call."""
     return f"call_{uuid.uuid4().hex[:24]}"
 
 
 def plain(value: Any) -> Any:
-    """What `json.dumps` cannot write, as something that it can: mappings, models with `model_dump`, other
-    iterables, objects with attributes."""
+    """Makes a value that `json.dumps` rejects acceptable: mappings, models with `model_dump`, other iterables,
+    objects with attributes.
+    """
     if isinstance(value, Mapping):
         return dict(value)
     dump = getattr(value, "model_dump", None)
@@ -34,7 +35,7 @@ def plain(value: Any) -> Any:
     members = getattr(value, "__dict__", None)
     if members is not None and not isinstance(value, type):
         return {name: inner for name, inner in members.items() if not name.startswith("_")}
-    raise TypeError(f"{type(value).__name__} is nothing that JSON can say")
+    raise TypeError(f"{type(value).__name__} cannot be expressed in JSON")
 
 
 def dumps(what: str, value: Any) -> str:
@@ -46,12 +47,12 @@ def dumps(what: str, value: Any) -> str:
 
 
 def utf8(text: str) -> str:
-    """Text without halves of surrogate pairs, which UTF-8 does not have."""
+    """Replaces lone surrogates, which UTF-8 cannot encode."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def tools_json(tools: Any) -> str:
-    """Tools as JSON text: text stays, anything else is written."""
+    """Tools as JSON text: text is passed through, anything else is serialised."""
     if isinstance(tools, str):
         return tools
     if isinstance(tools, (bytes, bytearray, Mapping)) or not isinstance(tools, Iterable):
@@ -60,7 +61,7 @@ def tools_json(tools: Any) -> str:
 
 
 def native_json(calls: Any) -> str:
-    """Native calls, an OpenAI `tool_calls` array, as JSON text."""
+    """API tool calls, an OpenAI `tool_calls` array, as JSON text."""
     if isinstance(calls, str):
         return calls
     if isinstance(calls, (bytes, bytearray, Mapping)) or not isinstance(calls, Iterable):

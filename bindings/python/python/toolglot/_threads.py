@@ -1,4 +1,4 @@
-"""Blocking functions beside an event loop, in threads that nobody waits for when the program ends."""
+"""Runs blocking functions beside an event loop, in daemon threads that do not delay the program's exit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def words(error: BaseException) -> str:
-    """Name and words of an exception, also of one that cannot say them."""
+    """Name and message of an exception, even of one whose `str` fails."""
     try:
         said = str(error)
     except Exception:  # noqa: BLE001
@@ -20,15 +20,17 @@ def words(error: BaseException) -> str:
 
 
 def tamed(error: BaseException) -> Exception:
-    """An exception that a task can raise and that ends nothing else: not an iteration, as `StopIteration` would, and not the
-    program, as `SystemExit` would."""
+    """An exception that a task can raise without further effect: not `StopIteration`, which would end an
+    iteration, nor `SystemExit`, which would end the program.
+    """
     if isinstance(error, Exception) and not isinstance(error, (StopIteration, StopAsyncIteration)):
         return error
     return RuntimeError(words(error))
 
 
 async def call(function: Callable[[], Any]) -> Any:
-    """What a blocking function gives. If the caller is cancelled, the thread goes on, and what it gives is dropped."""
+    """Returns the result of a blocking function. If the caller is cancelled, the thread goes on and its result is dropped.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -56,8 +58,10 @@ async def call(function: Callable[[], Any]) -> Any:
 
 
 async def each(make: Callable[[], Any], put: Callable[[Any], Awaitable[Any]]) -> Any:
-    """Iterates in a thread over what `make` gives there, and puts each item here, one after the other. What has to be awaited or
-    iterated in the loop is given back as it is. If the caller is cancelled, the thread ends with its next item."""
+    """Calls `make` in a thread, iterates over its result there, and passes each item to `put` in this loop, one at
+    a time. A result that must be awaited or iterated in the loop is returned as it is. If the caller is cancelled,
+    the thread ends at its next item.
+    """
     loop = asyncio.get_running_loop()
     items: asyncio.Queue[Any] = asyncio.Queue()
     taken = threading.Semaphore(0)

@@ -1,4 +1,4 @@
-"""Tools: what a model is told of them, whether its calls may be carried out, how their results are said."""
+"""Tools: how a model is told about them, whether its calls may be carried out, and how results are written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Checked", "Tool", "Tools", "tool"]
 
 
 class Tool:
-    """A tool: its definition and, if it has one, the function that carries it out. It can be called as that function.
+    """A tool: its definition and, optionally, the function that carries it out. A tool can be called like its function.
 
     >>> import toolglot
     >>> lights = toolglot.Tool(name="lights", description="Switches lights", parameters={"type": "object"}, function=print)
@@ -37,12 +37,12 @@ class Tool:
         parameters: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
-        """What is not given is read from the function: its name, its docstring, its type hints.
+        """Whatever is not given is read from the function: its name, docstring and type hints.
 
-        `parameters` is JSON Schema of an object; the function then gets the arguments as they are. `more` are further members
-        of the definition, such as `tags=["read"]` or MCP's `annotations`, which a policy can look at.
+        `parameters` is the JSON Schema of an object; the function then gets the arguments unconverted. `more` are further
+        members of the definition, such as `tags=["read"]` or MCP's `annotations`, which a policy can use.
 
-        Raises `TypeError` for a function whose parameters cannot be told.
+        Raises `TypeError` for a function whose parameters cannot be described.
         """
         if function is not None and not callable(function):
             raise TypeError(f"a function is needed, not {type(function).__name__}")
@@ -67,12 +67,12 @@ class Tool:
 
     @property
     def description(self) -> str:
-        """What it does."""
+        """What the tool does."""
         return str(self.definition["description"])
 
     @property
     def parameters(self) -> dict[str, Any] | None:
-        """JSON Schema of its arguments."""
+        """The JSON Schema of its arguments."""
         return self.definition.get("parameters")
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -82,7 +82,7 @@ class Tool:
         return self.function(*args, **kwargs)
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
-        """Calls the function with arguments as JSON has them: members of classes that it asks for are made of them."""
+        """Calls the function with JSON arguments, converted to the types that its hints ask for."""
         if self._signature is None:
             return self(**arguments)
         return self._signature.call(arguments)
@@ -96,7 +96,7 @@ def tool(function: Callable[..., Any], /) -> Tool: ...
 @overload
 def tool(function: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Makes a tool of a function, as a decorator. `options` are those of `Tool`.
+    """A decorator that makes a tool from a function. `options` are those of `Tool`.
 
     >>> import toolglot
     >>> @toolglot.tool(tags=["read"])
@@ -117,33 +117,33 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Tool 
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """What the definition of a tool says of a call."""
+    """The result of checking a call against the definition of its tool."""
 
     name: str
     """The name, as the call has it."""
     tool: str | None
-    """The tool; `None` if there is none of that name."""
+    """The tool; `None` if no tool has that name."""
     valid: bool
-    """Whether nothing is wrong."""
+    """Whether the call is valid."""
     arguments: dict[str, Any]
-    """The arguments to hand over if it is valid: defaults filled in, types as the schema has them."""
+    """The arguments to use if the call is valid: with defaults filled in and types as in the schema."""
     arguments_json: str
-    """The same as JSON text, which is what was validated."""
+    """The same as JSON text; this text was validated."""
     observation: str | None
-    """What to tell the model, in the words of its dialect; `None` if nothing is wrong."""
+    """What to tell the model, in the syntax of its dialect; `None` if the call is valid."""
     recovered: bool
-    """Whether the call was recovered from broken text. Such a call should not be carried out without asking."""
+    """Whether the call was recovered from broken text. Do not carry out such a call without asking."""
     changes: list[dict[str, Any]]
-    """How the arguments differ from what the call says: `path`, `kind`, `before`, `after`."""
+    """How the arguments differ from those of the call: `path`, `kind`, `before`, `after`."""
     violations: list[dict[str, Any]]
     """What is wrong: `kind`, `path`, `message` and more."""
 
 
 class Tools:
-    """Tools that belong together.
+    """A set of tools.
 
-    Each is a function, a `Tool`, or a definition in the form of OpenAI, Anthropic or MCP (a mapping, or the object of a client);
-    lists of those, what MCP's `tools/list` gives, and JSON text will do too.
+    Each is a function, a `Tool`, or a definition in the form of OpenAI, Anthropic or MCP (a mapping, or a client's object).
+    Lists of these, the result of MCP's `tools/list`, and JSON text are accepted too.
 
     >>> import toolglot
     >>> def weather(city: str) -> str:
@@ -158,8 +158,9 @@ class Tools:
     """
 
     def __init__(self, *tools: Any) -> None:
-        """Raises `ToolsError` for what is no definition, or two tools of one name; `TypeError` for a function whose parameters
-        cannot be told."""
+        """Raises `ToolsError` for an invalid definition or two tools with the same name, and `TypeError` for a function whose
+        parameters cannot be described.
+        """
         self._functions: dict[str, Tool] = {}
         lists: list[str] = []
         for one in tools:
@@ -206,7 +207,7 @@ class Tools:
 
     @property
     def faults(self) -> list[str]:
-        """What cannot be used of their schemas, one sentence each. Calls of such a tool are not checked against them."""
+        """What is unusable in their schemas, one sentence each. Calls of such a tool are not checked against its schema."""
         return self._native.faults()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -223,11 +224,11 @@ class Tools:
         return f"Tools({', '.join(self._names)})"
 
     def function(self, name: str) -> Tool | None:
-        """The tool of a name that has a function."""
+        """The tool of this name, if it has a function."""
         return self._functions.get(name)
 
     def prompt(self, dialect: str, *, engine: Engine | None = None, lang: Literal["en", "zh"] = "en", examples: bool = True) -> str:
-        """What to tell a model of the tools, so that it writes calls in a dialect: for its system message.
+        """The text for a system message that declares the tools to a model, so that it writes calls in a dialect.
 
         Raises `DialectError` for an unknown dialect, or one without calls.
         """
@@ -241,8 +242,8 @@ class Tools:
     def check(self, what: Any, *, dialect: str | None = None, allow_unknown: bool = False) -> list[Checked] | Checked:
         """Checks the calls of a turn, or one call: a `Call`, `(name, arguments)`, a mapping with both or an OpenAI tool call.
 
-        `dialect` is the dialect of calls that do not say theirs, for the words of observations. Parameters that a tool does not
-        have are wrong unless `allow_unknown`.
+        `dialect` is used for observations about calls that do not carry their own. Undeclared parameters are violations unless
+        `allow_unknown`.
 
         >>> import toolglot
         >>> tools = toolglot.Tools({"name": "f", "parameters": {"properties": {"n": {"type": "integer"}}}})
@@ -279,10 +280,10 @@ class Tools:
         engine: Engine | None = None,
         lang: Literal["en", "zh"] = "en",
     ) -> dict[str, str]:
-        """The message that tells a model the results of its calls, in the layout of its dialect: `{"role", "content"}`.
+        """Renders the results of calls as a message for the model, in the layout of its dialect: `{"role", "content"}`.
 
-        A result is `(call, what it gave)`, where the call is a `Call` or a name, or a mapping: `{"id", "name", "status",
-        "content"}`. Text that looks like a marker is made safe.
+        A result is `(call, value)`, where the call is a `Call` or a name, or a mapping: `{"id", "name", "status", "content"}`.
+        Text that looks like a marker is escaped.
 
         >>> import toolglot
         >>> toolglot.Tools().results([("weather", "rain")], "hermes")["content"]
@@ -303,10 +304,10 @@ class Tools:
         lang: Literal["en", "zh"] = "en",
         examples: bool = True,
     ) -> list[dict[str, Any]]:
-        """A conversation in OpenAI's form, for a model that knows no `tools`: these are told in the system message, `tool_calls` are
-        written as the dialect writes calls, and messages of tools as its results.
+        """Rewrites a conversation in OpenAI's form for a model without `tools` support: the system message declares the tools,
+        `tool_calls` are written in the dialect's syntax, and messages with the role `tool` as the dialect writes results.
 
-        Raises `EncodeError` for a call that the dialect cannot say, `TypeError` for what is no message.
+        Raises `EncodeError` for a call that the dialect cannot express, and `TypeError` for an invalid message.
 
         >>> import toolglot
         >>> call = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Leith"}'}}
@@ -339,19 +340,19 @@ class Tools:
             if calls:
                 names.update({call.get("id") or "": call["function"]["name"] for call in calls})
                 text = _text(said.get("content"))
-                # Without their ids, which the model has not written.
+                # Without ids: the model did not write them.
                 pairs = [(call["function"]["name"], call["function"].get("arguments") or "{}") for call in calls]
                 written = encode(pairs, own, engine=one, tools=self.definitions)
                 said["content"] = f"{text}\n{written}" if text else written
             if role in ("system", "developer") and len(out) == 1 and self._names:
-                # The prompt stands after what the host says, in one message: some models take no second one.
+                # The prompt follows the host's text in the same message: some models accept only one system message.
                 said.update(role="system", content=f"{_text(said.get('content'))}\n\n{out.pop()['content']}")
             out.append(said)
         return [*out, dict(self.results(gave, own, engine=one, lang=lang))] if gave else out
 
 
 def conversation(what: Any) -> list[dict[str, Any]]:
-    """Messages as mappings, which are nobody else's. Raises `TypeError` for what is none."""
+    """Messages as mappings, copied. Raises `TypeError` for anything that is not a message."""
     if isinstance(what, (str, bytes, bytearray, Mapping)) or not isinstance(what, Iterable):
         raise TypeError(f"text or a list of messages is needed, not {type(what).__name__}")
     messages = []
@@ -370,7 +371,7 @@ def _text(content: Any) -> str:
 
 
 def content(value: Any) -> Any:
-    """What a tool gave, as results have it: text, parts as MCP writes them, or any JSON value."""
+    """The return value of a tool, as results hold it: text, parts as MCP writes them, or any JSON value."""
     if value is None or isinstance(value, str):
         return value
     parts = getattr(value, "content", None)
@@ -380,12 +381,12 @@ def content(value: Any) -> Any:
 
 
 def failed(value: Any) -> bool:
-    """Whether what a tool gave says that it failed, as MCP's results do."""
+    """Whether the return value of a tool reports a failure, as MCP results do."""
     return isinstance(getattr(value, "content", None), list) and any(getattr(value, name, None) is True for name in ("isError", "is_error"))
 
 
 def _json(value: Any) -> Any:
-    """As JSON has it; numbers that it cannot say become words."""
+    """A value as JSON; numbers that JSON cannot express become strings."""
     try:
         text = json.dumps(value, default=_plain)
     except (TypeError, ValueError) as error:
@@ -394,7 +395,7 @@ def _json(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """`_support.plain`, and what else functions give: times, paths, members of enums, records."""
+    """Like `_support.plain`, plus other types that functions return: times, paths, enum members, records."""
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, (datetime.date, datetime.time)):
@@ -409,11 +410,11 @@ def _plain(value: Any) -> Any:
 
 
 def _dump(model: Any) -> Any:
-    """A model of pydantic by the names that its JSON has."""
+    """A pydantic model, with the member names of its JSON."""
     try:
         return model.model_dump(mode="json", by_alias=True, exclude_none=True)
     except TypeError:
-        # Something that only has the method.
+        # An object that merely has a method of this name.
         return _support.plain(model)
 
 
@@ -433,19 +434,19 @@ _MEMBERS = ("description", "parameters", "displayName", "aliases", "tags", "usag
 
 
 def _definition(one: Tool) -> dict[str, Any]:
-    """As an entry of a manifest, which has members for all that is known of a tool."""
+    """A manifest entry, which can hold everything known about a tool."""
     own = {key: value for key, value in one.definition.items() if key in _MEMBERS}
     extra = {key: value for key, value in one.definition.items() if key not in (*_MEMBERS, "name")}
     return {"id": one.name, "agentCallable": True, **own, "extra": extra}
 
 
 def _in_object(one: Mapping[str, Any]) -> bool:
-    """Whether lists of such definitions stand in an object: those of MCP and of manifests."""
+    """Whether lists of such definitions come wrapped in an object, as those of MCP and of manifests do."""
     return "inputSchema" in one or "id" in one
 
 
 def _known(dialect: str) -> Engine | None:
-    """The engine of a dialect, if it is one of those that are built in."""
+    """The engine of a dialect, if the dialect is built in."""
     try:
         return Engine(dialect) if dialect else None
     except DialectError:
@@ -453,7 +454,7 @@ def _known(dialect: str) -> Engine | None:
 
 
 def engine_of(engine: Engine | None, dialect: str) -> tuple[Engine, str]:
-    """The engine, or one of the dialect, and the id of the dialect, which may be given by another of its names."""
+    """The engine, or one made for the dialect, and the id of the dialect; `dialect` may be an alias."""
     if engine is not None and dialect in engine.dialects:
         return engine, dialect
     try:
@@ -461,12 +462,12 @@ def engine_of(engine: Engine | None, dialect: str) -> tuple[Engine, str]:
     except DialectError:
         if engine is None:
             raise
-        return engine, dialect  # One of the engine's own.
+        return engine, dialect  # A dialect of the engine's own.
     return engine or named, named.dialects[0] if len(named.dialects) == 1 else dialect
 
 
 def of(tools: Any) -> Tools:
-    """Tools of whatever they are given as."""
+    """Makes `Tools` from any accepted form."""
     if isinstance(tools, Tools):
         return tools
     return Tools(*([] if tools is None else [tools]))

@@ -39,11 +39,11 @@ Event: TypeAlias = (
     | BlockAbandoned
     | Issue
 )
-"""Any event: what `feed` and `finish` give."""
+"""Any event that `feed` and `finish` return."""
 
 
 class Target(Protocol):
-    """What takes pieces and gives what they bring: a stream, a reader, a rewriter."""
+    """Anything that takes pieces and returns results: a stream, a reader, a rewriter."""
 
     def feed(self, chunk: str | bytes, /) -> list[Any]:
         """Takes the next piece."""

@@ -1,7 +1,7 @@
-"""Columns of transcripts into columns of turns, for any engine that speaks Arrow.
+"""Columns of transcripts into columns of turns, for any engine that supports Arrow.
 
-No Arrow library is imported: columns come and go through the PyCapsule interface. What goes out has one row for each row that
-came in, with these fields (version 1 of the schema, which stands in the metadata `toolglot.schema`):
+No Arrow library is imported: columns are exchanged through the PyCapsule interface. The result has one row for each input
+row, with these fields (version 1 of the schema, recorded in the metadata `toolglot.schema`):
 
 | field | type |
 |---|---|
@@ -34,10 +34,10 @@ def parse(
 ) -> Turns:
     """Parses every row of a column of text or bytes.
 
-    `column` is whatever has `__arrow_c_array__` or `__arrow_c_stream__`: an array or a chunked array of pyarrow, a series of
-    polars, and so on; utf8, large_utf8, utf8_view and the three binary types. `columns` are the fields that are wanted:
-    without `text` the result is about half as large. The rows are read while other Python threads run.
+    `column` is any object with `__arrow_c_array__` or `__arrow_c_stream__`: an array or a chunked array of pyarrow, a series
+    of polars, and so on; utf8, large_utf8, utf8_view and the three binary types. `columns` are the fields to return: without
+    `text` the result is about half as large. Other Python threads run during parsing.
 
-    A result is one array, and each of its columns holds at most 2 GiB; beyond that it is a `LimitError`.
+    The result is one array, and each of its columns holds at most 2 GiB. Raises `LimitError` for a larger one.
     """
     return parse_arrow(engine or Engine(), column, list(columns), finish)

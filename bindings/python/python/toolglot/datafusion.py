@@ -11,8 +11,8 @@ __all__ = ["parse_udf"]
 
 
 def parse_udf(engine: Engine | None = None, *, name: str = "toolglot_parse", **options: Any) -> Any:
-    """A scalar function of a column of transcripts that gives turns, as structures. `options` are those of
-    `toolglot.arrow.parse`.
+    """Returns a scalar function that parses a column of transcripts into turns, as structs.
+    `options` are those of `toolglot.arrow.parse`.
 
         context.register_udf(toolglot.datafusion.parse_udf())
         context.sql("select toolglot_parse(output)['calls'] from outputs")

@@ -11,8 +11,8 @@ __all__ = ["parse"]
 
 
 def parse(expression: Any, engine: Engine | None = None, **options: Any) -> Any:
-    """Turns of a column of transcripts, as structures. `expression` is an expression or the name of a column, `options` are
-    those of `toolglot.arrow.parse`.
+    """Parses a column of transcripts into turns, as structs. `expression` is an expression or the name of
+    a column, `options` are those of `toolglot.arrow.parse`.
 
         frame.with_columns(turn=toolglot.polars.parse("output"))
     """

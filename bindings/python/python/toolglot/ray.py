@@ -14,11 +14,11 @@ class ParseCalls:
     """Adds a column of turns to each batch. For `map_batches(ParseCalls, fn_constructor_args=(...), batch_format="pyarrow")`."""
 
     def __init__(self, column: str, into: str = "turn", engine: Engine | None = None, **options: Any) -> None:
-        """`column` holds the transcripts, `into` is the new one; `options` are those of `toolglot.arrow.parse`."""
+        """`column` holds the transcripts, `into` names the new column; `options` are those of `toolglot.arrow.parse`."""
         self.column, self.into, self.engine, self.options = column, into, engine or Engine(), options
 
     def __call__(self, batch: Any) -> Any:
-        """The batch with its turns."""
+        """Returns the batch with its turns."""
         import pyarrow
 
         turns = pyarrow.array(arrow.parse(batch.column(self.column), self.engine, **self.options))
@@ -26,7 +26,7 @@ class ParseCalls:
 
 
 def parse(dataset: Any, column: str, into: str = "turn", engine: Engine | None = None, *, batch_size: int = 4096, **options: Any) -> Any:
-    """A dataset with a column of turns.
+    """Returns the dataset with a column of turns.
 
         toolglot.ray.parse(ray.data.read_parquet("outputs"), "output").write_parquet("turns")
     """

@@ -2,8 +2,8 @@
 
     python -m sglang.launch_server --model-path MODEL --tool-call-parser toolglot_qwen3_coder
 
-SGLang finds this module by the entry point of the package and calls `setup`; there is no flag for it. `toolglot` is the default
-set of dialects. For a dialect of your own, call `register` in a plug-in of yours.
+SGLang finds this module through the entry point of the package and calls `setup`; no flag is needed. `toolglot` is the default
+set of dialects. For a dialect of your own, call `register` in your own plug-in.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["ToolglotDetector", "register", "setup"]
 
 
 class ToolglotDetector(BaseFormatDetector):  # type: ignore[misc]
-    """Calls of one output. Subclasses say in `options` which dialects, as `Engine` takes them."""
+    """Detects the calls of one output. Subclasses choose the dialects in `options`, as `Engine` takes them."""
 
     options: ClassVar[dict[str, Any]] = {}
     recovered: ClassVar[bool] = False
-    """Deliver recovered calls too."""
+    """Whether to deliver recovered calls too."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,36 +34,37 @@ class ToolglotDetector(BaseFormatDetector):  # type: ignore[misc]
         self._live: _servers.Live | None = None
 
     def has_tool_call(self, text: str) -> bool:
-        """Whether there is anything in a whole output that may not be text."""
+        """Whether a whole output contains anything that may not be text."""
         if any(opener in text for dialect in dialects(self._engine) for opener in dialect.openers):
             return True
         turn = self._engine.parse(text)
         return bool(turn.calls) or turn.text != text
 
     def detect_and_parse(self, text: str, tools: Any) -> Any:
-        """Reads a whole output."""
+        """Parses a whole output."""
         content, calls = _servers.whole(self._engine, text, tools, self.recovered)
         functions = [call["function"] for call in calls]
         items = [ToolCallItem(tool_index=at, name=call["name"], parameters=call["arguments"]) for at, call in enumerate(functions)]
         return StreamingParseResult(normal_text=content, calls=items)
 
     def parse_streaming_increment(self, new_text: str, tools: Any) -> Any:
-        """Reads the next text."""
+        """Parses the next text."""
         if self._live is None:
             self._live = _servers.Live(self._engine, tools, self.recovered)
         return _result(self._live.feed(new_text))
 
     def finish(self, tools: Any) -> Any:
-        """What waited comes out."""
+        """Ends the output and returns what was held back."""
         return StreamingParseResult() if self._live is None else _result(self._live.finish())
 
     def supports_structural_tag(self) -> bool:
-        """Where the dialect's arguments are a JSON object between marks. Elsewhere SGLang asks for JSON where a call is
-        required, and reads it itself: its tags hold a JSON schema and nothing else."""
+        """True if the dialect's arguments are a JSON object between fixed texts. Otherwise SGLang asks for JSON where a call is
+        required, and reads it itself: its structural tags can hold a JSON schema and nothing else.
+        """
         return _servers.wrapping(self._engine, "f") is not None
 
     def structure_info(self) -> Any:
-        """What stands around the arguments of a call of a tool: a function of its name."""
+        """Returns a function that maps the name of a tool to the text around the arguments of its calls."""
 
         def around(name: str) -> Any:
             found = _servers.wrapping(self._engine, name)
@@ -81,7 +82,7 @@ def _result(delta: _servers.Delta) -> Any:
 
 
 def parser_names() -> list[str] | None:
-    """The list of names that the flag takes, where the server has one."""
+    """The names that the flag accepts, if the server keeps such a list."""
     try:
         module = importlib.import_module("sglang.srt.function_call.parser_names")
     except ModuleNotFoundError:
@@ -91,7 +92,7 @@ def parser_names() -> list[str] | None:
 
 
 def register(name: str, *, recovered: bool = False, **options: Any) -> type[ToolglotDetector]:
-    """Registers a detector. `options` are those of `Engine`; the engine is made now, so that a mistake shows at once."""
+    """Registers a detector. `options` are those of `Engine`; the engine is made at once, so that an error shows here."""
     _servers.engine_of(options)
     return _register(name, options, recovered)
 
@@ -99,7 +100,7 @@ def register(name: str, *, recovered: bool = False, **options: Any) -> type[Tool
 def _register(name: str, options: dict[str, Any], recovered: bool = False) -> type[ToolglotDetector]:
     made = type(f"ToolglotDetector_{name}", (ToolglotDetector,), {"options": options, "recovered": recovered})
     FunctionCallParser.ToolCallParserEnum[name] = made
-    # Since 0.5.21 the names of the flag stand in a list of their own.
+    # Since 0.5.21 the names of the flag are kept in a separate list.
     names = parser_names()
     if names is not None and name not in names:
         names.append(name)
@@ -107,7 +108,7 @@ def _register(name: str, options: dict[str, Any], recovered: bool = False) -> ty
 
 
 def setup() -> None:
-    """Registers all; SGLang calls this in each of its processes."""
+    """Registers all detectors; SGLang calls this in each of its processes."""
     _register(_servers.PREFIX, {"dialects": "default"})
     for name, dialect in _servers.names():
         if not _servers.is_reasoning(dialect):

@@ -18,7 +18,7 @@ TYPE = f"struct<{', '.join(f'{name}: {kind}' for name, kind in _FIELDS.items())}
 
 
 def parse(frame: Any, column: str, into: str = "turn", engine: Engine | None = None, **options: Any) -> Any:
-    """A data frame with a column of turns; `options` are those of `toolglot.arrow.parse`.
+    """Returns the data frame with a column of turns; `options` are those of `toolglot.arrow.parse`.
 
         toolglot.spark.parse(spark.read.parquet("outputs"), "output").write.parquet("turns")
     """
@@ -37,7 +37,7 @@ def parse(frame: Any, column: str, into: str = "turn", engine: Engine | None = N
 
 
 def append(batch: Any, column: str, into: str, engine: Engine, options: dict[str, Any]) -> Any:
-    """A record batch with its turns."""
+    """Returns the record batch with its turns."""
     import pyarrow
 
     turns = pyarrow.array(arrow.parse(batch.column(batch.schema.get_field_index(column)), engine, **options))

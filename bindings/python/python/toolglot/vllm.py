@@ -3,9 +3,9 @@
     vllm serve MODEL --enable-auto-tool-choice --tool-call-parser toolglot_qwen3_coder
     vllm serve MODEL --reasoning-parser toolglot_qwen3_coder ...
 
-vLLM finds them by the entry point of the package (`vllm.general_plugins`); there is no flag for it. `toolglot` is the default
-set of dialects. For a dialect of your own write a plug-in that calls `register`. Each delta is
-read once, and nothing of the history is kept or read again.
+vLLM finds them through the entry point of the package (`vllm.general_plugins`); no flag is needed. `toolglot` is the default
+set of dialects. For a dialect of your own, write a plug-in that calls `register`. Each delta is read once; the history is
+neither kept nor read again.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["ToolglotReasoningParser", "ToolglotToolParser", "register"]
 
 
 class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
-    """Calls of one output. Subclasses say in `options` which dialects, as `Engine` takes them."""
+    """Parses the calls of one output. Subclasses choose the dialects in `options`, as `Engine` takes them."""
 
-    # Deltas come without the text before them.
+    # Deltas come without the preceding text.
     engine_based_streaming = True
     options: ClassVar[dict[str, Any]] = {}
     recovered: ClassVar[bool] = False
-    """Deliver recovered calls too."""
+    """Whether to deliver recovered calls too."""
 
     def __init__(self, tokenizer: Any, tools: Any = None) -> None:
         super().__init__(tokenizer, tools)
@@ -41,13 +41,13 @@ class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
         self._prompt: str | None = None
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
-        """What the end of the prompt has opened, the output goes on with."""
+        """Tells the parser what the end of the prompt has opened; the output continues it."""
         self._prompt = _tail(self.model_tokenizer, prompt_token_ids)
 
     adjust_initial_state_from_prompt = set_prompt_token_ids
 
     def adjust_request(self, request: Any) -> Any:
-        """Markers must come as text."""
+        """Makes the server keep markers in the text."""
         if request is None:
             return None
         request = super().adjust_request(request)
@@ -60,7 +60,7 @@ class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
         return getattr(request, "tools", None) or getattr(self, "tools", None)
 
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
-        """Reads a whole output."""
+        """Parses a whole output."""
         content, calls = _servers.whole(self._engine, model_output, self._offered(request), self.recovered, self._prompt)
         made = []
         for call in calls:
@@ -79,13 +79,13 @@ class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
         delta_token_ids: Sequence[int],
         request: Any,
     ) -> Any:
-        """Reads the next delta; the other arguments are not looked at."""
+        """Parses the next delta; ignores the other arguments."""
         if self._live is None:
             self._live = _servers.Live(self._engine, self._offered(request), self.recovered, self._prompt)
         return _message(self._live.feed(delta_text))
 
     def finish_streaming(self) -> Any:
-        """What waited comes out."""
+        """Ends the output and returns what was held back."""
         return None if self._live is None else _message(self._live.finish())
 
 
@@ -105,7 +105,7 @@ def _message(delta: _servers.Delta) -> Any:
 
 
 class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
-    """Reasoning at the beginning of one output; what follows it goes to the tool parser as it is."""
+    """Parses the reasoning at the beginning of one output; whatever follows goes to the tool parser unchanged."""
 
     engine_based_streaming = True
     dialect: ClassVar[Dialect]
@@ -121,22 +121,22 @@ class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
         self._close = [ids for ids in map(self._ids, self.dialect.reasoning_closers) if ids]
 
     def _ids(self, marker: str) -> list[int]:
-        """A marker in tokens."""
+        """The token ids of a marker."""
         token = self.vocab.get(marker)
         return [token] if token is not None else list(self.model_tokenizer.encode(marker, add_special_tokens=False))
 
     @property
     def reasoning_start_str(self) -> str | None:
-        """What opens reasoning."""
+        """The marker that opens reasoning."""
         return next(iter(self.dialect.reasoning_openers), None)
 
     @property
     def reasoning_end_str(self) -> str | None:
-        """What closes reasoning."""
+        """The marker that closes reasoning."""
         return next(iter(self.dialect.reasoning_closers), None)
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
-        """Where the template has opened reasoning, the output begins inside."""
+        """If the template has opened reasoning, the output begins inside it."""
         opened, closed = _last(prompt_token_ids, self._open), _last(prompt_token_ids, self._close)
         if opened > closed:
             self._start = "reasoning"
@@ -145,17 +145,17 @@ class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
     adjust_initial_state_from_prompt = set_prompt_token_ids
 
     def has_engine_confirmed_reasoning_end(self) -> bool:
-        """Whether the deltas so far have left it, or there is none."""
+        """Whether the deltas so far have ended the reasoning, or there is none."""
         return self._ended
 
     def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
-        """Whether it was closed after it was opened last."""
+        """Whether the last reasoning that was opened has been closed."""
         return _last(input_ids, self._close) > _last(input_ids, self._open)
 
     def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
-        """Whether these tokens close it."""
+        """Whether these tokens close the reasoning."""
         if not self._close:
-            # Messages have no closer; what was read tells.
+            # A message has no closer; the parser's state decides.
             return self._ended
         fresh = len(list(delta_ids))
         longest = max(map(len, self._close), default=1)
@@ -163,12 +163,12 @@ class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
         return _last(tail, self._close) >= 0
 
     def extract_content_ids(self, input_ids: list[int]) -> list[int]:
-        """The tokens after it."""
+        """The tokens after the reasoning."""
         end = _last(input_ids, self._close)
         return [] if end < 0 else list(input_ids[end:])
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
-        """Tokens of reasoning in an output, its markers not counted."""
+        """The number of reasoning tokens in an output, without the markers."""
         ids = list(token_ids)
         closed = _last(ids, self._close)
         opened = _first(ids, self._open)
@@ -177,7 +177,7 @@ class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
         return max(0, (closed - length if closed >= 0 else len(ids)) - start)
 
     def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
-        """Reasoning and the rest of a whole output."""
+        """Returns the reasoning and the rest of a whole output."""
         turn = self._engine.parse(model_output, start=self._start, prompt_tail=self._prompt)
         return turn.reasoning or None, turn.text or None
 
@@ -190,7 +190,7 @@ class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
         current_token_ids: Sequence[int],
         delta_token_ids: Sequence[int],
     ) -> Any:
-        """Reads the next delta; the other arguments are not looked at."""
+        """Parses the next delta; ignores the other arguments."""
         if self._stream is None:
             self._stream = self._engine.stream(start=self._start, prompt_tail=self._prompt)
         if self._stream.finished:
@@ -198,7 +198,7 @@ class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
         return self._message(self._stream.feed(delta_text))
 
     def finish_streaming(self) -> Any:
-        """What waited comes out."""
+        """Ends the output and returns what was held back."""
         return None if self._stream is None else self._message(self._stream.finish())
 
     def _message(self, events: list[Any]) -> Any:
@@ -216,13 +216,13 @@ class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
 
 
 def _tail(tokenizer: Any, ids: Sequence[int]) -> str | None:
-    """The end of the prompt, special tokens included; more than its last 4 KiB is not looked at."""
+    """The end of the prompt, special tokens included. Only its last 4 KiB count."""
     decode = getattr(tokenizer, "decode", None)
     return None if decode is None else str(decode(list(ids[-1024:]), skip_special_tokens=False))
 
 
 def _last(ids: Sequence[int], markers: list[list[int]]) -> int:
-    """Where the last of the markers ends; -1 if there is none."""
+    """The end of the last of the markers; -1 if there is none."""
     for end in range(len(ids), 0, -1):
         for marker in markers:
             if ids[end - 1] == marker[-1] and list(ids[max(0, end - len(marker)) : end]) == marker:
@@ -231,7 +231,7 @@ def _last(ids: Sequence[int], markers: list[list[int]]) -> int:
 
 
 def _first(ids: Sequence[int], markers: list[list[int]]) -> int:
-    """Where the first of the markers ends; -1 if there is none."""
+    """The end of the first of the markers; -1 if there is none."""
     for end in range(1, len(ids) + 1):
         for marker in markers:
             if list(ids[max(0, end - len(marker)) : end]) == marker:
@@ -240,7 +240,7 @@ def _first(ids: Sequence[int], markers: list[list[int]]) -> int:
 
 
 def register(name: str, *, recovered: bool = False, **options: Any) -> type[ToolglotToolParser]:
-    """Registers a tool parser. `options` are those of `Engine`; the engine is made now, so that a mistake shows at once."""
+    """Registers a tool parser. `options` are those of `Engine`; the engine is made at once, so that an error shows here."""
     _servers.engine_of(options)
     return _register(name, options, recovered)
 

@@ -1,10 +1,10 @@
-//! The C data interface of Arrow: the one file of the package that reads and hands out raw pointers.
+//! The Arrow C data interface: the only file of the package that reads and exports raw pointers.
 //!
-//! Structures as the specification has them; a structure whose `release` is null has been moved or released. What comes in is
-//! taken over (moved) and released when dropped; what goes out keeps a share of a [`Column`] until its consumer releases it.
+//! The structures follow the specification; one whose `release` is null has been moved or released. Imported structures are
+//! moved in, and released on drop. Exported ones keep a reference to a [`Column`] until their consumer releases them.
 //!
-//! What a producer promises, and nobody can check: that buffers are as long as offset, length and format say, and that they do not
-//! change. Everything else (formats, null pointers, counts, the order of offsets) is checked.
+//! Two promises of a producer cannot be checked: that buffers are as long as offset, length and format imply, and that they do
+//! not change. Everything else (formats, null pointers, counts, the order of offsets) is checked.
 
 #![allow(unsafe_code)]
 
@@ -59,7 +59,7 @@ pub struct Stream {
     private_data: *mut c_void,
 }
 
-/// The three structures: all of them are plain data, and own what `release` frees.
+/// The three structures are plain data, and own what `release` frees.
 macro_rules! structure {
     ($name:ident { $($field:ident: $value:expr),* }) => {
         impl $name {
@@ -67,12 +67,12 @@ macro_rules! structure {
                 Self { $($field: $value,)* release: None, private_data: null_mut() }
             }
 
-            /// Takes it over from where a producer has put it.
+            /// Moves the structure out of where a producer has put it.
             ///
             /// # Safety
-            /// `from` must point to a structure of this kind that nobody else uses now.
+            /// `from` must point to a structure of this kind that nobody else uses.
             unsafe fn taken(from: *mut Self) -> Self {
-                // SAFETY: as the caller promises; what stays after counts as moved.
+                // SAFETY: as the caller promises; the original counts as moved from now on.
                 unsafe { std::ptr::replace(from, Self::released()) }
             }
         }
@@ -80,13 +80,13 @@ macro_rules! structure {
         impl Drop for $name {
             fn drop(&mut self) {
                 if let Some(release) = self.release {
-                    // SAFETY: it is ours, and was not released before.
+                    // SAFETY: the structure is ours, and has not been released.
                     unsafe { release(self) };
                 }
             }
         }
 
-        // SAFETY: the interface demands that a structure can be used and released on any thread, by one at a time.
+        // SAFETY: the interface requires that a structure can be used and released on any thread, by one thread at a time.
         unsafe impl Send for $name {}
     };
 }
@@ -116,7 +116,7 @@ structure!(Stream {
     get_last_error: None
 });
 
-/// How a column of text lies in memory.
+/// The memory layout of a column of text.
 #[derive(Clone, Copy)]
 enum Layout {
     Offsets32,
@@ -125,14 +125,14 @@ enum Layout {
     Nulls,
 }
 
-/// A column of text that came in.
+/// An imported column of text.
 pub struct Texts {
     layout: Layout,
     chunks: Vec<Array>,
 }
 
 impl Texts {
-    /// Takes a column over from an object with the interface's methods.
+    /// Imports a column from an object with the methods of the interface.
     pub fn of(column: &Bound<'_, PyAny>) -> PyResult<Self> {
         if column.hasattr("__arrow_c_array__")? {
             let pair = column.call_method0("__arrow_c_array__")?;
@@ -161,11 +161,9 @@ impl Texts {
 
     fn new(schema: &Schema, chunks: Vec<Array>) -> PyResult<Self> {
         if schema.release.is_none() || chunks.iter().any(|chunk| chunk.release.is_none()) {
-            return Err(PyValueError::new_err(
-                "column: it has been consumed already",
-            ));
+            return Err(PyValueError::new_err("column: already consumed"));
         }
-        // SAFETY: the format is a C string for as long as the schema lives.
+        // SAFETY: the format is a C string that lives as long as the schema.
         let format = unsafe { text(schema.format) };
         let layout = match format.as_str() {
             "u" | "z" => Layout::Offsets32,
@@ -180,7 +178,7 @@ impl Texts {
         Ok(Self { layout, chunks })
     }
 
-    /// Its rows in order; nulls are `None`.
+    /// The rows in order; nulls are `None`.
     pub fn rows(&self) -> PyResult<Vec<Option<&[u8]>>> {
         let mut rows = vec![];
         for chunk in &self.chunks {
@@ -209,7 +207,7 @@ impl Texts {
     /// # Safety
     /// `row` must be within the chunk, offset included, and the chunk must have the buffers of the layout.
     unsafe fn row<'a>(&'a self, chunk: &'a Array, row: usize) -> PyResult<Option<&'a [u8]>> {
-        // SAFETY: (all of this function) as the caller promises and the producer has promised; see the top.
+        // SAFETY (for the whole function): as the caller and the producer promise; see the top of the file.
         unsafe {
             if matches!(self.layout, Layout::Nulls) {
                 return Ok(None);
@@ -236,7 +234,7 @@ impl Texts {
                     )
                 }
                 Layout::Views | Layout::Nulls => {
-                    // Length, then the bytes if there are at most 12, else 4 of them, a buffer's number and an offset.
+                    // A view: the length; then the bytes if there are at most 12, otherwise the first 4, a buffer index and an offset.
                     let view = chunk.filled::<u8>(1)?.add(row * 16);
                     let word = |at: usize| i64::from(view.add(at).cast::<i32>().read_unaligned());
                     let length = usize::try_from(word(0)).map_err(|_| broken())?;
@@ -271,7 +269,7 @@ impl Texts {
 
 impl Array {
     /// # Safety
-    /// The array must have so many buffers.
+    /// The array must have more than `index` buffers.
     unsafe fn buffer<T>(&self, index: usize) -> *const T {
         // SAFETY: as the caller promises.
         unsafe { (*self.buffers.add(index)).cast() }
@@ -291,14 +289,12 @@ impl Array {
 }
 
 impl Stream {
-    /// All that it gives.
+    /// Reads the schema and all arrays.
     fn read(&mut self) -> PyResult<(Schema, Vec<Array>)> {
         let (Some(get_schema), Some(get_next), true) =
             (self.get_schema, self.get_next, self.release.is_some())
         else {
-            return Err(PyValueError::new_err(
-                "column: it has been consumed already",
-            ));
+            return Err(PyValueError::new_err("column: already consumed"));
         };
         let mut schema = Schema::released();
         // SAFETY: the stream is ours and not released; both functions write the structure or return an error.
@@ -321,7 +317,7 @@ impl Stream {
         if code == 0 {
             return Ok(());
         }
-        // SAFETY: the message is null or a C string until the next call.
+        // SAFETY: the message is null, or a C string that is valid until the next call.
         let why = match self.get_last_error {
             Some(say) => unsafe { text(say(self)) },
             None => String::new(),
@@ -333,7 +329,7 @@ impl Stream {
 }
 
 /// # Safety
-/// Null, or a C string.
+/// `from` must be null or a C string.
 unsafe fn text(from: *const c_char) -> String {
     if from.is_null() {
         return String::new();
@@ -356,17 +352,17 @@ fn wrong(format: &str) -> PyErr {
 }
 
 fn broken() -> PyErr {
-    PyValueError::new_err("column: it is no valid Arrow array")
+    PyValueError::new_err("column: not a valid Arrow array")
 }
 
-/// What an exported schema keeps.
+/// What an exported schema owns.
 struct SchemaParts {
     _texts: [CString; 2],
     _metadata: Option<Vec<u8>>,
     children: Vec<*mut Schema>,
 }
 
-/// What an exported array keeps.
+/// What an exported array owns.
 struct ArrayParts {
     _column: Arc<Column>,
     buffers: Vec<*const c_void>,
@@ -374,9 +370,9 @@ struct ArrayParts {
 }
 
 /// # Safety
-/// The interface: called once, with a structure that `schema_of` has made.
+/// As the interface demands: called once, with a structure that `schema_of` made.
 unsafe extern "C" fn release_schema(schema: *mut Schema) {
-    // SAFETY: `private_data` and the children are boxes that were made in `schema_of`; those that were moved are marked.
+    // SAFETY: `private_data` and the children are boxes made in `schema_of`; a moved child is marked as such.
     unsafe {
         let parts = Box::from_raw((*schema).private_data.cast::<SchemaParts>());
         (*schema).release = None;
@@ -388,7 +384,7 @@ unsafe extern "C" fn release_schema(schema: *mut Schema) {
 }
 
 /// # Safety
-/// The interface: called once, with a structure that `array_of` has made.
+/// As the interface demands: called once, with a structure that `array_of` made.
 unsafe extern "C" fn release_array(array: *mut Array) {
     // SAFETY: as above.
     unsafe {
@@ -427,7 +423,7 @@ fn schema_of(column: &Column, metadata: Option<Vec<u8>>) -> Schema {
     }
 }
 
-/// `valid`: with the mask of nulls of this column itself.
+/// `valid` says whether to export this column's own null mask.
 fn array_of(column: &Arc<Column>, valid: bool) -> Array {
     let mask = column.valid.as_ref().filter(|_| valid);
     let mut buffers = vec![mask.map_or(null(), |mask| mask.as_ptr().cast())];
@@ -458,7 +454,7 @@ fn array_of(column: &Arc<Column>, valid: bool) -> Array {
     }
 }
 
-/// What an exported stream keeps: the column until it is given.
+/// What an exported stream owns. The column is delivered once.
 struct StreamParts {
     column: Arc<Column>,
     metadata: Vec<u8>,
@@ -466,9 +462,9 @@ struct StreamParts {
 }
 
 /// # Safety
-/// The interface: a stream that `stream` has made and that is not released; `out` can be written.
+/// As the interface demands: `stream` was made by the function `stream` and is not released; `out` is writable.
 unsafe extern "C" fn stream_schema(stream: *mut Stream, out: *mut Schema) -> c_int {
-    // SAFETY: as the caller promises; what `out` held counts for nothing.
+    // SAFETY: as the caller promises; `out` is overwritten without being read.
     unsafe {
         let parts = &*(*stream).private_data.cast::<StreamParts>();
         out.write(schema_of(&parts.column, Some(parts.metadata.clone())));
@@ -502,7 +498,7 @@ unsafe extern "C" fn stream_error(_stream: *mut Stream) -> *const c_char {
 /// # Safety
 /// As for `stream_schema`, called once.
 unsafe extern "C" fn release_stream(stream: *mut Stream) {
-    // SAFETY: `private_data` is the box that was made in `stream`.
+    // SAFETY: `private_data` is the box made in `stream`.
     unsafe {
         drop(Box::from_raw((*stream).private_data.cast::<StreamParts>()));
         (*stream).release = None;
@@ -523,7 +519,7 @@ pub fn array<'py>(py: Python<'py>, column: &Arc<Column>) -> PyResult<Bound<'py, 
     PyCapsule::new_with_value(py, array_of(column, true), ARRAY)
 }
 
-/// A capsule with a stream of one record batch: the fields of a column. (A batch has no nulls of its own; its fields have.)
+/// A capsule with a stream of one record batch: the fields of a column. (A batch cannot be null itself; its fields can.)
 pub fn stream<'py>(
     py: Python<'py>,
     column: &Arc<Column>,

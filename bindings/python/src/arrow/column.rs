@@ -13,7 +13,7 @@ pub struct Column {
     pub format: &'static str,
     pub length: usize,
     pub nulls: usize,
-    /// One bit a row, 0 for null; none if there are no nulls.
+    /// One bit per row, 0 for null; `None` without nulls.
     pub valid: Option<Vec<u8>>,
     pub buffers: Vec<Buffer>,
     pub children: Vec<Arc<Column>>,
@@ -76,7 +76,7 @@ impl Mask {
     }
 }
 
-/// Ends of rows in a buffer or a list.
+/// End offsets of the rows in a buffer or a list.
 struct Ends(Vec<i32>);
 
 impl Ends {
@@ -160,7 +160,7 @@ impl Default for ListColumn {
 }
 
 impl ListColumn {
-    /// The next row; `end` is how many items there are with it.
+    /// Adds a row; `end` is the number of items including its own.
     pub fn push(&mut self, valid: bool, end: usize) -> Result<(), Failure> {
         self.mask.push(valid);
         self.ends.push(end)

@@ -1,8 +1,8 @@
-//! Columns of transcripts in, columns of turns out, through the Arrow PyCapsule interface: no copy of the input, no Arrow
-//! library.
+//! Columns of transcripts in, columns of turns out, through the Arrow PyCapsule interface: without a copy of the input,
+//! and without an Arrow library.
 //!
-//! One row makes one row. The rows of a batch are read with the interpreter released; between batches it is asked whether
-//! somebody wants to stop.
+//! Each input row gives one output row. The rows of a batch are read with the interpreter released; between batches
+//! pending signals are handled.
 
 mod abi;
 mod column;
@@ -21,11 +21,11 @@ use crate::engine::{Core, Engine};
 use crate::guard::{Failure, caught, entry};
 use crate::options;
 
-/// Rows that are read at once.
+/// Rows per batch.
 const BATCH: usize = 1024;
 
-/// Columns of turns. Made by `toolglot.arrow.parse`; every Arrow library takes it: `pyarrow.array(turns)` is one column of
-/// structures, `pyarrow.table(turns)` has its fields as columns.
+/// Columns of turns. Made by `toolglot.arrow.parse`. Every Arrow library accepts it: `pyarrow.array(turns)` is one struct
+/// column, `pyarrow.table(turns)` has its fields as columns.
 #[pyclass(frozen, module = "toolglot.arrow")]
 pub struct Turns {
     column: Arc<Column>,
@@ -47,7 +47,7 @@ impl Turns {
         abi::schema(py, &self.column, metadata())
     }
 
-    /// The column, as two capsules. Its type is fixed: a requested one is not looked at, as the interface allows.
+    /// The column, as two capsules. Its type is fixed: a requested type is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema: "object" = None) -> "tuple[object, object]")]
     fn __arrow_c_array__<'py>(
         &self,
@@ -61,7 +61,7 @@ impl Turns {
         ))
     }
 
-    /// Its fields as a stream of one record batch. Where a row is null, all of them are.
+    /// Its fields, as a stream of one record batch. Where a row is null, all its fields are null.
     #[pyo3(signature = (requested_schema: "object" = None) -> "object")]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -73,7 +73,7 @@ impl Turns {
     }
 }
 
-/// One pair, as the interface writes metadata: numbers and lengths in native order.
+/// One key-value pair in the metadata encoding of the interface: counts and lengths in native byte order.
 fn metadata() -> Vec<u8> {
     let mut out = 1_i32.to_ne_bytes().to_vec();
     for text in ["toolglot.schema", VERSION] {

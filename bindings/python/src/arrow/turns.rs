@@ -5,11 +5,11 @@ use toolglot::Turn;
 use super::column::{Column, ListColumn, Mask, NumberColumn, TextColumn};
 use crate::guard::Failure;
 
-/// The version of the schema; it changes when a field does.
+/// The version of the schema; it changes whenever a field does.
 pub const VERSION: &str = "1";
 pub const FIELDS: [&str; 4] = ["text", "reasoning", "calls", "errors"];
 
-/// Fills the columns that are wanted.
+/// Fills the requested columns.
 #[derive(Default)]
 pub struct Fill {
     mask: Mask,
@@ -58,7 +58,7 @@ impl Fill {
         }
     }
 
-    /// The next row.
+    /// Adds a row.
     pub fn push(&mut self, turn: Option<&Turn>) -> Result<(), Failure> {
         self.mask.push(turn.is_some());
         if let Some(text) = &mut self.text {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Real local jobs of data engines over a file of transcripts: run.py FOLDER ENGINE...
+"""Runs real local jobs of data engines over a file of transcripts: run.py FOLDER ENGINE...
 
-Prints rows, megabytes of transcripts, seconds of the job, and seconds of the parsing alone in this process. Every row's turn is
-compared with what the parser says without an engine.
+Prints rows, megabytes of transcripts, seconds of the job, and seconds of parsing alone in this process. Compares the turn of
+every row with that of the parser without an engine.
 """
 
 import json
@@ -23,7 +23,7 @@ PARSER = toolglot.Engine()
 
 
 def transcripts():
-    """Outputs of the vectors in the default set, amid prose, some of them null."""
+    """Outputs of the vectors in the default set, amid prose; some rows are null."""
     lot = random.Random(1)
     own = set(PARSER.dialects)
     prose = (ROOT / "benches" / "data" / "english.txt").read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def main():
     for engine in engines:
         turns, seconds, version = globals()[f"in_{engine}"](path)
         found = turns.to_pylist()
-        # An engine may show a null structure as one of nulls.
+        # An engine may represent a null struct as one whose fields are null.
         same = all(a == b or (b is None and not any((a or {}).values())) for a, b in zip(found, wanted))
         if len(found) != ROWS or not same:
             sys.exit(f"{engine}: the turns differ")

@@ -1,4 +1,4 @@
-"""The detectors of `toolglot.sglang` in SGLang's own parser: drive_sglang.py FOLDER, where the wheel lies unpacked."""
+"""Runs the detectors of `toolglot.sglang` in SGLang's own parser: drive_sglang.py FOLDER, the unpacked wheel."""
 
 import sys
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ def check(what, got, expected):
 
 
 def has_structure(parser):
-    """Whether the detector can say what stands around a call."""
+    """Whether the detector supports structural tags."""
     try:
         return bool(parser.detector.structure_info()("nothing"))
     except NotImplementedError:
@@ -32,7 +32,7 @@ def has_structure(parser):
 
 
 def stream(parser, chunks):
-    """As the server's loop does."""
+    """Does what the server's loop does."""
     content, calls = "", Calls()
     for text, items in [*map(parser.parse_stream_chunk, chunks), parser.parse_stream_end()]:
         content += text
@@ -47,7 +47,7 @@ def main():
     load_plugins()
     names = set(FunctionCallParser.ToolCallParserEnum) - before
     check("names of the flag", names <= set(parser_names.TOOL_CALL_PARSER_NAMES), True)
-    # Where a call is required: a tag around JSON, or, where a dialect has none, JSON that SGLang reads itself.
+    # Where a call is required: a tag around JSON, or, if the dialect has none, JSON that SGLang reads itself.
     for name, kind in (("toolglot_hermes", "structural_tag"), ("toolglot_qwen3_coder", "json_schema")):
         probe = FunctionCallParser([objects(tool) for tool in TOOLS], name)
         check("auto", probe.get_structure_constraint("auto"), None)

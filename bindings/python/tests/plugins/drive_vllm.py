@@ -1,4 +1,4 @@
-"""The parsers of `toolglot.vllm` in vLLM's own drivers: drive_vllm.py FOLDER, where the wheel lies unpacked."""
+"""Runs the parsers of `toolglot.vllm` in vLLM's own drivers: drive_vllm.py FOLDER, the unpacked wheel."""
 
 import sys
 import uuid
@@ -24,7 +24,7 @@ stand_ins.install(sys.argv[1], "vllm", REAL)
 
 import vllm.renderers.chat_utils as chat  # noqa: E402
 
-# A function that vLLM's protocol makes ids with, and what it asks a model's configuration for.
+# The function with which vLLM's protocol generates ids, and what it asks of a model's configuration.
 chat.make_tool_call_id = lambda **_: f"chatcmpl-tool-{uuid.uuid4().hex}"
 chat.get_tool_call_id_type = lambda config: "random"
 
@@ -36,14 +36,14 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParserManager  # noqa: E4
 import vllm.reasoning  # noqa: E402
 import vllm.tool_parsers  # noqa: E402
 
-# Their packages stand in here; they only pass these names on.
+# Their packages are stand-ins here, since they only re-export these names.
 vllm.tool_parsers.ToolParserManager = ToolParserManager
 vllm.reasoning.ReasoningParserManager = ReasoningParserManager
 template.response_template_parser_cls = lambda parser: None
 
 
 class Tokenizer:
-    """One token for each marker, one for each other character."""
+    """One token for each marker, and one for each other character."""
 
     MARKERS = {"<think>": 1, "</think>": 2}
 
@@ -64,13 +64,13 @@ def request(tools, choice="auto"):
 
 
 def parser(name, reasoning=None, tools=None):
-    """As the server makes it for a request."""
+    """Makes a parser as the server does for a request."""
     made = ParserManager.get_parser(tool_parser_name=name, reasoning_parser_name=reasoning, enable_auto_tools=True)
     return made(Tokenizer(), tools)
 
 
 def stream(made, chunks, asked, prompt=()):
-    """As the server's loop does."""
+    """Does what the server's loop does."""
     content, reasoning, calls, seen = "", "", Calls(), 0
     for at, chunk in enumerate(chunks):
         ids = Tokenizer().encode(chunk)
@@ -91,7 +91,7 @@ def check(what, got, expected):
 
 
 def tool_parsers():
-    """Every output through `parse_delta` in several cuts, and through `parse`."""
+    """Runs every output through `parse_delta`, chunked in several ways, and through `parse`."""
     count = calls = 0
     for output in outputs():
         name = "toolglot_" + output.dialect.replace("-", "_")
@@ -112,7 +112,7 @@ def tool_parsers():
 
 
 def reasoning_parsers():
-    """Reasoning, then calls, as two parsers that take turns."""
+    """Reasoning, then calls, with two parsers in succession."""
     call = '<tool_call>\n{"name": "f", "arguments": {"x": "</think>"}}\n</tool_call>'
     cases = [
         ("<think>", "", f"hm <tool_call></think>\n\nHi {call}", "hm <tool_call>", "\n\nHi "),

@@ -1,4 +1,5 @@
-"""Model outputs for the drivers: those of the vectors, and what they say, read by the package without a server."""
+"""Model outputs for the drivers: those of the vectors, with the results that the package reads without a server.
+"""
 
 import json
 from pathlib import Path
@@ -18,7 +19,7 @@ class Output:
         self.tools = [self.tool(tool) for tool in vector.get("tools") or TOOLS]
         engine = toolglot.Engine(self.dialect, reasoning="off")
         turn = engine.parse(self.text, tools=self.tools)
-        # What a client gets: text that was taken for a block is escaped there.
+        # The text that a client gets: text that was first taken for a block is escaped in it.
         (choice,) = json.loads(engine.completion(self.text, tools=self.tools))["choices"]
         self.content = choice["message"]["content"] or ""
         self.calls = [(call.name, call.arguments_json) for call in turn.calls if call.grade != "recovered"]
@@ -28,7 +29,7 @@ class Output:
         return tool if "function" in tool else {"type": "function", "function": tool}
 
     def cuts(self):
-        """Whole, by characters, by lot."""
+        """The output whole, by characters, and in random pieces."""
         yield [self.text]
         yield list(self.text)
         for number in range(3):
@@ -36,7 +37,7 @@ class Output:
 
 
 def outputs():
-    """Those that need no options and hold no calls beside the text."""
+    """The outputs that need no options and have no API tool calls."""
     for file in sorted((ROOT / "tests" / "vectors").glob("*.jsonl")):
         for line in file.read_text(encoding="utf-8").split("\n"):
             vector = json.loads(line) if line.strip() else {}
@@ -46,13 +47,13 @@ def outputs():
 
 
 class Calls:
-    """Calls put together from pieces, with the rules that clients rely on."""
+    """Assembles calls from pieces, by the rules that clients rely on."""
 
     def __init__(self):
         self.found = []
 
     def take(self, index, name, arguments, identity=None):
-        """A piece: a new index has the name, an old one has none."""
+        """Takes a piece: only the first piece of an index has the name."""
         if index == len(self.found):
             assert name, "a call begins without a name"
             self.found.append([name, "", identity])
@@ -62,7 +63,7 @@ class Calls:
         self.found[index][1] += arguments or ""
 
     def standing(self):
-        """Those that are whole: what does not stand never becomes JSON."""
+        """The complete calls: a retracted call never becomes JSON."""
         return [(name, text) for name, text, _ in self.found if is_json(text)]
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes `signatures.json`: the interfaces of the servers that the plug-ins implement, as their sources say.
+"""Writes `signatures.json`: the server interfaces that the plug-ins implement, read from the servers' sources.
 
-    signatures.py [--check] VLLM_FOLDER SGLANG_FOLDER
+signatures.py [--check] VLLM_FOLDER SGLANG_FOLDER
 
-The folders are where the wheels lie unpacked. With `--check`, status 1 where the stored file is not what they say.
+The folders hold the unpacked wheels. With `--check`, exits with status 1 if the stored file differs from the sources.
 """
 
 import ast
@@ -47,7 +47,7 @@ def methods(node):
             found[item.name] = names
         elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
             kind = ast.unparse(item.annotation)
-            # A long dictionary of classes says nothing here.
+            # The value, a long dictionary of classes, does not matter here.
             found[item.target.id] = re.sub(r"\s+", " ", kind)
     return found
 

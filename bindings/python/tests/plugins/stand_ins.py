@@ -1,8 +1,7 @@
-"""Stand-ins for what a server imports and its parsers do not need: torch, transformers, the rest of the server itself.
+"""Stand-ins for what a server imports but its parsers do not need: torch, transformers, the rest of the server itself.
 
-`install(root, real)`: of the package that lies unpacked in `root`, the modules in `real` are the real ones; everything else
-of it, and the packages in `ABSENT`, are stand-ins whose names are classes that can be anything: a base, a decorator, a type
-of a field.
+`install(root, real)`: in the package unpacked in `root`, the modules in `real` are real. All its other modules, and the
+packages in `ABSENT`, are stand-ins whose names are classes that can be anything: a base, a decorator, the type of a field.
 """
 
 import importlib
@@ -14,7 +13,7 @@ from pathlib import Path
 
 
 class Anything(type):
-    """Of a class that can be anything."""
+    """The metaclass of a class that can be anything."""
 
     def __getattr__(cls, name):
         if name.startswith("__") and name.endswith("__"):
@@ -49,7 +48,7 @@ class Anything(type):
 
 
 class StandIn(metaclass=Anything):
-    """The base of all."""
+    """The base class of all stand-ins."""
 
     def __init__(self, *args, **keywords):
         pass
@@ -87,7 +86,7 @@ def stand_in(name):
 
 
 class Module(types.ModuleType):
-    """A module in which every name is a stand-in, but for modules in its folder."""
+    """A module in which every name is a stand-in, except for the modules in its folder."""
 
     def __getattr__(self, name):
         if name.startswith("__") and name.endswith("__"):
@@ -100,7 +99,7 @@ class Module(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds stand-ins. `before` is asked before the import system, the other after it."""
+    """Finds stand-ins. The instance with `before` is asked before the import system, the other one after it."""
 
     def __init__(self, root, package, real, before):
         self.root, self.package, self.real, self.before = Path(root), package, real, before
@@ -127,12 +126,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
-# Packages of others that no parser needs to run.
+# Third-party packages that no parser needs.
 ABSENT = {"json_repair", "lxml", "torch", "transformers", "xgrammar"}
 
 
 def install(root, package, real):
-    """Puts stand-ins in place."""
+    """Installs the stand-ins."""
     sys.path.insert(0, str(root))
     sys.meta_path.insert(0, Finder(root, package, real, True))
     sys.meta_path.append(Finder(root, package, real, False))

@@ -3,8 +3,8 @@
 
     versions.py [--write] FOLDER     reads versions.txt; with --write, stores the digests anew
 
-Of a wheel only the modules in question are fetched, by ranges: the rest, some 400 MB, needs a GPU. What was fetched is pinned by
-the digest of all of it. The plug-ins are read, not run; `ci/plugins.sh` runs them in the newest version of each server.
+Only the modules in question are fetched from a wheel, by range requests: the rest, some 400 MB, needs a GPU. The digest of
+everything fetched is pinned. The plug-ins are read, not run; `ci/plugins.sh` runs them in the newest version of each server.
 """
 
 import ast
@@ -30,7 +30,7 @@ WANTED = {
         r"sglang/srt/(function_call/(base_format_detector|core_types|function_call_parser|parser_names)|plugins/__init__)\.py"
     ),
 }
-# What the plug-ins take from modules, by the list of modules that they look through.
+# The names that the plug-ins take from modules, by the list of candidate modules.
 PROTOCOL = ["DeltaFunctionCall", "DeltaMessage", "DeltaToolCall", "ExtractedToolCallInformation", "FunctionCall", "ToolCall"]
 VLLM = {
     "VLLM_PROTOCOL": dict.fromkeys(PROTOCOL),
@@ -42,7 +42,7 @@ SGLANG = {
     "sglang.srt.function_call.core_types": {"StreamingParseResult": None, "StructureInfo": None, "ToolCallItem": None},
     "sglang.srt.function_call.function_call_parser": {"FunctionCallParser": None},
 }
-# Methods of the servers' managers that the plug-ins call.
+# The methods of the servers' registries that the plug-ins call.
 CALLED = {"ToolParserManager": ["register_module", "register_lazy_module"], "ReasoningParserManager": ["register_module", "register_lazy_module"]}
 GROUPS = {"vllm": ("vllm/plugins/__init__.py", "vllm.general_plugins"), "sglang": ("sglang/srt/plugins/__init__.py", "sglang.srt.plugins")}
 
@@ -57,7 +57,7 @@ def listed():
 
 
 def fetch(folder, wanted):
-    """Unpacks the modules of each wheel below `folder`; the session and the index are pip's."""
+    """Unpacks the modules of each wheel below `folder`; uses pip's session and index."""
     missing = [(server, version) for server, version in wanted if not (folder / f"{server}-{version}" / "done").exists()]
     if not missing:
         return
@@ -93,7 +93,7 @@ def methods(node):
 
 
 def takes(ours, theirs):
-    """What is wrong with a method of ours that the server calls as its own."""
+    """What is wrong with a method of ours that overrides one of the server's."""
     names = [arg.arg for arg in ours.posonlyargs + ours.args]
     every = names + [arg.arg for arg in ours.kwonlyargs]
     wanted = [arg.arg for arg in theirs.posonlyargs + theirs.args]
@@ -108,7 +108,7 @@ def takes(ours, theirs):
 
 
 def modules_of(constant):
-    """The list of modules that the plug-in looks through, as its source says."""
+    """The candidate modules of a plug-in, read from its source."""
     for node in ast.parse((PACKAGE / "_servers.py").read_text()).body:
         if isinstance(node, ast.Assign) and node.targets[0].id == constant:
             return ast.literal_eval(node.value)
@@ -116,7 +116,7 @@ def modules_of(constant):
 
 
 def check(root, server):
-    """Faults of one version."""
+    """The faults with one version."""
     plugin = classes((PACKAGE / f"{server}.py").read_text())
     places = {modules_of(key): names for key, names in VLLM.items()} if server == "vllm" else {(key,): names for key, names in SGLANG.items()}
     checked = 0

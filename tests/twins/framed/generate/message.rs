@@ -6,9 +6,9 @@ use crate::naive::framed::spec::{Channels, Route, Spec};
 
 use super::{block, call, prose};
 
-/// A message with its header; the body is mostly what the header says.
+/// A message with its header; the body usually matches the header.
 pub(super) fn message(g: &mut Gen, spec: &Spec, channels: &Channels) {
-    // Most messages are calls, where there are any.
+    // Most messages are calls, if the dialect has calls.
     let calls = |route: &&Route| route.kind.starts_with("call");
     let of_calls: Vec<&Route> = channels.routes.iter().filter(calls).collect();
     let route = match of_calls.len() {
@@ -94,7 +94,7 @@ fn header(g: &mut Gen, channels: &Channels, route: &Route) {
         let before = if g.chance(30) { " " } else { &channels.content };
         parts.push((before, format!("{before}{content}")));
     }
-    // What the beginning has said already need not be said again.
+    // Parts that the beginning of the header already gives may be omitted.
     if let Some(at) = parts
         .iter()
         .position(|(before, _)| *before == start.as_str())
@@ -111,7 +111,7 @@ fn header(g: &mut Gen, channels: &Channels, route: &Route) {
         g.push(text);
     }
     if g.chance(3) {
-        // About as long as a header may be.
+        // Close to the maximum length of a header.
         let len = 440 + g.below(90);
         g.push("x".repeat(len));
     }

@@ -1,4 +1,4 @@
-//! Payloads whose values carry their types: JSON, Python and braces.
+//! Payloads with typed values: JSON, Python and braces.
 
 use crate::naive::generate::Gen;
 
@@ -121,7 +121,7 @@ pub(super) fn json(g: &mut Gen, spec: &Spec) {
         list(g, spec);
         return;
     }
-    // A piece is what a slip takes, doubles or moves; nothing is one, too.
+    // Mutations remove, double or move single pieces; a piece may be empty.
     g.push("");
     g.push("");
     named(g, spec);
@@ -207,7 +207,7 @@ fn members(g: &mut Gen, spec: &Spec, depth: usize) {
     g.push("}");
 }
 
-/// What encloses a text; nothing in so many of a hundred.
+/// The delimiter of a text; empty in `none` percent of the cases.
 fn delimiter(g: &mut Gen, spec: &Spec, none: usize) -> String {
     if g.chance(none) || spec.braces.delimiters.is_empty() {
         return String::new();
@@ -278,7 +278,7 @@ pub(super) fn python(g: &mut Gen, spec: &Spec) {
             g.push(key);
             let equals = g.pick(&["=", "=", " = "]);
             g.push(equals);
-            // What is quoted is typed as text is, where quotes only delimit.
+            // Where quotes only delimit, quoted text is typed like plain text.
             let value = match rules.quoted_typed && g.chance(60) {
                 true => g.pick(QUOTED),
                 false => g.pick(PYTHON),

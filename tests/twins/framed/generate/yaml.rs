@@ -90,7 +90,7 @@ fn yaml_pair(g: &mut Gen, column: usize, depth: usize) {
     yaml_value(g, column, depth);
 }
 
-/// What stands after a key, or a dash, at a column.
+/// What follows a key or a dash at a column.
 fn yaml_value(g: &mut Gen, column: usize, depth: usize) {
     let inner = " ".repeat(column + 1 + g.below(3));
     match g.below(if depth > 0 { 12 } else { 8 }) {
@@ -132,7 +132,7 @@ fn yaml_value(g: &mut Gen, column: usize, depth: usize) {
         }
         _ => {
             g.push("\n");
-            // A list may stand at the column of its key.
+            // A list may have the column of its key.
             let at = if g.chance(30) { column } else { inner.len() };
             for _ in 0..1 + g.below(3) {
                 g.push(format!("{}-", " ".repeat(at)));
