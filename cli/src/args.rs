@@ -402,7 +402,7 @@ pub struct ParseArgs {
     pub mask: MaskArgs,
 }
 
-/// Reads words of the library, and tells in the help what each means.
+/// Parses the library's enum names, and describes each in the help.
 pub fn meant<T>(known: &[(T, &'static str)]) -> impl TypedValueParser<Value = T> + use<T>
 where
     T: Word + Send + Sync,
@@ -413,7 +413,7 @@ where
     PossibleValuesParser::new(known.collect::<Vec<_>>()).try_map(|word| words::read(&word))
 }
 
-/// What the text of a value is of whose type nothing is known.
+/// How text of unknown type is read.
 fn untyped() -> impl TypedValueParser<Value = Untyped> {
     meant(&[
         (Untyped::String, "A string"),
@@ -712,7 +712,7 @@ pub struct CheckArgs {
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// How many of the ways to cut an input are tried.
+/// How many of the ways to split an input are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Cuts {
     /// Every place, and a sample of pairs of places
@@ -804,7 +804,7 @@ pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The number of threads: as asked for, else one for each core.
+/// Returns the number of threads: the given one, else one per core.
 pub fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.or_else(|| std::thread::available_parallelism().ok())
         .unwrap_or(NonZeroUsize::MIN)

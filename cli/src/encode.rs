@@ -12,7 +12,7 @@ use crate::calls::{Given, Turn};
 use crate::input::{self, Input};
 use crate::stop::{Stop, Verdict};
 
-/// Writes calls that are given as JSON.
+/// Writes calls given as JSON.
 pub fn encode(args: &EncodeArgs) -> Result<Verdict, Stop> {
     let sets = Sets::load(&args.files).map_err(Stop::because)?;
     let encoder = encoder(&sets, &args.dialect, args.switches.clone())?;
@@ -73,7 +73,7 @@ fn print(bytes: &[u8]) -> Result<Verdict, Stop> {
     Ok(Verdict::Clean)
 }
 
-/// The calls that a file says.
+/// The calls in a file.
 fn calls(file: &Path) -> Result<Vec<EncodeCall>, Stop> {
     let mut bytes = vec![];
     let mut input = Input::open(file)?;

@@ -8,7 +8,7 @@ use super::args::RunArgs;
 use crate::input;
 use crate::stop::Stop;
 
-/// A model, and what it is called: its file or its server, without what may be secret of an address.
+/// A model, and its label: its file or its server, without the secret parts of an address.
 pub struct Asked {
     pub model: Box<dyn Model>,
     pub name: String,
