@@ -42,7 +42,7 @@ pub fn transcode(args: &TranscodeArgs) -> Result<Verdict, Stop> {
 fn encoder(sets: &Sets, id: &str, switches: Vec<(String, String)>) -> Result<Encoder, Stop> {
     if ["all", "any", "default"].contains(&id) {
         return Err(Stop::because(format!(
-            "`{id}` is no dialect; name one to write"
+            "`{id}` is not a dialect; name one to write"
         )));
     }
     let choice = Choice {

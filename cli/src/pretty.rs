@@ -337,7 +337,7 @@ impl<W: Write> Sink for Pretty<W> {
                 self.calls -= self.block_calls;
                 let text = match becomes {
                     Abandoned::Text => "└ no block after all; it is text:",
-                    Abandoned::Drop => "└ given up; it is no text",
+                    Abandoned::Drop => "└ given up; not text",
                 };
                 self.close_block(WARN, text);
             }

@@ -55,7 +55,7 @@ pub fn layout(
 ) -> Result<(DialectSet, Layout), Stop> {
     let id = args.dialect.as_str();
     if ["all", "any", "default"].contains(&id) {
-        return Err(Stop::because(format!("`{id}` is no dialect; name one")));
+        return Err(Stop::because(format!("`{id}` is not a dialect; name one")));
     }
     let sets = Sets::load(&args.files).map_err(Stop::because)?;
     let choice = Choice {

@@ -74,7 +74,7 @@ impl Face {
     /// The request asks for something that chat completions do not have; nothing is dropped silently.
     pub fn to_chat(self, asked: &Value) -> Result<Value, String> {
         if asked.as_object().is_none() {
-            return Err("the body is no JSON object".to_owned());
+            return Err("the body is not a JSON object".to_owned());
         }
         match self {
             Self::Chat => Ok(asked.clone()),

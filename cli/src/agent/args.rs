@@ -132,5 +132,5 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok()
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     read.filter(|time| time.as_millis() > 0)
-        .ok_or_else(|| format!("`{text}` is no number of seconds above 0"))
+        .ok_or_else(|| format!("`{text}` is not a number of seconds above 0"))
 }

@@ -93,7 +93,7 @@ fn answer(line: &str, keep: bool) -> Result<Option<Decision>, String> {
             true => Ok(None),
             false => Err("nothing keeps the run until later; that takes --save".to_owned()),
         },
-        _ => Err("that is no answer".to_owned()),
+        _ => Err("that is not an answer".to_owned()),
     }
 }
 

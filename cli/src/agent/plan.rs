@@ -66,7 +66,7 @@ impl Plan {
     pub fn model(mut self, args: &RunArgs) -> Result<Self, Stop> {
         let id = args.dialect.dialect.as_str();
         if ["all", "any", "default"].contains(&id) {
-            return Err(Stop::because(format!("`{id}` is no dialect; name one")));
+            return Err(Stop::because(format!("`{id}` is not a dialect; name one")));
         }
         for path in &args.dialect.files {
             self.files.push(DialectFile {
