@@ -219,7 +219,7 @@ impl Lints<'_> {
         let bound = set.bound(&Limits::default());
         writeln!(
             self.out,
-            "{what}: at most {bound} bytes of text are withheld"
+            "{what}: at most {bound} bytes of text are held back"
         )
         .map_err(Stop::output)
     }
