@@ -126,7 +126,7 @@ fn pretty(
         let ids = one.dialects.join(", ");
         writeln!(
             out,
-            "{DIM}seen{DIM:#}    {opener} at byte {at} opens nothing there; it belongs to {ids}"
+            "{DIM}seen{DIM:#}    {opener} at byte {at} opens nothing there; it is a marker of {ids}"
         )?;
     }
     Ok(())

@@ -91,7 +91,7 @@ fn model(name: &str, mut out: impl Write) -> Result<Verdict, Stop> {
     let found = toolglot::models::dialects(name);
     if found.is_empty() {
         let why = format!(
-            "no dialect names a model like `{name}`; `toolglot detect` looks at an output of it"
+            "no dialect names a model like `{name}`; try `toolglot detect` on one of its outputs"
         );
         return Err(Stop::because(why));
     }

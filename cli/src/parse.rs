@@ -185,7 +185,7 @@ impl Stream {
                 self.tell(&ended.errors);
                 if self.faults > FAULTS {
                     let more = self.faults - FAULTS;
-                    let _ = writeln!(io::stderr(), "toolglot: {more} more faults of the input");
+                    let _ = writeln!(io::stderr(), "toolglot: {more} more errors in the input");
                 }
                 ended.reason
             }

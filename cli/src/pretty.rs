@@ -336,7 +336,7 @@ impl<W: Write> Sink for Pretty<W> {
             Event::BlockAbandoned { becomes, .. } => {
                 self.calls -= self.block_calls;
                 let text = match becomes {
-                    Abandoned::Text => "└ no block after all; it is text:",
+                    Abandoned::Text => "└ not a block after all; it is text:",
                     Abandoned::Drop => "└ given up; not text",
                 };
                 self.close_block(WARN, text);

@@ -114,7 +114,7 @@ fn check(recording: &Recording, ready: &Ready, args: &ReplayArgs) -> Option<Foun
         ControlFlow::Break(Found {
             way: describe(&cuts),
             cuts,
-            details: details.unwrap_or_else(|| "  the bytes of a block are others".to_owned()),
+            details: details.unwrap_or_else(|| "  the bytes of a block differ".to_owned()),
         })
     };
     if let Some(cuts) = &recording.cuts
@@ -139,7 +139,7 @@ fn check(recording: &Recording, ready: &Ready, args: &ReplayArgs) -> Option<Foun
 fn unexpected(recording: &Recording, whole: &Outcome) -> Option<String> {
     match &recording.expect {
         Some(expect) => compare("expected", expect, whole),
-        None => Some("  nothing is expected; --update writes down what comes out".to_owned()),
+        None => Some("  no expected log; --update records the current one".to_owned()),
     }
 }
 
@@ -186,7 +186,7 @@ fn smaller(args: &ReplayArgs) -> Result<Verdict, Stop> {
     let name = path.display();
     let Some(found) = check(&recording, &ready, args) else {
         return Err(Stop::because(format!(
-            "{name} gives what it expects: there is nothing to minimise"
+            "{name} passes: there is nothing to minimise"
         )));
     };
     // Without splits the failure already occurs in one chunk.
@@ -194,7 +194,7 @@ fn smaller(args: &ReplayArgs) -> Result<Verdict, Stop> {
     let run = &mut |input: &[u8], cuts: &[usize]| ready.run(input, cuts).entries();
     let Some(small) = minimise(&recording, run) else {
         return Err(Stop::because(format!(
-            "{name} has no `expect`, and its cuts do not matter: there is nothing to minimise"
+            "{name} has no `expect`, and its chunking does not matter: there is nothing to minimise"
         )));
     };
     match &args.output {

@@ -27,7 +27,7 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
         for tool in found {
             if let Some(first) = places.insert(tool.id.clone(), file) {
                 let (file, first) = (file.display(), first.display());
-                let why = format!("{file}: there is a tool {} already, in {first}", tool.id);
+                let why = format!("{file}: the tool {} is already defined in {first}", tool.id);
                 return Err(Stop::because(why));
             }
             tools.push(tool);

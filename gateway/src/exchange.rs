@@ -134,7 +134,7 @@ pub async fn serve(app: Arc<App>, request: Request) -> Response {
 async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<Response, Refusal> {
     let live = app.live();
     let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {
-        let why = "as many exchanges are open as may be";
+        let why = "too many open exchanges";
         return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why));
     };
     let open = (app.metrics.open(), permit);

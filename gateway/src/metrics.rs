@@ -121,13 +121,13 @@ impl Metrics {
         one(
             "requests_total",
             "counter",
-            "Requests that began.",
+            "Requests received.",
             load(&self.requests),
         );
         one(
             "passed_total",
             "counter",
-            "Requests that went through unread.",
+            "Requests forwarded unread.",
             load(&self.passed),
         );
         one(
@@ -139,7 +139,7 @@ impl Metrics {
         one(
             "open",
             "gauge",
-            "Exchanges that are open.",
+            "Open exchanges.",
             self.opened().to_string(),
         );
         self.times(&mut out);
@@ -151,7 +151,7 @@ impl Metrics {
         let name = "toolglot_gateway_chunk_seconds";
         let _ = write!(
             out,
-            "# HELP {name} Time that a chunk of a response took in the gateway.\n# TYPE {name} histogram\n"
+            "# HELP {name} Time that a chunk of a response spent in the gateway.\n# TYPE {name} histogram\n"
         );
         let mut all = 0;
         for (place, count) in self.chunks.iter().enumerate() {
@@ -172,16 +172,16 @@ impl Metrics {
         let each: [(&str, &str, Pick); 5] = [
             (
                 "asked_again_total",
-                "Times that a model was asked again.",
+                "Number of times that a model was asked again.",
                 |c| c.asked_again,
             ),
             ("responses_total", "Responses that were read.", |c| {
                 c.responses
             }),
-            ("calls_total", "Calls that clients got.", |c| c.calls),
+            ("calls_total", "Calls delivered to clients.", |c| c.calls),
             (
                 "withheld_total",
-                "Calls and blocks that clients did not get.",
+                "Calls and blocks withheld from clients.",
                 |c| c.withheld,
             ),
             (
@@ -206,7 +206,7 @@ impl Metrics {
         let name = "toolglot_gateway_kinds_total";
         let _ = write!(
             out,
-            "# HELP {name} What was wrong with calls that clients did not get.\n# TYPE {name} counter\n"
+            "# HELP {name} Issue kinds of calls withheld from clients.\n# TYPE {name} counter\n"
         );
         for ((model, dialect), counts) in counts.iter() {
             let model = escaped(model);

@@ -98,7 +98,7 @@ fn guide(
     }
     if offered.tools().is_empty() {
         return match forced {
-            true => Err("`tool_choice` wants a call, and there are no tools".to_owned()),
+            true => Err("`tool_choice` requires a call, but there are no tools".to_owned()),
             false => Ok(()),
         };
     }
@@ -112,7 +112,7 @@ fn guide(
         }
         (Grammar::None | Grammar::Gbnf, false) => {}
         (Grammar::None | Grammar::StructuralTag, true) => {
-            let why = "`tool_choice`: a call can be promised with `grammar = \"gbnf\"` alone";
+            let why = "`tool_choice`: a call can be guaranteed only with `grammar = \"gbnf\"`";
             return Err(why.to_owned());
         }
     }

@@ -45,7 +45,7 @@ pub enum StartError {
         error: std::io::Error,
     },
     /// The system provides no threads.
-    #[error("the runtime does not start: {0}")]
+    #[error("the runtime cannot be started: {0}")]
     Runtime(std::io::Error),
 }
 
@@ -159,7 +159,7 @@ impl Gateway {
                     Ok((stream, _)) => stream,
                     Err(error) => {
                         // Too many open files: wait for others to end.
-                        log::line(&format!("a connection was not taken: {error}"));
+                        log::line(&format!("a connection was not accepted: {error}"));
                         tokio::time::sleep(Duration::from_millis(100)).await;
                         continue;
                     }
@@ -259,9 +259,9 @@ async fn reload(app: Arc<App>, args: Args, mut hangup: Hangup) {
         match Live::new(&args) {
             Ok(live) => {
                 *app.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
-                log::line("the configuration was read again");
+                log::line("the configuration was reloaded");
             }
-            Err(error) => log::line(&format!("the configuration stays as it was: {error}")),
+            Err(error) => log::line(&format!("the configuration is unchanged: {error}")),
         }
     }
 }

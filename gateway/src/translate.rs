@@ -74,7 +74,7 @@ fn format(chat: &Value) -> Option<&Value> {
 
 fn anthropic(chat: &Value) -> Result<Value, String> {
     if format(chat).is_some() {
-        return Err("`response_format`: this server does not know it".to_owned());
+        return Err("`response_format`: this server does not support it".to_owned());
     }
     let mut out = Map::new();
     copy(
@@ -215,14 +215,14 @@ fn ollama(chat: &Value) -> Result<Value, String> {
         }
         Some(choice) => {
             return Err(format!(
-                "`tool_choice` {choice}: this server cannot be made to call"
+                "`tool_choice` {choice}: this server cannot be required to call a tool"
             ));
         }
     }
     if out.contains_key("tools")
         && chat.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false)
     {
-        return Err("`parallel_tool_calls` false: this server does not know it".to_owned());
+        return Err("`parallel_tool_calls` false: this server does not support it".to_owned());
     }
     let stream = chat.get("stream").and_then(Value::as_bool).unwrap_or(false);
     out.insert("stream".to_owned(), Value::Bool(stream));

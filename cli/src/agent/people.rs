@@ -87,11 +87,11 @@ fn answer(line: &str, keep: bool) -> Result<Option<Decision>, String> {
         "n" | "no" => Ok(Some(Decision::Deny(rest.to_owned()))),
         "e" | "edit" => match serde_json::from_str::<Map>(rest) {
             Ok(_) => Ok(Some(Decision::Edit(rest.to_owned()))),
-            Err(error) => Err(format!("the arguments are no JSON object: {error}")),
+            Err(error) => Err(format!("the arguments are not a JSON object: {error}")),
         },
         "l" | "later" if rest.is_empty() => match keep {
             true => Ok(None),
-            false => Err("nothing keeps the run until later; that takes --save".to_owned()),
+            false => Err("deferring a decision requires --save".to_owned()),
         },
         _ => Err("that is not an answer".to_owned()),
     }

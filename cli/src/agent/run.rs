@@ -80,7 +80,7 @@ fn said(text: &str) -> Result<String, Stop> {
         got.map_err(|error| input.error(&error))?;
     }
     match read.trim().is_empty() {
-        true => Err(Stop::because("the user says nothing: TEXT is empty")),
+        true => Err(Stop::because("the user's message TEXT is empty")),
         false => Ok(read),
     }
 }
@@ -107,11 +107,13 @@ fn start(plan: &mut Plan, resumed: Option<&Path>, said: Option<String>) -> Resul
         (None, None) => return Ok(run),
         (None, Some(_)) => {
             return Err(fail(
-                "the run is not over yet, so the user cannot say more; leave TEXT out",
+                "the run is not over yet, so it takes no further message; omit TEXT",
             ));
         }
         (Some(Outcome::Answer { .. }), None) => {
-            return Err(fail("the model has answered; TEXT is what to say next"));
+            return Err(fail(
+                "the model has answered; give the next message as TEXT",
+            ));
         }
         (Some(_), Some(text)) => messages.push(user(&text)),
         (Some(_), None) => {}
@@ -139,7 +141,7 @@ fn ended(
             match outcome {
                 Outcome::Answer { .. } => Verdict::Clean,
                 Outcome::Cancelled => {
-                    note("interrupted; what ran was ended");
+                    note("interrupted; running calls were stopped");
                     Verdict::Interrupted
                 }
                 Outcome::ModelFailed { text } => {

@@ -130,7 +130,7 @@ impl Reader<'_> {
 
 fn unsaid<T>(from: &str) -> Result<T, String> {
     let start: String = from.chars().take(24).collect();
-    Err(format!("a dialect cannot say `{start}`"))
+    Err(format!("a dialect cannot express `{start}`"))
 }
 
 /// Returns the index of the parenthesis that closes a group whose opening one was consumed.

@@ -157,7 +157,7 @@ impl Draft {
             "xml-inline" if !names => {
                 return wrong(
                     &format!("{name}.open"),
-                    "calls of tags need an open_pattern with a group that takes the tool's name",
+                    "calls of tags need an open_pattern with a group for the tool's name",
                 );
             }
             "xml-inline" => {
@@ -253,7 +253,8 @@ fn json(name: &str, args: &Map) -> Result<Payload, ImportError> {
 fn params(name: &str, args: &Map) -> Result<Payload, ImportError> {
     let place = format!("{name}.content_args.tag_pattern");
     let Some(source) = args.get("tag_pattern").and_then(Value::as_str) else {
-        let why = "tags that are named after their parameters cannot be said; a pattern is needed";
+        let why =
+            "tags that are named after their parameters cannot be expressed; a pattern is needed";
         return wrong(&place, why);
     };
     let pieces = pattern::read(source, pattern::PARAMETER).or_else(|why| wrong(&place, why))?;
@@ -267,7 +268,7 @@ fn params(name: &str, args: &Map) -> Result<Payload, ImportError> {
         }
         _ => wrong(
             &place,
-            "it must take a key, then a value, and end with what closes it",
+            "it must match a key, then a value, and end with the closer",
         ),
     }
 }

@@ -265,7 +265,7 @@ async fn whole(terms: &Terms, mut upstream: reqwest::Response) -> Result<Bytes, 
     loop {
         let next = tokio::time::timeout(limits.silence(), upstream.chunk()).await;
         let next = next
-            .map_err(|_| Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the server fell silent"))?
+            .map_err(|_| Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the server stopped sending"))?
             .map_err(|error| Refusal::upstream(&error))?;
         let Some(bytes) = next else {
             return Ok(body.into());
@@ -417,7 +417,7 @@ impl Stream {
         let limit = self.deadline.min(tokio::time::Instant::now() + silence);
         match tokio::time::timeout_at(limit, self.upstream.chunk()).await {
             Ok(next) => next.map_err(|error| words(&error)),
-            Err(_) => Err("the server fell silent, or the exchange took too long".to_owned()),
+            Err(_) => Err("the server stopped sending, or the exchange took too long".to_owned()),
         }
     }
 

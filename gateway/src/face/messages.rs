@@ -46,7 +46,7 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
         let Some(schema) = tool.get("input_schema") else {
             let what = text(tool, "type");
             return Err(format!(
-                "the tool {what:?} is one of Anthropic's own servers, which are not asked"
+                "the tool {what:?} runs on Anthropic's own servers, which the gateway does not call"
             ));
         };
         tools.push(function(

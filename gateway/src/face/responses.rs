@@ -12,12 +12,12 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
     for key in ["previous_response_id", "conversation", "prompt"] {
         if asked.get(key).is_some_and(|value| !value.is_null()) {
             return Err(format!(
-                "`{key}` asks for what an earlier request has left, and nothing is kept here"
+                "`{key}` refers to an earlier request, and the gateway stores nothing"
             ));
         }
     }
     if asked.get("background").and_then(Value::as_bool) == Some(true) {
-        return Err("`background` is not known: nothing is kept here".to_owned());
+        return Err("`background` is not supported: the gateway stores nothing".to_owned());
     }
     let mut out = Map::new();
     copy(
@@ -77,7 +77,7 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
         let kind = text(tool, "type");
         if kind != "function" {
             return Err(format!(
-                "the tool {kind:?} is one of OpenAI's own servers, which are not asked"
+                "the tool {kind:?} runs on OpenAI's own servers, which the gateway does not call"
             ));
         }
         tools.push(function(
