@@ -1,11 +1,11 @@
-//! What the flags of API formats say: what an input is, and how chat completions and masked text are written.
+//! Flags for API formats: the format of the input, and how chat completions and masked text are written.
 
 use clap::{Args, ValueEnum};
 use toolglot::sink::mask::Show;
 use toolglot::sink::openai::{self, Head, Settings};
 use toolglot::source::{Anthropic, Ollama, OpenAi, Source};
 
-/// What the input is.
+/// The format of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// What the model wrote
@@ -19,7 +19,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The reader of a response; none for text.
+    /// Returns the reader of a response; none for text.
     pub fn source(self, choice: Option<u64>) -> Option<Box<dyn Source>> {
         match self {
             Self::Text => None,
@@ -77,7 +77,7 @@ pub struct OpenAiArgs {
 }
 
 impl OpenAiArgs {
-    /// The first flag that was given.
+    /// Returns the first flag that was given.
     pub fn given(&self) -> Option<&'static str> {
         let given = [
             (self.calls.is_some(), "--calls"),
@@ -137,7 +137,7 @@ pub struct MaskArgs {
 }
 
 impl MaskArgs {
-    /// The first flag that was given.
+    /// Returns the first flag that was given.
     pub fn given(&self) -> Option<&'static str> {
         let given = [
             (self.mask_calls.is_some(), "--mask-calls"),

@@ -24,24 +24,24 @@ Examples:
   toolglot parse reply.txt                          show text, reasoning and calls
   toolglot parse --output turn < reply.txt          the same as one JSON object
   toolglot parse --chunk 3 --delay 30 reply.txt     watch it stream
-  toolglot batch replies.jsonl -o turns.jsonl       one turn a line, on all cores
-  toolglot check tests/vectors/*.jsonl              do they hold however they are cut?
+  toolglot batch replies.jsonl -o turns.jsonl       one turn per line, on all cores
+  toolglot check tests/vectors/*.jsonl              do they pass however they are split?
   toolglot detect reply.txt                         which dialect is this?
   toolglot replay bug.json                          run a recorded stream again
   toolglot encode --dialect vcp < calls.json        the text that a model would write
   toolglot transcode --to hermes reply.txt          the same calls in another dialect
   toolglot escape page.html                         no dialect sees a marker in it any more
-  toolglot prompt --dialect vcp --tools tools.json  what a model is told of tools
-  toolglot result --dialect vcp < results.json      what it is told of their results
-  toolglot dialects                                 what is recognised
-  toolglot validate --tools tools.json < turn.json  may these calls be carried out?
-  toolglot tools import mcp.json                    definitions of tools in one form
-  toolglot run --help                               a model carries out its calls
+  toolglot prompt --dialect vcp --tools tools.json  tool definitions as the model reads them
+  toolglot result --dialect vcp < results.json      tool results as the model reads them
+  toolglot dialects                                 the built-in dialects
+  toolglot validate --tools tools.json < turn.json  may these calls be executed?
+  toolglot tools import mcp.json                    tool definitions in one form
+  toolglot run --help                               run a model and execute its calls
   toolglot completions bash                         completions of a shell
   toolglot man | man -l -                           the manual page
 
-Exit status: 0 it ran; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.
-`run` and `call` have more, which their help tells.";
+Exit status: 0 success; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.
+`run` and `call` have more; see their help.";
 
 const PARSE_EXAMPLES: &str = "\
 Examples:
@@ -54,16 +54,16 @@ Examples:
   curl -sN $SERVER/v1/chat/completions -d @ask.json | toolglot parse --input openai-sse
   toolglot parse --output mask --mask-calls '[{tools}]' reply.txt
 
-A response of an API has text, native calls and reasoning; spans count the bytes of its text. What cannot be read in it is
-told on standard error with its line, and the rest is read.";
+An API response has text, API tool calls and reasoning; spans count the bytes of its text. Unreadable parts are
+reported on standard error with their line, and the rest is read.";
 
 const BATCH_EXAMPLES: &str = "\
-Records, one JSON object a line:
+Records, one JSON object per line:
   {\"id\"?, \"input\" | \"input_b64\", \"dialect\"? | \"dialects\"?, \"tools\"?, \"finish\"?, \"options\"?, \"native_tool_calls\"?,
    \"prompt_tail\"?, \"tool_choice\"?, \"start\"?, \"prefill\"?}
 gives, in the same order,
   {\"id\"?, \"text\", \"reasoning\", \"calls\": [...], \"errors\": [...], \"tool_issues\"?: [...]}
-and for a line that is no record
+and for a line that is not a record
   {\"line\": N, \"id\"?, \"error\": \"...\"}
 Blank lines are skipped. Memory does not grow with the length of the file.
 
@@ -72,8 +72,8 @@ Examples:
   toolglot batch --dialect all --jobs 4 < replies.jsonl | jq -c '.calls[]'";
 
 const CHECK_EXAMPLES: &str = "\
-Every vector runs in one chunk, in small chunks, and cut in two at every place (at a sample of places above 1 KiB), with its
-dialect alone and in the default set. Of the ways to cut it in three, short vectors (40 bytes) have all and longer ones a
+Every vector runs in one chunk, in small chunks, and split in two at every place (at a sample of places above 1 KiB), with its
+dialect alone and in the default set. Short vectors (40 bytes) run under all 3-way splits and longer ones under a
 sample; with `--cuts all` vectors up to 256 bytes run under all of them and in chunks of every size, which takes 30 times as long.
 
 Examples:
@@ -82,8 +82,8 @@ Examples:
   toolglot check --dialect-file mine.toml mine.jsonl";
 
 const DETECT_EXAMPLES: &str = "\
-Every dialect reads the input; those that find calls in it are named, strongest evidence first, then those that find no more
-than markers. Dialects of one group have the same markup: any of them reads the input.
+Every dialect reads the input; those that find calls in it are named, strongest evidence first, then those that only find
+markers. Dialects of one group have the same markup: any of them reads the input.
 
 Examples:
   toolglot detect reply.txt
@@ -91,8 +91,8 @@ Examples:
   toolglot detect --output json reply.txt | jq -r '.dialects[0].dialect'";
 
 const ESCAPE_EXAMPLES: &str = "\
-A backslash goes into every marker of the dialects, and to the edges of a text that is cut inside one; everything else stays
-as it is. `toolglot unescape` with the same dialects gives the original.
+Every marker of the dialects gets a backslash, and so do the edges of a text that begins or ends inside one; everything else is
+unchanged. `toolglot unescape` with the same dialects restores the original.
 
 Examples:
   toolglot escape page.html > safe.txt
@@ -106,8 +106,8 @@ Examples:
 const ENCODE_EXAMPLES: &str = "\
 Calls are a JSON array (or one object) of
   {\"name\", \"arguments\": {...} or JSON text, \"id\"?}
-or of OpenAI's {\"id\", \"function\": {\"name\", \"arguments\"}}; a turn that `toolglot parse` printed will do too. The text reads
-back as these calls; a call that the dialect cannot say is an error that names the value and the rule.
+or of OpenAI's {\"id\", \"function\": {\"name\", \"arguments\"}}; a turn printed by `toolglot parse` works too. The text reads
+back as these calls; a call that the dialect cannot express is an error that names the value and the rule.
 
 Examples:
   echo '{\"name\": \"weather\", \"arguments\": {\"city\": \"Leith\"}}' | toolglot encode --dialect qwen3-coder
@@ -115,8 +115,8 @@ Examples:
   toolglot parse --output turn reply.txt | toolglot encode --dialect hermes";
 
 const TRANSCODE_EXAMPLES: &str = "\
-Text stays as it is; calls are written anew where they stood, several calls of one block together. A call that is recovered or
-that the new dialect cannot say is an error with its place; with `--keep` its bytes stay.
+Text is unchanged; calls are written anew in their places, several calls of one block together. A call that is recovered or
+that the new dialect cannot express is an error with its place; with `--keep` its bytes stay.
 
 Examples:
   toolglot transcode --to vcp reply.txt
@@ -143,17 +143,17 @@ const REPLAY_EXAMPLES: &str = "\
 A recording is one JSON object; docs/REPLAY.md has every key:
   {\"note\"?, \"input\" | \"input_b64\", \"cuts\"?: [LENGTH...], \"dialects\"?: [ID | {\"file\", \"toml\"}...], \"options\"?,
    \"tools\"?, \"native_tool_calls\"?, \"finish\"?, \"expect\": [ENTRY...]}
-It is run under its own cuts and in one chunk; both must give the log in `expect`.
+It runs in its own chunks and in one chunk; both must give the log in `expect`.
 
-The log of an agent's run (`toolglot run --log FILE`) is run again too: what was told is told again, and must bring the same
+The log of an agent's run (`toolglot run --log FILE`) is replayed too: its inputs are given again, and must give the same
 instructions.
 
 Examples:
   toolglot parse --record bug.json reply.txt       write one
   toolglot replay bug.json                         run it again; the first difference is printed
-  toolglot replay --rechunk each tests/replay/*    under every way to cut it
+  toolglot replay --rechunk each tests/replay/*    under every way to split it
   toolglot replay --minimise -o small.json bug.json
-  toolglot replay --update bug.json                what comes out now is what is expected";
+  toolglot replay --update bug.json                make the current log the expected one";
 
 const DIALECTS_EXAMPLES: &str = "\
 Examples:
@@ -161,16 +161,16 @@ Examples:
   toolglot dialects show vcp         print the file of one
   toolglot dialects lint mine.toml   check a file of your own, alone and beside the default set
   toolglot dialects import tokenizer_config.json --id mine -o mine.toml
-                                     make a dialect file of a response_template
+                                     convert a response_template to a dialect file
 
-`lint` prints findings as warnings; below each set it says where openers meet and what tells them apart.";
+`lint` prints findings as warnings; below each set it lists shared openers and what distinguishes them.";
 
 const VALIDATE_EXAMPLES: &str = "\
-Reads a turn as `toolglot parse --output turn` prints it, or calls as `toolglot encode` takes them. Prints
+Reads a turn printed by `toolglot parse --output turn`, or calls in the form that `toolglot encode` takes. Prints
   {\"valid\", \"calls\": [{\"tool\", \"name\", \"valid\", \"arguments\", \"state\", \"kinds\", \"changes\", \"violations\",
     \"observation\"}...], \"observations\"}
-Arguments are coerced to the types of the tool's schema and have its defaults; each change is told. Observations are what to
-tell the model, in the words of the dialect of each call. Exit status 1 if anything is wrong or recovered.
+Arguments are coerced to the types of the tool's schema and get its defaults; each change is reported. Observations are error
+messages for the model, in the words of the dialect of each call. Exit status 1 if a call is invalid or recovered.
 
 Examples:
   toolglot parse --output turn reply.txt | toolglot validate --tools tools.json
@@ -194,7 +194,7 @@ Examples:
   toolglot tools import --server files mcp.json      ids become files:NAME
 
 Lists of OpenAI and Anthropic, results of MCP's tools/list and plugin manifests (YAML or JSON) become one manifest in JSON.
-Exit status 1 if the schema of a tool cannot be used; each of them is told on standard error.";
+Exit status 1 if the schema of a tool cannot be used; each of them is reported on standard error.";
 
 /// Parse the tool calls that language models write into their text.
 #[derive(Debug, Parser)]
@@ -212,16 +212,16 @@ pub enum Command {
     /// Parse one model output
     #[command(after_help = PARSE_EXAMPLES)]
     Parse(Box<ParseArgs>),
-    /// Parse many outputs, one JSON record a line
+    /// Parse many outputs, one JSON record per line
     #[command(after_help = BATCH_EXAMPLES)]
     Batch(BatchArgs),
-    /// Check conformance vectors, cut at every place
+    /// Check conformance vectors, split at every place
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
     /// Name the dialect that an output is written in
     #[command(after_help = DETECT_EXAMPLES)]
     Detect(DetectArgs),
-    /// Run recordings of streams again and compare what comes out
+    /// Replay recordings of streams and compare the results
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(ReplayArgs),
     /// Write calls as a model would, in any dialect
@@ -233,36 +233,36 @@ pub enum Command {
     /// Make untrusted text safe for a prompt or a tool result
     #[command(after_help = ESCAPE_EXAMPLES)]
     Escape(EscapeArgs),
-    /// Take back what `escape` did
+    /// Reverse `escape`
     #[command(after_help = UNESCAPE_EXAMPLES)]
     Unescape(EscapeArgs),
-    /// Write what a model is told of tools
+    /// Render tool definitions for a model
     #[command(after_help = PROMPT_EXAMPLES)]
     Prompt(PromptArgs),
-    /// Write results of calls as a model reads them
+    /// Render tool results for a model
     #[command(after_help = RESULT_EXAMPLES)]
     Result(ResultArgs),
     /// List, show or check dialects
     #[command(after_help = DIALECTS_EXAMPLES)]
     Dialects(DialectsArgs),
-    /// Check calls against the definitions of their tools
+    /// Validate calls against the definitions of their tools
     #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(ValidateArgs),
-    /// Read definitions of tools
+    /// Convert tool definitions
     #[command(after_help = TOOLS_EXAMPLES)]
     Tools(ToolsArgs),
-    /// Let a model carry out its calls
+    /// Run a model and execute its calls
     #[cfg(feature = "agent")]
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
-    /// Carry out one call of a tool
+    /// Execute one call of a tool
     #[cfg(feature = "agent")]
     #[command(after_help = CALL_EXAMPLES)]
     Call(Box<CallArgs>),
-    /// Stand between clients and a model server: calls in its text become calls of its API
+    /// Run a proxy in front of a model server: calls in its text become API tool calls
     #[cfg(feature = "gateway")]
     Gateway(toolglot_gateway::Args),
-    /// Write the completions of a shell for this command
+    /// Write shell completions for this command
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
     /// Write manual pages of this command
@@ -282,7 +282,7 @@ pub struct ManArgs {
     /// The page of one subcommand; without it, of the whole command
     #[arg(value_name = "COMMAND", conflicts_with = "dir")]
     pub of: Option<String>,
-    /// Write all pages into a folder, which is made if need be
+    /// Write all pages into a folder, which is created if necessary
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
@@ -310,10 +310,10 @@ pub struct SetArgs {
     /// Dialect to look for: an id, `default`, `any`, or `all`; may be repeated [default: the default set]
     #[arg(long = "dialect", value_name = "ID")]
     pub dialects: Vec<String>,
-    /// Dialect file that is active too; may be repeated. With `--dialect` of its own id, nothing else is
+    /// Additional dialect file; may be repeated. With `--dialect` of its own id, only it is active
     #[arg(long = "dialect-file", value_name = "F")]
     pub files: Vec<PathBuf>,
-    /// Variation of a dialect to switch on, for example vcp.fuzzy; may be repeated
+    /// Variation of a dialect to enable, for example vcp.fuzzy; may be repeated
     #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch)]
     pub switches: Vec<(String, String)>,
 }
@@ -345,46 +345,46 @@ pub struct ParseArgs {
     /// Declared tools: a JSON array of {"name", "parameters"} or OpenAI's form of it
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
-    /// Check each call against the definition of its tool: what is wrong is an error. Takes any form of definitions
+    /// Validate each call against the definition of its tool: a violation is an error. Accepts any form of definitions
     #[arg(long, requires = "tools")]
     pub validate: bool,
-    /// Also show all that the model wrote, markup included (`--output turn`)
+    /// Also show the model's whole output, markup included (`--output turn`)
     #[arg(long)]
     pub original: bool,
-    /// Feed it in chunks: a number of bytes, `whole`, or `random:SEED` [default: as it comes]
+    /// Feed it in chunks: a number of bytes, `whole`, or `random:SEED` [default: as it arrives]
     #[arg(long, value_name = "N|whole|random:SEED")]
     pub chunk: Option<Chunking>,
-    /// Wait so many milliseconds after each chunk (of 8 bytes unless `--chunk` is given)
+    /// Wait this many milliseconds after each chunk (of 8 bytes unless `--chunk` is given)
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub delay: Option<Duration>,
-    /// Why the output ended: stop, length, tool_calls, error, cancelled [default: what a response says, or stop]
+    /// Why the output ended: stop, length, tool_calls, error, cancelled [default: as in the response, or stop]
     #[arg(long, value_name = "REASON", value_parser = Finish::from_str)]
     pub finish: Option<Finish>,
-    /// What the input is
+    /// Format of the input
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub input: Format,
-    /// Which choice of an OpenAI response is read [default: 0; all of them are written anew]
+    /// Which choice of an OpenAI response is read [default: 0; all of them are rewritten]
     #[arg(long, value_name = "N")]
     pub choice: Option<u64>,
-    /// Which calls count where a response has native ones
+    /// Which calls count if a response has API tool calls
     #[arg(long, value_parser = prefer(), default_value_t = Prefer::Text)]
     pub prefer: Prefer,
     /// What becomes of a call whose tool is not declared [default: deliver; text with `--dialect any`]
     #[arg(long, value_parser = unknown_tool(), value_name = "WAY")]
     pub unknown_tool: Option<UnknownTool>,
-    /// What the request said: auto, none, required, or the JSON of a named function. Guided output is bare JSON
+    /// The request's tool choice: auto, none, required, or the JSON of a named function. Guided output is bare JSON
     #[arg(long, value_name = "CHOICE", value_parser = ToolChoice::from_json)]
     pub tool_choice: Option<ToolChoice>,
-    /// The prompt, or the end of it: what its last bytes have opened (a thought, a header, a call), the output goes on with
+    /// The prompt, or the end of it: the output continues what its last bytes have opened (a thought, a header, a call)
     #[arg(long, value_name = "FILE")]
     pub prompt_tail: Option<PathBuf>,
-    /// Where the output begins [default: as the prompt's tail or the dialects say]
+    /// Where the output begins [default: by the prompt's tail or the dialects]
     #[arg(long, value_parser = start(), value_name = "WHERE")]
     pub start: Option<Start>,
-    /// What the text of a value is of whose type nothing is known [default: as the dialects say]
+    /// How text of unknown type is read [default: per dialect]
     #[arg(long, value_parser = untyped(), value_name = "KIND")]
     pub untyped: Option<Untyped>,
-    /// What the prompt has put at the beginning of the output, for example a forced call's opener: read, not shown
+    /// Assistant prefix that is already in the prompt, for example a forced call's opener: read, not shown
     #[arg(long, value_name = "TEXT")]
     pub prefill: Option<String>,
     /// Write the stream, its chunks and its log into a file for `toolglot replay`
@@ -402,7 +402,7 @@ pub struct ParseArgs {
     pub mask: MaskArgs,
 }
 
-/// Reads words of the library, and tells in the help what each means.
+/// Parses the library's enum names, and describes each in the help.
 pub fn meant<T>(known: &[(T, &'static str)]) -> impl TypedValueParser<Value = T> + use<T>
 where
     T: Word + Send + Sync,
@@ -413,7 +413,7 @@ where
     PossibleValuesParser::new(known.collect::<Vec<_>>()).try_map(|word| words::read(&word))
 }
 
-/// What the text of a value is of whose type nothing is known.
+/// How text of unknown type is read.
 fn untyped() -> impl TypedValueParser<Value = Untyped> {
     meant(&[
         (Untyped::String, "A string"),
@@ -475,33 +475,33 @@ pub enum Output {
 
 #[derive(Debug, Args)]
 pub struct BatchArgs {
-    /// Records, one a line; `-` is standard input
+    /// Records, one per line; `-` is standard input
     #[arg(value_name = "IN.jsonl", default_value = "-")]
     pub file: PathBuf,
-    /// Where the turns go [default: standard output]
+    /// Output file for the turns [default: standard output]
     #[arg(short, long, value_name = "OUT.jsonl")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub set: SetArgs,
-    /// Declared tools where a record has none
+    /// Declared tools for records without any
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
     /// Feed every input in chunks: a number of bytes, `whole`, or `random:SEED`
     #[arg(long, value_name = "N|whole|random:SEED", default_value = "whole")]
     pub chunk: Chunking,
-    /// Threads [default: one for each core]
+    /// Threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
     /// Longest line in MiB; longer ones are skipped with an error record
     #[arg(long, value_name = "MIB", default_value = "256")]
     pub max_line: NonZeroUsize,
-    /// What the text of a value is of whose type nothing is known, where a record says nothing [default: as the dialects say]
+    /// How text of unknown type is read, for records that do not set it [default: per dialect]
     #[arg(long, value_parser = untyped(), value_name = "KIND")]
     pub untyped: Option<Untyped>,
-    /// Refuse records with keys that are not known [default: they pass through to the turn]
+    /// Refuse records with unknown keys [default: they pass through to the turn]
     #[arg(long)]
     pub deny_unknown: bool,
-    /// Exit with status 1 if a line is no record or an error is reported in one
+    /// Exit with status 1 if a line is not a record or an error is reported in one
     #[arg(long)]
     pub strict: bool,
 }
@@ -511,16 +511,16 @@ pub struct ReplayArgs {
     /// Recordings
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Run them under other cuts too: chunks of N bytes, every way to cut, or a hundred random ones
+    /// Also run them in other chunks: of N bytes, under every split, or under a hundred random ones
     #[arg(long, value_name = "N|each|random:SEED")]
     pub rechunk: Option<Way>,
-    /// Write what comes out into the files as what is expected
+    /// Write the current logs into the files as the expected ones
     #[arg(long, conflicts_with = "minimise")]
     pub update: bool,
-    /// Make one recording that fails smaller, while it fails in the same way, and print it
+    /// Make one failing recording smaller while the failure stays the same, and print it
     #[arg(long, alias = "minimize")]
     pub minimise: bool,
-    /// Where the smaller recording goes [default: standard output]
+    /// Output file for the smaller recording [default: standard output]
     #[arg(short, long, value_name = "SMALL.json", requires = "minimise")]
     pub output: Option<PathBuf>,
 }
@@ -533,13 +533,13 @@ pub struct EncodeArgs {
     /// Dialect to write: an id or an alias
     #[arg(long, value_name = "ID")]
     pub dialect: String,
-    /// Dialect file that may be meant; may be repeated
+    /// Additional dialect file; may be repeated
     #[arg(long = "dialect-file", value_name = "F")]
     pub files: Vec<PathBuf>,
-    /// Variation of the dialect to switch on, for example vcp.fuzzy; may be repeated
+    /// Variation of the dialect to enable, for example vcp.fuzzy; may be repeated
     #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch)]
     pub switches: Vec<(String, String)>,
-    /// Declared tools, by which the text will be read: they type values of untyped text
+    /// Declared tools that the reader will use: they type values of untyped text
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
 }
@@ -550,10 +550,10 @@ pub struct OneDialect {
     /// Dialect: an id or an alias
     #[arg(long, value_name = "ID")]
     pub dialect: String,
-    /// Dialect file that may be meant; may be repeated
+    /// Additional dialect file; may be repeated
     #[arg(long = "dialect-file", value_name = "F")]
     pub files: Vec<PathBuf>,
-    /// Variation of the dialect to switch on, for example vcp.aio-prompt; may be repeated
+    /// Variation of the dialect to enable, for example vcp.aio-prompt; may be repeated
     #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch)]
     pub switches: Vec<(String, String)>,
 }
@@ -574,7 +574,7 @@ pub struct PromptArgs {
     /// What to print
     #[arg(long, value_enum, default_value_t = PromptPart::System)]
     pub part: PromptPart,
-    /// Leave out whole conversations
+    /// Omit whole conversations
     #[arg(long)]
     pub no_examples: bool,
     /// Print an estimate of its tokens on standard error
@@ -613,10 +613,10 @@ pub struct ResultArgs {
     /// Language of the layout's own words
     #[arg(long, value_parser = lang(), default_value_t = Lang::En)]
     pub lang: Lang,
-    /// JSON pointer to what is shown of JSON results
+    /// JSON pointer to the part of JSON results to show
     #[arg(long, value_name = "POINTER", value_parser = options::pointer)]
     pub select: Option<String>,
-    /// Show so many bytes of each result, three quarters from its beginning and one from its end
+    /// Show this many bytes of each result, three quarters from its beginning and one from its end
     #[arg(long, value_name = "N")]
     pub max_bytes: Option<usize>,
 }
@@ -632,13 +632,13 @@ pub struct TranscodeArgs {
     /// Dialect to look for: an id, `default`, `any`, or `all`; may be repeated [default: the default set]
     #[arg(long, value_name = "ID")]
     pub from: Vec<String>,
-    /// Dialect file that may be meant, and that is looked for too; may be repeated
+    /// Additional dialect file, also to look for; may be repeated
     #[arg(long = "dialect-file", value_name = "F")]
     pub files: Vec<PathBuf>,
     /// Declared tools: they type values of untyped text
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
-    /// Leave what cannot be written as it is
+    /// Leave calls that cannot be written unchanged
     #[arg(long)]
     pub keep: bool,
 }
@@ -654,13 +654,13 @@ pub struct ValidateArgs {
     /// Dialect of calls that name none
     #[arg(long, value_name = "ID")]
     pub dialect: Option<String>,
-    /// Dialect file that may be meant; may be repeated
+    /// Additional dialect file; may be repeated
     #[arg(long = "dialect-file", value_name = "F")]
     pub files: Vec<PathBuf>,
-    /// Arguments that win over defaults, and over which the call wins: a JSON object
+    /// Arguments that override defaults, and that the call overrides: a JSON object
     #[arg(long, value_name = "PRESET.json")]
     pub preset: Option<PathBuf>,
-    /// Parameters that a tool does not have are passed on
+    /// Pass on parameters that a tool does not have
     #[arg(long)]
     pub allow_unknown: bool,
 }
@@ -673,7 +673,7 @@ pub struct ToolsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum ToolsCommand {
-    /// Write definitions of any form as one manifest
+    /// Convert definitions of any form to one manifest
     Import {
         /// Definitions; `-` is standard input
         #[arg(value_name = "FILE", required = true)]
@@ -681,7 +681,7 @@ pub enum ToolsCommand {
         /// Put the name of a server before every id
         #[arg(long, value_name = "NAME")]
         server: Option<String>,
-        /// Where the manifest goes [default: standard output]
+        /// Output file for the manifest [default: standard output]
         #[arg(short, long, value_name = "OUT.json")]
         output: Option<PathBuf>,
     },
@@ -698,21 +698,21 @@ pub struct EscapeArgs {
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Vectors, one a line
+    /// Vectors, one per line
     #[arg(value_name = "VECTORS.jsonl", required = true)]
     pub files: Vec<PathBuf>,
     /// Dialect file that vectors may name by its id; may be repeated
     #[arg(long = "dialect-file", value_name = "F")]
     pub dialect_files: Vec<PathBuf>,
-    /// How many of the ways to cut an input are tried
+    /// How many of the ways to split an input are tried
     #[arg(long, value_enum, default_value_t = Cuts::Quick, value_name = "HOW")]
     pub cuts: Cuts,
-    /// Threads [default: one for each core]
+    /// Threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// How many of the ways to cut an input are tried.
+/// How many of the ways to split an input are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Cuts {
     /// Every place, and a sample of pairs of places
@@ -759,7 +759,7 @@ pub enum Report {
 
 #[derive(Debug, Args)]
 pub struct DialectsArgs {
-    /// Print the dialects that a model writes, by its name: that of its calls first
+    /// Print the dialects of a model, by its name: that of its calls first
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
     #[command(subcommand)]
@@ -776,7 +776,7 @@ pub enum DialectsCommand {
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Make a dialect file of a Hugging Face response_template
+    /// Convert a Hugging Face response_template to a dialect file
     Import {
         /// tokenizer_config.json, or the bare declaration; `-` is standard input
         #[arg(value_name = "FILE")]
@@ -784,7 +784,7 @@ pub enum DialectsCommand {
         /// Id of the dialect
         #[arg(long, default_value = "imported")]
         id: String,
-        /// Where the file goes [default: standard output]
+        /// Output file [default: standard output]
         #[arg(short, long, value_name = "OUT.toml")]
         output: Option<PathBuf>,
     },
@@ -804,7 +804,7 @@ pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The number of threads: as asked for, else one for each core.
+/// Returns the number of threads: the given one, else one per core.
 pub fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.or_else(|| std::thread::available_parallelism().ok())
         .unwrap_or(NonZeroUsize::MIN)

@@ -1,4 +1,4 @@
-//! Calls that a JSON text says: a turn, ours or OpenAI's, a list of calls, or one call.
+//! Calls in a JSON text: a turn, toolglot's or OpenAI's, a list of calls, or one call.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -13,7 +13,7 @@ pub struct Turn<'j> {
     pub errors: Vec<Told>,
 }
 
-/// A call as `parse` prints it, or as OpenAI has it.
+/// A call as `parse` prints it, or in OpenAI's form.
 #[derive(Deserialize)]
 pub struct Given<'j> {
     pub id: Option<String>,
@@ -37,7 +37,7 @@ struct Function<'j> {
     arguments: Option<&'j RawValue>,
 }
 
-/// What the parser found wrong.
+/// Issues that the parser reported.
 #[derive(Deserialize)]
 pub struct Told {
     pub kind: String,
@@ -69,7 +69,7 @@ impl<'j> Turn<'j> {
 }
 
 impl Given<'_> {
-    /// The name and the arguments of the call with that index.
+    /// Returns the name and the arguments of the call with that index.
     pub fn said(&self, index: usize) -> Result<(String, String), String> {
         let (name, arguments) = match &self.function {
             Some(function) => (Some(&function.name), function.arguments),

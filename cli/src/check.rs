@@ -13,7 +13,7 @@ use crate::stop::{Stop, Verdict};
 const BAD: Style = AnsiColor::Red.on_default();
 const GOOD: Style = AnsiColor::Green.on_default();
 
-/// Mistakes that are printed; a file of another kind would have one a line.
+/// Maximum number of errors printed; a file of another kind would have one per line.
 const MISTAKES: usize = 20;
 
 pub fn run(args: &CheckArgs, color: ColorChoice) -> Result<Verdict, Stop> {

@@ -17,7 +17,7 @@ const DIM: Style = Style::new().dimmed();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
 const FAIR: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Spans that are shown of one dialect, and bytes of each.
+/// Maximum number of spans shown per dialect, and bytes shown of each.
 const SPANS: usize = 3;
 const EXCERPT: usize = 60;
 
@@ -64,11 +64,11 @@ fn pretty(
     found: &[Evidence],
     sightings: &[Sighting],
 ) -> io::Result<()> {
-    // The answer first, what speaks for it below: that can be long.
+    // The answer comes first, its evidence below, because that can be long.
     let calls = |one: &Evidence| one.complete + one.recovered > 0;
     let mut found: Vec<&Evidence> = found.iter().collect();
     found.sort_by_key(|one| !(one.chosen && calls(one)));
-    // Beside calls, dialects that share nothing but a marker of reasoning say little, and they are many.
+    // If there are calls, dialects that share nothing but a reasoning marker say little, and there are many.
     let mut beside = vec![];
     if found.iter().any(|one| calls(one)) {
         let says = |one: &&Evidence| calls(one) || one.broken > 0;
@@ -126,13 +126,13 @@ fn pretty(
         let ids = one.dialects.join(", ");
         writeln!(
             out,
-            "{DIM}seen{DIM:#}    {opener} at byte {at} opens nothing there; it belongs to {ids}"
+            "{DIM}seen{DIM:#}    {opener} at byte {at} opens nothing there; it is a marker of {ids}"
         )?;
     }
     Ok(())
 }
 
-/// What to try next.
+/// Suggests what to try next.
 fn nothing(out: &mut dyn Write, args: &DetectArgs, sightings: &[Sighting]) -> io::Result<()> {
     writeln!(out, "No dialect finds a call in this input.")?;
     if args.tools.is_none() {
@@ -155,7 +155,7 @@ fn nothing(out: &mut dyn Write, args: &DetectArgs, sightings: &[Sighting]) -> io
     )
 }
 
-/// Where evidence stands and how it begins.
+/// The place of evidence and its beginning.
 fn place(input: &[u8], span: Span) -> String {
     let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(input.len());
     let bytes = &input[index(span.start)..index(span.end)];

@@ -1,4 +1,4 @@
-//! `toolglot dialects`: what is built in, and what is wrong with a file.
+//! `toolglot dialects`: the built-in dialects, and problems in a file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -34,11 +34,11 @@ pub fn run(args: &DialectsArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     }
 }
 
-/// Widths of titles and openers, so that a row fits 100 columns. `show` has them whole.
+/// Widths of titles and openers, so that a row fits 100 columns. `show` prints them whole.
 const TITLE: usize = 24;
 const OPENER: usize = 21;
 
-/// A text that fits.
+/// Truncates a text to a width.
 fn fit(text: &str, columns: usize) -> String {
     match text.chars().count() <= columns {
         true => text.to_owned(),
@@ -86,12 +86,12 @@ fn list(out: &mut dyn Write) -> Result<Verdict, Stop> {
     Ok(Verdict::Clean)
 }
 
-/// The dialects of a model by its name: the one of its calls first.
+/// Lists the dialects of a model by its name: the one of its calls first.
 fn model(name: &str, mut out: impl Write) -> Result<Verdict, Stop> {
     let found = toolglot::models::dialects(name);
     if found.is_empty() {
         let why = format!(
-            "no dialect names a model like `{name}`; `toolglot detect` looks at an output of it"
+            "no dialect names a model like `{name}`; try `toolglot detect` on one of its outputs"
         );
         return Err(Stop::because(why));
     }
@@ -102,7 +102,7 @@ fn model(name: &str, mut out: impl Write) -> Result<Verdict, Stop> {
 }
 
 fn show(id: &str, mut out: impl Write) -> Result<Verdict, Stop> {
-    // Building it finds aliases, and gives the engine's own answer to an id that does not exist.
+    // Building it resolves aliases, and reports an unknown id in the engine's own words.
     let set = DialectSet::builtin(id).map_err(Stop::because)?;
     let found = set.dialects().find_map(|dialect| {
         builtin_files()
@@ -136,7 +136,7 @@ fn import(
         .filter(|_| !is_stdin(file))
         .unwrap_or_else(|| name.clone());
     let made = import::response_template(&json, id, &origin).map_err(|e| fail(e.to_string()))?;
-    // What is refused must not be left lying about as if it worked.
+    // Do not leave a refused file behind as if it worked.
     DialectSet::builder()
         .toml("the dialect made of it", &made.toml)
         .build()
@@ -167,7 +167,7 @@ fn lint(files: &[PathBuf], strict: bool, out: &mut dyn Write) -> Result<Verdict,
     Ok(Verdict::of(!lints.seen.is_empty(), strict))
 }
 
-/// Says everything once, although a dialect is looked at alone and in company.
+/// Reports every problem once, although a dialect is checked alone and in a set.
 struct Lints<'a> {
     out: &'a mut dyn Write,
     seen: BTreeSet<String>,
@@ -219,12 +219,12 @@ impl Lints<'_> {
         let bound = set.bound(&Limits::default());
         writeln!(
             self.out,
-            "{what}: at most {bound} bytes of text are withheld"
+            "{what}: at most {bound} bytes of text are held back"
         )
         .map_err(Stop::output)
     }
 
-    /// What a set lacks, because it is not asked for or because the group is taken.
+    /// Dialects that a set lacks, because they were not requested or because their group is taken.
     fn missing(&mut self, set: &DialectSet) -> Result<(), Stop> {
         let lacks = |id: &&str| !set.dialects().any(|dialect| dialect.id() == *id);
         let ids = builtin_files().iter().map(|(id, _)| *id);
@@ -235,7 +235,7 @@ impl Lints<'_> {
         writeln!(self.out, "  without {}", missing.join(", ")).map_err(Stop::output)
     }
 
-    /// Where openers meet and what tells them apart. That is information, not a finding.
+    /// Shared openers and what distinguishes them. That is information, not a problem.
     fn decisions(
         &mut self,
         set: &DialectSet,

@@ -12,7 +12,7 @@ use crate::calls::{Given, Turn};
 use crate::input::{self, Input};
 use crate::stop::{Stop, Verdict};
 
-/// Writes calls that are given as JSON.
+/// Writes calls given as JSON.
 pub fn encode(args: &EncodeArgs) -> Result<Verdict, Stop> {
     let sets = Sets::load(&args.files).map_err(Stop::because)?;
     let encoder = encoder(&sets, &args.dialect, args.switches.clone())?;
@@ -42,7 +42,7 @@ pub fn transcode(args: &TranscodeArgs) -> Result<Verdict, Stop> {
 fn encoder(sets: &Sets, id: &str, switches: Vec<(String, String)>) -> Result<Encoder, Stop> {
     if ["all", "any", "default"].contains(&id) {
         return Err(Stop::because(format!(
-            "`{id}` is no dialect; name one to write"
+            "`{id}` is not a dialect; name one to write"
         )));
     }
     let choice = Choice {
@@ -73,7 +73,7 @@ fn print(bytes: &[u8]) -> Result<Verdict, Stop> {
     Ok(Verdict::Clean)
 }
 
-/// The calls that a file says.
+/// The calls in a file.
 fn calls(file: &Path) -> Result<Vec<EncodeCall>, Stop> {
     let mut bytes = vec![];
     let mut input = Input::open(file)?;

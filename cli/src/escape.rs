@@ -1,4 +1,4 @@
-//! `toolglot escape` and `toolglot unescape`: text through, in bounded memory.
+//! `toolglot escape` and `toolglot unescape`: stream text through, in bounded memory.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -9,17 +9,17 @@ use crate::args::EscapeArgs;
 use crate::input::Input;
 use crate::stop::{Stop, Verdict};
 
-/// How much is read at once.
+/// Size of one read.
 const BUFFER: usize = 64 << 10;
 
-/// Which of the two.
+/// The direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Escape,
     Unescape,
 }
 
-/// Takes bytes, or the end of the text, and adds what is settled.
+/// Consumes bytes, or the end of the text, and appends settled output.
 type Filter = Box<dyn FnMut(Option<&[u8]>, &mut Vec<u8>)>;
 
 pub fn run(args: &EscapeArgs, way: Way) -> Result<Verdict, Stop> {

@@ -10,7 +10,7 @@ use toolglot::Tools;
 use crate::args::is_stdin;
 use crate::stop::Stop;
 
-/// An input that is read as it comes.
+/// An input that is read incrementally.
 pub struct Input {
     name: String,
     reader: Box<dyn Read + Send>,
@@ -45,12 +45,12 @@ impl Input {
         })
     }
 
-    /// Its name, as messages have it.
+    /// Its name for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is wrong with the text of the input, with its name.
+    /// An error in the text of the input, with its name.
     pub fn wrong(&self, why: impl std::fmt::Display) -> Stop {
         Stop::because(format!("{}: {why}", self.name))
     }
@@ -74,7 +74,7 @@ impl Read for Input {
     }
 }
 
-/// Reads a whole file, of whatever bytes.
+/// Reads a whole file of arbitrary bytes.
 pub fn whole(path: &Path) -> Result<Vec<u8>, Stop> {
     let name = path.display();
     fs::read(path).map_err(|e| Stop::because(format!("cannot read {name}: {e}")))
@@ -88,13 +88,13 @@ pub fn text(path: &Path) -> Result<String, Stop> {
         .map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))
 }
 
-/// Reads a list of tools. Odd definitions are told and passed over; if nothing is left, the list is refused.
+/// Reads a list of tools. Malformed definitions are reported and skipped; if none is left, the list is refused.
 pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
     let Some(path) = path else { return Ok(None) };
     let tools = Tools::from_json(&text(path)?);
     let tools = tools.map_err(|error| Stop::because(format!("{}: {error}", path.display())))?;
     for issue in tools.issues() {
-        // If standard error is closed, the other tools have to do.
+        // If standard error is closed, continue with the other tools.
         let _ = writeln!(std::io::stderr(), "toolglot: {}: {issue}", path.display());
     }
     Ok(Some(Arc::new(tools)))

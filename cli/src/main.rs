@@ -1,8 +1,8 @@
 //! The `toolglot` command.
 //!
-//! Exit status: 0 it ran; 1 errors were found and `--strict` is set, or a check or an agent's run failed; 2 wrong usage or unreadable
+//! Exit status: 0 success; 1 errors were found and `--strict` is set, or a check or an agent's run failed; 2 wrong usage or unreadable
 //! input; 3 a run waits for a decision; 130 a run was interrupted.
-//! Whatever the input is, the answer is one clear line on standard error, never a backtrace.
+//! Every failure is one clear line on standard error, never a backtrace.
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! `toolglot completions` and `toolglot man`: what a package of the command installs beside it. Both are made of the same
-//! definitions that read the command line, so they know every option.
+//! `toolglot completions` and `toolglot man`: files that a package of the command installs beside it. Both are generated from the same
+//! definitions that parse the command line, so they cover every option.
 
 use std::fs;
 use std::io::{self, Write};
@@ -18,10 +18,10 @@ pub fn completions(args: &CompletionsArgs) -> Result<Verdict, Stop> {
     print(&script)
 }
 
-/// Writes one manual page, or all into a folder.
+/// Writes one manual page, or all of them into a folder.
 pub fn pages(args: &ManArgs) -> Result<Verdict, Stop> {
     let mut root = Cli::command().disable_help_subcommand(true);
-    // Now each subcommand knows the options of the whole.
+    // After this each subcommand has the global options.
     root.build();
     if let Some(dir) = &args.dir {
         fs::create_dir_all(dir).map_err(|error| unwritten(dir, &error))?;
@@ -42,7 +42,7 @@ pub fn pages(args: &ManArgs) -> Result<Verdict, Stop> {
     print(&page(&Man::new(command))?)
 }
 
-/// The page of a command and those of its subcommands.
+/// Writes the page of a command and those of its subcommands.
 fn write(dir: &Path, command: Command) -> Result<(), Stop> {
     let below: Vec<Command> = command.get_subcommands().cloned().collect();
     let man = Man::new(command);

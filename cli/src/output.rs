@@ -1,6 +1,6 @@
-//! What `parse` prints: sinks that write.
+//! Output of `parse`: sinks that write.
 //!
-//! A sink cannot fail, writing can: the first error is kept and asked for after each chunk.
+//! A sink cannot fail, but writing can: the first error is kept and checked after each chunk.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -18,20 +18,20 @@ use crate::validate::Check;
 
 /// A sink that writes.
 pub trait Output: Sink {
-    /// Takes bytes of the input as they came, before their events.
+    /// Receives bytes of the input unchanged, before their events.
     fn body(&mut self, _bytes: &[u8]) {}
 
-    /// Takes the error that a server reports in place of its response, or where it broke off.
+    /// Receives the error that a server reports in place of its response, or where the response broke off.
     fn fail(&mut self, _error: &ServerError) {}
 
-    /// Makes everything said so far visible.
+    /// Flushes everything written so far.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Writes what comes last; the stream ended so.
+    /// Writes the last output; the stream ended for `reason`.
     fn end(&mut self, reason: Finish) -> io::Result<()>;
 }
 
-/// One JSON object a line for each event.
+/// One JSON object per line for each event.
 pub struct Events<W: Write> {
     out: W,
     failed: Option<io::Error>,
@@ -108,7 +108,7 @@ impl<W: Write> Output for Turn<W> {
     }
 }
 
-/// What a sink of the library wrote and nobody has seen yet.
+/// Output of a library sink that has not been written yet.
 type Written = Rc<RefCell<Vec<u8>>>;
 
 fn pass(written: &Written, out: &mut impl Write) -> io::Result<()> {
@@ -124,7 +124,7 @@ pub fn sse(out: &mut Vec<u8>, json: String) {
     out.extend_from_slice(format!("data: {json}\n\n").as_bytes());
 }
 
-/// Writes the end of server-sent events. A response that broke off has no `[DONE]`.
+/// Writes the end of server-sent events. A truncated response has no `[DONE]`.
 pub fn sse_end(out: &mut Vec<u8>, reason: Finish) {
     match reason {
         Finish::Stop | Finish::Length | Finish::ToolCalls => {
@@ -276,13 +276,13 @@ impl<W: Write> Output for Masked<W> {
     }
 }
 
-/// Counts errors on their way to another sink, and keeps a log if one is wanted.
+/// Counts errors on their way to another sink, and optionally keeps a log.
 pub struct Counted<'a> {
     pub inner: &'a mut dyn Output,
     pub errors: u64,
     pub log: Option<Log>,
     pub check: Option<Check>,
-    /// The turn, for hints at calls that were not read.
+    /// The turn, for hints about unread calls.
     pub hints: Option<Collect>,
 }
 
@@ -301,14 +301,14 @@ impl Sink for Counted<'_> {
 }
 
 impl Counted<'_> {
-    /// Tells of calls of declared tools that stand in the finished text and were not read.
+    /// Reports unread calls of declared tools in the finished text.
     pub fn hint(&mut self, tools: Option<&Arc<Tools>>) {
         if let Some(turn) = self.hints.take() {
             turn.hints(tools, |issue| self.pass(Event::Issue(*issue)));
         }
     }
 
-    /// Tells what is wrong with the calls, if that was asked for.
+    /// Reports invalid calls, if validation was requested.
     pub fn checked(&mut self, set: &DialectSet) {
         if let Some(check) = self.check.take() {
             check.end(set, |event| self.pass(event));

@@ -1,4 +1,4 @@
-//! `toolglot parse`: one output, as it comes.
+//! `toolglot parse`: parses one output incrementally.
 
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::num::NonZeroUsize;
@@ -25,11 +25,11 @@ use crate::stop::{Stop, Verdict};
 use crate::tools;
 use crate::validate::Check;
 
-/// How much is read at once.
+/// Size of one read.
 const BUFFER: usize = 64 << 10;
-/// Chunks of somebody who wants to watch and did not say how.
+/// Chunk size if a delay is set without a chunk size.
 const WATCH: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
-/// So many faults of a response are told one by one.
+/// Maximum number of response errors reported one by one.
 const FAULTS: u64 = 20;
 
 pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
@@ -41,7 +41,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
         .get(&args.set.choice())
         .map_err(Stop::because)?;
     let mut options = Options::default();
-    // Every output of this command is text, so no character may be cut.
+    // Every output of this command is text, so no character may be split.
     options.text = TextMode::Chars;
     options.prefer = args.prefer;
     options.unknown_tool = args.unknown_tool;
@@ -100,12 +100,12 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     }
     sink.inner.end(reason).map_err(Stop::output)?;
     let errors = sink.errors > 0 || stream.faults > 0;
-    // There is no reply, so nobody need ask to be strict.
+    // There is no reply, so this fails even without `--strict`.
     let failed = stream.error.is_some();
     Ok(Verdict::of(errors || failed, args.strict || failed))
 }
 
-/// A flag that means nothing to what was asked for is a mistake, not a wish to be passed over.
+/// A flag that has no effect with the requested output is an error, not ignored.
 fn check(args: &ParseArgs) -> Result<(), Stop> {
     let completions = matches!(args.output, Shown::Openai | Shown::Completion);
     let wrong = if let Some(flag) = args.openai.given().filter(|_| !completions) {
@@ -132,9 +132,9 @@ fn check(args: &ParseArgs) -> Result<(), Stop> {
 /// Text, or the response of an API.
 struct Stream {
     reader: Reader,
-    /// What could not be read of a response.
+    /// Errors in a response.
     faults: u64,
-    /// What the server says in place of a response.
+    /// The server's error in place of a response.
     error: Option<ServerError>,
 }
 
@@ -185,7 +185,7 @@ impl Stream {
                 self.tell(&ended.errors);
                 if self.faults > FAULTS {
                     let more = self.faults - FAULTS;
-                    let _ = writeln!(io::stderr(), "toolglot: {more} more faults of the input");
+                    let _ = writeln!(io::stderr(), "toolglot: {more} more errors in the input");
                 }
                 ended.reason
             }
@@ -196,14 +196,14 @@ impl Stream {
         for error in errors {
             self.faults += 1;
             if self.faults <= FAULTS {
-                // If standard error is closed, the status has to do.
+                // If standard error is closed, the exit status must suffice.
                 let _ = writeln!(io::stderr(), "toolglot: {}", one_line(&error.to_string()));
             }
         }
     }
 }
 
-/// Colours, and the filter that takes them out where nobody wants them, are for people only: JSON goes out byte by byte.
+/// Colours, and the filter that removes them, are for people only: JSON is written byte for byte.
 fn output(
     args: &ParseArgs,
     set: &DialectSet,
@@ -236,7 +236,7 @@ fn output(
 
 type Take<'a> = dyn FnMut(&[u8]) -> Result<(), Stop> + 'a;
 
-/// Hands over the input chunk by chunk.
+/// Feeds the input chunk by chunk.
 fn chunks(args: &ParseArgs, input: &mut Input, take: &mut Take<'_>) -> Result<(), Stop> {
     let mut wait = |chunk: &[u8]| {
         take(chunk)?;
@@ -270,7 +270,7 @@ fn cut(chunking: Chunking, input: &mut Input, take: &mut Take<'_>) -> Result<(),
         let len = cutter.next_len();
         input.exactly(len.unwrap_or(usize::MAX), &mut chunk)?;
         take(&chunk)?;
-        // A chunk that was asked to be empty is not the end.
+        // A requested empty chunk is not the end.
         if len.is_none_or(|len| chunk.len() < len) {
             return Ok(());
         }

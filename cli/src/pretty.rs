@@ -1,6 +1,6 @@
-//! The live view for people: text plain, reasoning dim, blocks in a frame, issues in colour.
+//! The live view for people: text plain, reasoning dim, blocks framed, issues coloured.
 //!
-//! Values are shown as they arrive; the call as it counts is shown when it closes. What a model wrote must not drive the
+//! Values are shown as they arrive; the final call is shown when it closes. Model output must not control the
 //! terminal, so control characters are shown as pictures.
 
 use std::fmt::Display;
@@ -23,7 +23,7 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const WARN: Style = AnsiColor::Yellow.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 
-/// How much of a closed call's arguments is repeated.
+/// Maximum length of a closed call's repeated arguments.
 const ARGUMENTS: usize = 240;
 
 /// Where the next byte belongs.
@@ -40,26 +40,26 @@ pub struct Pretty<W: Write> {
     out: W,
     failed: Option<io::Error>,
     place: Place,
-    /// The cursor stands at the start of a line.
+    /// The cursor is at the start of a line.
     fresh: bool,
-    /// The beginning of a character that was cut.
+    /// The beginning of a split character.
     rest: Vec<u8>,
-    /// Name and arguments of the open call; the arguments are cut at [`ARGUMENTS`].
+    /// Name and arguments of the open call; the arguments are truncated at [`ARGUMENTS`].
     call: (String, String),
-    /// Names of the open block that were shown and no call has opened by yet.
+    /// Shown names of the open block whose calls have not opened yet.
     named: Vec<String>,
-    /// The name that was shown last.
+    /// The last shown name.
     header: String,
-    /// Parameters were shown since: the arguments need not be.
+    /// Parameters were shown since, so the arguments need not be.
     values: bool,
-    /// A block has just been closed with a line break of our own, which stands for one of the model.
+    /// A block was just closed with a line break of the view, which replaces one of the model.
     closed: bool,
-    /// Issues that came up in a value, where they would tear it apart: they follow it.
+    /// Issues that occurred in a value, where they would interrupt it: they follow it.
     aside: Vec<(Style, String)>,
-    /// Issues that came up in text: they come at the end.
+    /// Issues that occurred in text: they come at the end.
     later: Vec<(Style, String)>,
     calls: u64,
-    /// Calls of the open block: they count unless it is abandoned.
+    /// Calls of the open block: valid unless it is abandoned.
     block_calls: u64,
     errors: u64,
     warnings: u64,
@@ -107,7 +107,7 @@ impl<W: Write> Pretty<W> {
         }
     }
 
-    /// A line of its own inside the frame of a block.
+    /// Writes a line of its own inside the frame of a block.
     fn framed(&mut self, style: Style, text: impl Display) {
         self.start_line();
         self.put(DIM, "│ ");
@@ -115,7 +115,7 @@ impl<W: Write> Pretty<W> {
         self.newline();
     }
 
-    /// Bytes of the model, lines and all.
+    /// Writes bytes of the model, line by line.
     fn flow(&mut self, style: Style, data: &[u8]) {
         let text = self.chars(data);
         let text = match mem::take(&mut self.closed) {
@@ -139,7 +139,7 @@ impl<W: Write> Pretty<W> {
         }
     }
 
-    /// The whole characters of what has come, fit to be shown.
+    /// Returns the whole characters received, in displayable form.
     fn chars(&mut self, data: &[u8]) -> String {
         let mut bytes = mem::take(&mut self.rest);
         bytes.extend_from_slice(data);
@@ -157,14 +157,14 @@ impl<W: Write> Pretty<W> {
         out
     }
 
-    /// What was cut and is not going on.
+    /// Replaces a partial character that will not be completed.
     fn settle(&mut self) {
         if !mem::take(&mut self.rest).is_empty() {
             self.put(PLAIN, char::REPLACEMENT_CHARACTER);
         }
     }
 
-    /// The name of a call, as soon as it is known.
+    /// Shows the name of a call as soon as it is known.
     fn call_named(&mut self, name: &str) {
         self.close_value();
         let name = one_line(name);
@@ -218,7 +218,7 @@ impl<W: Write> Pretty<W> {
         if shown.len() < json.len() {
             shown.push('…');
         }
-        // What stands above is not said again.
+        // Do not repeat what is shown above.
         let above = self.values && name == self.header;
         let mut line = format!("#{number}");
         if name != self.header || !self.named.is_empty() {
@@ -266,7 +266,7 @@ impl<W: Write> Pretty<W> {
         }
     }
 
-    /// The open value, if there is one, ends.
+    /// Ends the open value, if there is one.
     fn close_value(&mut self) {
         self.settle();
         self.start_line();
@@ -297,7 +297,7 @@ impl<W: Write> Pretty<W> {
 
     fn param_open(&mut self, name: &str, depth: u32) {
         self.close_value();
-        // Depth is bounded by a limit that a host may raise; the picture is not.
+        // The depth limit is configurable; the depth of the display is not.
         let depth = depth.min(32) as usize;
         self.put(DIM, "│ ");
         self.put(KEY, format!("{}{}: ", "  ".repeat(depth), one_line(name)));
@@ -336,8 +336,8 @@ impl<W: Write> Sink for Pretty<W> {
             Event::BlockAbandoned { becomes, .. } => {
                 self.calls -= self.block_calls;
                 let text = match becomes {
-                    Abandoned::Text => "└ no block after all; it is text:",
-                    Abandoned::Drop => "└ given up; it is no text",
+                    Abandoned::Text => "└ not a block after all; it is text:",
+                    Abandoned::Drop => "└ given up; not text",
                 };
                 self.close_block(WARN, text);
             }

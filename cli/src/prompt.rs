@@ -1,4 +1,4 @@
-//! `toolglot prompt`: what a model is told of tools.
+//! `toolglot prompt`: renders tools for a model.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use toolglot_tools::prompt::{Layout, PromptOptions, Stops, TemplateOptions, toke
 use crate::args::{PromptArgs, PromptPart};
 use crate::stop::{Stop, Verdict};
 
-/// Prints a prompt, or what belongs to it.
+/// Prints a prompt, or a part of it.
 pub fn run(args: &PromptArgs) -> Result<Verdict, Stop> {
     let (set, layout) = layout(&args.dialect, args.chat_template.as_deref())?;
     let tools = match &args.tools {
@@ -42,20 +42,20 @@ pub fn run(args: &PromptArgs) -> Result<Verdict, Stop> {
     Ok(Verdict::Clean)
 }
 
-/// One stop sequence a line, as JSON: `turn` and `block`.
+/// Prints stop sequences as JSON, one per line: `turn` and `block`.
 fn stops(set: &DialectSet, layout: &Layout) -> String {
     let stops = Stops::of(set, layout.dialect()).unwrap_or_default();
     toolglot::json::json!({"turn": stops.turn, "block": stops.block}).to_string()
 }
 
-/// The dialect that arguments name, alone in its set, and its layout, or that of the model's own chat template.
+/// The dialect that the arguments name, alone in its set, and its layout, or that of the model's own chat template.
 pub fn layout(
     args: &crate::args::OneDialect,
     template: Option<&Path>,
 ) -> Result<(DialectSet, Layout), Stop> {
     let id = args.dialect.as_str();
     if ["all", "any", "default"].contains(&id) {
-        return Err(Stop::because(format!("`{id}` is no dialect; name one")));
+        return Err(Stop::because(format!("`{id}` is not a dialect; name one")));
     }
     let sets = Sets::load(&args.files).map_err(Stop::because)?;
     let choice = Choice {

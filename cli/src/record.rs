@@ -1,4 +1,4 @@
-//! `parse --record`: keeps a stream on its way through, and writes it down.
+//! `parse --record`: records a stream as it passes through.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::args::ParseArgs;
 use crate::input;
 use crate::stop::Stop;
 
-/// A stream that is written down when it ends.
+/// A stream that is written to a file when it ends.
 pub struct Record<'a> {
     args: &'a ParseArgs,
     path: &'a Path,
@@ -22,8 +22,8 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// None if nobody asked for it. The file is opened now, so that a wrong place is known before the stream begins; what
-    /// stands in it stays until there is something to write.
+    /// `None` without `--record`. The file is opened at once, so that a bad path fails before the stream begins; its old
+    /// content stays until there is something to write.
     pub fn new(args: &'a ParseArgs) -> Result<Option<Self>, Stop> {
         let Some(path) = args.record.as_deref() else {
             return Ok(None);
@@ -42,7 +42,7 @@ impl<'a> Record<'a> {
         }))
     }
 
-    /// The next chunk of the stream.
+    /// Records the next chunk of the stream.
     pub fn chunk(&mut self, chunk: &[u8]) {
         self.input.extend_from_slice(chunk);
         self.cuts.push(chunk.len());
@@ -69,7 +69,7 @@ impl<'a> Record<'a> {
         written.map_err(|e| cannot(self.path, &e))
     }
 
-    /// The files with their text, then the names that mean no file.
+    /// The files with their text, then the names that are not files.
     fn dialects(&self) -> Result<Vec<Dialect>, Stop> {
         let set = &self.args.set;
         let sets = set.sets().map_err(Stop::because)?;

@@ -1,4 +1,4 @@
-//! `toolglot replay`: recordings, run again.
+//! `toolglot replay`: runs recordings again.
 
 use std::fs;
 use std::io::{self, Write};
@@ -17,9 +17,9 @@ use crate::stop::{Stop, Verdict};
 const BAD: Style = AnsiColor::Red.on_default();
 const GOOD: Style = AnsiColor::Green.on_default();
 
-/// How much of an entry is shown.
+/// Maximum length of a printed entry.
 const SHOWN: usize = 400;
-/// How many chunks of a cut are shown.
+/// Maximum number of printed chunks.
 const CHUNKS: usize = 12;
 
 pub fn run(args: &ReplayArgs, color: ColorChoice) -> Result<Verdict, Stop> {
@@ -62,7 +62,7 @@ pub fn run(args: &ReplayArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     Ok(Verdict::of(other > 0, true))
 }
 
-/// What is different in the log of a run; none if the file is not such a log.
+/// Returns the difference in the log of a run; none if the file is not such a log.
 #[cfg(feature = "agent")]
 fn log(path: &Path, args: &ReplayArgs) -> Result<Option<Option<String>>, Stop> {
     use crate::agent::log;
@@ -95,13 +95,13 @@ fn read(path: &Path) -> Result<(Recording, Ready), Stop> {
 
 /// A difference.
 struct Found {
-    /// The chunks that show it.
+    /// The chunks that reproduce it.
     cuts: Vec<usize>,
     way: String,
     details: String,
 }
 
-/// The first thing that is wrong: the recording's cuts matter, it gives something else, other cuts matter.
+/// Returns the first failure: the recording's chunking matters, the log differs, another chunking matters.
 fn check(recording: &Recording, ready: &Ready, args: &ReplayArgs) -> Option<Found> {
     let whole = ready.run(&recording.input, &[]);
     let entries = whole.entries();
@@ -114,7 +114,7 @@ fn check(recording: &Recording, ready: &Ready, args: &ReplayArgs) -> Option<Foun
         ControlFlow::Break(Found {
             way: describe(&cuts),
             cuts,
-            details: details.unwrap_or_else(|| "  the bytes of a block are others".to_owned()),
+            details: details.unwrap_or_else(|| "  the bytes of a block differ".to_owned()),
         })
     };
     if let Some(cuts) = &recording.cuts
@@ -139,7 +139,7 @@ fn check(recording: &Recording, ready: &Ready, args: &ReplayArgs) -> Option<Foun
 fn unexpected(recording: &Recording, whole: &Outcome) -> Option<String> {
     match &recording.expect {
         Some(expect) => compare("expected", expect, whole),
-        None => Some("  nothing is expected; --update writes down what comes out".to_owned()),
+        None => Some("  no expected log; --update records the current one".to_owned()),
     }
 }
 
@@ -186,15 +186,15 @@ fn smaller(args: &ReplayArgs) -> Result<Verdict, Stop> {
     let name = path.display();
     let Some(found) = check(&recording, &ready, args) else {
         return Err(Stop::because(format!(
-            "{name} gives what it expects: there is nothing to minimise"
+            "{name} passes: there is nothing to minimise"
         )));
     };
-    // Without cuts the fault is in one chunk already.
+    // Without splits the failure already occurs in one chunk.
     recording.cuts = (!found.cuts.is_empty()).then_some(found.cuts);
     let run = &mut |input: &[u8], cuts: &[usize]| ready.run(input, cuts).entries();
     let Some(small) = minimise(&recording, run) else {
         return Err(Stop::because(format!(
-            "{name} has no `expect`, and its cuts do not matter: there is nothing to minimise"
+            "{name} has no `expect`, and its chunking does not matter: there is nothing to minimise"
         )));
     };
     match &args.output {

@@ -1,4 +1,4 @@
-//! `toolglot result`: results of calls as a model reads them.
+//! `toolglot result`: renders results of calls for a model.
 
 use std::io::{Read, Write};
 
@@ -14,7 +14,7 @@ use crate::stop::{Stop, Verdict};
 /// Prints results in a dialect's layout.
 pub fn run(args: &ResultArgs) -> Result<Verdict, Stop> {
     let (own, layout) = prompt::layout(&args.dialect, args.chat_template.as_deref())?;
-    // Whatever else the host may parse must not see a marker either.
+    // No other set of the application may see a marker either.
     let beside = Choice {
         files: true,
         ..Choice::of(&[args.dialect.dialect.as_str(), "default"])

@@ -1,6 +1,6 @@
-//! Responses in OpenAI's own form, written anew: what the server says of them stays.
+//! Rewrites OpenAI responses: the server's other members stay.
 //!
-//! The events of the response are counted and checked as for every other output; what is written is made of its bytes.
+//! The events of the response are counted and checked as for every other output; the output is made from its bytes.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::api::{Format, OpenAiArgs};
 use crate::args::{Output as Shown, ParseArgs};
 use crate::output::{Output, line, sse, sse_end};
 
-/// The output, if it is a response of a server that is written anew. A prefill belongs to text alone.
+/// Returns the output, if the input is a server response to be rewritten. A prefill applies to text only.
 pub fn output<W: Write + 'static>(
     args: &ParseArgs,
     set: &DialectSet,
@@ -41,7 +41,7 @@ struct Chunks<W: Write> {
     out: W,
     written: Vec<u8>,
     rewriter: Rewriter,
-    /// What the host says of the end.
+    /// The host's reason for the end.
     finish: Option<Finish>,
 }
 
@@ -73,7 +73,7 @@ impl<W: Write> Output for Chunks<W> {
         let Self {
             written, rewriter, ..
         } = self;
-        // What cannot be read is told by whoever reads the events of the same bytes.
+        // The reader of the events of the same bytes reports unreadable parts.
         let _ = rewriter.feed(bytes, &mut |json| sse(written, json.to_owned()));
     }
 
@@ -97,7 +97,7 @@ impl<W: Write> Output for Chunks<W> {
 struct Whole<W: Write> {
     out: W,
     completer: Option<Completer>,
-    /// What the host says of the end.
+    /// The host's reason for the end.
     finish: Option<Finish>,
 }
 
@@ -126,7 +126,7 @@ impl<W: Write> Sink for Whole<W> {
 impl<W: Write> Output for Whole<W> {
     fn body(&mut self, bytes: &[u8]) {
         if let Some(completer) = &mut self.completer {
-            // What cannot be read is told by whoever reads the events of the same bytes.
+            // The reader of the events of the same bytes reports unreadable parts.
             let _ = completer.feed(bytes);
         }
     }

@@ -1,7 +1,7 @@
-//! Seeds for ids of calls, where the host gives none.
+//! Seeds for call ids that the caller does not set.
 //!
-//! The library knows neither time nor chance; this host of it does. The hasher's keys come from the operating system, a
-//! process that was restored from an image differs by its number and the time, and two responses of one process by a count.
+//! The library uses neither clock nor randomness; this host does. The hasher's keys come from the operating system, a process
+//! restored from an image differs by its process id and the time, and two responses of one process by a counter.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// A seed that no other response has.
+/// Returns a seed that no other response has.
 pub fn fresh() -> u64 {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u32(COUNT.fetch_add(1, Ordering::Relaxed));

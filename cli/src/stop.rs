@@ -5,23 +5,23 @@ use std::io::{self, ErrorKind, Write};
 
 use crate::terminal;
 
-/// A command ran to its end.
+/// How a command that ran to its end turned out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing to complain about, or nobody asked to be strict.
+    /// No errors, or `--strict` is not set.
     Clean,
     /// Errors were found.
     Errors,
     /// The run of an agent waits for a decision, and is saved.
     #[cfg(feature = "agent")]
     Waits,
-    /// Somebody ended the run of an agent.
+    /// The run of an agent was interrupted.
     #[cfg(feature = "agent")]
     Interrupted,
 }
 
 impl Verdict {
-    /// Errors count only if somebody asked to be strict.
+    /// Errors count only with `--strict`.
     pub fn of(errors: bool, strict: bool) -> Self {
         if errors && strict {
             Self::Errors
@@ -30,31 +30,31 @@ impl Verdict {
         }
     }
 
-    /// The exit status.
+    /// Returns the exit status.
     pub fn status(self) -> u8 {
         match self {
             Self::Clean => 0,
             Self::Errors => 1,
             #[cfg(feature = "agent")]
             Self::Waits => 3,
-            // As shells give it for a command that Ctrl-C ended.
+            // The value that shells use for a command ended by Ctrl-C.
             #[cfg(feature = "agent")]
             Self::Interrupted => 130,
         }
     }
 }
 
-/// A command cannot go on.
+/// Why a command cannot continue.
 #[derive(Debug)]
 pub enum Stop {
-    /// What to tell the user: what and where.
+    /// The message for the user: what and where.
     Message(String),
-    /// Nobody reads the output any more, which is not an error.
+    /// The reader of the output has closed it, which is not an error.
     Closed,
 }
 
 impl Stop {
-    /// Something is wrong with the input or the usage.
+    /// The input or the usage is wrong.
     pub fn because(what: impl Display) -> Self {
         Self::Message(what.to_string())
     }
@@ -67,12 +67,12 @@ impl Stop {
         }
     }
 
-    /// Says why, and gives the exit status.
+    /// Prints the reason, and returns the exit status.
     pub fn report(&self) -> u8 {
         match self {
             Self::Closed => 0,
             Self::Message(text) => {
-                // If standard error is closed too, the status has to do.
+                // If standard error is closed too, the exit status must suffice.
                 let _ = writeln!(
                     io::stderr(),
                     "toolglot: {}",

@@ -1,14 +1,13 @@
-//! What a model or a server wrote must not drive the terminal: it could clear the screen, hide a line or turn its direction
-//! round.
+//! Text of a model or a server must not control the terminal: it could clear the screen, hide a line or reverse its direction.
 //!
-//! For people such characters are shown as pictures or replaced; in JSON they are written as escapes, which any reader takes
-//! for the same text. Text that is wanted as it is goes into files and pipes byte for byte, and onto a terminal as for people.
+//! For people such characters are shown as pictures or replaced; in JSON they are escaped, which is equivalent for any
+//! reader. Exact output is written byte for byte to files and pipes, and to a terminal in displayable form.
 
 use std::io::{self, IsTerminal, StdoutLock, Write};
 
 use toolglot_testkit::json::acts;
 
-/// A character as it can be shown. Line ends and tabs stay.
+/// Returns a displayable form of a character. Line ends and tabs stay.
 #[must_use]
 pub fn shown(c: char) -> char {
     match c {
@@ -30,19 +29,19 @@ pub fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// Text with its lines.
+/// Text with its line ends.
 #[must_use]
 pub fn lines(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Where text goes that somebody else wrote, byte for byte where it is wanted: into a file or a pipe as it is, and onto a
-/// terminal as it can be shown.
+/// A writer for untrusted text: unchanged to a file or a pipe, in displayable form to a
+/// terminal.
 pub struct Screen<W: Write> {
     out: W,
     /// It is a terminal.
     shows: bool,
-    /// The beginning of a character.
+    /// The beginning of an incomplete character.
     part: Vec<u8>,
 }
 
@@ -57,7 +56,7 @@ impl Screen<StdoutLock<'static>> {
 }
 
 impl<W: Write> Screen<W> {
-    /// Around another output, which is a terminal or none.
+    /// Wraps another output, which may be a terminal.
     pub const fn new(out: W, shows: bool) -> Self {
         Self {
             out,
@@ -111,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// What a screen writes of pieces.
+    /// Returns what a terminal would receive for these pieces.
     fn screen(pieces: &[&[u8]], shows: bool) -> Vec<u8> {
         let mut out = vec![];
         let mut screen = Screen::new(&mut out, shows);

@@ -1,4 +1,4 @@
-//! `toolglot tools`: definitions of tools, from any form into one.
+//! `toolglot tools`: converts tool definitions from any form to one.
 
 use std::collections::HashMap;
 use std::fs;
@@ -27,7 +27,7 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
         for tool in found {
             if let Some(first) = places.insert(tool.id.clone(), file) {
                 let (file, first) = (file.display(), first.display());
-                let why = format!("{file}: there is a tool {} already, in {first}", tool.id);
+                let why = format!("{file}: the tool {} is already defined in {first}", tool.id);
                 return Err(Stop::because(why));
             }
             tools.push(tool);
@@ -52,13 +52,13 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
     Ok(Verdict::of(faulty, true))
 }
 
-/// Says on standard error what was passed over. If it is closed, the rest has to do.
+/// Reports skipped definitions on standard error. If it is closed, continues without.
 fn note(what: impl std::fmt::Display) {
     let _ = writeln!(io::stderr(), "toolglot: {what}");
 }
 
-/// Reads a file of definitions, whatever their form. What is odd is told and passed over, the others count; whether
-/// something was. A list of which nothing is left is refused; that it was empty is told.
+/// Reads a file of definitions, whatever their form. Malformed ones are reported and skipped; returns whether there were any.
+/// A list without any valid definition is refused; an empty list is reported.
 pub fn definitions(path: &Path) -> Result<(Vec<Tool>, bool), Stop> {
     let list = listing(path)?;
     Ok((list.tools, !list.odd.is_empty()))
@@ -81,8 +81,7 @@ fn listing(path: &Path) -> Result<Listing, Stop> {
     Ok(list)
 }
 
-/// The tools of a file that agents may call. A list is what is declared, since somebody named it here; a manifest says for each
-/// tool whether it is.
+/// The tools of a file that agents may call. A list declares its tools, because the user named it here; a manifest decides for each tool.
 pub fn callable(path: &Path) -> Result<Vec<Tool>, Stop> {
     let mut list = listing(path)?;
     if list.source == Source::Plugin {
@@ -100,17 +99,17 @@ pub fn callable(path: &Path) -> Result<Vec<Tool>, Stop> {
     Ok(list.tools)
 }
 
-/// The same as an inventory.
+/// Like [`callable`], as an inventory.
 pub fn inventory(path: &Path) -> Result<Inventory, Stop> {
     Inventory::of(callable(path)?).map_err(Stop::because)
 }
 
-/// Tells of schemas that cannot be used; whether there are any.
+/// Reports unusable schemas; returns whether there are any.
 fn faults(inventory: &Inventory) -> bool {
     let mut any = false;
     for (id, fault) in inventory.faults() {
         any = true;
-        // If standard error is closed, the status has to do.
+        // If standard error is closed, the exit status must suffice.
         let _ = writeln!(io::stderr(), "toolglot: {id}: parameters: {fault}");
     }
     any

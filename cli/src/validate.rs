@@ -1,4 +1,4 @@
-//! `toolglot validate`: calls against the definitions of their tools.
+//! `toolglot validate`: validates calls against the definitions of their tools.
 
 use std::io::{self, Write};
 
@@ -39,7 +39,7 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
             inventory.check(call, &options)
         })
         .collect();
-    // What a call was recovered from counts too: nobody should carry it out without asking.
+    // The kinds that a call was recovered from count too: a recovered call must not run without asking.
     let recovered = || calls.iter().filter(|call| call.grade == Grade::Recovered);
     let counts = |told: &&Told| {
         let by = |call: &Call| Some(call.kinds.contains(Kind::from_name(&told.kind)?));
@@ -105,7 +105,7 @@ fn kinds(names: &[String]) -> KindSet {
     kinds
 }
 
-/// The dialects that the calls name, if they name any.
+/// Returns the dialects that the calls name, if any.
 fn dialects(args: &ValidateArgs, calls: &[Call]) -> Result<Option<DialectSet>, Stop> {
     let mut ids: Vec<&str> = calls.iter().map(|call| call.dialect.as_str()).collect();
     ids.retain(|id| !id.is_empty());
@@ -130,7 +130,7 @@ fn preset(path: &std::path::Path) -> Result<Map, Stop> {
     read.map_err(|error| Stop::because(format!("{}: {error}", path.display())))
 }
 
-/// Checks the calls of a stream when it ends.
+/// Validates the calls of a stream when it ends.
 pub struct Check {
     inventory: Inventory,
     collect: Collect,
@@ -146,11 +146,11 @@ impl Check {
         }
     }
 
-    /// Takes note of an event; whether others need it. What the engine tells by its hints, the check tells better.
+    /// Records an event; returns whether other sinks need it. Validation reports better what the engine reports from its hints.
     pub fn takes(&mut self, event: Event<'_>) -> bool {
         self.collect.event(event);
         self.places.event(event);
-        // A call that is left out for its tool is an error, and no call for the check.
+        // A call that is left out because of its tool is an error, and not a call to validate.
         !matches!(
             event,
             Event::Issue(Issue {
@@ -164,7 +164,7 @@ impl Check {
         )
     }
 
-    /// Tells what is wrong with the calls.
+    /// Reports invalid calls.
     pub fn end(self, set: &DialectSet, mut tell: impl FnMut(Event<'_>)) {
         let turn = self.collect.turn();
         let mut options = CheckOptions::default();

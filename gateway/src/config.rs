@@ -1,4 +1,4 @@
-//! The configuration: a TOML file, and flags that win over it.
+//! The configuration: a TOML file, and flags that override it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use toolglot_tools::prompt::Lang;
 
 use crate::Args;
 
-/// The interface of a server.
+/// The protocol of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Api {
     /// `/v1/chat/completions`.
@@ -30,10 +30,10 @@ toolglot::words! {
     Ollama = "ollama",
 }
 
-/// What is done to requests.
+/// How requests are changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// Nothing: the server knows tools, or its template does.
+    /// Not at all: the server, or its template, supports tools.
     #[default]
     Repair,
     /// Tools, calls and results become text.
@@ -46,15 +46,15 @@ toolglot::words! {
     Prompt = "prompt",
 }
 
-/// What becomes of calls that are recovered: that may be cut, mixed or guessed.
+/// What becomes of recovered calls, which may be truncated, mixed or guessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Recovered {
-    /// The client does not get them, and is told.
+    /// They are withheld from the client, and reported.
     #[default]
     Withhold,
     /// The client gets them like complete ones.
     Deliver,
-    /// The model is told what is wrong and asked once more, while the client has seen nothing but text.
+    /// The model is told what is wrong and asked again, while the client has seen nothing but text.
     Ask,
 }
 
@@ -74,7 +74,7 @@ impl Recovered {
     }
 }
 
-/// Text that the server may be asked to keep to.
+/// A grammar that the server may enforce.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Grammar {
     #[default]
@@ -92,11 +92,11 @@ toolglot::words! {
     StructuralTag = "structural_tag",
 }
 
-/// Everything that the file may say of models of one name.
+/// Settings for models of one name.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Rule {
-    /// A glob: `*` stands for any text, `?` for one character. Case does not matter.
+    /// A glob: `*` matches any text, `?` one character. Case does not matter.
     #[serde(rename = "match")]
     pub glob: Option<String>,
     pub dialect: Option<String>,
@@ -110,7 +110,7 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// What another one says, where this one does not.
+    /// Fills in missing settings from another rule.
     fn or(&mut self, other: &Self) {
         fn or<T: Clone>(own: &mut Option<T>, other: &Option<T>) {
             if own.is_none() {
@@ -127,23 +127,23 @@ impl Rule {
     }
 }
 
-/// Bounds. Sizes are in bytes, times in seconds.
+/// Limits. Sizes are in bytes, times in seconds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Bounds {
     /// Of the body of a request, and of a response that is not streamed.
     pub body: usize,
-    /// How long a server may take to begin its answer.
+    /// Time until the server's response begins.
     pub first_byte: u64,
-    /// How long it may be silent between two chunks.
+    /// Time between two chunks.
     pub silence: u64,
-    /// How long an exchange may take.
+    /// Time of a whole exchange.
     pub total: u64,
-    /// Exchanges at once.
+    /// Concurrent exchanges.
     pub streams: usize,
-    /// How long open exchanges have when the process is told to end.
+    /// Time for open exchanges when the process ends.
     pub shutdown: u64,
-    /// Bounds of the parser.
+    /// Limits of the parser.
     pub parser: Limits,
 }
 
@@ -171,19 +171,19 @@ impl Bounds {
     }
 }
 
-/// What the gateway goes by.
+/// The configuration of the gateway.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub(crate) upstream: Option<String>,
     pub(crate) listen: Option<String>,
     pub(crate) api: Option<Api>,
-    /// The key for the server in place of the client's.
+    /// The key for the server, instead of the client's.
     pub(crate) key: Option<String>,
-    /// The variable of the environment that holds it.
+    /// The environment variable with the key.
     pub(crate) key_env: Option<String>,
     pub(crate) record: Option<PathBuf>,
-    /// Files of dialects, beside the built-in ones.
+    /// Additional dialect files.
     pub(crate) dialects: Vec<PathBuf>,
     pub(crate) limits: Bounds,
     /// For models that no rule names.
@@ -194,27 +194,27 @@ pub struct Config {
     pub(crate) texts: BTreeMap<String, String>,
 }
 
-/// Why a configuration does not count.
+/// Why a configuration is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A file cannot be read.
     #[error("{file}: {why}")]
     File {
-        /// Which.
+        /// The file.
         file: String,
-        /// Why.
+        /// The cause.
         why: String,
     },
-    /// It says what cannot be.
+    /// A setting is invalid.
     #[error("{0}")]
     Odd(String),
 }
 
 impl Config {
-    /// The file, if there is one, and what the flags say.
+    /// Reads the file, if there is one, and applies the flags.
     ///
     /// # Errors
-    /// A file cannot be read, a word is not known, or there is no server to ask.
+    /// A file cannot be read, a value is unknown, or there is no server.
     pub fn read(args: &Args) -> Result<Self, ConfigError> {
         let mut config = match &args.config {
             None => Self::default(),
@@ -262,7 +262,7 @@ impl Config {
         Ok(())
     }
 
-    /// Reads what the file names.
+    /// Reads the files that the configuration names.
     fn load(&mut self) -> Result<(), ConfigError> {
         if self.upstream.is_none() {
             let why = "no server to ask: --upstream URL, or `upstream` in the file";
@@ -290,7 +290,7 @@ impl Config {
         Ok(())
     }
 
-    /// What is said of a model: the first rule that names it, and the default for the rest.
+    /// Returns the settings of a model: the first rule that matches it, and the default for the rest.
     pub(crate) fn rule(&self, model: &str) -> Rule {
         let named = |rule: &&Rule| rule.glob.as_deref().is_some_and(|glob| fits(glob, model));
         let mut rule = self.models.iter().find(named).cloned().unwrap_or_default();
@@ -299,7 +299,7 @@ impl Config {
     }
 }
 
-/// Whether a name fits a glob. Linear but for `*`, which goes back to the last one only.
+/// Whether a name matches a glob. Linear except for `*`, which backtracks to the last one only.
 fn fits(glob: &str, name: &str) -> bool {
     let glob: Vec<char> = glob.to_lowercase().chars().collect();
     let name: Vec<char> = name.to_lowercase().chars().collect();

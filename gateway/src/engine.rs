@@ -1,4 +1,4 @@
-//! What is made of a response. An engine reads the bytes of a body, and writes what a client gets.
+//! Conversion of a response. An engine reads the bytes of a body, and writes the client's bytes.
 
 mod chat;
 pub mod pieces;
@@ -7,21 +7,21 @@ use toolglot::rewrite::Same;
 
 pub use chat::{ChatStream, ChatWhole};
 
-/// What an engine has found.
+/// The findings of an engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// Calls that were made of the text.
+    /// Calls found in the text.
     pub calls: u64,
-    /// Calls that the client does not get.
+    /// Calls that were withheld from the client.
     pub withheld: u64,
-    /// The names of what was wrong with them.
+    /// The issue kinds of those calls.
     pub kinds: Vec<String>,
     /// The server failed, or its response broke off.
     pub failed: bool,
 }
 
 impl Told {
-    /// Takes the member `toolglot` of a response.
+    /// Reads the member `toolglot` of a response.
     pub fn left(&mut self, left: &serde_json::Value) {
         for list in ["withheld", "dropped"] {
             for one in left[list].as_array().into_iter().flatten() {
@@ -39,7 +39,7 @@ impl Told {
         }
     }
 
-    /// The words of a header: kinds with commas between them.
+    /// Returns the value of the header: kinds separated by commas.
     pub fn words(&self) -> String {
         match self.kinds.is_empty() {
             true => "withheld".to_owned(),
@@ -48,32 +48,32 @@ impl Told {
     }
 }
 
-/// Makes something of a streamed response.
+/// Converts a streamed response.
 pub trait Engine: Send {
-    /// Takes bytes of the body and adds what they have become.
+    /// Consumes bytes of the body and appends the output.
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>);
 
-    /// Whether that says the same as the body.
+    /// Whether the output means the same as the body.
     fn same(&self) -> Same;
 
-    /// These bytes went out as they came.
+    /// These bytes were forwarded unchanged.
     fn passed(&mut self, _: &[u8]) {}
 
-    /// The body is at its end: adds the rest, and apart from it what no body of a server that came to its end has: an error.
+    /// The body ended: appends the rest, and separately what a complete body never contains: an error.
     fn finish(&mut self, out: &mut Vec<u8>, ending: &mut Vec<u8>);
 
-    /// Adds what the protocol has as its last word.
+    /// Appends the protocol's final event.
     fn close(&mut self, out: &mut Vec<u8>);
 
-    /// What was found.
+    /// Returns the findings.
     fn told(&self) -> &Told;
 
-    /// The end waits: calls were withheld, and the client has seen nothing but text.
+    /// The end is held: calls were withheld, and the client has seen nothing but text.
     fn asks(&self) -> bool {
         false
     }
 
-    /// What the model is told of it.
+    /// Returns the error message for the model.
     fn wrong(&self) -> String {
         String::new()
     }
@@ -81,6 +81,6 @@ pub trait Engine: Send {
     /// The model was asked again: the next bytes are those of its second reply.
     fn again(&mut self) {}
 
-    /// The model is not asked again: adds the end that waits.
+    /// The model is not asked again: appends the held end.
     fn give_up(&mut self, _: &mut Vec<u8>) {}
 }

@@ -22,10 +22,10 @@ use crate::server::{App, Live};
 use crate::upstream::words;
 use crate::{headers, log, prompt, seed, translate};
 
-/// How long `/props` may take.
+/// Time limit for `/props`.
 const PROPS: Duration = Duration::from_secs(3);
 
-/// Why the gateway answers in place of the server.
+/// Why the gateway answers instead of the server.
 struct Refusal {
     status: StatusCode,
     why: String,
@@ -63,7 +63,7 @@ impl Refusal {
     }
 }
 
-/// What an exchange goes by.
+/// The state of an exchange.
 struct Terms {
     app: Arc<App>,
     live: Arc<Live>,
@@ -74,11 +74,11 @@ struct Terms {
     chosen: Chosen,
     options: Options,
     settings: Settings,
-    /// The request as it came.
+    /// The request, unchanged.
     asked: Value,
-    /// The same as chat completions, as the server was asked.
+    /// The request as chat completions, as sent to the server.
     chat: Value,
-    /// Where the server is asked, and with which headers.
+    /// The server's address, and the headers.
     path: String,
     query: Option<String>,
     headers: HeaderMap,
@@ -94,7 +94,7 @@ impl Terms {
         self.chosen.dialect.as_deref().unwrap_or("unknown")
     }
 
-    /// Both sides speak one protocol.
+    /// Both sides speak the same protocol.
     fn same(&self) -> bool {
         self.face.is(self.api)
     }
@@ -107,7 +107,7 @@ impl Terms {
         }
     }
 
-    /// Asks the server.
+    /// Sends the request to the server.
     async fn send(&self, body: reqwest::Body) -> Result<reqwest::Response, Refusal> {
         let live = &self.live;
         let place = (self.path.as_str(), self.query.as_deref());
@@ -134,7 +134,7 @@ pub async fn serve(app: Arc<App>, request: Request) -> Response {
 async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<Response, Refusal> {
     let live = app.live();
     let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {
-        let why = "as many exchanges are open as may be";
+        let why = "too many open exchanges";
         return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why));
     };
     let open = (app.metrics.open(), permit);
@@ -173,7 +173,7 @@ async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<
     reply::reply(terms, response, open).await
 }
 
-/// What the configuration and the request say.
+/// Combines the settings of the configuration and of the request.
 async fn terms(
     app: &Arc<App>,
     live: &Arc<Live>,
@@ -189,11 +189,11 @@ async fn terms(
     let rule = live.config.rule(model);
     let chat = match face.to_chat(&asked) {
         Ok(chat) => chat,
-        // The server has its own words for it.
+        // The server reports it in its own words.
         Err(_) if face.is(api) && rule.mode != Some(Mode::Prompt) => Value::Null,
         Err(why) => return Err(Refusal::odd(why)),
     };
-    // An empty list offers none.
+    // An empty list declares none.
     let none = |tools: &Value| tools.is_null() || tools.as_array().is_some_and(Vec::is_empty);
     let tools = chat.get("tools").filter(|tools| !none(tools));
     let tools = tools.and_then(|tools| Tools::from_value(tools).ok());
@@ -223,7 +223,7 @@ async fn terms(
         settings.forced = matches!(options.tool_choice, ToolChoice::Named(_));
     }
     if face != Face::Chat || rule.recovered == Some(Recovered::Ask) {
-        // These protocols have no word for a call that is taken back.
+        // These protocols cannot express a retracted call.
         settings.calls = Calls::AtClose;
     }
     let te = from
@@ -262,7 +262,7 @@ async fn terms(
     })
 }
 
-/// Looks a new model up: its name, or else the chat template that llama.cpp's server tells, once.
+/// Looks up a new model: by its name, or else once by the chat template that llama.cpp's server returns.
 async fn look_up(live: &Live, from: &HeaderMap, model: &str) {
     if !live.models.is_new(model) || live.models.name(model) {
         return;
@@ -289,7 +289,7 @@ async fn look_up(live: &Live, from: &HeaderMap, model: &str) {
     }
 }
 
-/// The head of a response that goes on to a client.
+/// Builds the head of a response to a client.
 fn head(from: &reqwest::Response, rewritten: bool) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = from.status();

@@ -1,4 +1,4 @@
-//! The interfaces that clients speak. Each reads its requests into chat completions, and writes responses of pieces.
+//! The protocols of clients. Each converts its requests to chat completions, and writes responses from pieces.
 
 mod chat;
 mod messages;
@@ -13,7 +13,7 @@ use crate::config::Api;
 use crate::engine::pieces::{Gathered, Piece};
 use crate::pump::Framing;
 
-/// An interface.
+/// A client protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Face {
     /// `/v1/chat/completions`.
@@ -28,23 +28,23 @@ pub enum Face {
 
 /// Writes a streamed response.
 pub trait Writer: Send {
-    /// Adds a piece.
+    /// Appends a piece.
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>);
 
-    /// Bytes of a server that speaks the same protocol went out as they came.
+    /// Bytes of a server with the same protocol were forwarded unchanged.
     fn passed(&mut self, _: &[u8]) {}
 
-    /// Whether an event alone says nothing, and what follows it decides whether it goes out.
+    /// Whether an event alone carries no information, so that the next one decides whether it is sent.
     fn waits(&self, _: &[u8]) -> bool {
         false
     }
 
-    /// Adds what the protocol has as its last word.
+    /// Appends the protocol's final event.
     fn close(&mut self, _: &mut Vec<u8>) {}
 }
 
 impl Face {
-    /// The interface of a request; `None`: it is not read.
+    /// Returns the protocol of a request; `None`: it is forwarded unread.
     pub fn of(method: &Method, path: &str) -> Option<Self> {
         let path = path.strip_prefix("/v1").unwrap_or(path);
         match path {
@@ -68,13 +68,13 @@ impl Face {
         }
     }
 
-    /// A request as one of chat completions.
+    /// Converts a request to chat completions.
     ///
     /// # Errors
-    /// It asks for what cannot be had of chat completions: never left out without a word.
+    /// The request asks for something that chat completions do not have; nothing is dropped silently.
     pub fn to_chat(self, asked: &Value) -> Result<Value, String> {
         if asked.as_object().is_none() {
-            return Err("the body is no JSON object".to_owned());
+            return Err("the body is not a JSON object".to_owned());
         }
         match self {
             Self::Chat => Ok(asked.clone()),
@@ -93,7 +93,7 @@ impl Face {
         }
     }
 
-    /// A response that is not streamed.
+    /// Returns a response that is not streamed.
     pub fn whole(self, reply: &Gathered, head: &Head, asked: &Value) -> serde_json::Value {
         match self {
             Self::Chat => chat::whole(reply, head),
@@ -103,7 +103,7 @@ impl Face {
         }
     }
 
-    /// An error in its words.
+    /// Returns an error in its format.
     pub fn error(self, status: StatusCode, message: &str) -> serde_json::Value {
         let client = status.is_client_error();
         match self {
@@ -119,7 +119,7 @@ impl Face {
         }
     }
 
-    /// The type of a streamed body.
+    /// Returns the content type of a stream.
     pub fn stream_type(self) -> &'static str {
         match self {
             Self::Chat | Self::Responses | Self::Messages => "text/event-stream",
@@ -134,7 +134,7 @@ impl Face {
         }
     }
 
-    /// Whether a request wants a stream. Ollama's clients get one unless they say no.
+    /// Whether a request wants a stream. Ollama's clients get one by default.
     pub fn streams(self, asked: &Value) -> bool {
         let said = asked.get("stream").and_then(Value::as_bool);
         said.unwrap_or(self == Self::Ollama)
@@ -155,7 +155,7 @@ fn kind_of(status: StatusCode) -> &'static str {
     }
 }
 
-/// Copies members that are there.
+/// Copies existing members.
 pub fn copy(from: &Value, to: &mut Map, pairs: &[(&str, &str)]) {
     for (own, other) in pairs {
         if let Some(value) = from.get(*own).filter(|value| !value.is_null()) {
@@ -175,7 +175,7 @@ pub fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// A tool as chat completions have it.
+/// Returns a tool in the form of chat completions.
 fn function(name: &str, description: Option<&Value>, parameters: Option<&Value>) -> Value {
     let mut function = Map::new();
     function.insert("name".to_owned(), name.into());
@@ -188,12 +188,12 @@ fn function(name: &str, description: Option<&Value>, parameters: Option<&Value>)
     json!({"type": "function", "function": (Value::Object(function))})
 }
 
-/// A call as chat completions have it.
+/// Returns a call in the form of chat completions.
 fn call(id: &str, name: &str, arguments: &str) -> Value {
     json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
-/// The content of a message: one text where there is nothing else.
+/// Returns the content of a message: one text if there is nothing else.
 fn content(parts: Vec<Value>) -> Value {
     let plain = |part: &Value| text(part, "type") == "text";
     match parts.as_slice() {
@@ -205,7 +205,7 @@ fn content(parts: Vec<Value>) -> Value {
     }
 }
 
-/// The arguments of a call as a value.
+/// Returns the arguments of a call as a value.
 fn input(arguments: &str) -> serde_json::Value {
     serde_json::from_str(arguments).unwrap_or_else(|_| serde_json::json!({}))
 }

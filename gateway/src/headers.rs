@@ -1,15 +1,15 @@
-//! Headers on their way through.
+//! Forwarding of headers.
 
 use axum::http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue,
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
-/// Where Anthropic's clients put their key.
+/// The header with the key of Anthropic's clients.
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
-/// Headers without those that are for one connection: the known ones, and what `Connection` names (RFC 9110, 7.6.1).
+/// Removes hop-by-hop headers: the known ones, and those that `Connection` names (RFC 9110, 7.6.1).
 pub fn end_to_end(headers: &HeaderMap) -> HeaderMap {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -37,7 +37,7 @@ pub fn end_to_end(headers: &HeaderMap) -> HeaderMap {
     out
 }
 
-/// What a server gets.
+/// Returns the headers for a server.
 pub fn request(headers: &HeaderMap) -> HeaderMap {
     let mut out = end_to_end(headers);
     out.remove(HOST);
@@ -45,14 +45,14 @@ pub fn request(headers: &HeaderMap) -> HeaderMap {
     out
 }
 
-/// The same where the gateway reads the answer.
+/// Returns the headers for a server whose response the gateway will read.
 pub fn read_request(headers: &HeaderMap) -> HeaderMap {
     let mut out = request(headers);
     out.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     out
 }
 
-/// Puts the gateway's key in place of the client's, or the client's where the server's protocol looks for it.
+/// Replaces the client's key with the gateway's, or puts the client's where the server's protocol expects it.
 pub fn key(headers: &mut HeaderMap, key: Option<&str>, anthropic: bool) {
     use axum::http::header::AUTHORIZATION;
     let bearer = |headers: &HeaderMap| {

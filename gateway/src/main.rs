@@ -1,10 +1,10 @@
-//! The gateway as a program of its own, for containers and services. It is what `toolglot gateway` runs.
+//! The gateway as a separate program, for containers and services. `toolglot gateway` runs the same.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Stands between clients and a model server: calls in its text become calls of its API
+/// Run a proxy in front of a model server: calls in its text become API tool calls
 #[derive(Parser)]
 #[command(name = "toolglot-gateway", version)]
 struct Cli {

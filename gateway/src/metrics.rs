@@ -1,4 +1,4 @@
-//! Counters, as Prometheus reads them.
+//! Counters for Prometheus.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use crate::engine::Told;
 
-/// Names of models that have counters of their own at most; clients choose them.
+/// Maximum number of model names with their own counters; clients choose them.
 const LABELS: usize = 512;
-/// Bounds of the time that a chunk takes in the gateway, in microseconds.
+/// Bucket bounds of the time that a chunk spends in the gateway, in microseconds.
 const BOUNDS: [u64; 8] = [10, 25, 50, 100, 250, 1000, 10_000, 100_000];
 
 /// Model and dialect.
@@ -38,7 +38,7 @@ pub struct Metrics {
     counts: Mutex<BTreeMap<Labels, Counts>>,
 }
 
-/// An exchange that is open.
+/// An open exchange.
 pub struct Open(std::sync::Arc<Metrics>);
 
 impl Drop for Open {
@@ -48,29 +48,29 @@ impl Drop for Open {
 }
 
 impl Metrics {
-    /// An exchange begins.
+    /// Counts the beginning of an exchange.
     pub fn open(self: &std::sync::Arc<Self>) -> Open {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.open.fetch_add(1, Ordering::Relaxed);
         Open(std::sync::Arc::clone(self))
     }
 
-    /// Exchanges that are open.
+    /// Returns the number of open exchanges.
     pub fn opened(&self) -> i64 {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// The gateway answered in place of the server.
+    /// Counts a request that the gateway answered itself.
     pub fn refused(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A request went through unread.
+    /// Counts a request that was forwarded unread.
     pub fn passed(&self) {
         self.passed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A chunk took so long in the gateway.
+    /// Records the time of a chunk in the gateway.
     pub fn chunk(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let place = BOUNDS.iter().position(|bound| micros <= *bound);
@@ -90,7 +90,7 @@ impl Metrics {
         change(counts.entry(labels).or_default());
     }
 
-    /// A response has ended.
+    /// Counts a finished response.
     pub fn told(&self, model: &str, dialect: &str, told: &Told) {
         self.counts(model, dialect, |counts| {
             counts.responses += 1;
@@ -103,12 +103,12 @@ impl Metrics {
         });
     }
 
-    /// A model was asked again.
+    /// Counts a repeated question to a model.
     pub fn asked_again(&self, model: &str, dialect: &str) {
         self.counts(model, dialect, |counts| counts.asked_again += 1);
     }
 
-    /// The page.
+    /// Returns the page.
     pub fn page(&self) -> String {
         let mut out = String::new();
         let mut one = |name: &str, kind: &str, help: &str, value: String| {
@@ -121,13 +121,13 @@ impl Metrics {
         one(
             "requests_total",
             "counter",
-            "Requests that began.",
+            "Requests received.",
             load(&self.requests),
         );
         one(
             "passed_total",
             "counter",
-            "Requests that went through unread.",
+            "Requests forwarded unread.",
             load(&self.passed),
         );
         one(
@@ -139,7 +139,7 @@ impl Metrics {
         one(
             "open",
             "gauge",
-            "Exchanges that are open.",
+            "Open exchanges.",
             self.opened().to_string(),
         );
         self.times(&mut out);
@@ -151,7 +151,7 @@ impl Metrics {
         let name = "toolglot_gateway_chunk_seconds";
         let _ = write!(
             out,
-            "# HELP {name} Time that a chunk of a response took in the gateway.\n# TYPE {name} histogram\n"
+            "# HELP {name} Time that a chunk of a response spent in the gateway.\n# TYPE {name} histogram\n"
         );
         let mut all = 0;
         for (place, count) in self.chunks.iter().enumerate() {
@@ -172,16 +172,16 @@ impl Metrics {
         let each: [(&str, &str, Pick); 5] = [
             (
                 "asked_again_total",
-                "Times that a model was asked again.",
+                "Number of times that a model was asked again.",
                 |c| c.asked_again,
             ),
             ("responses_total", "Responses that were read.", |c| {
                 c.responses
             }),
-            ("calls_total", "Calls that clients got.", |c| c.calls),
+            ("calls_total", "Calls delivered to clients.", |c| c.calls),
             (
                 "withheld_total",
-                "Calls and blocks that clients did not get.",
+                "Calls and blocks withheld from clients.",
                 |c| c.withheld,
             ),
             (
@@ -206,7 +206,7 @@ impl Metrics {
         let name = "toolglot_gateway_kinds_total";
         let _ = write!(
             out,
-            "# HELP {name} What was wrong with calls that clients did not get.\n# TYPE {name} counter\n"
+            "# HELP {name} Issue kinds of calls withheld from clients.\n# TYPE {name} counter\n"
         );
         for ((model, dialect), counts) in counts.iter() {
             let model = escaped(model);
@@ -220,7 +220,7 @@ impl Metrics {
     }
 }
 
-/// A value of a label.
+/// Escapes a label value.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('"', "\\\"")

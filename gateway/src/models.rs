@@ -1,4 +1,4 @@
-//! Which dialect a model writes: what the configuration says, or what was found out and is kept.
+//! Which dialect a model writes: by the configuration, or detected and cached.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,17 +7,17 @@ use toolglot::{Confidence, Detector, DialectSet, Options};
 
 use crate::log;
 
-/// Names of models that are kept at most; clients choose them.
+/// Maximum number of cached model names; clients choose them.
 const KEPT: usize = 1024;
-/// Words for more than one dialect.
+/// Name for several dialects.
 const DEFAULT: &str = "default";
 
-/// What is found out of models, and sets that are compiled.
+/// Detected dialects of models, and compiled sets.
 pub struct Models {
     texts: BTreeMap<String, String>,
     detector: Mutex<Option<Arc<Detector>>>,
     sets: Mutex<HashMap<String, DialectSet>>,
-    /// The dialects that a model writes, found out, that of its calls first; none while nothing is known.
+    /// The detected dialects of a model, that of its calls first; empty while unknown.
     found: Mutex<HashMap<String, Vec<String>>>,
 }
 
@@ -27,7 +27,7 @@ pub struct Chosen {
     pub set: DialectSet,
     /// The dialect, for prompts and labels. `None`: not known yet.
     pub dialect: Option<String>,
-    /// What the set is made of, for recordings.
+    /// The members of the set, for recordings.
     pub ids: Vec<String>,
 }
 
@@ -45,10 +45,10 @@ impl Models {
         }
     }
 
-    /// The dialects that a configuration names, with commas between them.
+    /// The dialects that a configuration names, separated by commas.
     ///
     /// # Errors
-    /// One is not known, or they do not fit together.
+    /// One is unknown, or they cannot be combined.
     pub fn named(&self, names: &str) -> Result<Chosen, String> {
         let ids: Vec<String> = names.split(',').map(|id| id.trim().to_owned()).collect();
         let dialect = ids.first().filter(|id| *id != DEFAULT && *id != "any");
@@ -59,14 +59,14 @@ impl Models {
         })
     }
 
-    /// Those of a model of which nothing is said: what was found out, or all that may be.
+    /// The dialects of a model that no rule covers: the detected ones, or all possible ones.
     pub fn auto(&self, model: &str, tools: bool) -> Result<Chosen, String> {
         let mut ids = locked(&self.found).get(model).cloned().unwrap_or_default();
         let dialect = ids.first().cloned();
         ids.push(match (&dialect, tools) {
-            // The others of the default set stay, for thoughts.
+            // The other dialects of the default set stay, for thoughts.
             (Some(_), _) | (None, false) => DEFAULT.to_owned(),
-            // Calls without a marker count where it is known which tools there are.
+            // Calls without a marker count if the tools are known.
             (None, true) => "any".to_owned(),
         });
         Ok(Chosen {
@@ -97,17 +97,17 @@ impl Models {
         Ok(set)
     }
 
-    /// The texts of dialects beside the built-in ones, by their files.
+    /// The texts of additional dialects, by their files.
     pub fn texts(&self) -> &BTreeMap<String, String> {
         &self.texts
     }
 
-    /// Whether a model was never asked about.
+    /// Whether a model has not been looked up yet.
     pub fn is_new(&self, model: &str) -> bool {
         !locked(&self.found).contains_key(model)
     }
 
-    /// Nothing is known of a model, but it was asked about.
+    /// Records that a model was looked up without a result.
     pub fn asked(&self, model: &str) {
         let mut found = locked(&self.found);
         if found.len() < KEPT {
@@ -115,7 +115,7 @@ impl Models {
         }
     }
 
-    /// Takes the name of a model: whether the library knows what such a model writes.
+    /// Looks up the name of a model; returns whether the library knows its dialects.
     pub fn name(&self, model: &str) -> bool {
         let known = toolglot::models::dialects(model);
         if known.calls.is_empty() {
@@ -126,12 +126,12 @@ impl Models {
         true
     }
 
-    /// Takes the chat template of a model: the dialect most of whose markers it holds, if it is one alone.
+    /// Chooses the dialect from a chat template: the only one with the most markers in it.
     pub fn template(&self, model: &str, template: &str) {
         let mut score: BTreeMap<String, usize> = BTreeMap::new();
         for seen in self.detector().sightings(template.as_bytes()) {
             for id in seen.dialects {
-                // A longer marker says more.
+                // A longer marker is stronger evidence.
                 *score.entry(id).or_default() += seen.opener.len();
             }
         }
@@ -146,7 +146,7 @@ impl Models {
         }
     }
 
-    /// Takes a whole reply of a model of which nothing is known.
+    /// Learns from a whole reply of an unknown model.
     pub fn reply(&self, model: &str, text: &str, options: &Options) {
         if self.is_known(model) {
             return;
@@ -212,7 +212,7 @@ mod tests {
         assert!(models.name("glm-4.6-q4_k_m.gguf"));
         let chosen = models.auto("glm-4.6-q4_k_m.gguf", true).unwrap();
         assert_eq!(chosen.dialect.as_deref(), Some("glm45"));
-        // Those that write calls in several ways, or have a dialect of their own for thoughts.
+        // Models that write calls in several ways, or have a separate dialect for thoughts.
         for name in [
             "Qwen/Qwen3-8B",
             "Llama-4-Scout-17B-16E",

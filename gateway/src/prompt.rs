@@ -13,13 +13,13 @@ use crate::face::{list, text};
 use crate::models::Chosen;
 use crate::translate::words;
 
-/// So many stop sequences are taken by all servers.
+/// The number of stop sequences that all servers accept.
 const STOPS: usize = 4;
 
-/// A request without tools, calls and results. What it says of calls is obeyed or an error.
+/// Rewrites a request without tools, calls and results. Its settings for calls are obeyed or an error.
 ///
 /// # Errors
-/// What is asked for cannot be promised, or written in the dialect.
+/// The request cannot be guaranteed, or cannot be written in the dialect.
 pub fn written(
     chat: &Value,
     rule: &Rule,
@@ -71,7 +71,7 @@ pub fn written(
     Ok(Value::Object(out))
 }
 
-/// One call a reply: the parser gives no more.
+/// One call per reply: the parser delivers no more.
 fn single(chat: &Value, options: &mut Options) -> Result<(), String> {
     if chat.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false) {
         options.limits.max_calls = 1;
@@ -79,7 +79,7 @@ fn single(chat: &Value, options: &mut Options) -> Result<(), String> {
     Ok(())
 }
 
-/// A grammar, where the server takes one; a call that has to come cannot be promised without one.
+/// Adds a grammar, if the server accepts one; without one a required call cannot be guaranteed.
 fn guide(
     out: &mut Map,
     rule: &Rule,
@@ -93,12 +93,12 @@ fn guide(
     };
     let grammar = rule.grammar.unwrap_or_default();
     if forced {
-        // The grammar writes the dialect, not bare arguments.
+        // The grammar produces the dialect, not bare arguments.
         options.tool_choice = ToolChoice::Auto;
     }
     if offered.tools().is_empty() {
         return match forced {
-            true => Err("`tool_choice` wants a call, and there are no tools".to_owned()),
+            true => Err("`tool_choice` requires a call, but there are no tools".to_owned()),
             false => Ok(()),
         };
     }
@@ -112,7 +112,7 @@ fn guide(
         }
         (Grammar::None | Grammar::Gbnf, false) => {}
         (Grammar::None | Grammar::StructuralTag, true) => {
-            let why = "`tool_choice`: a call can be promised with `grammar = \"gbnf\"` alone";
+            let why = "`tool_choice`: a call can be guaranteed only with `grammar = \"gbnf\"`";
             return Err(why.to_owned());
         }
     }
@@ -135,7 +135,7 @@ fn add_stops(out: &mut Map, more: Vec<String>) {
     }
 }
 
-/// Adds to the system message, or makes one.
+/// Adds to the system message, or creates one.
 fn teach(messages: &mut Vec<Value>, taught: &str) {
     match messages.first_mut() {
         Some(Value::Object(first))
@@ -148,7 +148,7 @@ fn teach(messages: &mut Vec<Value>, taught: &str) {
     }
 }
 
-/// The messages, with earlier calls and results as text.
+/// Converts the messages, with earlier calls and results as text.
 fn conversation(
     chat: &Value,
     encoder: &mut Encoder,

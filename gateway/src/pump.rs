@@ -1,8 +1,8 @@
-//! Bytes of a streamed response on their way to a client: as they came while an engine makes nothing of them, and what it made
-//! of them from then on.
+//! Forwards the bytes of a streamed response to a client: unchanged while an engine converts nothing, and the engine's output
+//! from then on.
 //!
-//! What goes out is decided event by event. An event of whose text something waits, because it may be the beginning of a
-//! marker, waits whole; what waits is bounded by what the dialects look ahead.
+//! This is decided event by event. If text of an event waits because it may be the beginning of a marker, the whole event
+//! waits; the dialects' lookahead bounds how much.
 
 use memchr::memchr2;
 use toolglot::rewrite::Same;
@@ -10,21 +10,21 @@ use toolglot::source::DEFAULT_MAX;
 
 use crate::engine::Engine;
 
-/// How a body is cut into events.
+/// How a body is split into events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// Server-sent events.
     Events,
-    /// One document a line.
+    /// One document per line.
     Lines,
 }
 
-/// What the client understands of what no engine reads.
+/// What the client understands of parts that no engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
     /// Everything: it speaks the protocol of the server.
     Same,
-    /// Comments: its protocol has events, too.
+    /// Comments: its protocol has events too.
     Comments,
     /// Nothing.
     Nothing,
@@ -35,15 +35,15 @@ pub struct Pump {
     framing: Framing,
     engine: Box<dyn Engine>,
     to: Client,
-    /// Bytes may go out as they came: both sides speak one protocol, and nothing was made of them yet.
+    /// Bytes may be forwarded unchanged: both sides speak one protocol, and nothing was converted yet.
     passing: bool,
-    /// The event at hand.
+    /// The current event.
     event: Vec<u8>,
-    /// Its line at hand is empty so far.
+    /// Its current line is empty so far.
     blank: bool,
     /// The last byte was a carriage return that ended a line.
     after_return: bool,
-    /// Events that wait, and what was made of them.
+    /// Waiting events, and their conversion.
     raw: Vec<u8>,
     made: Vec<u8>,
     /// The engine has finished.
@@ -70,7 +70,7 @@ impl Pump {
         self.engine.as_mut()
     }
 
-    /// Takes the next bytes of the response, and adds what goes out.
+    /// Consumes the next bytes of the response, and appends the output.
     pub fn feed(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
         while !bytes.is_empty() {
             let end = match self.framing {
@@ -90,7 +90,7 @@ impl Pump {
         }
     }
 
-    /// Where the event at hand ends in these bytes: behind the blank line.
+    /// Returns the end of the current event in these bytes: after the blank line.
     fn event_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while let Some(next) = memchr2(b'\n', b'\r', &bytes[at..]) {
@@ -115,13 +115,13 @@ impl Pump {
         None
     }
 
-    /// Takes the event at hand.
+    /// Processes the current event.
     fn event(&mut self, out: &mut Vec<u8>) {
         let event = std::mem::take(&mut self.event);
         let last = self.framing == Framing::Events && is_done(&event);
         let comment = self.framing == Framing::Events && !says(&event);
         if self.finished || comment {
-            // A comment, or what stands behind the end.
+            // A comment, or data after the end.
             let understood = match self.to {
                 Client::Same => true,
                 Client::Comments => comment,
@@ -150,7 +150,7 @@ impl Pump {
         }
     }
 
-    /// Sends what waits, if it need not.
+    /// Sends waiting events, if they need not wait.
     fn decide(&mut self, out: &mut Vec<u8>) {
         match self.engine.same() {
             Same::Yes => {
@@ -167,7 +167,7 @@ impl Pump {
         }
     }
 
-    /// Ends the engine: what waits goes out, and what only the end tells.
+    /// Ends the engine: sends the waiting events, and what only the end decides.
     fn end(&mut self, out: &mut Vec<u8>) {
         if std::mem::replace(&mut self.finished, true) {
             return;
@@ -204,7 +204,7 @@ impl Pump {
         self.engine.give_up(out);
     }
 
-    /// The body is at its end, or broke off.
+    /// The body ended, or was truncated.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         if !self.event.is_empty() {
             self.event(out);
@@ -217,16 +217,16 @@ impl Pump {
     }
 }
 
-/// Whether an event says anything, or is a comment alone.
+/// Whether an event carries data rather than only a comment.
 fn says(event: &[u8]) -> bool {
     event
         .split(|byte| matches!(byte, b'\n' | b'\r'))
         .any(|line| !line.is_empty() && line[0] != b':')
 }
 
-/// Whether an event is the end of a stream of OpenAI's.
+/// Whether an event is the end of an OpenAI stream.
 fn is_done(event: &[u8]) -> bool {
-    // Of other events the data is a document.
+    // The data of other events is a document.
     event.len() < 64
         && event
             .split(|byte| matches!(byte, b'\n' | b'\r'))

@@ -1,5 +1,5 @@
-//! Recordings of responses, for `toolglot replay`: what a model wrote, how it came, and what was made of it. What a client asked is
-//! not in them, but for its tools.
+//! Recordings of responses, for `toolglot replay`: the model's output, its chunks, and the result. They contain nothing of the
+//! client's request except its tools.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use toolglot_testkit::recording::{Dialect, Ready, Recording};
 use crate::models::Chosen;
 use crate::{log, seed};
 
-/// One response, and under what terms it was parsed.
+/// One response, and its parser settings.
 pub struct Record {
     pub model: String,
     pub chosen: Chosen,
@@ -19,13 +19,13 @@ pub struct Record {
     pub texts: BTreeMap<String, String>,
     pub options: Options,
     pub tools: Option<Value>,
-    /// What the model wrote, and where its chunks ended.
+    /// The model's output, and the lengths of its chunks.
     pub text: String,
     pub cuts: Vec<usize>,
 }
 
 impl Record {
-    /// Writes it into a folder. It waits for the disk: a thread for such work has to call it.
+    /// Writes it into a folder. This blocks on the disk: call it from a thread for blocking work.
     pub fn write(self, folder: &Path) {
         let path = folder.join(format!("{}-{:016x}.json", seed::now(), seed::fresh()));
         let recording = self.recording();

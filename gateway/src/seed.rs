@@ -1,4 +1,4 @@
-//! Ids of responses and calls that no other response has.
+//! Unique ids of responses and calls.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// A seed that no other response has.
+/// Returns a seed that no other response has.
 pub fn fresh() -> u64 {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(COUNT.fetch_add(1, Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! The process: connections, signals, and what all exchanges share.
+//! The process: connections, signals, and state shared by all exchanges.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -23,33 +23,33 @@ use crate::models::Models;
 use crate::upstream::Upstream;
 use crate::{Args, exchange, log};
 
-/// How long the head of a request may take, and how long it may be.
+/// Limits for the head of a request: time and size.
 const HEAD_TIME: Duration = Duration::from_secs(30);
 const HEAD_SIZE: usize = 64 << 10;
 
 /// Why the gateway does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The configuration does not count.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The server or a dialect that it names is none.
+    /// The server address or a dialect in it is invalid.
     #[error("{0}")]
     Odd(String),
-    /// The address cannot be listened on.
+    /// Listening on the address failed.
     #[error("{address}: {error}")]
     Listen {
-        /// Which.
+        /// The address.
         address: String,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
-    /// The system gives no threads.
-    #[error("the runtime does not start: {0}")]
+    /// The system provides no threads.
+    #[error("the runtime cannot be started: {0}")]
     Runtime(std::io::Error),
 }
 
-/// What a configuration has become. A new one takes its place whole.
+/// A loaded configuration. A new one replaces it as a whole.
 pub struct Live {
     pub config: Config,
     pub models: Models,
@@ -62,7 +62,7 @@ impl Live {
         let address = config.upstream.as_deref().unwrap_or_default();
         let upstream = Upstream::new(address).map_err(StartError::Odd)?;
         let models = Models::new(config.texts.clone());
-        // What is named and does not exist is told now, not by the first request.
+        // An unknown name is reported now, not by the first request.
         for rule in config.models.iter().chain([&config.default]) {
             if let Some(names) = rule.dialect.as_deref().filter(|names| *names != "auto") {
                 models
@@ -78,7 +78,7 @@ impl Live {
     }
 }
 
-/// What all exchanges share.
+/// State shared by all exchanges.
 pub struct App {
     live: RwLock<Arc<Live>>,
     pub metrics: Arc<Metrics>,
@@ -91,7 +91,7 @@ impl App {
     }
 }
 
-/// A gateway that listens.
+/// A listening gateway.
 pub struct Gateway {
     listener: TcpListener,
     address: SocketAddr,
@@ -101,12 +101,12 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Reads the configuration and takes the address.
+    /// Reads the configuration and binds the address.
     ///
     /// # Errors
-    /// The configuration does not count, or the address cannot be had.
+    /// The configuration is invalid, or the address cannot be bound.
     pub async fn bind(args: &Args) -> Result<Self, StartError> {
-        // Before anybody is told that it listens: without a handler the signal ends the process.
+        // Install the handler before announcing the address: without it the signal ends the process.
         let hangup = Hangup::new();
         let live = Live::new(args)?;
         let wanted = live.config.listen.as_deref().unwrap_or("127.0.0.1:8080");
@@ -131,16 +131,16 @@ impl Gateway {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until `end`, and then what is open, for as long as the configuration says.
+    /// Serves until `end`, then finishes open exchanges within the configured time.
     ///
     /// # Errors
-    /// None today: what fails is one connection.
+    /// None today: only single connections fail.
     pub async fn serve(self, end: impl Future<Output = ()> + Send) -> Result<(), StartError> {
         let reload = tokio::spawn(reload(Arc::clone(&self.app), self.args, self.hangup));
         let router = Router::new()
@@ -158,14 +158,14 @@ impl Gateway {
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => stream,
                     Err(error) => {
-                        // Too many open files: others must end first.
-                        log::line(&format!("a connection was not taken: {error}"));
+                        // Too many open files: wait for others to end.
+                        log::line(&format!("a connection was not accepted: {error}"));
                         tokio::time::sleep(Duration::from_millis(100)).await;
                         continue;
                     }
                 },
             };
-            // Chunks are small and must not wait for one another.
+            // Chunks are small and must not be delayed.
             let _ = stream.set_nodelay(true);
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -174,7 +174,7 @@ impl Gateway {
                 .serve_connection(TokioIo::new(stream), service.clone());
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
-                // The client is gone, or does not speak HTTP.
+                // The client disconnected, or does not speak HTTP.
                 let _ = connection.await;
             });
         }
@@ -205,7 +205,7 @@ async fn any(State(app): State<Arc<App>>, request: Request) -> Response {
     exchange::serve(app, request).await
 }
 
-/// Waits until the process is told to end.
+/// Waits for a signal to end the process.
 pub async fn told_to_end() {
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
@@ -227,7 +227,7 @@ pub async fn told_to_end() {
     interrupt.await;
 }
 
-/// The signal that says to read the configuration again; never on systems without it.
+/// The signal to reload the configuration; it never arrives on systems without it.
 struct Hangup {
     #[cfg(unix)]
     signal: Option<tokio::signal::unix::Signal>,
@@ -252,16 +252,16 @@ impl Hangup {
     }
 }
 
-/// Reads the configuration again whenever the process is told to. One that does not count changes nothing.
+/// Reloads the configuration on each signal. An invalid one changes nothing.
 async fn reload(app: Arc<App>, args: Args, mut hangup: Hangup) {
     loop {
         hangup.told().await;
         match Live::new(&args) {
             Ok(live) => {
                 *app.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
-                log::line("the configuration was read again");
+                log::line("the configuration was reloaded");
             }
-            Err(error) => log::line(&format!("the configuration stays as it was: {error}")),
+            Err(error) => log::line(&format!("the configuration is unchanged: {error}")),
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Requests of chat completions as other servers take them.
+//! Converts requests of chat completions for other servers.
 
 use toolglot::json::{Map, Value, json};
 
 use crate::config::Api;
 use crate::face::{copy, list, text};
 
-/// Tokens that a reply of Anthropic's may have unless the client says it: that interface wants a number.
+/// Default for the maximum tokens of an Anthropic reply: that API requires a number.
 const TOKENS: u32 = 8192;
 
-/// Where a server is asked, and what.
+/// Returns the server's path, and the request.
 ///
 /// # Errors
-/// It does not know what the request asks for: never left out without a word.
+/// The server's protocol lacks something that the request asks for; nothing is dropped silently.
 pub fn request(api: Api, chat: &Value) -> Result<(&'static str, Value), String> {
     if chat.get("n").and_then(Value::as_u64).is_some_and(|n| n > 1) && api != Api::OpenAi {
         return Err("`n`: this server gives one choice".to_owned());
@@ -23,7 +23,7 @@ pub fn request(api: Api, chat: &Value) -> Result<(&'static str, Value), String> 
     }
 }
 
-/// A stream says what it has cost only if it is asked to.
+/// A stream reports its usage only on request.
 fn openai(chat: &Value) -> Value {
     let mut out = chat.clone();
     if let Some(map) = out.as_object_mut()
@@ -42,7 +42,7 @@ fn stops(chat: &Value) -> Vec<Value> {
     }
 }
 
-/// The texts of a message's content.
+/// Returns the texts of a message's content.
 pub fn words(message: &Value) -> String {
     match message.get("content") {
         Some(Value::String(words)) => words.clone(),
@@ -74,7 +74,7 @@ fn format(chat: &Value) -> Option<&Value> {
 
 fn anthropic(chat: &Value) -> Result<Value, String> {
     if format(chat).is_some() {
-        return Err("`response_format`: this server does not know it".to_owned());
+        return Err("`response_format`: this server does not support it".to_owned());
     }
     let mut out = Map::new();
     copy(
@@ -150,7 +150,7 @@ fn anthropic(chat: &Value) -> Result<Value, String> {
     Ok(Value::Object(out))
 }
 
-/// Adds blocks; those of one role that follow one another are one message.
+/// Appends blocks; consecutive blocks of one role are one message.
 fn push(messages: &mut Vec<Value>, role: &str, blocks: Vec<Value>) {
     if blocks.is_empty() {
         return;
@@ -215,14 +215,14 @@ fn ollama(chat: &Value) -> Result<Value, String> {
         }
         Some(choice) => {
             return Err(format!(
-                "`tool_choice` {choice}: this server cannot be made to call"
+                "`tool_choice` {choice}: this server cannot be required to call a tool"
             ));
         }
     }
     if out.contains_key("tools")
         && chat.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false)
     {
-        return Err("`parallel_tool_calls` false: this server does not know it".to_owned());
+        return Err("`parallel_tool_calls` false: this server does not support it".to_owned());
     }
     let stream = chat.get("stream").and_then(Value::as_bool).unwrap_or(false);
     out.insert("stream".to_owned(), Value::Bool(stream));
@@ -253,7 +253,7 @@ fn ollama(chat: &Value) -> Result<Value, String> {
         out.insert("format".to_owned(), schema.unwrap_or_else(|| "json".into()));
     }
     let mut messages = vec![];
-    // Results name the tool, where those of chat completions name the call.
+    // Results name the tool; those of chat completions name the call.
     let mut names = std::collections::HashMap::new();
     for message in list(chat, "messages") {
         let mut own = Map::new();

@@ -10,15 +10,15 @@ use reqwest::{Client, Response, Url};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-/// How long a connection may take.
+/// Time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(30);
 
-/// A server, and how it is asked.
+/// A server, and its clients.
 pub struct Upstream {
     base: Url,
-    /// Leaves bodies as they come.
+    /// Leaves bodies compressed, as they arrive.
     plain: Client,
-    /// Unpacks them, for those that are read.
+    /// Decompresses bodies that are read.
     reading: Client,
 }
 
@@ -47,7 +47,7 @@ impl Upstream {
         })
     }
 
-    /// Where a path of the gateway is on the server. What the address says already is not said twice (`http://host/v1`).
+    /// Maps a path of the gateway to the server. A path that the address already contains is not repeated (`http://host/v1`).
     fn url(&self, path: &str, query: Option<&str>) -> Url {
         let mut url = self.base.clone();
         let before = url.path().trim_end_matches('/');
@@ -65,7 +65,7 @@ impl Upstream {
         url
     }
 
-    /// Hands a request on; `read`: the answer will be read.
+    /// Sends a request; `read`: the answer will be read.
     pub async fn send(
         &self,
         method: Method,
@@ -80,7 +80,7 @@ impl Upstream {
     }
 }
 
-/// The roots of the system are read only where TLS is `needed`: a machine without any can talk to itself.
+/// The system's root certificates are read only if TLS is `needed`: a machine without any can talk to itself.
 fn tls(needed: bool) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let fail = |error: rustls::Error| format!("TLS cannot be set up: {error}");
@@ -98,7 +98,7 @@ fn tls(needed: bool) -> Result<ClientConfig, String> {
     })
 }
 
-/// An error with its causes, without the address: that may hold secrets.
+/// Formats an error with its causes, without the address, which may contain secrets.
 pub fn words(error: &reqwest::Error) -> String {
     let mut words = match () {
         () if error.is_timeout() => "the server took too long".to_owned(),

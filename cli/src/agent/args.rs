@@ -19,11 +19,11 @@ fn api() -> impl TypedValueParser<Value = Api> {
 }
 
 pub const RUN_EXAMPLES: &str = "\
-Calls run as the policy says. Where it wants a call confirmed, a line of standard input decides: `y`; `n`, perhaps with a reason
-for the model; `e` with other arguments as JSON; `l` for later, with --save. At its end nobody is there: with --save the run stops
-and waits, else the call is denied.
+The policy decides which calls run. If it requires confirmation, a line of standard input decides: `y`; `n`, optionally with a reason
+for the model; `e` with other arguments as JSON; `l` for later, with --save. At the end of standard input, the run stops and waits
+with --save, and otherwise the call is denied.
 
-Ctrl-C ends what runs. With --save the run can go on later; a call that was running is never started again.
+Ctrl-C stops the run. With --save it can continue later; a call that was running is never started again.
 
 Examples:
   toolglot run --model script:examples/agent/replies.txt --dialect hermes --tools examples/agent/tools.toml \\
@@ -32,11 +32,11 @@ Examples:
   toolglot run --model https://api.example.org/v1 --key-env API_KEY --native ... --output events 'What is new?'
   toolglot run ... --save run.json 'Tidy up.'; toolglot run ... --resume run.json
 
-Exit status: 0 the model answered; 1 it did not: it failed, or there were too many rounds; 2 wrong usage or unreadable input; 3 the
+Exit status: 0 the model answered; 1 it failed, or there were too many rounds; 2 wrong usage or unreadable input; 3 the
 run is saved and waits for a decision; 130 it was interrupted.";
 
 pub const CALL_EXAMPLES: &str = "\
-Arguments are coerced to the tool's schema and validated, as those of a model. What the tool gives goes to standard output.
+Arguments are coerced to the tool's schema and validated, like those of a model. The result is written to standard output.
 
 Examples:
   toolglot call --tools examples/agent/tools.toml count_words '{\"path\": \"note.txt\"}'
@@ -48,7 +48,7 @@ Exit status: 0 the tool gave a result; 1 it failed, or the call was not valid or
 /// Tools, and what they may do.
 #[derive(Debug, Args)]
 pub struct ToolArgs {
-    /// Tools, each with `execute`, which says how it is carried out: TOML or JSON
+    /// Tools, each with `execute`, which defines how it is executed: TOML or JSON
     #[arg(long, value_name = "TOOLS")]
     pub tools: PathBuf,
     /// Which calls run, which are confirmed: TOML or JSON [default: `run` asks for each call, `call` allows its one]
@@ -60,7 +60,7 @@ pub struct ToolArgs {
     /// How long a call may take
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
     pub timeout: Duration,
-    /// Add what is asked, told and done to a file, one JSON object a line, for `toolglot replay`
+    /// Append instructions and inputs to a file, one JSON object per line, for `toolglot replay`
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// What to print
@@ -78,7 +78,7 @@ pub enum Shown {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// What the user says; `-` is standard input
+    /// The user's message; `-` is standard input
     #[arg(value_name = "TEXT", required_unless_present = "resume")]
     pub text: Option<String>,
     /// The address of an OpenAI-compatible server, or `script:FILE` with the replies of a model
@@ -87,13 +87,13 @@ pub struct RunArgs {
     /// The model's name on the server
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub model_name: String,
-    /// How the server is asked
+    /// The protocol of the server
     #[arg(long, value_parser = api(), default_value_t = Api::OpenAi)]
     pub api: Api,
-    /// Variable of the environment that holds the server's key [default: no key is sent]
+    /// Environment variable with the server's key [default: no key is sent]
     #[arg(long, value_name = "VARIABLE")]
     pub key_env: Option<String>,
-    /// Give the tools to the server and take calls from it; calls in the text count too
+    /// Send the tools to the server and accept its API tool calls; calls in the text count too
     #[arg(long)]
     pub native: bool,
     #[command(flatten)]
@@ -103,13 +103,13 @@ pub struct RunArgs {
     /// Language of the prompt's own words
     #[arg(long, value_parser = lang(), default_value_t = Lang::En)]
     pub lang: Lang,
-    /// How many rounds of calls there may be
+    /// Maximum number of rounds of calls
     #[arg(long, value_name = "N", default_value = "5")]
     pub max_rounds: u32,
-    /// Keep the run in a file, so that it can go on [default: the file of --resume]
+    /// Save the run in a file, so that it can continue [default: the file of --resume]
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Go on with a saved run. If it was answered, TEXT is what the user says next
+    /// Continue a saved run. If it was answered, TEXT is the user's next message
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
 }
@@ -132,5 +132,5 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok()
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     read.filter(|time| time.as_millis() > 0)
-        .ok_or_else(|| format!("`{text}` is no number of seconds above 0"))
+        .ok_or_else(|| format!("`{text}` is not a number of seconds above 0"))
 }

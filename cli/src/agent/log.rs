@@ -1,7 +1,7 @@
-//! Logs of runs: one JSON object a line. The first says what the run is made of (`run`), the others are what it says to do (`do`) and
-//! what it is told, in order. So the run can be run again: what it is told must bring the same instructions.
+//! Logs of runs: one JSON object per line. The first describes the run (`run`); the others are its instructions (`do`) and
+//! its inputs, in order. So the run can be replayed: the same inputs must give the same instructions.
 //!
-//! Neither keys nor anything else of how models and tools are reached is in a log; what people, models and tools say is.
+//! A log contains neither keys nor anything else about how models and tools are reached, but the words of people, models and tools.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,14 +15,14 @@ use toolglot_agent::{Run, Told};
 use super::plan::Plan;
 use crate::stop::Stop;
 
-/// How much of an instruction is shown.
+/// Maximum length of a printed instruction.
 const SHOWN: usize = 400;
 
-/// A log that is written.
+/// A log being written.
 pub struct Log {
     path: PathBuf,
     file: File,
-    /// What must not be in it.
+    /// A secret that must not be in it.
     secret: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Log {
     }
 }
 
-/// A text without a key: a server may repeat the one that it refuses.
+/// Removes the key from a text: a server may repeat the one that it refuses.
 pub fn without(text: String, secret: Option<&str>) -> String {
     match secret {
         Some(secret) => text.replace(secret, "[key]"),
@@ -68,10 +68,10 @@ pub fn is_one(text: &str) -> bool {
     first.is_some_and(|line| line.get("run").is_some())
 }
 
-/// Runs again what is in a log; gives the first difference.
+/// Replays a log; returns the first difference.
 ///
 /// # Errors
-/// A line is none of a log, or a run cannot be made.
+/// A line is not part of a log, or a run cannot be made.
 pub fn replay(text: &str) -> Result<Option<String>, String> {
     let mut run: Option<Run> = None;
     let mut have = VecDeque::new();
@@ -97,7 +97,7 @@ pub fn replay(text: &str) -> Result<Option<String>, String> {
             }
             (None, Some(run)) => {
                 let told = serde_json::from_str::<Told>(line);
-                // What came too late did so then.
+                // An input that came too late did so in the recorded run too.
                 let _ = run.tell(told.map_err(|error| fail(error.to_string()))?);
             }
             (None, None) => return Err(fail("the log begins without `run`".to_owned())),
@@ -116,7 +116,7 @@ fn begin(plan: &Value) -> Result<Run, String> {
     plan.run(&plan.agent()?)
 }
 
-/// A value as it is after it was written and read.
+/// A value after a round trip through JSON.
 fn value_of(what: &impl Serialize) -> Result<Value, String> {
     let text = serde_json::to_string(what).map_err(|error| error.to_string())?;
     serde_json::from_str(&text).map_err(|error| error.to_string())

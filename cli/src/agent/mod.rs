@@ -23,19 +23,19 @@ use crate::stop::Stop;
 use crate::terminal;
 use args::ToolArgs;
 
-/// Says something on standard error. If it is closed, the status has to do.
+/// Prints a line on standard error. If it is closed, the exit status must suffice.
 fn note(what: impl std::fmt::Display) {
     let what = what.to_string();
     let _ = writeln!(io::stderr(), "toolglot: {}", terminal::lines(&what));
 }
 
-/// One thread for all: what tools wait for is outside.
+/// One thread is enough: tools wait for things outside the process.
 fn runtime() -> Result<Runtime, Stop> {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Stop::because(format!("the runtime cannot be started: {error}")))
 }
 
-/// The tools, whose folders are looked up beside their file, those of its servers too.
+/// Reads the tools, including those of their servers; paths are relative to the file.
 fn toolbox(args: &ToolArgs, runtime: &Runtime) -> Result<Toolbox, Stop> {
     let path = &args.tools;
     let text = input::text(path)?;
@@ -55,7 +55,7 @@ fn toolbox(args: &ToolArgs, runtime: &Runtime) -> Result<Toolbox, Stop> {
     Ok(toolbox)
 }
 
-/// Why a tool is not offered.
+/// Why a tool is not declared.
 fn hidden(tool: &Tool) -> Option<&'static str> {
     if !tool.agent_callable {
         return Some("agents may not call it (agentCallable)");
@@ -70,7 +70,7 @@ fn unknown(path: &Path, toolbox: &Toolbox, id: &str) -> String {
     format!("{path}: there is no tool `{id}`; there are {known}")
 }
 
-/// Rules in TOML or JSON; what holds without a file.
+/// Reads rules in TOML or JSON; without a file, the default.
 fn policy(path: Option<&Path>, without: fn() -> Policy) -> Result<Policy, Stop> {
     let Some(path) = path else {
         return Ok(without());

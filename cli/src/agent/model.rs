@@ -8,7 +8,7 @@ use super::args::RunArgs;
 use crate::input;
 use crate::stop::Stop;
 
-/// A model, and what it is called: its file or its server, without what may be secret of an address.
+/// A model, and its label: its file or its server, without the secret parts of an address.
 pub struct Asked {
     pub model: Box<dyn Model>,
     pub name: String,
@@ -24,7 +24,7 @@ pub fn model(args: &RunArgs) -> Result<Asked, Stop> {
             key: None,
         });
     }
-    let ways = "--model takes http://HOST, https://HOST or script:FILE";
+    let ways = "--model must be http://HOST, https://HOST or script:FILE";
     let model = ChatModel::with_api(&args.model, &args.model_name, args.api);
     let mut model = model.map_err(|why| Stop::because(format!("{why}; {ways}")))?;
     let mut key = None;
@@ -32,7 +32,7 @@ pub fn model(args: &RunArgs) -> Result<Asked, Stop> {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty());
         let value = value.ok_or_else(|| {
             Stop::because(format!(
-                "--key-env: the environment has no text in a variable {name}"
+                "--key-env: the environment variable {name} is not set or not text"
             ))
         })?;
         model = model.key(&value);

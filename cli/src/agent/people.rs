@@ -12,15 +12,15 @@ use toolglot_testkit::json::escaped;
 use super::note;
 use crate::terminal;
 
-/// Bytes of a line that are read.
+/// Maximum bytes read of a line.
 const LINE: u64 = 1 << 20;
 
 /// Decides by `--yes-to` and lines of standard input.
 pub struct People {
     yes: Vec<String>,
-    /// The run is kept, so that a decision can wait.
+    /// The run is saved, so a decision can wait.
     keep: bool,
-    /// Questions come one after the other.
+    /// Questions are asked one at a time.
     turn: Arc<Mutex<()>>,
 }
 
@@ -77,7 +77,7 @@ async fn ask(call: &Confirm, keep: bool) -> Option<Decision> {
     }
 }
 
-/// Reads an answer; none puts the decision off.
+/// Reads an answer; none defers the decision.
 fn answer(line: &str, keep: bool) -> Result<Option<Decision>, String> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -87,17 +87,17 @@ fn answer(line: &str, keep: bool) -> Result<Option<Decision>, String> {
         "n" | "no" => Ok(Some(Decision::Deny(rest.to_owned()))),
         "e" | "edit" => match serde_json::from_str::<Map>(rest) {
             Ok(_) => Ok(Some(Decision::Edit(rest.to_owned()))),
-            Err(error) => Err(format!("the arguments are no JSON object: {error}")),
+            Err(error) => Err(format!("the arguments are not a JSON object: {error}")),
         },
         "l" | "later" if rest.is_empty() => match keep {
             true => Ok(None),
-            false => Err("nothing keeps the run until later; that takes --save".to_owned()),
+            false => Err("deferring a decision requires --save".to_owned()),
         },
-        _ => Err("that is no answer".to_owned()),
+        _ => Err("that is not an answer".to_owned()),
     }
 }
 
-/// A line of standard input; none at its end. A thread reads it, which ends with the process if nobody waits any more.
+/// Reads a line of standard input; none at its end. A thread reads it, which ends with the process if the answer is no longer needed.
 async fn line() -> Option<String> {
     let (give, wait) = oneshot::channel();
     let read = move || {

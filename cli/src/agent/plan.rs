@@ -1,4 +1,4 @@
-//! All that a run is made of but its model and its executors. The run of a log is made of the same, so that it is the same.
+//! Everything that defines a run except its model and its executors. A replayed log uses the same, so the run is the same.
 
 use serde::{Deserialize, Serialize};
 use toolglot::DialectSet;
@@ -13,11 +13,11 @@ use super::args::{RunArgs, ToolArgs};
 use crate::input;
 use crate::stop::Stop;
 
-/// What a run is made of: `run`, the first line of a log.
+/// The definition of a run: `run`, the first line of a log.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// What [`Agent::from_json`] reads. Of tools it has the definitions, and nothing of how they are carried out, which may hold
+    /// The input of [`Agent::from_json`]. It has the definitions of tools, but nothing about how they are executed, which may contain
     /// secrets.
     agent: Value,
     files: Vec<DialectFile>,
@@ -41,7 +41,7 @@ pub enum Begin {
 }
 
 impl Plan {
-    /// A plan of calls that a host gives; the dialect does not matter.
+    /// A plan of given calls; the dialect does not matter.
     pub fn new(args: &ToolArgs, tools: &[Tool], policy: &Policy, begin: Begin) -> Self {
         let mut config = CallConfig::enabled();
         config.timeout = u64::try_from(args.timeout.as_millis()).unwrap_or(u64::MAX);
@@ -66,7 +66,7 @@ impl Plan {
     pub fn model(mut self, args: &RunArgs) -> Result<Self, Stop> {
         let id = args.dialect.dialect.as_str();
         if ["all", "any", "default"].contains(&id) {
-            return Err(Stop::because(format!("`{id}` is no dialect; name one")));
+            return Err(Stop::because(format!("`{id}` is not a dialect; name one")));
         }
         for path in &args.dialect.files {
             self.files.push(DialectFile {

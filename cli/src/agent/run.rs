@@ -1,4 +1,4 @@
-//! `toolglot run`: a model carries out its calls.
+//! `toolglot run`: runs a model and executes its calls.
 
 use std::io::Read;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::stop::{Stop, Verdict};
 /// How a drive ended.
 enum End {
     Driven(Result<Outcome, Stopped>),
-    /// Somebody ended it; the run can go on.
+    /// It was interrupted; the run can continue.
     Interrupted,
 }
 
@@ -42,7 +42,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
     let begin = match (&said, &args.resume) {
         (_, Some(path)) => Begin::Saved(input::text(path)?),
         (Some(text), None) => Begin::Messages(vec![user(text)]),
-        // clap wants one of both.
+        // clap requires one of the two.
         (None, None) => Begin::Messages(vec![]),
     };
     let mut plan = Plan::new(&args.tools, &toolbox.tools, &rules, begin).model(args)?;
@@ -70,7 +70,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
     ended(end, &run, show, &asked, save.map(|path| &**path))
 }
 
-/// What the user says.
+/// The user's message.
 fn said(text: &str) -> Result<String, Stop> {
     let mut read = text.to_owned();
     if text == "-" {
@@ -80,7 +80,7 @@ fn said(text: &str) -> Result<String, Stop> {
         got.map_err(|error| input.error(&error))?;
     }
     match read.trim().is_empty() {
-        true => Err(Stop::because("the user says nothing: TEXT is empty")),
+        true => Err(Stop::because("the user's message TEXT is empty")),
         false => Ok(read),
     }
 }
@@ -89,7 +89,7 @@ fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})
 }
 
-/// Makes the run. A saved one that is over begins again with its conversation and what the user says now.
+/// Makes the run. A saved run that is over starts again with its conversation and the new message.
 fn start(plan: &mut Plan, resumed: Option<&Path>, said: Option<String>) -> Result<Run, Stop> {
     let agent = plan.agent().map_err(Stop::because)?;
     let run = plan.run(&agent);
@@ -100,18 +100,20 @@ fn start(plan: &mut Plan, resumed: Option<&Path>, said: Option<String>) -> Resul
     let run = run.map_err(|why| fail(&why))?;
     let mut messages = run.messages().to_vec();
     if let Some(Outcome::ModelFailed { .. }) = run.outcome() {
-        // The part of a reply that came before the failure is asked for again.
+        // The part of a reply before the failure is requested again.
         messages.pop_if(|last| last.get("role").and_then(Value::as_str) == Some("assistant"));
     }
     match (run.outcome(), said) {
         (None, None) => return Ok(run),
         (None, Some(_)) => {
             return Err(fail(
-                "the run is not over yet, so the user cannot say more; leave TEXT out",
+                "the run is not over yet, so it takes no further message; omit TEXT",
             ));
         }
         (Some(Outcome::Answer { .. }), None) => {
-            return Err(fail("the model has answered; TEXT is what to say next"));
+            return Err(fail(
+                "the model has answered; give the next message as TEXT",
+            ));
         }
         (Some(_), Some(text)) => messages.push(user(&text)),
         (Some(_), None) => {}
@@ -120,7 +122,7 @@ fn start(plan: &mut Plan, resumed: Option<&Path>, said: Option<String>) -> Resul
     plan.run(&agent).map_err(Stop::because)
 }
 
-/// Says how it ended.
+/// Reports how it ended.
 fn ended(
     end: End,
     run: &Run,
@@ -139,7 +141,7 @@ fn ended(
             match outcome {
                 Outcome::Answer { .. } => Verdict::Clean,
                 Outcome::Cancelled => {
-                    note("interrupted; what ran was ended");
+                    note("interrupted; running calls were stopped");
                     Verdict::Interrupted
                 }
                 Outcome::ModelFailed { text } => {

@@ -1,14 +1,14 @@
-//! Ctrl-C, and the other ways to ask a process to end.
+//! Ctrl-C, and the other signals that end a process.
 
 use std::io::{self, IsTerminal, Write};
 
-/// Is ready when somebody wants the process to end. Listening begins now.
+/// Completes when the process should end. Listening starts at once.
 pub fn interrupted() -> impl Future<Output = ()> + Send {
     let signal = signalled();
     async move {
         signal.await;
         if io::stderr().is_terminal() {
-            // A question may stand on the line, and what the terminal shows of the key.
+            // The line may contain a question, and the terminal's echo of the key.
             let _ = writeln!(io::stderr());
         }
     }
@@ -18,7 +18,7 @@ pub fn interrupted() -> impl Future<Output = ()> + Send {
 fn signalled() -> impl Future<Output = ()> + Send {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    // Tools have process groups of their own: what ends this process must end them too.
+    // Tools have process groups of their own: a signal that ends this process must end them too.
     let listen = |kind| signal(kind).ok();
     let mut kinds = [
         listen(SignalKind::interrupt()),

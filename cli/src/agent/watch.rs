@@ -1,4 +1,4 @@
-//! Shows a run while it goes on, and keeps it: its events, its log, its saved state.
+//! Shows a run in progress, and keeps it: its events, its log, its saved state.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -20,17 +20,17 @@ use crate::terminal::Screen;
 pub struct Show {
     output: Shown,
     out: Screen<io::Stdout>,
-    /// Text stands on the last line of standard output.
+    /// The last line of standard output has text.
     line_open: bool,
     log: Option<Log>,
     save: Option<PathBuf>,
-    /// What must not be in the file.
+    /// A secret that must not be in the file.
     secret: Option<String>,
     /// Why the model failed.
     pub failure: Option<String>,
     /// How the last call ended.
     pub last: Option<(Ended, ToolResult)>,
-    /// What cannot be written.
+    /// A write error.
     pub stop: Option<Stop>,
 }
 
@@ -62,7 +62,7 @@ impl Show {
         }
     }
 
-    /// A line of `--output events`.
+    /// Writes a line of `--output events`.
     pub fn event(&mut self, event: &impl Serialize) {
         if self.output == Shown::Events {
             let text = serde_json::to_string(event).unwrap_or_default();
@@ -70,7 +70,7 @@ impl Show {
         }
     }
 
-    /// Ends the line of text that stands open.
+    /// Ends the open line of text.
     pub fn end_line(&mut self) {
         if std::mem::take(&mut self.line_open) {
             self.print("\n");
@@ -106,7 +106,7 @@ impl Show {
         }
     }
 
-    /// The result of a call that is printed, with its line ended.
+    /// Prints the result of a call, with a line end.
     pub fn result(&mut self, result: &ToolResult) {
         let text = text(result);
         if self.output == Shown::Text && !text.is_empty() {
@@ -116,7 +116,7 @@ impl Show {
         }
     }
 
-    /// Writes the run into its file: whole, or not at all.
+    /// Writes the run into its file, atomically.
     pub fn write(&self, run: &Run) -> Result<(), String> {
         let Some(path) = &self.save else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Members of a record that are not ours: they pass through to its turn as they stand.
+//! Unknown members of a record: they pass through to its turn unchanged.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use toolglot::json::Value;
 /// Members in order, with their JSON text.
 pub struct Beside(Vec<(String, Box<RawValue>)>);
 
-/// What a turn, or the answer to a line that is not a record, says itself. A member of that name goes into `record`.
+/// Members that a turn, or the answer to an invalid line, has itself. An input member of that name goes into `record`.
 const TURN: [&str; 10] = [
     "id",
     "text",
@@ -25,18 +25,18 @@ const TURN: [&str; 10] = [
 ];
 
 impl Beside {
-    /// Without members of these names.
+    /// Returns the members without these names.
     pub fn without(mut self, keys: &[&str]) -> Self {
         self.0.retain(|(key, _)| !keys.contains(&key.as_str()));
         self
     }
 
-    /// The first name.
+    /// Returns the first name.
     pub fn first(&self) -> Option<&str> {
         self.0.first().map(|(key, _)| key.as_str())
     }
 
-    /// Puts them after the members of a turn.
+    /// Appends them to the members of a turn.
     pub fn behind(&self, turn: String) -> String {
         let Some(open) = turn.strip_suffix('}').filter(|_| !self.0.is_empty()) else {
             return turn;

@@ -1,8 +1,8 @@
-//! A bound on what is under way between reader and writer.
+//! A bound on the data in flight between reader and writer.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes and batches that may be under way. One batch always may, however long it is.
+/// Bytes and batches that may be in flight. One batch is always allowed, however long it is.
 pub struct Budget {
     max_bytes: u64,
     max_batches: u64,
@@ -26,7 +26,7 @@ impl Budget {
         }
     }
 
-    /// Waits until a batch of so many bytes may go.
+    /// Waits until a batch of `bytes` is allowed.
     pub fn take(&self, bytes: u64) {
         let full = |used: &mut Used| {
             used.batches > 0
@@ -38,7 +38,7 @@ impl Budget {
         used.batches += 1;
     }
 
-    /// A batch has been written.
+    /// Returns the budget of a written batch.
     pub fn give_back(&self, bytes: u64) {
         let mut used = self.used();
         used.bytes = used.bytes.saturating_sub(bytes);
@@ -47,7 +47,7 @@ impl Budget {
     }
 
     fn used(&self) -> MutexGuard<'_, Used> {
-        // Two numbers that are always whole: a thread that panicked did not spoil them.
+        // The two numbers are always consistent: a panicked thread cannot have left them half updated.
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

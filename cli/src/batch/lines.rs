@@ -8,23 +8,23 @@ use crate::input::Input;
 pub struct Line {
     /// Its number, from 1.
     pub number: u64,
-    /// How many bytes it took in the file.
+    /// Its length in the file, in bytes.
     pub bytes: u64,
     pub text: Text,
 }
 
 pub enum Text {
     Kept(Vec<u8>),
-    /// It is longer than allowed and was skipped.
+    /// It exceeds the limit and was skipped.
     TooLong,
 }
 
-/// Reads lines. Blank ones are skipped, but counted.
+/// Reads lines. Blank ones are skipped but counted.
 pub struct Lines<R> {
     reader: R,
     max: u64,
     number: u64,
-    /// The end was seen. A terminal would be asked for it again.
+    /// The end was reached. A terminal would be read again.
     ended: bool,
 }
 
@@ -33,14 +33,14 @@ impl Lines<BufReader<Input>> {
         self.reader.get_ref()
     }
 
-    /// Whether the next line would have to be waited for, as far as anybody can tell.
+    /// Whether reading the next line may block; an estimate.
     pub fn is_waiting(&self) -> bool {
         self.reader.buffer().is_empty()
     }
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines of up to `max` bytes.
+    /// Reads lines of up to `max` bytes.
     pub fn new(reader: R, max: u64) -> Self {
         Self {
             reader,
@@ -50,7 +50,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next line that is not blank.
+    /// Returns the next line that is not blank.
     pub fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
             let Some(line) = self.any_line()? else {

@@ -1,7 +1,7 @@
-//! `toolglot batch`: one record a line in, one turn a line out, in the same order.
+//! `toolglot batch`: one record per line in, one turn per line out, in the same order.
 //!
-//! One thread reads, some parse, this one writes. Lines travel in batches, each with its number, so that the writer can
-//! put the answers back in order. What is between reader and writer is bounded in bytes and in batches ([`Budget`]): memory
+//! One thread reads, several parse, this one writes. Lines travel in numbered batches, so that the writer can
+//! restore their order. The data between reader and writer is bounded in bytes and in batches ([`Budget`]), so memory
 //! does not grow with the length of the file.
 
 mod beside;
@@ -27,24 +27,24 @@ use budget::Budget;
 use lines::{Line, Lines};
 use record::{Answers, Defaults};
 
-/// Bytes of input that are under way at once; one line that is longer goes alone.
+/// Bytes of input in flight; a longer line travels alone.
 const UNDER_WAY: u64 = 64 << 20;
-/// A batch is sent on when it has so many bytes or lines, or when no more input is waiting.
+/// A batch is sent when it reaches this many bytes or lines, or when no more input is waiting.
 const BATCH_BYTES: u64 = 128 << 10;
 const BATCH_LINES: usize = 256;
 
-/// How much is read at once.
+/// Size of one read.
 const BUFFER: usize = 2 * BATCH_BYTES as usize;
 
-/// Lines on their way to be parsed.
+/// Lines to be parsed.
 struct Task {
     number: u64,
-    /// Bytes that were read for it.
+    /// Input bytes of the batch.
     bytes: u64,
     lines: Vec<Line>,
 }
 
-/// Answers on their way to be written.
+/// Answers to be written.
 struct Done {
     number: u64,
     bytes: u64,
@@ -67,7 +67,7 @@ pub fn run(args: &BatchArgs) -> Result<Verdict, Stop> {
         untyped: args.untyped,
         deny_unknown: args.deny_unknown,
     };
-    // What is asked for on the command line must work, even if every record asks for something else.
+    // Settings on the command line must be valid, even if every record overrides them.
     defaults.sets.get(&defaults.choice).map_err(Stop::because)?;
     let input = Input::open(&args.file)?;
     let bar = progress(input.len);
@@ -121,7 +121,7 @@ fn pipeline(
         let written = write(&finished, &budget, bar, out);
         let totals = match written {
             Ok(totals) => totals,
-            // The reader may wait for input that never comes. With the output gone there is nothing left to do.
+            // The reader may wait for input that never comes. Without an output there is nothing left to do.
             Err(stop) => {
                 bar.finish_and_clear();
                 process::exit(i32::from(stop.report()));
@@ -134,7 +134,7 @@ fn pipeline(
     })
 }
 
-/// Reads to the end and says how many lines there were.
+/// Reads to the end; returns the number of lines.
 fn read(
     lines: &mut Lines<BufReader<Input>>,
     budget: &Budget,
@@ -155,7 +155,7 @@ fn read(
     Ok(count)
 }
 
-/// As many lines as make a batch; fewer where the next one would have to be waited for; none at the end.
+/// Returns a full batch of lines; fewer if the next line is not available yet; none at the end.
 fn next_task(number: u64, lines: &mut Lines<BufReader<Input>>) -> io::Result<Task> {
     let mut task = Task {
         number,
@@ -242,7 +242,7 @@ fn output(path: Option<&Path>) -> Result<Box<dyn Write>, Stop> {
     }
 }
 
-/// Opening the output would empty the input.
+/// Opening the output would truncate the input.
 fn not_the_same(input: &Path, output: &Path) -> Result<(), Stop> {
     let same = !is_stdin(input)
         && fs::canonicalize(input)
@@ -257,7 +257,7 @@ fn not_the_same(input: &Path, output: &Path) -> Result<(), Stop> {
     }
 }
 
-/// Only for people: nothing is drawn where standard error is not a terminal.
+/// For people only: nothing is drawn unless standard error is a terminal.
 fn progress(len: Option<u64>) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

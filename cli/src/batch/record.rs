@@ -1,4 +1,4 @@
-//! One record: what it asks for, and the answer.
+//! One record: its settings, and the answer.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use toolglot_testkit::{base64, json};
 use super::beside::Beside;
 use super::lines::{Line, Text};
 
-/// What holds where a record says nothing.
+/// Defaults for records.
 pub struct Defaults {
     pub sets: Sets,
     pub choice: Choice,
     pub tools: Option<Arc<Tools>>,
     pub chunking: Chunking,
     pub untyped: Option<toolglot::Untyped>,
-    /// A key that is not known is an error.
+    /// Unknown keys are errors.
     pub deny_unknown: bool,
 }
 
@@ -53,7 +53,7 @@ struct Record {
     prompt_tail: Option<Value>,
     tool_choice: Option<Value>,
     start: Option<Value>,
-    /// What the prompt has put at the beginning of the output.
+    /// An assistant prefix that is already in the prompt.
     prefill: Option<String>,
 }
 
@@ -76,16 +76,16 @@ impl Record {
     ];
 }
 
-/// Of a record that cannot be read, at least the id.
+/// Returns at least the id of an unreadable record.
 #[derive(Deserialize)]
 struct Id {
     id: Option<Box<RawValue>>,
 }
 
-/// Answers records, one after the other.
+/// Answers records one after another.
 pub struct Answers<'a> {
     defaults: &'a Defaults,
-    /// The tools of the last record: many records offer the same.
+    /// The tools of the last record, cached because many records declare the same.
     tools: Option<(Box<RawValue>, Arc<Tools>)>,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// The answer to a line; a panic of the engine is an answer too.
+    /// Answers a line; a panic of the engine is an answer too.
     pub fn to(&mut self, line: Line) -> Answer {
         let text = match line.text {
             Text::Kept(text) => text,
@@ -147,7 +147,7 @@ impl<'a> Answers<'a> {
         let set = self.defaults.sets.get(&choice).map_err(|e| e.to_string())?;
         let own = record.tools.is_some();
         options.tools = self.tools(record.tools)?;
-        // Those of the command line were told on standard error.
+        // Issues of the command line's tools were reported on standard error.
         let odd = options.tools.iter().filter(|_| own);
         let odd: Vec<String> = odd
             .flat_map(|tools| tools.issues())
@@ -196,7 +196,7 @@ impl<'a> Answers<'a> {
         })
     }
 
-    /// A record that names dialects gets those and no others; switches add up.
+    /// A record that names dialects gets only those; switches add up.
     fn choice(&self, record: &Record, switches: Vec<(String, String)>) -> Result<Choice, String> {
         let names = match (&record.dialect, &record.dialects) {
             (Some(_), Some(_)) => return Err("`dialect` and `dialects` stand together".to_owned()),
@@ -234,7 +234,7 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// A turn that says what was odd in the tools of its record.
+/// Adds problems in the record's tools to its turn.
 fn with_odd(turn: String, odd: Vec<String>) -> String {
     match turn.strip_suffix('}') {
         Some(open) if !odd.is_empty() => format!("{open},\"tool_issues\":{}}}", Value::from(odd)),

@@ -1,4 +1,4 @@
-//! The part of regular expressions that a dialect can say: literals, white space, and groups that take something.
+//! The subset of regular expressions that a dialect can express: literals, white space, and capturing groups.
 
 /// One piece of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,11 +13,11 @@ pub enum Piece {
     Key,
     /// The id of the call.
     Id,
-    /// What the opener is for: a value, or the body.
+    /// The content of the opener: a value, or the body.
     Value,
 }
 
-/// What groups without a name stand for, in order.
+/// Meanings of unnamed groups, in order.
 pub type Order = &'static [Piece];
 
 /// Groups of an opener.
@@ -25,7 +25,7 @@ pub const OPENER: Order = &[Piece::Name];
 /// Groups of a parameter.
 pub const PARAMETER: Order = &[Piece::Key, Piece::Value];
 
-/// Pieces as a pattern of a dialect file. A value is what the pattern stands around, so it has none.
+/// Writes pieces as a pattern of a dialect file. The pattern surrounds the value, so the value has no piece.
 pub fn spelled(pieces: &[Piece]) -> String {
     let one = |piece: &Piece| match piece {
         Piece::Text(text) => text.replace('$', "$$"),
@@ -38,12 +38,12 @@ pub fn spelled(pieces: &[Piece]) -> String {
     pieces.iter().map(one).collect()
 }
 
-/// A literal as pieces.
+/// Returns a literal as pieces.
 pub fn literal(text: &str) -> Vec<Piece> {
     vec![Piece::Text(text.to_owned())]
 }
 
-/// Reads an expression. What a dialect cannot say is an error that names it.
+/// Reads an expression. A construct that a dialect cannot express is an error that names it.
 pub fn read(source: &str, order: Order) -> Result<Vec<Piece>, String> {
     let mut reader = Reader {
         rest: source,
@@ -105,7 +105,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A group; what stands inside is its own rule of what it takes, which the dialect has too.
+    /// Reads a group; its content is ignored, because the dialect has rules of its own for what it captures.
     fn group(&mut self, from: &str) -> Result<Piece, String> {
         let name = ["?P<", "?<"].iter().find_map(|open| {
             let (name, _) = self.rest.strip_prefix(open)?.split_once('>')?;
@@ -130,10 +130,10 @@ impl Reader<'_> {
 
 fn unsaid<T>(from: &str) -> Result<T, String> {
     let start: String = from.chars().take(24).collect();
-    Err(format!("a dialect cannot say `{start}`"))
+    Err(format!("a dialect cannot express `{start}`"))
 }
 
-/// Index of the parenthesis that closes a group whose opening one was taken.
+/// Returns the index of the parenthesis that closes a group whose opening one was consumed.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut escaped, mut class) = (0_u32, false, false);
     for (at, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! What a declaration says, as far as a dialect can say it.
+//! The content of a declaration, as far as a dialect can express it.
 
 use toolglot::json::{Map, Value};
 
@@ -22,7 +22,7 @@ const REASONING: [&str; 6] = [
 ];
 const TEXT: [&str; 4] = ["content", "response", "text", "answer"];
 
-/// Keys of a field that are understood; others are noted.
+/// Supported keys of a field; others are noted.
 const KEYS: [&str; 11] = [
     "open",
     "open_pattern",
@@ -37,7 +37,7 @@ const KEYS: [&str; 11] = [
     "start_anchor",
 ];
 
-/// What becomes a dialect file.
+/// The content of a dialect file.
 #[derive(Debug, Default)]
 pub struct Draft {
     pub units: Vec<Unit>,
@@ -57,9 +57,9 @@ pub struct Unit {
 /// How arguments are written.
 #[derive(Debug)]
 pub enum Payload {
-    /// JSON that names the tool, or only the arguments where the opener names it.
+    /// JSON that names the tool, or only the arguments if the opener names it.
     Json,
-    /// `call:f{a:1}`, with what encloses strings.
+    /// `call:f{a:1}`, with the delimiter of strings.
     Braces { delimiters: Vec<String> },
     /// Parameters between tags.
     Params { open: Vec<Piece>, close: Vec<Piece> },
@@ -157,7 +157,7 @@ impl Draft {
             "xml-inline" if !names => {
                 return wrong(
                     &format!("{name}.open"),
-                    "calls of tags need an open_pattern with a group that takes the tool's name",
+                    "calls of tags need an open_pattern with a group for the tool's name",
                 );
             }
             "xml-inline" => {
@@ -194,7 +194,7 @@ impl Draft {
         }
         let implicit = open.is_empty();
         if implicit {
-            // The prompt opened it: the closer tells the spelling.
+            // The prompt opened it: the closer determines the spelling.
             open.extend(
                 close
                     .iter()
@@ -249,11 +249,12 @@ fn json(name: &str, args: &Map) -> Result<Payload, ImportError> {
     Ok(Payload::Braces { delimiters })
 }
 
-/// The tags of a parameter: what stands before its value, and what after.
+/// The tags of a parameter: the text before its value, and after.
 fn params(name: &str, args: &Map) -> Result<Payload, ImportError> {
     let place = format!("{name}.content_args.tag_pattern");
     let Some(source) = args.get("tag_pattern").and_then(Value::as_str) else {
-        let why = "tags that are named after their parameters cannot be said; a pattern is needed";
+        let why =
+            "tags that are named after their parameters cannot be expressed; a pattern is needed";
         return wrong(&place, why);
     };
     let pieces = pattern::read(source, pattern::PARAMETER).or_else(|why| wrong(&place, why))?;
@@ -267,12 +268,12 @@ fn params(name: &str, args: &Map) -> Result<Payload, ImportError> {
         }
         _ => wrong(
             &place,
-            "it must take a key, then a value, and end with what closes it",
+            "it must match a key, then a value, and end with the closer",
         ),
     }
 }
 
-/// Literals and expressions under `key` and `key_pattern`.
+/// Returns the literals and expressions under `key` and `key_pattern`.
 fn markers(
     name: &str,
     key: &str,

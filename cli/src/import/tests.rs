@@ -212,7 +212,7 @@ fn what_cannot_be_said_is_refused_with_its_place() {
     refused(
         &call(json!({"open_pattern": "<c(?:d)?>"})),
         "tool_calls.open_pattern",
-        "cannot say",
+        "cannot express",
     );
     refused(
         &json!({"thinking": {"open": "<t>"}}),
@@ -235,7 +235,7 @@ fn what_cannot_be_said_is_refused_with_its_place() {
     refused(
         &tags(r"<(?P<key>\w+)>(?P<value>.*?)</(?P=key)>"),
         place,
-        "cannot say",
+        "cannot express",
     );
 }
 

@@ -1,4 +1,4 @@
-//! Writing the dialect file.
+//! Writes the dialect file.
 
 use std::fmt::Write as _;
 
@@ -72,7 +72,7 @@ fn unit(out: &mut String, unit: &Unit) {
     }
 }
 
-/// In braces the name belongs to the body, with what stands before it: `<open>call:` is `<open>` and `call:`.
+/// In braces the name belongs to the body, with the text before it: `<open>call:` is `<open>` and `call:`.
 fn braces_prefix(open: &[Vec<Piece>]) -> (Vec<String>, Option<String>) {
     let mut prefix = None;
     let mut cut = |pieces: &Vec<Piece>| {
@@ -88,7 +88,7 @@ fn braces_prefix(open: &[Vec<Piece>]) -> (Vec<String>, Option<String>) {
     (open.iter().map(&mut cut).collect(), prefix)
 }
 
-/// What must follow an opener that a person can type. Those spelled like special tokens need none.
+/// What must follow an opener that a person can type. Openers spelled like special tokens need no probe.
 fn probe(unit: &Unit, open: &[String], close: &[String]) -> Vec<String> {
     let special = |open: &String| open.contains(['|', '｜']);
     if open.iter().all(special) {
@@ -128,7 +128,7 @@ fn probe(unit: &Unit, open: &[String], close: &[String]) -> Vec<String> {
 fn head(pattern: &str) -> String {
     let mut from = 0;
     while let Some(at) = pattern[from..].find('$') {
-        // Two of them are the sign itself.
+        // A doubled sign is the sign itself.
         if !pattern[from + at + 1..].starts_with('$') {
             return pattern[..from + at].to_owned();
         }
@@ -146,7 +146,7 @@ fn reasoning(out: &mut String, one: &Reasoning) {
     }
 }
 
-/// A string as TOML. What JSON escapes, TOML reads the same; it wants one control character escaped beside.
+/// Writes a string as TOML. JSON escapes are valid in TOML, which requires one more control character to be escaped.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text)
         .to_string()

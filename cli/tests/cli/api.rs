@@ -405,7 +405,7 @@ fn unreadable_input_is_reported_with_its_line() {
     );
     assert_eq!(ran.err.lines().count(), 21);
     assert!(
-        ran.err.ends_with("toolglot: 31 more faults of the input\n"),
+        ran.err.ends_with("toolglot: 31 more errors in the input\n"),
         "{}",
         ran.err
     );

@@ -48,7 +48,7 @@ fn lint_looks_at_built_in_dialects_and_files() {
     assert_eq!(ran.code, 0);
     assert!(
         ran.out.contains("the set `default`: at most ")
-            && ran.out.contains("bytes of text are withheld")
+            && ran.out.contains("bytes of text are held back")
     );
     assert!(
         ran.out

@@ -32,7 +32,7 @@ fn definitions_become_one_manifest() {
 fn unusable_definitions_are_reported() {
     let (mcp, again) = (file("a.json", MCP), file("b.json", MCP));
     run(&["tools", "import", &mcp, &again], b"")
-        .refused(&["b.json: there is a tool read already, in ", "a.json"]);
+        .refused(&["b.json: the tool read is already defined in ", "a.json"]);
     run(&["tools", "import", "-"], b"{}").refused(&["it is no list of tools"]);
     run(&["tools", "import", "nowhere"], b"").refused(&["nowhere"]);
     let odd = r#"[{"name": "f", "parameters": {"properties": {"p": {"pattern": "("}}}}]"#;

@@ -1,4 +1,4 @@
-//! Chat completions of a server that speaks OpenAI's protocol too: all that the server says beside stays.
+//! Chat completions from a server with OpenAI's protocol: all other members stay.
 
 use toolglot::rewrite::{Completer, Rewriter, Same};
 use toolglot::sink::openai::Settings;
@@ -6,7 +6,7 @@ use toolglot::{DialectSet, Finish, Options};
 
 use super::{Engine, Told};
 
-/// A streamed one.
+/// A streamed response.
 pub struct ChatStream {
     rewriter: Rewriter,
     reason: Finish,
@@ -26,7 +26,7 @@ impl ChatStream {
     }
 }
 
-/// Counts what a line says. Inside strings quotes are escaped, so that a member can be told by its key.
+/// Counts the content of a line. Quotes inside strings are escaped, so a member can be recognised by its key.
 fn count(line: &str, told: &mut Told) {
     told.calls += line.matches(r#""function":{"name":"#).count() as u64;
     if line.contains(r#""toolglot":"#)
@@ -48,7 +48,7 @@ fn event(line: &str, out: &mut Vec<u8>) {
 impl Engine for ChatStream {
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let told = &mut self.told;
-        // What cannot be read goes out as it came.
+        // An unreadable line is forwarded unchanged.
         let _ = self.rewriter.feed(bytes, &mut |line| {
             count(line, told);
             event(line, out);
@@ -82,11 +82,11 @@ impl Engine for ChatStream {
     }
 }
 
-/// One that is not streamed.
+/// A response that is not streamed.
 pub struct ChatWhole;
 
 impl ChatWhole {
-    /// What has become of a body, if anything was made of it.
+    /// Returns the converted body, if anything was converted.
     pub fn rewrite(
         set: &DialectSet,
         options: &Options,

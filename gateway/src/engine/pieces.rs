@@ -1,4 +1,4 @@
-//! A response in one protocol, written in another, or in the same one by the writer of its face.
+//! Writes a response of one protocol in another, or in the same one with the writer of its face.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use super::{Engine, Told};
 use crate::config::Api;
 use crate::face::Writer;
 
-/// One thing that a client gets.
+/// One unit of output for a client.
 #[derive(Clone, Debug)]
 pub enum Piece {
     /// The response begins.
@@ -34,7 +34,7 @@ pub enum Piece {
         void: Vec<u32>,
         left: NotDelivered,
     },
-    /// It broke off, or is an error.
+    /// The response was truncated, or is an error.
     Failed { message: String, kind: String },
 }
 
@@ -66,7 +66,7 @@ impl From<Delta<'_>> for Piece {
     }
 }
 
-/// What is left over of a response: the member `toolglot`.
+/// The rest of a response: the member `toolglot`.
 pub fn beside(void: &[u32], left: &NotDelivered) -> Option<serde_json::Value> {
     if void.is_empty() && left.is_empty() {
         return None;
@@ -80,17 +80,17 @@ pub fn beside(void: &[u32], left: &NotDelivered) -> Option<serde_json::Value> {
     Some(beside)
 }
 
-/// What the two ends of a parser share.
+/// State shared by both ends of a parser.
 #[derive(Default)]
 struct Shared {
-    /// What came out.
+    /// The output so far.
     queue: Vec<Piece>,
-    /// Text and thoughts that came in and have not come out.
+    /// Text and thoughts that were fed and have not come out.
     text: String,
     thought: String,
-    /// The server makes its calls itself.
+    /// The server parses its calls itself.
     native: bool,
-    /// Something else came out than what came in.
+    /// The output differs from the input.
     changed: bool,
 }
 
@@ -117,7 +117,7 @@ impl Shared {
             Piece::Text(text) => take(&mut self.text, text),
             Piece::Thought(text) => take(&mut self.thought, text),
             Piece::Call { .. } | Piece::Arguments { .. } => false,
-            // What has not come out by now was framing, and is hidden.
+            // Input that has not come out by now was framing, and is hidden.
             Piece::End { void, left, .. } => {
                 let all = self.text.is_empty() && self.thought.is_empty();
                 all && void.is_empty() && left.is_empty()
@@ -132,7 +132,7 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A source that shows what it finds.
+/// A source that records its items.
 struct Tap {
     source: Box<dyn Source + Send>,
     shared: Arc<Mutex<Shared>>,
@@ -156,7 +156,7 @@ impl Source for Tap {
     }
 }
 
-/// A reader of the responses of a server.
+/// A reader of server responses.
 pub fn source(api: Api) -> Box<dyn Source + Send> {
     match api {
         Api::OpenAi => Box::new(OpenAi::new()),
@@ -167,13 +167,13 @@ pub fn source(api: Api) -> Box<dyn Source + Send> {
 
 type Door = Box<dyn FnMut(Delta<'_>) + Send>;
 
-/// A parser, and what it is fed with.
+/// A parser, and its source.
 struct Line {
     feeder: Feeder<Tap>,
     deltas: Deltas<Door>,
 }
 
-/// Events of a parser for the client, and the words for the model.
+/// Collects events of a parser for the client, and error messages for the model.
 struct Both<'a> {
     deltas: &'a mut Deltas<Door>,
     wrong: &'a mut Vec<String>,
@@ -191,7 +191,7 @@ impl Sink for Both<'_> {
     }
 }
 
-/// Bytes of a response into pieces.
+/// Converts bytes of a response to pieces.
 pub struct Reader {
     api: Api,
     set: DialectSet,
@@ -200,7 +200,7 @@ pub struct Reader {
     head: Arc<Mutex<Head>>,
     shared: Arc<Mutex<Shared>>,
     line: Line,
-    /// Observations on what was wrong, for the model.
+    /// Observations for the model.
     pub wrong: Vec<String>,
 }
 
@@ -230,9 +230,9 @@ impl Reader {
         dated(locked(&self.head).clone())
     }
 
-    /// A second response takes the place of the first.
+    /// A second response replaces the first.
     pub fn again(&mut self) {
-        // Ids of calls differ from those of the first.
+        // Call ids must differ from those of the first.
         self.settings.id_seed = self.settings.id_seed.wrapping_add(1);
         locked(&self.shared).changed = true;
         let (options, settings) = (&self.options, &self.settings);
@@ -253,7 +253,7 @@ impl Reader {
         }
         let Line { feeder, deltas } = &mut self.line;
         let wrong = &mut self.wrong;
-        // What cannot be read is no text.
+        // An unreadable part is not text.
         let _ = feeder.feed(bytes, &mut Both { deltas, wrong });
         if feeder.parser().stage() == Stage::TagContent {
             locked(&self.shared).changed = true;
@@ -268,7 +268,7 @@ impl Reader {
         if let Some(error) = &ended.error {
             deltas.fail(&error.message, &error.kind);
         }
-        // Somebody waits for the response, whatever the server did.
+        // The client waits for a response, whatever the server did.
         let reason = match ended.reason {
             Finish::Cancelled => Finish::Error,
             reason => reason,
@@ -316,7 +316,7 @@ impl Line {
     }
 }
 
-/// Puts a time where the server told none.
+/// Sets a time if the server sent none.
 pub fn dated(mut head: Head) -> Head {
     if head.created == 0 {
         head.created = crate::seed::now();
@@ -324,7 +324,7 @@ pub fn dated(mut head: Head) -> Head {
     head
 }
 
-/// What a response of OpenAI's form says of itself. Events come whole.
+/// Reads the metadata of an OpenAI response. Events come whole.
 fn learn(head: &mut Head, bytes: &[u8]) {
     let new = head.created == 0;
     let counts = memchr::memmem::find(bytes, b"\"usage\"").is_some();
@@ -372,12 +372,12 @@ pub struct Pieces {
     /// The end, held back while the model may be asked again.
     end: Option<Piece>,
     holds: bool,
-    /// The last event alone says nothing.
+    /// The last event alone carries no information.
     waits: bool,
 }
 
 impl Pieces {
-    /// `holds`: the end waits for the host's word, for the model may be asked again.
+    /// `holds`: the end waits for a decision, because the model may be asked again.
     pub fn new(reader: Reader, writer: Box<dyn Writer>, holds: bool) -> Self {
         Self {
             reader,
@@ -413,7 +413,7 @@ impl Pieces {
         }
     }
 
-    /// The end that waits.
+    /// Returns the held end.
     pub fn let_go(&mut self, out: &mut Vec<u8>) {
         if let Some(piece) = self.end.take() {
             let head = self.reader.head();
@@ -422,7 +422,7 @@ impl Pieces {
     }
 }
 
-/// Counts what a piece says.
+/// Counts the content of a piece.
 pub fn count(piece: &Piece, told: &mut Told) {
     match piece {
         Piece::Call { .. } => told.calls += 1,
@@ -495,7 +495,7 @@ impl Engine for Pieces {
     }
 }
 
-/// A response that is not streamed, gathered.
+/// Gathers a response that is not streamed.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     pub text: String,
@@ -527,7 +527,7 @@ impl Gathered {
         }
     }
 
-    /// Reads a whole body. Tells whether it says the same as what was gathered.
+    /// Reads a whole body. Returns whether it means the same as the gathered response.
     pub fn read(reader: &mut Reader, body: &[u8], told: &mut Told) -> (Self, bool) {
         let mut all = Self::default();
         let mut pieces = reader.feed(body);

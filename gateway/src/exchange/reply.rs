@@ -27,18 +27,18 @@ use crate::server::Live;
 use crate::upstream::words;
 use crate::{headers, log, translate};
 
-/// What says that an exchange is open.
+/// Keeps an exchange counted as open.
 pub type Held = (Open, OwnedSemaphorePermit);
 
-/// The header, or trailer, that says what was withheld.
+/// The header, or trailer, that reports withheld calls.
 const ISSUES: HeaderName = HeaderName::from_static("toolglot-issues");
 
-/// Hands a request on unread, and its response.
+/// Forwards a request unread, and its response.
 pub async fn pass(live: &Arc<Live>, request: Request, held: Held) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let mut to = headers::request(&parts.headers);
     headers::key(&mut to, live.config.key.as_deref(), false);
-    // A body of known length stays one.
+    // A body of known length keeps its length.
     if let Some(length) = parts.headers.get("content-length") {
         to.insert("content-length", length.clone());
     }
@@ -67,7 +67,7 @@ pub async fn pass(live: &Arc<Live>, request: Request, held: Held) -> Result<Resp
     Ok(response)
 }
 
-/// Answers with what the response has become.
+/// Answers with the converted response.
 pub async fn reply(
     terms: Terms,
     upstream: reqwest::Response,
@@ -77,12 +77,12 @@ pub async fn reply(
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let streamed = match terms.api {
         Api::OpenAi | Api::Anthropic => kind.trim_start().starts_with("text/event-stream"),
-        // Ollama says so of both.
+        // Ollama uses this type for both.
         Api::Ollama => terms.streams && !kind.starts_with("text/html"),
     };
     let status = upstream.status();
     let mut response = head(&upstream, true);
-    // Some servers answer whole where a stream was asked for: a client of another protocol gets one.
+    // Some servers answer with a whole body to a request for a stream: a client of another protocol gets a stream.
     let streams = match terms.same() {
         true => streamed,
         false => terms.streams,
@@ -156,9 +156,9 @@ pub async fn reply(
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// What has become of a whole body.
+/// A converted whole body.
 struct Made {
-    /// `None`: nothing.
+    /// `None`: nothing was converted.
     body: Option<String>,
     status: Option<StatusCode>,
     told: Told,
@@ -206,7 +206,7 @@ impl Made {
     }
 }
 
-/// What is said of a response of which the server says nothing.
+/// Returns default metadata for a response without any.
 fn spare(terms: &Terms) -> Head {
     Head {
         id: format!("chatcmpl-{:016x}", terms.settings.id_seed),
@@ -215,7 +215,7 @@ fn spare(terms: &Terms) -> Head {
     }
 }
 
-/// The words of an error that a server sent.
+/// Returns the message of a server error.
 fn message(body: &[u8]) -> String {
     let read: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let error = &read["error"];
@@ -229,7 +229,7 @@ fn message(body: &[u8]) -> String {
     }
 }
 
-/// The conversation with a reply that was withheld, and what was wrong with it.
+/// Returns the conversation with a withheld reply and its errors.
 fn again(terms: &Terms, said: &str, wrong: &str) -> Option<(String, String)> {
     let mut chat = terms.chat.clone();
     let messages = chat.get_mut("messages")?.as_array_mut()?;
@@ -239,7 +239,7 @@ fn again(terms: &Terms, said: &str, wrong: &str) -> Option<(String, String)> {
     Some((path.to_owned(), body.to_string()))
 }
 
-/// Asks the model once more: the body of its second reply.
+/// Asks the model again: returns the body of its second reply.
 async fn ask_again(terms: &Terms, body: &[u8], wrong: &[String]) -> Option<Bytes> {
     let mut scribe = Scribe::new(pieces::source(terms.api));
     scribe.feed(body);
@@ -253,19 +253,19 @@ async fn ask_again(terms: &Terms, body: &[u8], wrong: &[String]) -> Option<Bytes
     whole(terms, upstream).await.ok()
 }
 
-/// Whether somebody has to look at what the model wrote.
+/// Whether the model's output must be kept.
 fn wants_scribe(terms: &Terms) -> bool {
     terms.chosen.dialect.is_none() || terms.live.config.record.is_some() || terms.rounds() > 0
 }
 
-/// The whole body of a response, up to the limit.
+/// Returns the whole body of a response, up to the limit.
 async fn whole(terms: &Terms, mut upstream: reqwest::Response) -> Result<Bytes, Refusal> {
     let limits = &terms.live.config.limits;
     let mut body = vec![];
     loop {
         let next = tokio::time::timeout(limits.silence(), upstream.chunk()).await;
         let next = next
-            .map_err(|_| Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the server fell silent"))?
+            .map_err(|_| Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the server stopped sending"))?
             .map_err(|error| Refusal::upstream(&error))?;
         let Some(bytes) = next else {
             return Ok(body.into());
@@ -278,7 +278,7 @@ async fn whole(terms: &Terms, mut upstream: reqwest::Response) -> Result<Bytes, 
     }
 }
 
-/// Counts a response that has ended, says what it withheld, and learns from it.
+/// Counts a finished response, reports withheld calls, and learns the dialect from it.
 fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
     terms.app.metrics.told(&terms.model, terms.dialect(), told);
     if told.withheld > 0 {
@@ -324,7 +324,7 @@ struct Stream {
     upstream: reqwest::Response,
     pump: Pump,
     scribe: Option<Scribe>,
-    /// When the exchange has to be over.
+    /// The deadline of the exchange.
     deadline: tokio::time::Instant,
     /// How often the model may still be asked again.
     rounds: u32,
@@ -411,18 +411,18 @@ impl Stream {
         None
     }
 
-    /// The next bytes of the server.
+    /// Returns the next bytes of the server.
     async fn chunk(&mut self) -> Result<Option<Bytes>, String> {
         let silence = self.terms.live.config.limits.silence();
         let limit = self.deadline.min(tokio::time::Instant::now() + silence);
         match tokio::time::timeout_at(limit, self.upstream.chunk()).await {
             Ok(next) => next.map_err(|error| words(&error)),
-            Err(_) => Err("the server fell silent, or the exchange took too long".to_owned()),
+            Err(_) => Err("the server stopped sending, or the exchange took too long".to_owned()),
         }
     }
 
-    /// Asks the model again if calls were withheld and the client has seen nothing but text: its second reply goes on where the
-    /// first has ended.
+    /// Asks the model again if calls were withheld and the client has seen nothing but text: its second reply continues where the
+    /// first ended.
     async fn asks_again(&mut self, out: &mut Vec<u8>) -> bool {
         self.pump.finish(out);
         if self.rounds == 0 || !self.pump.engine().asks() {

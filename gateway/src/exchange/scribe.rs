@@ -1,17 +1,17 @@
-//! What a model wrote, for whoever has to look at it again: the first reply of a model, and recordings.
+//! Keeps the model's output for later use: the first reply of a model, and recordings.
 
 use toolglot::source::{Item, Source};
 
-/// Bytes that are kept.
+/// Maximum number of bytes kept.
 const MAX: usize = 4 << 20;
 
-/// Reads beside an engine.
+/// Reads alongside an engine.
 pub struct Scribe {
     source: Box<dyn Source + Send>,
     pub text: String,
     /// Lengths of the pieces.
     pub cuts: Vec<usize>,
-    /// It was too long to be kept.
+    /// It exceeded the limit.
     pub over: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Chat completions, of a server that speaks something else.
+//! Chat completions, from a server with another protocol.
 
 use serde_json::{Value, json};
 use toolglot::sink::openai::{Delta, Head, Reason};
@@ -6,7 +6,7 @@ use toolglot::sink::openai::{Delta, Head, Reason};
 use super::Writer;
 use crate::engine::pieces::{Gathered, Piece};
 
-/// The stream: chunks, and `[DONE]`.
+/// Writes the stream: chunks, and `[DONE]`.
 pub struct Chat;
 
 impl Writer for Chat {

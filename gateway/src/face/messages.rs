@@ -7,7 +7,7 @@ use toolglot::sink::openai::{Head, Reason};
 use super::{Writer, call, content, copy, function, list, text};
 use crate::engine::pieces::{Gathered, Piece, beside};
 
-/// A request as one of chat completions.
+/// Converts a request to chat completions.
 pub fn to_chat(asked: &Value) -> Result<Value, String> {
     let mut out = Map::new();
     copy(
@@ -46,7 +46,7 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
         let Some(schema) = tool.get("input_schema") else {
             let what = text(tool, "type");
             return Err(format!(
-                "the tool {what:?} is one of Anthropic's own servers, which are not asked"
+                "the tool {what:?} runs on Anthropic's own servers, which the gateway does not call"
             ));
         };
         tools.push(function(
@@ -156,7 +156,7 @@ fn result(block: &Value) -> Result<Value, String> {
     Ok(json!({"role": "tool", "tool_call_id": (text(block, "tool_use_id")), "content": words}))
 }
 
-/// What is open in the stream.
+/// The open block of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Block {
     Text,
@@ -164,7 +164,7 @@ enum Block {
     Call,
 }
 
-/// The stream: blocks, one after the other.
+/// Writes the stream: blocks, one after another.
 #[derive(Default)]
 pub struct Messages {
     begun: bool,
@@ -244,7 +244,7 @@ impl Messages {
 }
 
 impl Writer for Messages {
-    /// The blocks of the server count as those that were written here.
+    /// Blocks that the server wrote count like those written here.
     fn passed(&mut self, bytes: &[u8]) {
         let told = |what: &[u8]| memchr::memmem::find(bytes, what).is_some();
         if !told(b"content_block_st") && !told(b"message_start") {

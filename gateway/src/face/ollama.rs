@@ -7,11 +7,11 @@ use toolglot::sink::openai::{Head, Reason};
 use super::{Writer, call, copy, list, text};
 use crate::engine::pieces::{Gathered, Piece, beside};
 
-/// A request as one of chat completions.
+/// Converts a request to chat completions.
 pub fn to_chat(asked: &Value) -> Result<Value, String> {
     let mut out = Map::new();
     copy(asked, &mut out, &[("model", "model")]);
-    // Ollama's own client sends an empty list where there are none, which OpenAI's server refuses.
+    // Ollama's own client sends an empty list if there are none, which OpenAI's server refuses.
     if !list(asked, "tools").is_empty() {
         copy(asked, &mut out, &[("tools", "tools")]);
     }
@@ -100,17 +100,17 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
     Ok(Value::Object(out))
 }
 
-/// The stream: one document a line. Calls go whole.
+/// Writes the stream: one document per line. Calls are sent whole.
 #[derive(Default)]
 pub struct Ollama {
     name: String,
     arguments: String,
 }
 
-/// When a response was made, as RFC 3339 has it.
+/// The time of a response, in RFC 3339.
 fn time(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Days since the first of March of the year 0 (Howard Hinnant's algorithm).
+    // Days since 1 March of year 0 (Howard Hinnant's algorithm).
     let z = days + 719_468;
     let (era, day) = (z / 146_097, z % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -126,8 +126,8 @@ fn time(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Characters that end a line for some readers, Ollama's own client among them. JSON has them bare; of the other such characters it
-/// has escapes alone.
+/// Characters that end a line for some readers, including Ollama's own client. JSON allows them unescaped; it always escapes
+/// the other such characters.
 const LINE_ENDS: [(char, &str); 3] = [
     ('\u{85}', "\\u0085"),
     ('\u{2028}', "\\u2028"),
@@ -166,7 +166,7 @@ fn end(document: &mut serde_json::Value, reason: Option<Reason>, head: &Head) {
 }
 
 impl Ollama {
-    /// Sends the call at hand.
+    /// Sends the current call.
     fn call(&mut self, head: &Head, out: &mut Vec<u8>) {
         if self.name.is_empty() {
             return;

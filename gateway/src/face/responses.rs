@@ -1,4 +1,4 @@
-//! OpenAI's `/v1/responses`. The gateway keeps nothing: a request brings its whole conversation with it.
+//! OpenAI's `/v1/responses`. The gateway stores nothing: a request carries its whole conversation.
 
 use serde_json::json as plain;
 use toolglot::json::{Map, Value, json};
@@ -7,17 +7,17 @@ use toolglot::sink::openai::{Head, Reason};
 use super::{Writer, call, content, copy, function, list, text};
 use crate::engine::pieces::{Gathered, Piece, beside};
 
-/// A request as one of chat completions.
+/// Converts a request to chat completions.
 pub fn to_chat(asked: &Value) -> Result<Value, String> {
     for key in ["previous_response_id", "conversation", "prompt"] {
         if asked.get(key).is_some_and(|value| !value.is_null()) {
             return Err(format!(
-                "`{key}` asks for what an earlier request has left, and nothing is kept here"
+                "`{key}` refers to an earlier request, and the gateway stores nothing"
             ));
         }
     }
     if asked.get("background").and_then(Value::as_bool) == Some(true) {
-        return Err("`background` is not known: nothing is kept here".to_owned());
+        return Err("`background` is not supported: the gateway stores nothing".to_owned());
     }
     let mut out = Map::new();
     copy(
@@ -77,7 +77,7 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
         let kind = text(tool, "type");
         if kind != "function" {
             return Err(format!(
-                "the tool {kind:?} is one of OpenAI's own servers, which are not asked"
+                "the tool {kind:?} runs on OpenAI's own servers, which the gateway does not call"
             ));
         }
         tools.push(function(
@@ -141,7 +141,7 @@ fn item(item: &Value, out: &mut Vec<Value>) -> Result<(), String> {
                 json!({"role": "tool", "tool_call_id": (text(item, "call_id")), "content": words}),
             );
         }
-        // A thought of an earlier turn: models are not shown those again.
+        // A thought of an earlier turn: models do not get those again.
         "reasoning" => {}
         "message" | "" => {
             let role = match text(item, "role") {
@@ -188,7 +188,7 @@ fn parts(item: &Value) -> Result<Vec<Value>, String> {
     Ok(parts)
 }
 
-/// What is open in the stream.
+/// The open item of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Open {
     Text,
@@ -196,21 +196,21 @@ enum Open {
     Call,
 }
 
-/// The stream: items, one after the other.
+/// Writes the stream: items, one after another.
 pub struct Responses {
-    /// Members of the request that the response says again.
+    /// Members of the request that the response repeats.
     echo: serde_json::Value,
     number: u64,
     begun: bool,
     open: Option<Open>,
-    /// Text, thought or arguments of the item at hand.
+    /// Text, thought or arguments of the current item.
     kept: String,
     call: (String, String),
-    /// Items that are whole.
+    /// Complete items.
     output: Vec<serde_json::Value>,
 }
 
-/// Members of a request that its response has too.
+/// Members of a request that its response repeats.
 fn echo(asked: &Value) -> serde_json::Value {
     let plain = |key: &str| -> serde_json::Value {
         let value = asked.get(key).map(Value::to_string);
@@ -257,7 +257,7 @@ fn response(
     out
 }
 
-/// The end of a response: its status, and why it is no whole one.
+/// The end of a response: its status, and why it is incomplete.
 fn ended(
     mut response: serde_json::Value,
     reason: Option<Reason>,
@@ -334,7 +334,7 @@ impl Responses {
         }
     }
 
-    /// Closes the item at hand.
+    /// Closes the current item.
     fn close_item(&mut self, head: &Head, out: &mut Vec<u8>) {
         let Some(open) = self.open else { return };
         let (id, index) = (self.id(head), self.output.len());

@@ -97,8 +97,8 @@ async fn a_configuration_is_read_again_and_a_bad_one_changes_nothing() {
     let mut log = BufReader::new(process.child.stderr.take().unwrap()).lines();
     let at = format!("{}/v1/chat/completions", process.url);
     for (dialect, words, calls) in [
-        ("no-such", "stays as it was: dialect \"no-such\"", 1),
-        ("vcp", "was read again", 0),
+        ("no-such", "is unchanged: dialect \"no-such\"", 1),
+        ("vcp", "was reloaded", 0),
     ] {
         write(dialect);
         signal(&process, "-HUP");
