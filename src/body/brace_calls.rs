@@ -100,7 +100,9 @@ impl Body {
         while i < end && step == Step::More {
             (i, step) = self.step(out, table, &rules, source, i);
         }
-        out.skip(source.pos(i));
+        // What has begun a delimiter may begin a turn token instead.
+        let begun = self.call.as_ref().map_or(0, LiveCall::begun_delimiter);
+        out.skip(source.pos(i).saturating_sub(begun));
         (i, step)
     }
 

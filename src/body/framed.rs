@@ -275,7 +275,7 @@ impl Body {
         while i < end {
             let pos = out.base + i as u64;
             let mut stop = end;
-            if self.mention.is_some() {
+            if self.mention.is_some() && !self.walks() {
                 if let Some(at) = self.mentions(out, out.seg[i], pos) {
                     return (i + 1, Flow::Mention { at });
                 }
@@ -357,6 +357,55 @@ impl Body {
             .map(|_| 0)
     }
 
+    /// Whether one of some patterns must follow.
+    fn walks(&self) -> bool {
+        match self.at {
+            FramedAt::Enter(_)
+            | FramedAt::Gap(_)
+            | FramedAt::Tail(_)
+            | FramedAt::More(_)
+            | FramedAt::Inner(_) => true,
+            FramedAt::Payload(_)
+            | FramedAt::Plain(_)
+            | FramedAt::Value(_)
+            | FramedAt::Lost(_)
+            | FramedAt::Confirm { .. } => false,
+        }
+    }
+
+    /// Consumes a byte directly after openers that follow a quotation mark, if it belongs to the closing quotation mark: when
+    /// that is complete, the openers are a mention.
+    fn mentions_openers(
+        &mut self,
+        out: &mut Out<'_>,
+        byte: u8,
+        pos: u64,
+    ) -> Option<(bool, Option<Flow>)> {
+        let quote = out.io.block.as_ref().and_then(|block| block.quoted)?;
+        let (walk, first) = match &self.at {
+            FramedAt::Inner(walk) => (
+                walk,
+                self.args.as_ref().is_none_or(|args| args.count() == 0),
+            ),
+            FramedAt::Gap(walk) => (walk, self.args.is_none()),
+            _ => return None,
+        };
+        if !first || walk.start().is_some() || self.is_final() || self.broke {
+            return None;
+        }
+        let close = quote_after(quote);
+        let have = self.mention.take().unwrap_or(0);
+        let start = pos.saturating_sub(u64::from(have));
+        if close.get(usize::from(have)) != Some(&byte) {
+            return (have > 0).then(|| (false, self.broken(out, start)));
+        }
+        if usize::from(have) + 1 == close.len() {
+            return Some((true, Some(Flow::Mention { at: start })));
+        }
+        self.mention = Some(have + 1);
+        Some((true, None))
+    }
+
     /// Consumes a byte of a place where one of some patterns must appear.
     fn walk(
         &mut self,
@@ -365,6 +414,9 @@ impl Body {
         byte: u8,
         pos: u64,
     ) -> (bool, Option<Flow>) {
+        if let Some(step) = self.mentions_openers(out, byte, pos) {
+            return step;
+        }
         let unit = &table.units[usize::from(self.unit)];
         let ahead = self.looks_ahead(table);
         let (paths, walk): (&Paths<Action>, &mut Walk) = match &mut self.at {
@@ -686,8 +738,9 @@ impl Body {
                     ended |= bare && !self.section && payload.ended();
                     self.torn = Some(payload.torn(table));
                 }
+                let begun = self.torn.as_ref().map_or(0, |torn| torn.prefix.len());
                 self.count(out, pos);
-                out.skip(pos);
+                out.skip(pos.saturating_sub(begun as u64));
                 self.last = pos;
                 Some(Flow::Malformed { ended })
             }

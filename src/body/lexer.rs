@@ -343,6 +343,14 @@ impl Lexer {
         }
     }
 
+    /// How many bytes of a delimiter have come, if it is incomplete and opens a string.
+    pub fn begun_delimiter(&self) -> u64 {
+        match self.at {
+            LexerAt::DelimOpen { len, .. } => u64::from(len),
+            _ => 0,
+        }
+    }
+
     /// Whether the value is complete if nothing follows.
     #[cfg(test)]
     fn ends(&self) -> bool {

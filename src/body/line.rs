@@ -283,6 +283,7 @@ impl Body {
         end: u64,
     ) -> Option<Flow> {
         let start = walk.start().unwrap_or(end);
+        let after = matches!(self.at, LineAt::After(_) | LineAt::Plain { .. });
         match (head, &self.at) {
             (Head::Tail, _) => {
                 out.skip(end);
@@ -293,7 +294,10 @@ impl Body {
             (Head::Object | Head::Fenced, _) => {
                 return self.begin(out, table, head == Head::Fenced, end);
             }
-            (Head::Input, LineAt::Next(_)) => {
+            (Head::Input, LineAt::Next(_) | LineAt::Input(_)) => {
+                if let LineAt::Input(_) = self.at {
+                    out.repaired(Kind::RepeatedMarker, Span::new(start, end));
+                }
                 out.skip(end);
                 self.last = end;
                 self.at = LineAt::Input(table.input.begin());
@@ -317,11 +321,13 @@ impl Body {
             Head::Answer if out.io.valid > 0 => {
                 out.tool_issue(Kind::FinalAnswerWithAction, span, &self.name, "");
             }
+            // The call has its input already.
+            Head::Input if after => out.tool_issue(Kind::MalformedBody, span, &self.name, ""),
             Head::Input => {}
             _ => return Some(Flow::Closed { end: start }),
         }
         out.skip(end);
-        self.broke = false;
+        self.broke = head == Head::Input && after;
         self.at = LineAt::Hidden(None);
         None
     }

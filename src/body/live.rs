@@ -367,6 +367,11 @@ impl LiveCall {
         self.call.arg(out, "{}", Span::new(at, at));
     }
 
+    /// How many bytes of a delimiter have come, if it is incomplete and opens a string.
+    pub fn begun_delimiter(&self) -> u64 {
+        self.lexer.begun_delimiter()
+    }
+
     /// Closes the call, which ends at `end`.
     pub fn close(&self, out: &mut Out<'_>, end: u64) {
         self.call.missing(out, end);

@@ -50,7 +50,10 @@ pub(super) enum Quote {
 enum End {
     Call,
     Section,
+    /// A token of turns, with which the reply ends or begins again.
     Turn,
+    /// What begins or ends a message.
+    Header,
     Line,
 }
 
@@ -64,7 +67,7 @@ pub(super) enum Hit {
     /// Before the byte at that offset.
     Passed(u64),
     /// Before a header or turn token of that length, which has just ended.
-    Turn(u64),
+    Turn { len: u64, ends: bool },
     /// After the bracket that ends a payload without a closer, and the end of its line; or before the current byte.
     Payload { taken: bool },
     /// After a comma of the call's list, before the next object of the list, or after one of several calls that follow one
@@ -113,13 +116,14 @@ pub(super) struct Lost {
 }
 
 impl Lost {
-    /// `unit` is the form of the broken call, `fix` the suffix of the block's markers, `turns` the tokens that end a turn.
+    /// `unit` is the form of the broken call, `fix` the suffix of the block's markers, `turns` the tokens of turns, each with whether it ends the
+    /// reply.
     pub fn new<'t>(
         table: &Framed,
         unit: u16,
         fix: &str,
         torn: Torn,
-        turns: impl Iterator<Item = &'t str>,
+        turns: impl Iterator<Item = (&'t str, bool)>,
     ) -> Self {
         let unit = &table.spec.unit[usize::from(unit)];
         let needle = |literal: &str| Needle::new(literal.as_bytes().to_vec());
@@ -143,7 +147,10 @@ impl Lost {
             add(&section.close, End::Section);
         }
         let bare = unit.close.is_empty();
-        ends.extend(turns.map(|turn| (needle(turn), End::Turn)));
+        ends.extend(turns.map(|(turn, ends)| {
+            let end = if ends { End::Turn } else { End::Header };
+            (needle(turn), end)
+        }));
         if bare && table.spec.section.is_none() {
             ends.push((needle("\n"), End::Line));
         }
@@ -214,7 +221,10 @@ impl Lost {
 
     /// The offset, at most `pos`, of the first byte that may be read again.
     pub fn keeps(&self, pos: u64) -> u64 {
-        let turns = self.ends.iter().filter(|(_, end)| *end == End::Turn);
+        let turns = self
+            .ends
+            .iter()
+            .filter(|(_, end)| matches!(end, End::Turn | End::Header));
         let have = turns.map(|(needle, _)| needle.have()).max().unwrap_or(0);
         let walk = self.walk.as_ref().and_then(Walk::start);
         walk.unwrap_or(pos).min(pos.saturating_sub(have))
@@ -254,11 +264,14 @@ impl Lost {
         match ended {
             Some((End::Call, _)) => return Some(Hit::Call),
             Some((End::Section, _)) => return Some(Hit::Section),
-            Some((End::Turn, len)) if self.walk.is_some() => {
+            Some((End::Turn | End::Header, len)) if self.walk.is_some() => {
                 self.provisional
                     .get_or_insert((pos + 1).saturating_sub(len));
             }
-            Some((End::Turn, len)) => return Some(Hit::Turn(len)),
+            Some((end @ (End::Turn | End::Header), len)) => {
+                let ends = end == End::Turn;
+                return Some(Hit::Turn { len, ends });
+            }
             Some((End::Line, _)) if self.walk.is_some() => {
                 self.provisional.get_or_insert(pos + 1);
             }

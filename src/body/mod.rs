@@ -82,6 +82,9 @@ pub(crate) enum Flow {
     Mention { at: u64 },
     /// The block contains a broken call and ends at `at`; the bytes after it are read again.
     Hidden { at: u64 },
+    /// The turn ended at `at`, in a block a call of which broke: what follows its last call, from `from` on, becomes text, as
+    /// where the stream ends. What follows is read again.
+    GivenBack { from: u64, at: u64 },
     /// The body is malformed, which was reported. `ended` if the block ended here all the same.
     Malformed { ended: bool },
     /// A limit fired. `ended` if the block ended here all the same.

@@ -7,6 +7,7 @@
 
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
+use toolglot_scan::quote_after;
 use toolglot_scan::xml::{self, Header, HeaderStep};
 
 use super::again::{self, Again};
@@ -53,6 +54,9 @@ enum NamedAt {
     Again(Again),
     /// At the beginning of a value, this many bytes into a repetition of its parameter's opening tag; the carry begins with it.
     Twin(u32),
+    /// At the beginning of the first value, this many bytes into what closes the quotation mark before the block; the carry
+    /// begins with them.
+    Quote(u8),
     Value(Content),
     /// After a closing tag of a value; the carry begins with that tag.
     Confirm {
@@ -107,6 +111,13 @@ impl Body {
         }
     }
 
+    /// What closes the quotation mark before the block, if the tags between are a mention where it follows.
+    fn closing_quote(&self, out: &Out<'_>) -> &'static [u8] {
+        let block = out.io.block.as_ref().filter(|_| self.args.count() <= 1);
+        let quote = block.and_then(|block| block.quoted);
+        quote.map_or(&[], quote_after)
+    }
+
     pub fn fits(&self, _table: &NamedParams) -> bool {
         true
     }
@@ -136,7 +147,7 @@ impl Body {
         if let Some(object) = &mut self.object {
             return object.finish(out, end);
         }
-        if let NamedAt::Value(_) | NamedAt::Twin(_) = self.at {
+        if let NamedAt::Value(_) | NamedAt::Twin(_) | NamedAt::Quote(_) = self.at {
             let span = Span::new(self.args.value_start(), out.from());
             let key = self.args.key().to_owned();
             out.report(
@@ -174,6 +185,10 @@ impl Body {
             }
             let pos = out.base + i as u64;
             let byte = out.seg[i];
+            let quote = match self.at {
+                NamedAt::Twin(0) | NamedAt::Quote(_) => self.closing_quote(out),
+                _ => &[],
+            };
             match &mut self.at {
                 NamedAt::Between => {
                     if byte == b'<' {
@@ -232,6 +247,26 @@ impl Body {
                         }
                     }
                     i += 1;
+                }
+                NamedAt::Quote(have) => {
+                    let at = usize::from(*have);
+                    let close = quote;
+                    if close.get(at) != Some(&byte) {
+                        let mut value = Content::new();
+                        let begun = (close.get(..at).unwrap_or_default(), pos);
+                        value.begun(out, &mut self.args, begun, &mut self.inner);
+                        self.at = NamedAt::Value(value);
+                        continue;
+                    }
+                    i += 1;
+                    if at + 1 == close.len() {
+                        let at = pos.saturating_sub(at as u64);
+                        return (i, Flow::Mention { at });
+                    }
+                    *have += 1;
+                }
+                NamedAt::Twin(0) if quote.first() == Some(&byte) => {
+                    self.at = NamedAt::Quote(0);
                 }
                 NamedAt::Twin(have) => {
                     let at = *have as usize;

@@ -88,6 +88,11 @@ impl Code {
         self.state != State::None
     }
 
+    /// Whether inline code, which ends with its line at the latest, hides a marker here.
+    pub fn is_inline(self) -> bool {
+        matches!(self.state, State::Inline(_))
+    }
+
     /// Whether a fence is open.
     pub fn in_fence(self) -> bool {
         matches!(self.state, State::Fence(_) | State::Info(_))

@@ -61,6 +61,10 @@ impl Machine<'_> {
                     return taken(at);
                 }
             }
+            // The next byte may begin guided output.
+            if self.st.may_be_guided() {
+                break;
+            }
         }
         self.st.node = node;
         if !self.st.region.labelled() {
@@ -727,8 +731,9 @@ impl Machine<'_> {
             }
             self.st.line = self.st.line.after(piece);
             // Output that begins with other text is not guided.
-            let blank = piece.trim_ascii().is_empty();
-            self.st.guided = self.st.guided && (blank || self.st.region != Region::Text);
+            if self.st.region == Region::Text && !piece.trim_ascii().is_empty() {
+                self.st.guided = None;
+            }
             self.st.text(piece);
         }
         let region = self.st.region;

@@ -50,7 +50,7 @@ impl Guess {
 impl State {
     /// Whether guided output may begin with the next byte of text.
     pub fn may_be_guided(&self) -> bool {
-        self.guided && self.region == Region::Text && matches!(self.mode, Mode::Flow)
+        self.guided.is_some() && self.region == Region::Text && matches!(self.mode, Mode::Flow)
     }
 }
 
@@ -62,12 +62,20 @@ impl Machine<'_> {
         }
         let rest = chunk.seg.get(at..)?;
         let blanks = rest.iter().take_while(|byte| xml::is_space(**byte)).count();
-        let first = rest.get(blanks)?;
-        // Bytes held back for a marker must be blank as well, or this is not the beginning of the text.
+        rest.get(blanks)
+            .filter(|byte| matches!(byte, b'{' | b'['))?;
         let before = chunk.base + at as u64;
+        // A bracket decides a token that waits for what follows it; a blank may belong to a longer one.
+        if self.st.waiting.is_some_and(|token| token.is_sure()) {
+            if blanks > 0 {
+                return None;
+            }
+            self.settle_token(chunk, before, false);
+        }
+        // Bytes held back for a marker must be blank as well, or this is not the beginning of the text.
         let held = self.bytes(chunk, self.st.from(), before);
-        let fits = matches!(first, b'{' | b'[') && held.trim_ascii().is_empty();
-        fits.then_some(at + blanks)
+        let from = self.st.guided.filter(|_| held.trim_ascii().is_empty())?;
+        (before + blanks as u64 >= from).then_some(at + blanks)
     }
 
     /// Begins guided output, possibly, at a bracket at index `at`.
@@ -228,7 +236,8 @@ impl Machine<'_> {
     fn decide(&mut self, chunk: Chunk<'_>, guess: Guess, is: Is, end: u64) -> Option<Vec<u8>> {
         let start = guess.bare.start;
         self.st.mode = Mode::Flow;
-        self.st.guided = false;
+        // The bracket may begin a marker all the same, and the text follow that.
+        self.st.guided = Some(start + 1);
         let name = match (is, self.chosen()) {
             (Is::Arguments, Some(name)) => name.to_owned(),
             _ => String::new(),

@@ -194,7 +194,7 @@ impl<'p> Machine<'p> {
         self.flow_end(chunk);
         self.end_thought();
         self.st.blank = false;
-        self.st.guided = false;
+        self.st.guided = None;
         let compiled = self.dialect(dialect);
         let vouched = self.st.io.vouches(header.span.start);
         let quoted = self.st.tail.quote().filter(|_| !vouched);
@@ -359,6 +359,15 @@ impl<'p> Machine<'p> {
                 self.drop_block(chunk, at, true);
                 self.flow_again(at);
                 self.st.line = Line::Other;
+                again = Some(self.rewind(chunk, at, pos));
+            }
+            Flow::GivenBack { from, at } => {
+                let dialect = self.st.io.block.as_ref().map(|block| block.dialect);
+                self.give_back(chunk, from, at);
+                // The token that ended the turn is framing.
+                if let Some(dialect) = dialect {
+                    self.near_block(dialect, at);
+                }
                 again = Some(self.rewind(chunk, at, pos));
             }
             Flow::Hidden { at } => {

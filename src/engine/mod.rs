@@ -98,8 +98,8 @@ struct State {
     code: Code,
     /// Only blanks so far.
     blank: bool,
-    /// Guided output may begin with the first text.
-    guided: bool,
+    /// Guided output may begin from that offset on, with the first text.
+    guided: Option<u64>,
     /// The last bytes of text.
     tail: Tail,
     /// A marker inside a longer one that is under way; it is examined if the longer one fails.
@@ -198,7 +198,7 @@ impl State {
         Self {
             begun: !tail::counts(opts),
             lead: Lead::new(set, opts),
-            guided: guided::looks(opts),
+            guided: guided::looks(opts).then_some(0),
             ..Self::at(set, region)
         }
     }
@@ -252,7 +252,7 @@ impl State {
             line: Line::Start,
             code: Code::default(),
             blank: true,
-            guided: false,
+            guided: None,
             tail: Tail::default(),
             inside: None,
             waiting: None,

@@ -233,7 +233,7 @@ impl Machine<'_> {
             self.st.candidates = candidates;
             self.st.mode = Mode::Opening(opening);
             // A reply that does not begin with a header may be guided, even if a dialect reads JSON without a marker.
-            let guided = opening.count == 0 && self.st.guided && self.st.candidates.is_empty();
+            let guided = self.was_guided(&opening) && self.st.candidates.is_empty();
             if scanner.dfa.is_hit(node) && !(guided && matches!(byte, b'{' | b'[')) {
                 self.st.node = node;
                 if let Some(again) = self.inner_marker(chunk, &opening, end) {
@@ -262,6 +262,12 @@ impl Machine<'_> {
         code.settle();
         let begins = self.st.line.begins() && !code.hides();
         self.st.untagged = begins.then_some((opening.first, opening.start));
+    }
+
+    /// Whether the header with which the reply seemed to begin may be guided output.
+    fn was_guided(&self, opening: &Opening) -> bool {
+        let guided = self.st.guided.is_some_and(|from| opening.start >= from);
+        opening.count == 0 && guided
     }
 
     /// Gives up before `end`, because no candidate is left: the marker is text, a token, or the beginning of guided output.
@@ -302,14 +308,15 @@ impl Machine<'_> {
             Some(kind) => self.dialect_issue(chunk, opening.first, kind, span),
             None => self.dialect_issue(chunk, opening.first, Kind::LookalikeMarker, span),
         }
-        if opening.count == 0 && self.st.guided {
+        if self.was_guided(&opening) {
             // What did not begin a header may be guided output.
             self.st.node = ROOT;
             self.st.io.cursor.hold(opening.start);
             return Some(self.rewind(chunk, opening.start, end));
         }
         let more = end < chunk.base + chunk.seg.len() as u64;
-        if opening.count == 0 && more && self.st.natives.is_empty() {
+        let plain = opening.inner.is_none() && !self.scanner().dfa.is_hit(self.st.node);
+        if opening.count == 0 && more && plain && self.st.natives.is_empty() {
             // The stream did not begin with a header; its text is emitted in one piece.
             return None;
         }

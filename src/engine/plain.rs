@@ -57,7 +57,7 @@ impl Pace {
             && state.io.cursor.carried() == 0
             && state.from() >= state.origin
             && state.io.quoted.is_none()
-            && !(state.guided && state.region == Region::Text)
+            && !(state.guided.is_some() && state.region == Region::Text)
             && state.waiting.is_none()
             && state.inside.is_none()
             && opts.text == TextMode::Bytes;

@@ -52,7 +52,7 @@ impl Parser {
         }
         self.state.begun = true;
         let inside = matches!(self.state.mode, Mode::Body(_));
-        self.state.guided = super::guided::looks(&opts) && !inside;
+        self.state.guided = (super::guided::looks(&opts) && !inside).then_some(0);
     }
 
     /// Reads what the prompt has opened, so that the reply continues it.

@@ -103,6 +103,11 @@ impl Waiting {
         self.start
     }
 
+    /// Whether it is framing if nothing quotes it.
+    pub fn is_sure(&self) -> bool {
+        self.sure && !self.twin
+    }
+
     /// Whether it and those held back with it are in order from `from` on.
     pub fn in_order(&self, from: u64, together: &[(u16, Span)]) -> bool {
         let mut at = self.first;
@@ -156,7 +161,10 @@ impl Machine<'_> {
         let paired = self.closes_malformed_xml(chunk, token, span)
             || self.closes_text(chunk, token, span)
             || (token.thought && (!self.opts.reasoning.reads() || self.closes_mention()));
-        if paired || self.st.code.hides() {
+        // A token directly after a call, and the closer of an open message after a stray backtick, are not code.
+        let code = self.st.code;
+        let real = self.is_near(id, start) || code.is_inline() && token.message && self.st.message;
+        if paired || (code.hides() && !real) {
             return false;
         }
         if token.stray {

@@ -143,9 +143,9 @@ fn a_truncated_closer_takes_no_later_block_with_it() {
                 |call: &Call| call.arguments.contains(value) && call.grade == Grade::Recovered;
             if turn.calls.iter().any(|call| call.name == name) {
                 valid += 1;
-            } else if turn.calls.iter().any(within) || RUNS_ON.contains(&id) {
+            } else if turn.calls.iter().any(within) || RUNS_ON.contains(id) {
                 swallowed += 1;
-            } else if !TEXT.contains(&id) || !turn.text.contains(value) {
+            } else if !TEXT.contains(id) || !turn.text.contains(value) {
                 failures.push(format!("{id}: {text:?}"));
             }
         }

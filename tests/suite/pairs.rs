@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use toolglot::{DialectSet, Finish, Options, Parser, Tools};
+use toolglot::{
+    DialectSet, EncodeCall, EncodeOptions, Finish, Options, Parser, Tools, builtin_files, encode,
+};
 use toolglot_testkit::vectors::{Log, partition};
 
 use crate::markers::{MARKERS, set};
@@ -132,6 +134,71 @@ fn beginnings_of_markers_before_a_call() {
             }
         }
     }
+}
+
+/// What a reply begins with if the prompt has opened a header or a call.
+const HEADS: [&str; 6] = [
+    "to=",
+    " to=",
+    "assistant to=",
+    "analysis",
+    "thought\n",
+    "call:f{",
+];
+
+#[test]
+fn a_marker_after_what_may_continue_the_prompt() {
+    let texts: BTreeSet<&str> = MARKERS.iter().map(|marker| marker.text.as_str()).collect();
+    let stride = if some(4) > 1 { 1 } else { 3 };
+    for (number, marker) in texts.into_iter().enumerate() {
+        for (place, head) in HEADS.iter().enumerate() {
+            if !(number + place).is_multiple_of(stride) {
+                continue;
+            }
+            for name in ["default", "any", "all"] {
+                for tail in ["' and more", "`t"] {
+                    let input = format!("{head}{marker}{tail}");
+                    let found = wrong(&set(name), &Options::default(), &input, Finish::Stop);
+                    assert_eq!(found, None, "{name}: {input:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_token_after_a_call_that_breaks_off() {
+    let tools = Tools::from_json(r#"[{"name": "f", "parameters": {"type": "object"}}]"#);
+    let tools = Arc::new(tools.expect("tools"));
+    let options = Options::default().tools(Arc::clone(&tools));
+    let stride = if some(4) > 1 { 1 } else { 7 };
+    let mut tried = 0;
+    for (id, _) in builtin_files() {
+        let alone = set(id);
+        let call = EncodeCall {
+            name: "f".to_owned(),
+            arguments: r#"{"a":"v 甲","b":1}"#.to_owned(),
+            id: None,
+        };
+        let mut how = EncodeOptions::default();
+        how.tools = Some(Arc::clone(&tools));
+        let Ok(call) = encode(&alone, id, &[call], &how) else {
+            continue;
+        };
+        let own = MARKERS.iter().filter(|marker| marker.dialect == *id);
+        let tokens: BTreeSet<&str> = own.map(|marker| marker.text.as_str()).collect();
+        let places = call.char_indices().map(|(at, _)| at);
+        for (at, token) in places.flat_map(|at| tokens.iter().map(move |token| (at, token))) {
+            tried += 1;
+            if tried % stride > 0 {
+                continue;
+            }
+            let input = format!("{}{token}x", &call[..at]);
+            let found = wrong(&alone, &options, &input, Finish::Stop);
+            assert_eq!(found, None, "{id}: {input:?}");
+        }
+    }
+    assert!(tried > 10_000, "{tried}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::limits::Options;
 
 impl Payload for Body {
     type Table = BraceTable;
+    const HOLDS: u64 = 8;
     fn start(_: &mut Out<'_>, _: &BraceTable) -> Self {
         Self::new()
     }

@@ -36,8 +36,10 @@ impl Body {
         let channels = dialect.and_then(|dialect| dialect.channels.as_ref());
         let headers =
             channels.map(|channels| channels.spec.start.iter().chain(&channels.spec.close));
-        let turns = turns.iter().chain(headers.into_iter().flatten());
-        let turns = turns.map(String::as_str);
+        let turns = turns.iter().map(|turn| (turn.as_str(), true));
+        let messages = dialect.map_or(&[][..], |dialect| &dialect.spec.messages);
+        let headers = headers.into_iter().flatten().chain(messages);
+        let turns = turns.chain(headers.map(|header| (header.as_str(), false)));
         let mut lost = Lost::new(table, self.unit, &fix, torn, turns);
         lost.prime(&prefix);
         // The bytes already read may begin a marker.
@@ -72,7 +74,7 @@ impl Body {
         let (quoted, rows) = (lost.in_string(), lost.rows());
         let taken = match hit {
             Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
-            Found::Call | Found::Section | Found::Turn(_) | Found::Passed(_) => true,
+            Found::Call | Found::Section | Found::Turn { .. } | Found::Passed(_) => true,
         };
         let i = i - usize::from(!taken);
         if let Found::Item { .. } = hit {
@@ -96,7 +98,7 @@ impl Body {
         pos: u64,
     ) -> Option<Flow> {
         let at = match hit {
-            Found::Turn(len) => pos.saturating_sub(len),
+            Found::Turn { len, .. } => pos.saturating_sub(len),
             Found::Passed(at) => at.min(pos).max(out.from()),
             Found::Opener { walk, .. } => walk.start().unwrap_or(pos),
             Found::Call | Found::Section | Found::Payload { .. } | Found::Item { .. } => pos,
@@ -115,7 +117,11 @@ impl Body {
                 self.at = FramedAt::Gap(Walk::default());
                 Some(Flow::Malformed { ended: true })
             }
-            Found::Turn(_) | Found::Passed(_) => Some(Flow::Hidden { at }),
+            Found::Turn { ends: true, .. } => {
+                let from = self.good.max(out.io.closed);
+                Some(Flow::GivenBack { from, at })
+            }
+            Found::Turn { .. } | Found::Passed(_) => Some(Flow::Hidden { at }),
             // The payload continues.
             Found::Item { .. } => None,
             Found::Opener { action, walk, .. } => {

@@ -16,6 +16,8 @@ pub(crate) trait Payload:
     Clone + std::fmt::Debug + PartialEq + Serialize + DeserializeOwned
 {
     type Table;
+    /// How many bytes it may hold back: those of an incomplete delimiter.
+    const HOLDS: u64 = 0;
     fn start(out: &mut Out<'_>, table: &Self::Table) -> Self;
     fn feed(
         &mut self,
@@ -107,7 +109,7 @@ pub(crate) fn run<P: Payload>(
         if from < to && step == Step::More {
             let (i, now) = payload.feed(&mut out, table, 0, to - from);
             (end, step) = (from + i, now);
-            assert_eq!(out.from(), end as u64, "bytes are held back");
+            assert!(end as u64 - out.from() <= P::HOLDS, "bytes are held back");
             assert!(
                 step != Step::More || end == to,
                 "`More` before the end of the input"

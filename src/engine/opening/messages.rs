@@ -5,6 +5,7 @@ use crate::body::{Opened, name_in_id};
 use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, RouteKind};
 use crate::dialect::{Begins, Family, channels};
+use crate::engine::code::Code;
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
 use crate::error::Kind;
@@ -249,6 +250,8 @@ impl Machine<'_> {
         self.meet_block(chunk, dialect, span.start);
         self.near_block(dialect, span.end);
         self.st.paired = None;
+        // Code that begins in a message ends with it.
+        self.st.code = Code::default();
         let reads = self.opts.reasoning.reads();
         self.st.mode = Mode::Flow;
         self.st.odd_header = read.unread;

@@ -265,7 +265,11 @@ impl Twin<'_> {
         let input = self.input;
         let mut end = fit.end;
         match at(input, end, &self.line.block) {
-            Walk::Fits(fit) if fit.action == Head::Input => end = fit.end,
+            Walk::Fits(fit) if fit.action == Head::Input => {
+                end = fit.end;
+                // What a second header of the input is, the vectors show.
+                self.out.open |= self.input_follows(end);
+            }
             Walk::Fits(fit) => {
                 let stood = self.without(&name);
                 return self.behind(&fit, end, stood);
@@ -472,11 +476,17 @@ impl Twin<'_> {
     /// A header after an action: hidden with its lines, or the end of the block, whose bytes ended at `end`. A call
     /// hides the answer.
     fn behind(&mut self, fit: &Fit<Head>, end: usize, stood: bool) -> usize {
+        self.out.open |= stood && fit.action == Head::Input;
         match fit.action {
             Head::Answer if !stood => self.unspaced(end),
             Head::Observation | Head::Input | Head::Answer => self.hidden(fit.end, stood),
             _ => self.unspaced(end),
         }
+    }
+
+    fn input_follows(&self, end: usize) -> bool {
+        let next = at(self.input, end, &self.line.block);
+        matches!(next, Walk::Fits(fit) if fit.action == Head::Input)
     }
 
     fn unspaced(&self, at: usize) -> usize {
