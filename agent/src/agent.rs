@@ -247,6 +247,15 @@ impl Agent {
         Run::steps(self.clone(), steps)
     }
 
+    /// The same with other tools.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn within(&self, tools: Inventory) -> Self {
+        let mut own = self.clone();
+        own.offered = Arc::new(tools.discover(&own.config));
+        own.tools = Arc::new(tools);
+        own
+    }
+
     pub(crate) fn dialect_of(&self, id: &str) -> Option<&Dialect> {
         self.set.dialects().find(|dialect| dialect.id() == id)
     }

@@ -39,6 +39,7 @@ mod drive;
 mod function;
 #[cfg(feature = "http")]
 mod http;
+mod inside;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod pieces;
@@ -52,6 +53,8 @@ mod template;
 #[cfg(feature = "http")]
 mod tls;
 mod toolbox;
+#[cfg(feature = "schemars")]
+mod typed;
 mod workflow;
 
 use std::collections::HashMap;
@@ -82,6 +85,8 @@ pub use service::{ServiceExecutor, ToolFailed, ToolService};
 #[cfg(feature = "tracing")]
 pub use spans::{Traced, agent_span};
 pub use toolbox::{Toolbox, ToolboxError};
+#[cfg(feature = "schemars")]
+pub use typed::typed;
 pub use workflow::Workflow;
 
 /// A stream that its owner polls, and ends by dropping it.

@@ -1,6 +1,6 @@
 // What is promised of tools and agents: `node --test tests/agent.test.mjs`. The vectors of tests/agent are played too.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { Task, ToolglotError, load } from "../agent.js";
@@ -116,8 +116,9 @@ function vector(given, saves, size) {
 }
 
 test("the vectors of agents", () => {
-  const lines = readFileSync(new URL("../../../tests/agent/runs.jsonl", import.meta.url), "utf8").split("\n").filter((line) => line.trim());
-  assert(lines.length >= 15);
+  const folder = new URL("../../../tests/agent/", import.meta.url);
+  const lines = readdirSync(folder).flatMap((file) => readFileSync(new URL(file, folder), "utf8").split("\n")).filter((line) => line.trim());
+  assert(lines.length >= 40);
   for (const line of lines) {
     for (const size of [1, 7, 1 << 20]) for (const saves of [false, true]) vector(JSON.parse(line), saves, size);
   }
