@@ -319,6 +319,10 @@ fn what_is_wrong_with_plugins_and_inner_tools_is_told() {
             "[[tools]]\nname = \"a\"\nexecute.agent = { tools = [], budget = { call = 1 } }".to_owned(),
             "unknown field `call`",
         ),
+        (
+            "[[tools]]\nname = \"a\"\nexecute.agent = { tools = [], dialect = \"none\" }".to_owned(),
+            "tools[0].execute: ",
+        ),
     ] {
         let error = read(&text, "f").expect_err(&text).to_string();
         assert!(error.contains(words), "{text}: {error}");

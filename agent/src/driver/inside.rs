@@ -28,6 +28,8 @@ pub(super) struct AgentSpec {
     #[serde(default)]
     budget: Budget,
     max_rounds: Option<u32>,
+    /// A built-in dialect; that of the run, if it is left out.
+    dialect: Option<String>,
     /// A file with its replies, in place of the model.
     script: Option<String>,
 }
@@ -105,6 +107,9 @@ impl Inside {
             Self::Agent(spec, script) => {
                 let names = spec.tools.iter().map(String::as_str);
                 let mut agent = outer.within(chosen(tools, executors, names)?);
+                if let Some(dialect) = &spec.dialect {
+                    agent = agent.speaking(dialect)?;
+                }
                 agent = agent.budget(spec.budget);
                 agent.config.max_iterations =
                     spec.max_rounds.unwrap_or(agent.config.max_iterations);
