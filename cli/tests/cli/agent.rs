@@ -761,7 +761,7 @@ execute.agent = { tools = ["greet"], dialect = "hermes", script = "helper.txt", 
         "<tool_call>{\"name\": \"greet\", \"arguments\": {\"who\": \"Bo\"}}</tool_call>\n---\nBo is greeted.",
     );
     let made = MADE.replace("helper.txt", &script);
-    let tools = file("made.toml", &format!("{TOOLS}{made}"));
+    let tools = file("made.toml", format!("{TOOLS}{made}"));
     let helps = "<tool_call>{\"name\": \"helper\", \"arguments\": {\"task\": \"Greet Bo.\"}}</tool_call>\n---\nDone.";
     let model = format!("script:{}", file("asks.txt", helps));
     let log = path("made.jsonl");
