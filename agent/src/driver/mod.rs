@@ -43,6 +43,7 @@ mod inside;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod pieces;
+mod plugins;
 mod process;
 mod script;
 #[cfg(feature = "tower")]

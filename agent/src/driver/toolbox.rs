@@ -38,10 +38,10 @@ pub struct Toolbox {
     /// What carries them out; workflows and agents only once they are [joined](Self::join).
     pub executors: Executors,
     /// Workflows and agents: where they stand in the file, the tool, and what it is made of.
-    inside: Vec<(String, String, Inside)>,
+    pub(super) inside: Vec<(String, String, Inside)>,
     /// Servers that are still to be connected to.
     #[cfg(feature = "mcp")]
-    servers: std::collections::BTreeMap<String, Server>,
+    pub(super) servers: std::collections::BTreeMap<String, Server>,
     /// They live as long as their tools.
     #[cfg(feature = "mcp")]
     connections: Vec<Arc<super::Mcp>>,
@@ -51,7 +51,7 @@ pub struct Toolbox {
 #[cfg(feature = "mcp")]
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Server {
+pub(super) struct Server {
     process: Option<ProcessSpec>,
     url: Option<String>,
     key_env: Option<String>,
@@ -77,9 +77,6 @@ enum Way {
     Whole(Arc<dyn Executor>),
     Inside(Inside),
 }
-
-/// Names of a manifest in a folder of a plugin.
-const MANIFESTS: [&str; 4] = ["plugin.yaml", "plugin.yml", "plugin.toml", "plugin.json"];
 
 struct Fixed(Value);
 
@@ -128,46 +125,14 @@ impl Toolbox {
             path: path.to_owned(),
             why,
         };
-        // A bracket opens a table of TOML.
-        let json = text.trim_start().starts_with('{');
-        let yaml = [".yaml", ".yml"].iter().any(|end| origin.ends_with(end));
-        let mut file: Map = match (json, yaml) {
-            (true, _) => {
-                serde_json::from_str(text).map_err(|error| fail("", format!("no JSON: {error}")))?
-            }
-            (false, true) => match read::document(origin, text) {
-                Ok(Value::Object(file)) => file,
-                Ok(_) => return Err(fail("", "a mapping is needed".to_owned())),
-                Err(error) => return Err(fail(&error.path, error.why)),
-            },
-            (false, false) => {
-                let wrong = |why: String| fail("", format!("no TOML: {}", why.trim_end()));
-                let file = DeTable::parse(text).map_err(|error| wrong(error.to_string()))?;
-                map(file.into_inner()).map_err(wrong)?
-            }
-        };
+        let mut file = document(origin, text).map_err(|(path, why)| fail(&path, why))?;
         let servers = cfg!(feature = "mcp") && file.get("mcp").is_some();
         let mut list = match file.remove("tools") {
             Some(Value::Array(list)) => list,
             None if servers => vec![],
             _ => return Err(fail("tools", "a list of tools is needed".to_owned())),
         };
-        let mut ways = vec![];
-        for (at, item) in list.iter_mut().enumerate() {
-            let path = format!("tools[{at}].execute");
-            let Value::Object(item) = item else {
-                return Err(fail(
-                    &format!("tools[{at}]"),
-                    "an object is needed".to_owned(),
-                ));
-            };
-            let way = item.remove("execute").map(|way| way.to_string());
-            let way = way.map(|way| serde_json::from_str::<Execute>(&way));
-            ways.push(
-                way.transpose()
-                    .map_err(|error| fail(&path, error.to_string()))?,
-            );
-        }
+        let ways = ways(&mut list).map_err(|(path, why)| fail(&path, why))?;
         let name = file.get("name").cloned().unwrap_or_default();
         let definitions = toolglot::json::json!({"name": name, "tools": list}).to_string();
         let read =
@@ -217,62 +182,6 @@ impl Toolbox {
             #[cfg(feature = "mcp")]
             connections: vec![],
         })
-    }
-
-    /// Reads a file, or a folder of plugins: of each folder in it the manifest, `plugin.yaml`, `.yml`, `.toml` or `.json`, in the order of
-    /// their names.
-    ///
-    /// # Errors
-    /// As [`read_with`](Self::read_with); there is no such file, or no manifest in the folder; two tools have one name.
-    pub fn open(path: &Path, handlers: &Executors) -> Result<Self, ToolboxError> {
-        let origin = path.display().to_string();
-        let fail = |why: String| ToolboxError {
-            origin: origin.clone(),
-            path: String::new(),
-            why,
-        };
-        if !path.is_dir() {
-            let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
-            let folder = path.parent().unwrap_or(Path::new(""));
-            return Self::read_with(&origin, &text, folder, handlers);
-        }
-        let listed = std::fs::read_dir(path).map_err(|error| fail(error.to_string()))?;
-        let listed: Result<Vec<_>, _> = listed.map(|entry| entry.map(|one| one.path())).collect();
-        let mut folders = listed.map_err(|error| fail(error.to_string()))?;
-        folders.sort();
-        let mut all: Option<Self> = None;
-        for folder in folders {
-            let Some(file) = MANIFESTS
-                .map(|name| folder.join(name))
-                .into_iter()
-                .find(|file| file.is_file())
-            else {
-                continue;
-            };
-            let one = Self::open(&file, handlers)?;
-            match &mut all {
-                None => all = Some(one),
-                Some(all) => all.add(one).map_err(&fail)?,
-            }
-        }
-        all.ok_or_else(|| fail(format!("no folder in it has a {}", MANIFESTS[0])))
-    }
-
-    fn add(&mut self, other: Self) -> Result<(), String> {
-        self.tools.extend(other.tools);
-        self.inside.extend(other.inside);
-        for (tool, executor) in other.executors.all {
-            self.executors.add(&tool, executor);
-        }
-        #[cfg(feature = "mcp")]
-        for (name, server) in other.servers {
-            if self.servers.insert(name.clone(), server).is_some() {
-                return Err(format!("two plugins have a server {name}"));
-            }
-        }
-        Inventory::of(self.tools.clone())
-            .map(drop)
-            .map_err(|error| error.to_string())
     }
 
     /// Makes workflows and agents of the file: of the tools that stand before them, which the servers' do once they are connected to. Rules,
@@ -435,6 +344,39 @@ fn implemented(tool: &Tool, folder: &Path, handlers: &Executors) -> Result<Way, 
     found.map(Way::Whole).ok_or_else(|| {
         format!("it is missing, and the host has nothing that carries out `{target}`")
     })
+}
+
+/// What a file says: JSON, YAML where its name ends so, else TOML. Else the place in it and what is wrong there.
+fn document(origin: &str, text: &str) -> Result<Map, (String, String)> {
+    let wrong = |why: String| (String::new(), why.trim_end().to_owned());
+    // A bracket opens a table of TOML.
+    if text.trim_start().starts_with('{') {
+        return serde_json::from_str(text).map_err(|error| wrong(format!("no JSON: {error}")));
+    }
+    if [".yaml", ".yml"].iter().any(|end| origin.ends_with(end)) {
+        return match read::document(origin, text) {
+            Ok(Value::Object(file)) => Ok(file),
+            Ok(_) => Err(wrong("a mapping is needed".to_owned())),
+            Err(error) => Err((error.path, error.why)),
+        };
+    }
+    let no_toml = |why: String| wrong(format!("no TOML: {why}"));
+    let file = DeTable::parse(text).map_err(|error| no_toml(error.to_string()))?;
+    map(file.into_inner()).map_err(no_toml)
+}
+
+/// Takes from each definition how it is carried out, where it says so.
+fn ways(list: &mut [Value]) -> Result<Vec<Option<Execute>>, (String, String)> {
+    let way = |(at, item): (usize, &mut Value)| {
+        let Value::Object(item) = item else {
+            return Err((format!("tools[{at}]"), "an object is needed".to_owned()));
+        };
+        let way = item.remove("execute").map(|way| way.to_string());
+        let way = way.map(|way| serde_json::from_str::<Execute>(&way));
+        way.transpose()
+            .map_err(|error| (format!("tools[{at}].execute"), error.to_string()))
+    };
+    list.iter_mut().enumerate().map(way).collect()
 }
 
 /// A table of TOML as an object of JSON, with its keys in the order of the text, which models see. (`toml` has a feature for that,
