@@ -649,7 +649,9 @@ fn the_example_of_the_page_runs() {
     for word in [
         "count_words: completed",
         "count_words: denied: only files",
-        "read_file: completed",
+        "read_file {\"path\":\"note.txt\"}",
+        "report: completed",
+        "clerk: completed",
     ] {
         assert!(err.contains(word), "{word}: {err}");
     }
