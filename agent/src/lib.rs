@@ -50,7 +50,7 @@ mod wire;
 
 pub use agent::{Agent, AgentError, Budget, Recovered};
 pub use policy::{Argument, Policy, PolicyError, Rule, Verdict};
-pub use record::{Record, Records, State};
+pub use record::{CallState, Record, Records};
 pub use response::{Response, Said};
 pub use run::{Run, RunError, Spent, Step, Waits};
 pub use step::{Ask, Confirm, Decision, Do, Ended, Event, Outcome, Receipt, Start};

@@ -9,7 +9,7 @@ use crate::step::{Do, Ended, Event};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum State {
+pub enum CallState {
     /// It stands, and was not looked at yet.
     Pending,
     /// A person is asked.
@@ -32,7 +32,7 @@ pub struct Record {
     /// JSON text of its arguments: those that were handed over, once it runs; until then as the model wrote them.
     pub arguments: String,
     /// Where it is.
-    pub state: State,
+    pub state: CallState,
     /// What the model is told, once it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
@@ -83,17 +83,17 @@ impl Records {
                 // A step of a workflow is given, not said.
                 let call = self.call(&start.id, &start.name);
                 call.arguments.clone_from(&start.arguments);
-                call.state = State::Running;
+                call.state = CallState::Running;
             }
             Do::Event(Event::Stands {
                 id,
                 name,
                 arguments,
             }) => self.call(id, name).arguments.clone_from(arguments),
-            Do::Event(Event::Waiting { id }) => self.call(id, "").state = State::Waiting,
+            Do::Event(Event::Waiting { id }) => self.call(id, "").state = CallState::Waiting,
             Do::Event(Event::Settled { id, state, result }) => {
                 let call = self.call(id, &result.name);
-                call.state = State::Ended(*state);
+                call.state = CallState::Ended(*state);
                 call.result = Some(result.clone());
             }
             Do::Event(
@@ -128,7 +128,7 @@ impl Records {
                 id: id.to_owned(),
                 name: name.to_owned(),
                 arguments: String::new(),
-                state: State::Pending,
+                state: CallState::Pending,
                 result: None,
             });
             round.len() - 1

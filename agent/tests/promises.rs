@@ -11,8 +11,8 @@ use toolglot_agent::driver::{
     Approver, Driver, Executor, Executors, Model, Script, Stream, Watch, Workflow, function, pieces,
 };
 use toolglot_agent::{
-    Agent, Ask, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Records, Run, Said, Start,
-    State, Step,
+    Agent, Ask, CallState, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Records, Run,
+    Said, Start, Step,
 };
 use toolglot_tools::outcome::{Shape, Status, ToolResult, call_ids};
 use toolglot_tools::{CallConfig, Inventory, Tool};
@@ -403,7 +403,7 @@ fn rounds_have_requests_states_and_results() {
     let mut records = Records::new();
     let mut see = |run: &mut Run| {
         all(run).iter().for_each(|one| records.see(one));
-        let states = |round: &Vec<toolglot_agent::Record>| -> Vec<State> {
+        let states = |round: &Vec<toolglot_agent::Record>| -> Vec<CallState> {
             round.iter().map(|call| call.state).collect()
         };
         records.rounds().iter().map(states).collect::<Vec<_>>()
@@ -411,21 +411,24 @@ fn rounds_have_requests_states_and_results() {
     assert_eq!(see(&mut run), [[]; 1]);
     let reply = ["a", "b", "c"].map(|name| call(name, "{\"n\":1}")).concat();
     run.model(reply.as_bytes()).unwrap();
-    let (waits, runs) = (State::Waiting, State::Running);
+    let (waits, runs) = (CallState::Waiting, CallState::Running);
     assert_eq!(see(&mut run), [[runs, waits, waits]]);
     run.model_ended(Finish::Stop).unwrap();
     let edited = Decision::Edit(r#"{"n":2}"#.to_owned());
     run.decision("call_0_1", edited).unwrap();
     run.decision("call_0_2", Decision::Deny(String::new()))
         .unwrap();
-    let denied = State::Ended(Ended::Denied);
+    let denied = CallState::Ended(Ended::Denied);
     assert_eq!(see(&mut run), [[runs, runs, denied]]);
     let took = std::time::Duration::from_millis(7);
     run.done(ToolResult::text("call_0_0", "a", Status::Success, "well").took(took))
         .unwrap();
     run.done(ToolResult::text("call_0_1", "b", Status::Error, "no"))
         .unwrap();
-    let (well, failed) = (State::Ended(Ended::Completed), State::Ended(Ended::Failed));
+    let (well, failed) = (
+        CallState::Ended(Ended::Completed),
+        CallState::Ended(Ended::Failed),
+    );
     assert_eq!(see(&mut run), [vec![well, failed, denied], vec![]]);
     run.model(b"Done.").unwrap();
     run.model_ended(Finish::Stop).unwrap();
