@@ -75,7 +75,7 @@ if [[ ${1:-} == --bench ]]; then
 fi
 
 say "the API in Node"
-(cd "$here" && node --test --expose-gc tests/api.test.mjs tests/agent.test.mjs > "$out/api.log" 2>&1) || { grep -A 30 '^not ok' "$out/api.log" || cat "$out/api.log"; exit 1; }
+(cd "$here" && node --test --expose-gc tests/api.test.mjs tests/agent.test.mjs tests/middleware.test.mjs > "$out/api.log" 2>&1) || { grep -A 30 '^not ok' "$out/api.log" || cat "$out/api.log"; exit 1; }
 sed -n 's/^# pass /passed: /p' "$out/api.log"
 
 say "every conformance vector in Node"

@@ -247,6 +247,29 @@ impl Agent {
         Run::steps(self.clone(), steps)
     }
 
+    /// The same for models that write a built-in dialect.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn speaking(&self, dialect: &str) -> Result<Self, String> {
+        let set = DialectSet::builtin(dialect).map_err(|error| error.to_string())?;
+        let own = Self::new(&set, dialect, Inventory::default());
+        let own = own.map_err(|error| error.to_string())?;
+        Ok(Self {
+            set: own.set,
+            dialect: own.dialect,
+            renderer: own.renderer,
+            ..self.clone()
+        })
+    }
+
+    /// The same with other tools.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn within(&self, tools: Inventory) -> Self {
+        let mut own = self.clone();
+        own.offered = Arc::new(tools.discover(&own.config));
+        own.tools = Arc::new(tools);
+        own
+    }
+
     pub(crate) fn dialect_of(&self, id: &str) -> Option<&Dialect> {
         self.set.dialects().find(|dialect| dialect.id() == id)
     }

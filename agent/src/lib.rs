@@ -40,6 +40,7 @@ mod digest;
 #[cfg(feature = "tokio")]
 pub mod driver;
 mod policy;
+mod record;
 mod reference;
 mod response;
 mod run;
@@ -49,6 +50,7 @@ mod wire;
 
 pub use agent::{Agent, AgentError, Budget, Recovered};
 pub use policy::{Argument, Policy, PolicyError, Rule, Verdict};
+pub use record::{CallState, Record, Records};
 pub use response::{Response, Said};
 pub use run::{Run, RunError, Spent, Step, Waits};
 pub use step::{Ask, Confirm, Decision, Do, Ended, Event, Outcome, Receipt, Start};

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use toolglot::json::{Map, Value};
-use toolglot::{Finish, NativeCall, Parser, Prefer, Severity, Turn};
+use toolglot::{Finish, Grade, NativeCall, Parser, Prefer, Severity, Turn};
 use toolglot_tools::outcome::{Assistant, MessageOptions, Shape, Status, ToolResult, messages};
 use toolglot_tools::prompt::Lang;
 
@@ -793,9 +793,14 @@ impl Run {
 
     /// What to tell the model of blocks that broke, beside calls that have a result of their own.
     fn broken(&self, turn: &Turn) -> String {
+        // The result of a recovered call says what is wrong with it; a whole one knows nothing of a step that broke beside it.
         let told = |span: &toolglot::Span| {
             let mut calls = turn.calls.iter();
-            calls.any(|call| call.span.start <= span.start && span.start <= call.span.end)
+            calls.any(|call| {
+                call.grade == Grade::Recovered
+                    && call.span.start <= span.start
+                    && span.start <= call.span.end
+            })
         };
         let errors = turn.errors.iter().filter(|report| {
             report.severity == Severity::Error

@@ -37,7 +37,7 @@ pub enum FormError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form {
-    dialect: String,
+    dialect: Option<String>,
     #[serde(default)]
     tools: Value,
     callable: Option<Vec<String>>,
@@ -60,7 +60,7 @@ struct Form {
 }
 
 impl Agent {
-    /// Reads an agent: an object with `dialect` and, where wanted, `tools` (a list in any form that [`read::any`] takes),
+    /// Reads an agent: an object with `dialect` (or in its `config` a `protocol`) and, where wanted, `tools` (a list in any form that [`read::any`] takes),
     /// `callable` (ids of tools; else all that are listed), `config` ([`CallConfig`], enabled unless it says otherwise),
     /// `policy` ([`Policy`]; without one nothing runs), `shape`, `lang`, `recovered`, `references`, `max_concurrent`,
     /// `grammar`, `budget` ([`Budget`]) and `task_timeout`, as the functions of those names.
@@ -99,12 +99,16 @@ impl Agent {
             tool.agent_callable = form.callable.as_ref().is_none_or(named);
         }
         let mut config = form.config;
+        let protocol = config.get("protocol").and_then(Value::as_str);
+        let dialect = form.dialect.or_else(|| protocol.map(str::to_owned));
+        let dialect =
+            dialect.ok_or_else(|| FormError::Json("missing field `dialect`".to_owned()))?;
         if config.get("enabled").is_none() {
             config.insert("enabled".to_owned(), true.into());
         }
         let config: CallConfig = serde_json::from_str(&Value::Object(config).to_string())
             .map_err(|error| FormError::Json(format!("config: {error}")))?;
-        let mut agent = Self::new(set, &form.dialect, Inventory::of(tools)?)?
+        let mut agent = Self::new(set, &dialect, Inventory::of(tools)?)?
             .config(config)
             .policy(form.policy)
             .recovered(form.recovered)

@@ -10,11 +10,12 @@ use tokio::time::{Instant, sleep};
 use toolglot::DialectSet;
 use toolglot::json::{Map, Value};
 use toolglot_agent::driver::{
-    Driver, Executor, Executors, Script, ServiceExecutor, ToolService, Traced, Watch, agent_span,
-    function,
+    Driver, Executor, Executors, Progress, Script, ServiceExecutor, ToolService, Traced, Watch,
+    agent_span, function, task,
 };
 use toolglot_agent::{Agent, Confirm, Decision, Do, Ended, Event, Outcome, Policy};
-use toolglot_tools::outcome::{Content, ToolResult};
+use toolglot_tools::outcome::{Content, RenderOptions, ToolResult};
+use toolglot_tools::prompt::Lang;
 use toolglot_tools::{CallConfig, Inventory, Tool};
 use tower::ServiceBuilder;
 use tracing::Instrument;
@@ -121,6 +122,48 @@ async fn layers_of_tower_stand_around_a_tool() {
     let settled = drive(&ServiceExecutor::new(service), 1).await;
     assert_eq!(settled[0].0, Ended::Failed);
     assert!(words(&settled[0].1).contains("timed out"), "{settled:?}");
+}
+
+/// Item 39 of the checklist: raw output is worked on before the model observes it: pieces become one text, a layer sums up, of JSON a
+/// part is selected, what is long is cut, and the dialect says how it is written.
+#[tokio::test]
+async fn output_is_worked_on_before_it_is_observed() {
+    let tool = task(async |_, progress: Progress| {
+        let mut lines = vec![];
+        for n in 0..5 {
+            progress.tell(format!("line {n};")).await;
+            lines.push(Value::from(format!("line {n}")));
+        }
+        let report = toolglot::json::json!({"noise": "x", "report": {"lines": lines}});
+        Ok(vec![Content::Json(report)])
+    });
+    let service = ServiceBuilder::new()
+        .map_response(|content: Vec<Content>| {
+            let [Content::Json(all)] = content.as_slice() else {
+                panic!("{content:?}")
+            };
+            let lines = all["report"]["lines"].as_array().unwrap();
+            let summary = format!("{} lines, first {}", lines.len(), lines[0]);
+            let report = toolglot::json::json!({"summary": summary, "long": "y".repeat(500)});
+            vec![Content::Json(toolglot::json::json!({"report": report}))]
+        })
+        .service(ToolService::new(Arc::new(tool)));
+    let mut render = RenderOptions::new(Lang::En);
+    render.condense.select = Some("/report".to_owned());
+    (render.condense.head, render.condense.tail) = (60, 20);
+    let agent = agent().render(render);
+    let mut run = agent.run("Go.");
+    let model = Script::new([calls(1).as_str(), "Done."]);
+    let executor = ServiceExecutor::new(service);
+    let driver = Driver::new(&model, &executor, &nobody);
+    driver.drive(&mut run).await.unwrap();
+    let observed = run.messages()[2]["content"].as_str().unwrap();
+    assert!(observed.starts_with("<tool_response>\n"), "{observed}");
+    assert!(observed.contains("5 lines, first"), "{observed}");
+    assert!(
+        !observed.contains("noise") && observed.len() < 200,
+        "{observed}"
+    );
 }
 
 /// Keeps spans: what they say, and whether they are closed.

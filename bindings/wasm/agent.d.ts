@@ -9,9 +9,9 @@ export type Schema = object;
 
 /** What a tool may use while it runs. */
 export interface ToolContext {
-  /** Id of the call. */
+  /** Id of the call or the task. */
   readonly id: string;
-  /** Aborted when the call takes too long, or nobody wants its result any more. */
+  /** Aborted when it takes too long, or nobody wants its result any more. */
   readonly signal: AbortSignal;
   /** Tells people who watch a piece of the output. */
   progress(text: string): void;
@@ -20,6 +20,7 @@ export interface ToolContext {
 /**
  * A tool of an agent. What `run` gives is its result: text, any JSON value, or `{ content: [..] }` with parts as MCP writes them; what a
  * generator yields is progress, and its result the text of all. What it throws is a failed call, whose name and words the model is told.
+ * A `Task` says that the call goes on: the model is told its id now, and later what came of it.
  */
 export interface AgentTool {
   name: string;
@@ -33,6 +34,18 @@ export interface AgentTool {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   run?(args: any, context: ToolContext): unknown;
   readonly [more: string]: unknown;
+}
+
+/**
+ * What a tool gives in place of a result where that takes longer than anybody waits: the call is completed at once, with the task's id
+ * as its result. What `work` gives is the result of the task; it ends with the iteration that began it. Without it somebody else
+ * carries the task on, and `Run.later` tells what came of it.
+ */
+export class Task {
+  constructor(id: string, work?: (context: ToolContext) => unknown);
+  /** Which no other call or task of the run may have. */
+  readonly id: string;
+  readonly work: ((context: ToolContext) => unknown) | undefined;
 }
 
 /**
@@ -133,6 +146,9 @@ export type RunEvent =
   | { type: "waiting" | "running"; id: string; name: string }
   | { type: "progress"; id: string; name: string; text: string }
   | { type: "settled"; id: string; name: string; state: Ended; result: JsonValue }
+  /** A call goes on as a task; a task, whose id it is, has its result. */
+  | { type: "begun"; id: string; name: string; task: string }
+  | { type: "later"; id: string; name: string; state: Ended; result: JsonValue }
   | { type: "message"; message: { role: string; [key: string]: JsonValue } };
 
 /** A message of a conversation. */
@@ -197,6 +213,8 @@ export interface AgentOptions {
   lang?: Lang;
   /** Milliseconds that a call may take: 30,000. */
   timeout?: number;
+  /** Milliseconds that a `Task` may take: an hour. */
+  taskTimeout?: number;
   /** Rounds of calls: 5. */
   maxRounds?: number;
   /** Whether calls of a reply run side by side, `maxConcurrent` (4) at most; else one after the other up to the first that fails. */
@@ -207,7 +225,7 @@ export interface AgentOptions {
   /** Whether arguments may refer to results: `{{1.result.path}}`. */
   references?: boolean;
   grammar?: boolean;
-  /** Asked, for calls that were started before a run was saved, what they gave; `null` says that nobody knows. */
+  /** Asked, for calls that were started before a run was saved, what they gave; `null` says that nobody knows, a `Task` that it goes on. */
   recall?: (receipt: Receipt) => unknown;
 }
 
@@ -217,6 +235,8 @@ export interface Receipt {
   readonly tool: string;
   /** SHA-256 of the arguments that were handed over. */
   readonly digest: string;
+  /** The id of the task as which the call went on, if it did. */
+  readonly task?: string;
 }
 
 /** A model with tools. */
@@ -255,8 +275,13 @@ export class Run implements AsyncIterable<RunEvent> {
   readonly waiting: PendingCall[];
   /** Says of a call that waits what `approve` would. Throws `state` if it does not wait. */
   decide(call: PendingCall | string, decision: Decision): void;
-  /** The result of a task that an earlier call began: the model is told with the next message. */
-  later(name: string, result: unknown): void;
+  /** Ids of tasks that were begun and have no result yet. Of a run that was resumed they are known once it is iterated. */
+  readonly tasks: string[];
+  /**
+   * The result of a task, by its id, or by any name if no tool said that there is one; an `Error` is a task that failed. The model is
+   * told with the next message, and asked again if it has answered. Throws `state` once the run is over, or the task has its result.
+   */
+  later(task: string, result: unknown): void;
   /** Ends the run: calls that run are aborted, and those without a result are cancelled. */
   cancel(): void;
   /** The run as JSON text, at any time. */
@@ -264,10 +289,37 @@ export class Run implements AsyncIterable<RunEvent> {
   free(): void;
 }
 
+export interface MiddlewareOptions {
+  /** What the model writes its calls in. */
+  dialect?: string;
+  engine?: Engine;
+  lang?: Lang;
+  /** Whether calls that were recovered from broken text are delivered, too. */
+  recovered?: boolean;
+  /** Gives a new id for a call. */
+  id?: () => string;
+}
+
+/* eslint-disable @typescript-eslint/no-explicit-any */
+/** A middleware for language models of the AI SDK, versions 2 and 3 of its interface. */
+export interface Middleware {
+  readonly specificationVersion: "v3";
+  readonly middlewareVersion: "v2";
+  transformParams(given: { params: any; [more: string]: any }): Promise<any>;
+  wrapGenerate(given: { doGenerate: () => PromiseLike<any>; params: any; [more: string]: any }): Promise<any>;
+  wrapStream(given: { doStream: () => PromiseLike<any>; params: any; [more: string]: any }): Promise<any>;
+}
+/* eslint-enable @typescript-eslint/no-explicit-any */
+
 /** An instance of toolglot-agent.wasm. */
 export interface Agents extends Toolglot {
   readonly Tools: { new (...tools: ToolSource[]): Tools };
   readonly Agent: { new (options: AgentOptions): Agent };
+  /**
+   * For `wrapLanguageModel` of the AI SDK: a model that knows no tools is taught those of the request in its prompt, earlier calls and
+   * results are written as text, and the calls of its replies become tool calls, each once its block has closed.
+   */
+  middleware(options: MiddlewareOptions): Middleware;
 }
 
 /** Loads an instance, as `load` of `toolglot` does, of the file with tools and agents. */

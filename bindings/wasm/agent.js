@@ -3,10 +3,11 @@
 
 import { Agent, Run } from "./lib/agent.js";
 import { Toolglot, loader } from "./lib/load.js";
+import { middleware } from "./lib/middleware.js";
 import { Tools } from "./lib/tools.js";
 
 export * from "./toolglot.js";
-export { Agent, Run } from "./lib/agent.js";
+export { Agent, Run, Task } from "./lib/agent.js";
 export { Tools } from "./lib/tools.js";
 
 /** An instance of the WebAssembly file. */
@@ -25,6 +26,7 @@ class Agents extends Toolglot {
         super(core, Engine, Own, options);
       }
     };
+    this.middleware = (options) => middleware(Engine, Own, options);
     for (const name of ["Tools", "Agent"]) Object.defineProperty(this[name], "name", { value: name });
   }
 }

@@ -227,8 +227,10 @@ impl Body {
 
     /// Whether a string of the open call holds a quote that may have ended it.
     pub fn unquoted(&self) -> bool {
-        let args = self.item.as_ref().and_then(|item| item.args.as_ref());
-        args.is_some_and(|args| args.live.unquoted())
+        self.item.as_ref().is_some_and(|item| {
+            let args = item.args.as_ref();
+            item.kinds.contains(Kind::BareQuote) || args.is_some_and(|args| args.live.unquoted())
+        })
     }
 
     /// Abandons the open call, which ends at `end` at the latest.

@@ -114,7 +114,7 @@ pub(super) static VCP: Marks = Marks {
         "<think>",
         "</think>",
         "[[VCP调用结果信息汇总:\n<<<[TOOL_REQUEST]>>>\nVCP调用结果结束]]",
-        "[本轮工具调用摘要:]x[本轮工具调用摘要结束]",
+        "[本轮工具调用摘要:]\nx[本轮工具调用摘要结束]",
         "<<<DailyNoteStart>>>\n日记\n<<<DailyNoteEnd>>>",
         "<<<[END_TOOL_REQUEST]>>>",
         "<<<[TOOL_REQ",

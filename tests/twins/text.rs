@@ -10,9 +10,9 @@ const REASONING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "<
 /// Those that begin with angle brackets count only at the start of a line.
 const SPANS: [(&str, &str); 9] = [
     ("<<<[TOOL_DEFINITION]>>>", "<<<[END_TOOL_DEFINITION]>>>"),
-    ("[[VCP调用结果信息汇总:", "VCP调用结果结束]]"),
-    ("[[AIO工具调用结果信息汇总:", "AIO工具调用结果结束]]"),
-    ("[本轮工具调用摘要:]", "[本轮工具调用摘要结束]"),
+    ("[[VCP调用结果信息汇总:\n", "VCP调用结果结束]]"),
+    ("[[AIO工具调用结果信息汇总:\n", "AIO工具调用结果结束]]"),
+    ("[本轮工具调用摘要:]\n", "[本轮工具调用摘要结束]"),
     ("<<<DailyNoteStart>>>", "<<<DailyNoteEnd>>>"),
     ("<<<[ROLE_DIVIDE_USER]>>>", "<<<[END_ROLE_DIVIDE_USER]>>>"),
     (

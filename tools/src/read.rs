@@ -161,7 +161,11 @@ pub fn prefixed(server: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
     tools
 }
 
-fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
+/// The JSON value of a text, which is JSON or YAML.
+///
+/// # Errors
+/// It is neither; a key stands twice.
+pub fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
     let fail = |why: String| ReadError {
         origin: origin.to_owned(),
         path: String::new(),

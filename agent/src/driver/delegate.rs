@@ -11,9 +11,6 @@ use crate::agent::Agent;
 use crate::step::{Confirm, Decision, Do, Event, Outcome, Start};
 use crate::wire::Told;
 
-/// The argument that says what is to be done.
-const WHAT: &str = "task";
-
 /// Carries a call out by a run of another agent: the call's argument `task` is what the user says there, and the answer is the result.
 ///
 /// The agent has its own dialect, model, tools, rules and [budget](Agent::budget), and of the conversation knows only what the
@@ -43,6 +40,9 @@ impl std::fmt::Debug for Delegate {
 }
 
 impl Delegate {
+    /// The argument that says what is to be done.
+    pub(super) const WHAT: &str = "task";
+
     /// An agent with what its runs are driven with.
     #[must_use]
     pub fn new(
@@ -68,7 +68,7 @@ impl Delegate {
         let mut tool = Tool::new(id).description(description);
         let what = json!({"type": "string", "description": "What is to be done, with all that must be known for it"});
         tool.parameters =
-            Some(json!({"type": "object", "properties": {WHAT: what}, "required": [WHAT]}));
+            Some(json!({"type": "object", "properties": {"task": what}, "required": [Self::WHAT]}));
         tool
     }
 }
@@ -83,8 +83,9 @@ impl Executor for Delegate {
 impl Inner {
     async fn run(&self, call: Start, out: Out<Piece>) -> Gave {
         let arguments: Map = serde_json::from_str(&call.arguments).unwrap_or_default();
-        let Some(what) = arguments.get(WHAT).and_then(Value::as_str) else {
-            return Err(format!("`{WHAT}` says what is to be done, and is missing"));
+        let name = Delegate::WHAT;
+        let Some(what) = arguments.get(name).and_then(Value::as_str) else {
+            return Err(format!("`{name}` says what is to be done, and is missing"));
         };
         let mut run = self.agent.run(what);
         let asked = Asked {

@@ -39,9 +39,11 @@ mod drive;
 mod function;
 #[cfg(feature = "http")]
 mod http;
+mod inside;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod pieces;
+mod plugins;
 mod process;
 mod script;
 #[cfg(feature = "tower")]
@@ -52,6 +54,8 @@ mod template;
 #[cfg(feature = "http")]
 mod tls;
 mod toolbox;
+#[cfg(feature = "schemars")]
+mod typed;
 mod workflow;
 
 use std::collections::HashMap;
@@ -82,6 +86,8 @@ pub use service::{ServiceExecutor, ToolFailed, ToolService};
 #[cfg(feature = "tracing")]
 pub use spans::{Traced, agent_span};
 pub use toolbox::{Toolbox, ToolboxError};
+#[cfg(feature = "schemars")]
+pub use typed::typed;
 pub use workflow::Workflow;
 
 /// A stream that its owner polls, and ends by dropping it.

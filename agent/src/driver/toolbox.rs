@@ -12,7 +12,9 @@ use toolglot_tools::read::{self, Source};
 use toolglot_tools::{Inventory, Tool};
 
 use super::function::content;
-use super::{Executor, Executors, Piece, Process, ProcessSpec, Stream, pieces};
+use super::inside::{AgentSpec, Inside, WorkflowSpec};
+use super::{Approver, Executor, Executors, Model, Piece, Process, ProcessSpec, Stream, pieces};
+use crate::agent::Agent;
 use crate::step::Start;
 
 /// Why a file of tools cannot be used: where, and what is wrong there.
@@ -33,11 +35,13 @@ pub struct ToolboxError {
 pub struct Toolbox {
     /// Their definitions.
     pub tools: Vec<Tool>,
-    /// What carries them out.
+    /// What carries them out; workflows and agents only once they are [joined](Self::join).
     pub executors: Executors,
+    /// Workflows and agents: where they stand in the file, the tool, and what it is made of.
+    pub(super) inside: Vec<(String, String, Inside)>,
     /// Servers that are still to be connected to.
     #[cfg(feature = "mcp")]
-    servers: std::collections::BTreeMap<String, Server>,
+    pub(super) servers: std::collections::BTreeMap<String, Server>,
     /// They live as long as their tools.
     #[cfg(feature = "mcp")]
     connections: Vec<Arc<super::Mcp>>,
@@ -47,7 +51,7 @@ pub struct Toolbox {
 #[cfg(feature = "mcp")]
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Server {
+pub(super) struct Server {
     process: Option<ProcessSpec>,
     url: Option<String>,
     key_env: Option<String>,
@@ -64,6 +68,14 @@ enum Execute {
     Http(super::HttpSpec),
     /// The result is always this.
     Value(Value),
+    Workflow(WorkflowSpec),
+    Agent(AgentSpec),
+}
+
+/// What carries a tool out, or what it is made of.
+enum Way {
+    Whole(Arc<dyn Executor>),
+    Inside(Inside),
 }
 
 struct Fixed(Value);
@@ -86,66 +98,72 @@ struct Rest {
 }
 
 impl Toolbox {
-    /// Reads TOML or JSON: any list of definitions in a member `tools`, in which each has a member `execute`. That is
-    /// `{"process": {..}}` ([`ProcessSpec`]), `{"http": {..}}` (feature `http`) or `{"value": ..}`, a fixed result. Folders are
-    /// looked up in `folder`. Servers in a member `mcp` (feature `mcp`) are connected to by `connect`; then `tools` may be left out.
+    /// Reads TOML, JSON, or YAML where the name ends so: any list of definitions in a member `tools`, in which each has a member
+    /// `execute`. That is `{"process": {..}}` ([`ProcessSpec`]), `{"http": {..}}` (feature `http`), `{"value": ..}`, a fixed
+    /// result, or `{"workflow": {..}}` or `{"agent": {..}}`, which [`join`](Self::join) makes. Folders are looked up in `folder`.
+    /// Servers in a member `mcp` (feature `mcp`) are connected to by `connect`; then `tools` may be left out.
     ///
     /// # Errors
-    /// The text is neither TOML nor JSON, a definition cannot be read, or it does not say how it is carried out.
+    /// The text cannot be read, nor can a definition, or it does not say how it is carried out.
     pub fn read(origin: &str, text: &str, folder: &Path) -> Result<Self, ToolboxError> {
+        Self::read_with(origin, text, folder, &Executors::new())
+    }
+
+    /// The same for manifests of plugins, whose tools may have an `implementation` in place of `execute`: a node or a service is carried
+    /// out by what `handlers` has under its type or name, a workflow is a file in `folder` with a list of steps.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); there is no handler of that name.
+    pub fn read_with(
+        origin: &str,
+        text: &str,
+        folder: &Path,
+        handlers: &Executors,
+    ) -> Result<Self, ToolboxError> {
         let fail = |path: &str, why: String| ToolboxError {
             origin: origin.to_owned(),
             path: path.to_owned(),
             why,
         };
-        // A bracket opens a table of TOML.
-        let json = text.trim_start().starts_with('{');
-        let mut file: Map = match json {
-            true => {
-                serde_json::from_str(text).map_err(|error| fail("", format!("no JSON: {error}")))?
-            }
-            false => {
-                let wrong = |why: String| fail("", format!("no TOML: {}", why.trim_end()));
-                let file = DeTable::parse(text).map_err(|error| wrong(error.to_string()))?;
-                map(file.into_inner()).map_err(wrong)?
-            }
-        };
+        let mut file = document(origin, text).map_err(|(path, why)| fail(&path, why))?;
         let servers = cfg!(feature = "mcp") && file.get("mcp").is_some();
         let mut list = match file.remove("tools") {
             Some(Value::Array(list)) => list,
             None if servers => vec![],
             _ => return Err(fail("tools", "a list of tools is needed".to_owned())),
         };
-        let rest = Value::Object(file).to_string();
-        let rest: Rest =
-            serde_json::from_str(&rest).map_err(|error| fail("", error.to_string()))?;
-        let mut ways = vec![];
-        for (at, item) in list.iter_mut().enumerate() {
-            let path = format!("tools[{at}].execute");
-            let Value::Object(item) = item else {
-                return Err(fail(
-                    &format!("tools[{at}]"),
-                    "an object is needed".to_owned(),
-                ));
-            };
-            let Some(way) = item.remove("execute") else {
-                return Err(fail(
-                    &path,
-                    "it does not say how the tool is carried out: `process`, `http` or `value`"
-                        .to_owned(),
-                ));
-            };
-            let way = serde_json::from_str::<Execute>(&way.to_string());
-            let way = way.map_err(|error| fail(&path, error.to_string()))?;
-            ways.push(executor(way, &rest, folder).map_err(|why| fail(&path, why))?);
-        }
-        let definitions = toolglot::json::json!({"tools": list}).to_string();
+        let ways = ways(&mut list).map_err(|(path, why)| fail(&path, why))?;
+        let name = file.get("name").cloned().unwrap_or_default();
+        let definitions = toolglot::json::json!({"name": name, "tools": list}).to_string();
         let read =
             read::listing(origin, &definitions).map_err(|error| fail(&error.path, error.why))?;
         if let Some(error) = read.odd.into_iter().next() {
             return Err(fail(&error.path, error.why));
         }
+        if read.source == Source::Plugin {
+            // A manifest says more than tools.
+            file.retain(|key, _| ["http", "mcp"].contains(&key));
+        }
+        let rest = Value::Object(file).to_string();
+        let rest: Rest =
+            serde_json::from_str(&rest).map_err(|error| fail("", error.to_string()))?;
         let mut tools = read.tools;
+        let mut executors = Executors::new();
+        let mut inside = vec![];
+        for ((at, tool), way) in tools.iter_mut().enumerate().zip(ways) {
+            let path = format!("tools[{at}].execute");
+            let way = match way {
+                Some(way) => executor(way, &rest, folder),
+                None => implemented(tool, folder, handlers),
+            };
+            match way.map_err(|why| fail(&path, why))? {
+                Way::Whole(executor) => executors.add(&tool.id, executor),
+                Way::Inside(one) => {
+                    one.define(tool).map_err(|why| fail(&path, why))?;
+                    inside.push((path, tool.id.clone(), one));
+                }
+            }
+        }
         if read.source != Source::Plugin {
             // Whoever says how a tool is carried out wants it carried out; a manifest says itself whether agents may.
             tools.iter_mut().for_each(|tool| tool.agent_callable = true);
@@ -155,18 +173,40 @@ impl Toolbox {
         if let Some((id, fault)) = inventory.faults().next() {
             return Err(fail("tools", format!("{id}: parameters: {fault}")));
         }
-        let mut executors = Executors::new();
-        for (tool, way) in tools.iter().zip(ways) {
-            executors.add(&tool.id, way);
-        }
         Ok(Self {
             tools,
             executors,
+            inside,
             #[cfg(feature = "mcp")]
             servers: servers_of(rest.mcp, folder, &fail)?,
             #[cfg(feature = "mcp")]
             connections: vec![],
         })
+    }
+
+    /// Makes workflows and agents of the file: of the tools that stand before them, which the servers' do once they are connected to. Rules,
+    /// dialect and language are those of `agent`; each has a budget of its own. `model` answers agents that have no script,
+    /// and `approver` is asked about calls that are to be confirmed.
+    ///
+    /// # Errors
+    /// A tool that one of them names is not there.
+    pub fn join(
+        &mut self,
+        origin: &str,
+        agent: &Agent,
+        model: &Arc<dyn Model>,
+        approver: &Arc<dyn Approver>,
+    ) -> Result<(), ToolboxError> {
+        for (path, id, inside) in std::mem::take(&mut self.inside) {
+            let made = inside.executor(agent, &self.tools, &self.executors, model, approver);
+            let made = made.map_err(|why| ToolboxError {
+                origin: origin.to_owned(),
+                path,
+                why,
+            })?;
+            self.executors.add(&id, made);
+        }
+        Ok(())
     }
 
     /// Connects to the servers of the file and adds their tools, with the name of the server before theirs (`server:tool`). Does
@@ -277,15 +317,66 @@ impl Server {
     }
 }
 
-fn executor(way: Execute, rest: &Rest, folder: &Path) -> Result<Arc<dyn Executor>, String> {
+fn executor(way: Execute, rest: &Rest, folder: &Path) -> Result<Way, String> {
     #[cfg(not(feature = "http"))]
     let Rest {} = rest;
-    Ok(match way {
+    let whole: Arc<dyn Executor> = match way {
         Execute::Process(spec) => Arc::new(Process::new(spec)?.within(folder)),
         #[cfg(feature = "http")]
         Execute::Http(spec) => Arc::new(super::Http::new(spec, &rest.http)?),
         Execute::Value(value) => Arc::new(Fixed(value)),
+        Execute::Workflow(spec) => return Ok(Way::Inside(Inside::Workflow(spec))),
+        Execute::Agent(spec) => return Inside::agent(spec, folder).map(Way::Inside),
+    };
+    Ok(Way::Whole(whole))
+}
+
+/// By what a manifest says of a tool.
+fn implemented(tool: &Tool, folder: &Path, handlers: &Executors) -> Result<Way, String> {
+    let Some(implementation) = &tool.implementation else {
+        return Err("it does not say how the tool is carried out: `process`, `http`, `value`, `workflow` or `agent`".to_owned());
+    };
+    if let Some(inside) = Inside::of(implementation, folder)? {
+        return Ok(Way::Inside(inside));
+    }
+    let target = &implementation.target;
+    let found = handlers.all.get(target).cloned();
+    found.map(Way::Whole).ok_or_else(|| {
+        format!("it is missing, and the host has nothing that carries out `{target}`")
     })
+}
+
+/// What a file says: JSON, YAML where its name ends so, else TOML. Else the place in it and what is wrong there.
+fn document(origin: &str, text: &str) -> Result<Map, (String, String)> {
+    let wrong = |why: String| (String::new(), why.trim_end().to_owned());
+    // A bracket opens a table of TOML.
+    if text.trim_start().starts_with('{') {
+        return serde_json::from_str(text).map_err(|error| wrong(format!("no JSON: {error}")));
+    }
+    if [".yaml", ".yml"].iter().any(|end| origin.ends_with(end)) {
+        return match read::document(origin, text) {
+            Ok(Value::Object(file)) => Ok(file),
+            Ok(_) => Err(wrong("a mapping is needed".to_owned())),
+            Err(error) => Err((error.path, error.why)),
+        };
+    }
+    let no_toml = |why: String| wrong(format!("no TOML: {why}"));
+    let file = DeTable::parse(text).map_err(|error| no_toml(error.to_string()))?;
+    map(file.into_inner()).map_err(no_toml)
+}
+
+/// Takes from each definition how it is carried out, where it says so.
+fn ways(list: &mut [Value]) -> Result<Vec<Option<Execute>>, (String, String)> {
+    let way = |(at, item): (usize, &mut Value)| {
+        let Value::Object(item) = item else {
+            return Err((format!("tools[{at}]"), "an object is needed".to_owned()));
+        };
+        let way = item.remove("execute").map(|way| way.to_string());
+        let way = way.map(|way| serde_json::from_str::<Execute>(&way));
+        way.transpose()
+            .map_err(|error| (format!("tools[{at}].execute"), error.to_string()))
+    };
+    list.iter_mut().enumerate().map(way).collect()
 }
 
 /// A table of TOML as an object of JSON, with its keys in the order of the text, which models see. (`toml` has a feature for that,

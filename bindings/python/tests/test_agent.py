@@ -76,7 +76,10 @@ def said(run):
     return out
 
 
-@pytest.mark.parametrize("vector", [json.loads(line) for line in (ROOT / "tests/agent/runs.jsonl").read_text("utf-8").splitlines()], ids=lambda one: one["id"])
+VECTORS = [json.loads(line) for file in sorted((ROOT / "tests/agent").glob("*.jsonl")) for line in file.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda one: one["id"])
 @pytest.mark.parametrize("saves", [False, True])
 def test_vectors(vector, saves):
     core = _native.AgentCore(tg.Engine(vector["agent"]["dialect"]), json.dumps(vector["agent"]))
@@ -499,6 +502,186 @@ def test_later_results_are_told_with_the_next_message():
     run.decide(run.waiting[0], True)
     run.sync()
     assert any("job: " in str(one["content"]) and "ready" in str(one["content"]) for one in run.messages)
+
+
+def index(n: int):
+    "Begins a task that somebody else carries on."
+    return tg.Task(f"job-{n}")
+
+
+def test_a_task_gives_its_id_now_and_its_result_later():
+    threads = []
+
+    def blocks(n: int):
+        "Takes long."
+        threads.append(threading.current_thread())
+
+        def work():
+            threads.append(threading.current_thread())
+            time.sleep(0.02)
+            return n + 1
+
+        return tg.Task("blocks", work)
+
+    async def waits(n: int):
+        "Takes long, too."
+
+        async def work():
+            for at in range(n):
+                await asyncio.sleep(0.01)
+                yield f"{at};"
+
+        return tg.Task("waits", work)
+
+    async def breaks(n: int):
+        "Fails in the end."
+
+        async def work():
+            raise ValueError("no disk")
+
+        return tg.Task("breaks", work)
+
+    model = Script("".join(call(name, n=2) for name in ("blocks", "waits", "breaks")), *["I wait."] * 3, "done")
+    events = []
+    run = agent(model, tools=[blocks, waits, breaks], parallel=True).run_sync("go", on_event=events.append)
+    assert run.outcome == "answer" and run.tasks == []
+    assert [(one.state, one.result["task"]) for one in run.calls] == [("completed", one) for one in ("blocks", "waits", "breaks")]
+    assert {event.task: event.id for event in events if event.kind == "begun"} == {"blocks": "call_0_0", "waits": "call_0_1", "breaks": "call_0_2"}
+    later = {event.id: (event.name, event.state, event.result) for event in events if event.kind == "later"}
+    assert later["blocks"] == ("blocks", "completed", 3) and later["waits"] == ("waits", "completed", "0;1;")
+    assert later["breaks"][1:] == ("failed", "ValueError: no disk")
+    assert [(event.id, event.name, event.text) for event in events if event.kind == "progress"] == [("waits", "waits", "0;"), ("waits", "waits", "1;")]
+    told = " ".join(one["content"] for one in run.messages if one["role"] == "user")
+    assert "blocks blocks: 3" in told and "waits waits: 0;1;" in told and "breaks breaks: ValueError: no disk" in told
+    assert len(set(threads)) == 2 and threading.current_thread() not in threads
+
+
+def test_a_task_is_carried_on_by_others():
+    run = agent(Script(call("index", n=1), "I wait.", "done"), tools=[index]).run_sync("go")
+    assert run.outcome is None and run.tasks == ["job-1"] and run.receipts[0]["task"] == "job-1"
+    run.later("job-1", {"files": 3})
+    with pytest.raises(tg.StateError, match="job-1 is ended"):
+        run.later("job-1", "again")
+    run.sync()
+    assert run.text == "done" and run.tasks == [] and "index job-1: " in run.messages[-2]["content"] and '"files": 3' in run.messages[-2]["content"]
+    # Somebody tells it while the run is carried on.
+    both = Script(call("index", n=1) + call("slow", n=1), "I wait.", "done")
+
+    async def main():
+        told = asyncio.Event()
+
+        async def slow(n: int) -> int:
+            "Ends when the task does."
+            await told.wait()
+            return n
+
+        run = agent(both, tools=[index, slow]).run("go")
+        async for event in run:
+            if event.kind == "running" and event.name == "slow":
+                run.later("job-1", OSError("gone"))
+                told.set()
+        return run
+
+    run = asyncio.run(main())
+    assert run.outcome == "answer" and any("index job-1: OSError: gone" in one["content"] for one in run.messages)
+
+
+def test_a_task_is_recalled_by_its_own_id():
+    saved = agent(Script(call("index", n=1), "I wait."), tools=[index]).run_sync("go").save()
+    asked = []
+
+    def own(found, **more):
+        def recall(receipt):
+            asked.append(receipt)
+            return found
+
+        return agent(Script("", "I wait.", "done"), tools=[index], recall=recall, **more)
+
+    run = own("3 files").resume(saved)
+    assert run.tasks == ["job-1"]
+    assert run.sync().text == "done" and "index job-1: 3 files" in run.messages[-2]["content"]
+    assert asked[0]["id"] == "call_0_0" and asked[0]["task"] == "job-1" and asked[0]["tool"] == "index"
+    run = own(None).resume(saved).sync()
+    assert run.text == "done" and "unknown" in run.messages[-2]["content"]
+    # It goes on: here, or elsewhere.
+    run = own(tg.Task("job-1", lambda: "4 files")).resume(saved).sync()
+    assert run.text == "done" and "index job-1: 4 files" in run.messages[-2]["content"]
+    run = own(tg.Task("job-1")).resume(saved).sync()
+    assert run.outcome is None and run.tasks == ["job-1"]
+    run = agent(Script("", "I wait.", "done"), tools=[index]).resume(run.save())
+    run.later("job-1", "5 files")
+    assert run.sync().text == "done" and "index job-1: 5 files" in run.messages[-2]["content"]
+    with pytest.raises(ValueError, match="'job-2'"):
+        own(tg.Task("job-2")).resume(saved).sync()
+
+
+def test_tasks_end_with_their_time_and_with_the_run():
+    ended = []
+
+    async def begins(n: int):
+        "Takes for ever."
+
+        async def work():
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                ended.append(n)
+
+        return tg.Task(f"job-{n}", work)
+
+    run = agent(Script(call("begins", n=1), "I wait.", "done"), tools=[begins], task_timeout=0.02).run_sync("go")
+    assert run.text == "done" and ended == [1] and run.messages[-2]["content"].startswith("begins job-1: ")
+    events = []
+
+    def cancels(event):
+        events.append(event)
+        if event.kind == "text":
+            run.cancel()
+
+    run = agent(Script(call("begins", n=2), "I wait."), tools=[begins]).run("go")
+    run.sync(cancels)
+    assert run.outcome == "cancelled" and ended == [1, 2] and run.tasks == []
+    assert [(event.id, event.state) for event in events if event.kind == "later"] == [("job-2", "cancelled")]
+
+
+def test_a_task_needs_an_id_of_its_own():
+    async def begins(id: str):
+        "Begins one."
+        return tg.Task(id)
+
+    async def twice(id: str):
+        "Begins one that begins one."
+
+        async def work():
+            await asyncio.sleep(0.02)
+            return tg.Task("other")
+
+        return tg.Task(id, work)
+
+    async def odd(id: str):
+        "Begins none."
+        return tg.Task(7)
+
+    replies = "".join(call(name, id=one) for name, one in [("begins", "a"), ("begins", "a"), ("begins", ""), ("begins", "call_0_0"), ("odd", "x")])
+    run = agent(Script(replies, "ok"), tools=[begins, odd], parallel=True).run_sync("go")
+    assert [one.state for one in run.calls] == ["completed", "failed", "failed", "failed", "failed"]
+    assert "cannot be the id of a task" in run.calls[1].result and "the id is text, not int" in run.calls[4].result
+    run = agent(Script(call("twice", id="a"), "I wait.", "done"), tools=[twice]).run_sync("go")
+    assert run.text == "done" and "TypeError: a task goes on as no other task" in run.messages[-2]["content"]
+
+
+def test_a_step_of_a_workflow_waits_for_its_task():
+    async def begins(n: int):
+        "Doubles later."
+
+        async def work():
+            return 2 * n
+
+        return tg.Task("job", work)
+
+    own = agent(Script(), tools=[begins, double])
+    run = own.steps([{"tool": "begins", "arguments": {"n": 2}}, {"tool": "double", "arguments": {"n": "{{1.result}}"}}]).sync()
+    assert run.completed and [one.result for one in run.calls] == [4, 8] and run.tasks == []
 
 
 def test_bad_agents_say_what_is_wrong():
@@ -943,3 +1126,20 @@ def test_a_server_that_refuses_says_why():
     with server((200, {}, b'data: {"choices": [{"index": 0, "delta": {"content": "Hel"}}]}\n\n')) as (made, address):
         run = agent(address).run_sync("go")
     assert run.outcome == "model_failed" and run.text == "Hel"
+
+
+@pytest.mark.parametrize("said", ["y", "n"])
+def test_an_agent_with_approval_takes_less_than_thirty_lines(said, tmp_path):
+    example = ROOT / "examples/python/agent_with_approval.py"
+    assert len(example.read_text("utf-8").splitlines()) < 30
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(name)
+    replies = call("ls", folder=str(tmp_path)), call("remove", path=str(tmp_path / "b.txt")), "That is all."
+    with server(*map(streamed, replies)) as (made, address):
+        program = [sys.executable, example, address, "m", "Remove the second file."]
+        ran = subprocess.run(program, input=f"{said}\n", capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith('remove {"path":') and ran.stdout.endswith("? [y/n] That is all.\n")
+    assert (tmp_path / "a.txt").exists() and (tmp_path / "b.txt").exists() == (said == "n")
+    told = [body["messages"][-1]["content"] for _, _, body in made.asked]
+    assert "a.txt" in told[1] and ("is gone" in told[2]) == (said == "y"), told

@@ -11,7 +11,7 @@ import { ToolglotError, flag, kind, known, string, whole, word, wrong } from "./
 const SOURCES = ["openai", "anthropic", "ollama"];
 const OPTIONS = [
   "model", "tools", "dialect", "policy", "approve", "system", "name", "apiKey", "request", "source", "patience", "native", "engine",
-  "lang", "timeout", "maxRounds", "parallel", "maxConcurrent", "recovered", "references", "grammar", "recall",
+  "lang", "timeout", "taskTimeout", "maxRounds", "parallel", "maxConcurrent", "recovered", "references", "grammar", "recall",
 ];
 /** What a client leaves out when a response is at its end. */
 const END = {
@@ -27,6 +27,15 @@ const WAITING = 64;
 const STOPS = 4;
 /** The longest time that a timer takes. */
 const LONGEST = 2 ** 31 - 1;
+
+/** What a tool gives in place of a result where that takes longer than anybody waits. See agent.d.ts. */
+export class Task {
+  constructor(id, work) {
+    this.id = string("task", id);
+    if (work !== undefined && typeof work !== "function") throw wrong(`task ${id}: a function is needed, not ${kind(work)}`);
+    this.work = work;
+  }
+}
 
 export class Agent {
   #own;
@@ -66,6 +75,7 @@ export class Agent {
       lang: LANG[word("lang", given.lang ?? "en", LANG)],
       recovered: string("recovered", given.recovered ?? "answer"),
       references: flag("references", given.references ?? false),
+      task_timeout: whole("taskTimeout", given.taskTimeout ?? 3_600_000),
       max_concurrent: whole("maxConcurrent", given.maxConcurrent ?? 4),
       grammar: flag("grammar", given.grammar ?? false),
     };
@@ -82,29 +92,28 @@ export class Agent {
     return this.#own.get();
   }
 
+  /** The handle of a run. */
   #begin(step, json) {
     const core = this.core();
-    const made = core.lend(json, (at, len) => {
+    return core.lend(json, (at, len) => {
       core.check(core.x[step](this.#handle, at, len, core.out), "toolglot_agent_error", this.#handle);
       return core.u32[core.out >>> 2];
     });
-    return new Run(PRIVATE, this, core, made);
   }
 
   run(what) {
     const messages = typeof what === "string" ? [{ role: "user", content: what }] : [...what];
     if (this.system !== undefined) messages.unshift({ role: "system", content: this.system });
-    return this.#begin("toolglot_agent_run", JSON.stringify(messages));
+    return new Run(PRIVATE, this, this.#begin("toolglot_agent_run", JSON.stringify(messages)));
   }
 
   steps(steps) {
-    return this.#begin("toolglot_agent_steps", JSON.stringify([...steps]));
+    return new Run(PRIVATE, this, this.#begin("toolglot_agent_steps", JSON.stringify([...steps])), { workflow: true });
   }
 
   resume(saved) {
-    const run = this.#begin("toolglot_agent_restore", string("saved", saved));
-    run.calls.push(...(JSON.parse(saved).javascript ?? []));
-    return run;
+    const made = this.#begin("toolglot_agent_restore", string("saved", saved));
+    return new Run(PRIVATE, this, made, JSON.parse(saved));
   }
 
   free() {
@@ -120,13 +129,17 @@ export class Run {
   #left = [];
   /** Calls that wait for a person, by id. */
   #questions = new Map();
+  /** Tasks that run, and the calls that began them. */
+  #tasks = new Map();
+  #workflow;
 
-  constructor(key, agent, core, handle) {
+  constructor(key, agent, handle, { javascript: calls = [], workflow = false } = {}) {
     if (key !== PRIVATE) throw wrong("Run: use agent.run()");
     this.#agent = agent;
     this.#handle = handle;
-    this.#own = new Owned(this, core, "run", [["toolglot_run_free", handle]]);
-    this.calls = [];
+    this.#workflow = workflow;
+    this.#own = new Owned(this, agent.core(), "run", [["toolglot_run_free", handle]]);
+    this.calls = calls;
   }
 
   #write(what) {
@@ -164,6 +177,10 @@ export class Run {
     return [...this.#questions.values()];
   }
 
+  get tasks() {
+    return [...this.#tasks.keys()];
+  }
+
   save() {
     return JSON.stringify({ ...JSON.parse(this.#write(SAVED)), javascript: this.calls });
   }
@@ -177,8 +194,10 @@ export class Run {
     this.#drive?.wake();
   }
 
-  later(name, result) {
-    this.#tell({ later: { id: "", name: string("name", name), status: "success", content: content(result) } });
+  later(task, result) {
+    const known = this.receipts.some((receipt) => receipt.task === string("task", task));
+    this.#tell({ later: { id: known ? task : "", name: task, ...gave(result) } });
+    this.#drive?.wake();
   }
 
   cancel() {
@@ -242,6 +261,8 @@ export class Run {
       const shown = { id, name, tool, arguments: JSON.parse(one.arguments), argumentsJson: one.arguments, digest, reason };
       this.#questions.set(id, shown);
     }
+    if ((what === "begun" || what === "recall") && one.task) this.#tasks.set(one.task, one.id);
+    if (what === "later") this.#tasks.delete(one.id);
     if (!call) return;
     if (what === "start") call.arguments = JSON.parse(one.arguments);
     if (what === "waiting" || what === "running") call.state = what;
@@ -249,13 +270,15 @@ export class Run {
       call.state = one.state;
       call.result = result(one.result);
       this.#questions.delete(call.id);
+      // A step of a workflow waits for its task.
+      if (this.#workflow) this.#tasks.forEach((by, task) => by === call.id && this.#tasks.delete(task));
     }
   }
 
   async *[Symbol.asyncIterator]() {
     if (this.#drive) throw new ToolglotError("state", "the run is being carried on already");
     const drive = new Drive(this.#agent, {
-      call: (id) => this.#call(id),
+      call: (id) => this.#call(this.#tasks.get(id) ?? id),
       drain: () => this.#drain(),
       left: this.#left,
       model: (chunk) => this.#model(chunk),
@@ -312,11 +335,15 @@ class Drive {
     const run = this.#run;
     for (const call of run.questions.values()) this.#person(call);
     // Begun by an iteration that was left: what came of them is not known.
-    for (const id of run.left) run.tell({ lost: id });
+    for (const id of run.left) this.#lost(id);
     for (let first = true; ; first = false) {
       yield* this.#act();
       const { what } = run.waits();
-      if (what === "nothing") return;
+      if (what === "nothing") {
+        // It may have been cancelled by whoever was told the last event.
+        yield* this.#act();
+        return;
+      }
       if (first && what === "model" && !this.#tasks.has("reply ")) {
         // Nobody has the rest of the reply.
         this.#again();
@@ -324,6 +351,19 @@ class Drive {
       }
       if (this.#tasks.size === 0 && this.#inbox.length === 0) return;
       await this.#next();
+    }
+  }
+
+  #lost(id) {
+    this.#told({ lost: id });
+  }
+
+  /** Tells the run what it may know better: then nothing changes. */
+  #told(what) {
+    try {
+      this.#run.tell(what);
+    } catch (error) {
+      if (error.code !== "state") throw error;
     }
   }
 
@@ -360,18 +400,19 @@ class Drive {
           this.#stop("call", one.call);
           break;
         case "recall":
-          if (this.#agent.recall) this.#begin("call", one.id, (task) => this.#recall(one, task));
-          else lost.push(one.id);
+          if (this.#agent.recall) this.#begin("call", runs(one), (task) => this.#recall(one, task));
+          else lost.push(runs(one));
           break;
         default:
       }
     }
-    for (const id of lost) this.#run.tell({ lost: id });
+    for (const id of lost) this.#lost(id);
     return lost.length > 0 ? [...events, ...this.#act()] : events;
   }
 
   #event(one) {
-    const { event: type, id, name, text, state, message } = one;
+    const { event: type, id, text, state, message, task } = one;
+    const name = type === "later" ? one.result.name : one.name;
     const made = { type };
     if (id !== undefined) Object.assign(made, { id, name: name ?? this.#run.call(id)?.name ?? "" });
     else if (name !== undefined) made.name = name;
@@ -379,6 +420,7 @@ class Drive {
     if (one.arguments !== undefined) made.arguments = parsed(one.arguments);
     if (state !== undefined) Object.assign(made, { state, result: result(one.result) });
     if (message !== undefined) made.message = message;
+    if (task !== undefined) made.task = task;
     return made;
   }
 
@@ -443,18 +485,15 @@ class Drive {
     const item = this.#inbox.shift();
     this.#room.shift()?.();
     if (item === undefined || !this.#current(item.task)) return;
-    const { task, error, over, chunk, told } = item;
+    const { task, error, over, chunk, told, begun } = item;
     if ("error" in item) throw error;
     if (over) {
       this.#tasks.delete(`${task.kind} ${task.id}`);
+    } else if (begun) {
+      this.#goOn(task.id, item.name, begun);
     } else if (task.kind !== "reply" || run.waits().what === "model") {
-      try {
-        if (chunk !== undefined) run.model(chunk);
-        else run.tell(told);
-      } catch (refused) {
-        // It may be too late for that, which the run knows; then nothing changes.
-        if (refused.code !== "state") throw refused;
-      }
+      if (chunk !== undefined) run.model(chunk);
+      else this.#told(told);
       if (task.kind === "person") run.questions.delete(task.id);
     }
   }
@@ -493,31 +532,60 @@ class Drive {
 
   async #carry({ id, name, tool, arguments: given }, task) {
     const run = this.#agent.tools.function(tool);
-    await this.#settle(id, name, task, () => run(JSON.parse(given), {
+    await this.#settle(name, task, () => run(JSON.parse(given), this.#context(id, task)));
+  }
+
+  /** What a tool or a task may use while it runs. */
+  #context(id, task) {
+    return {
       id,
       signal: task.controller.signal,
       progress: (text) => void this.#put({ task, told: { progress: [id, String(text)] } }),
-    }));
+    };
   }
 
-  async #recall({ id, tool, digest }, task) {
-    const found = await this.#agent.recall({ id, tool, digest });
-    if (found === undefined || found === null) await this.#put({ task, told: { lost: id } });
-    else await this.#settle(id, tool, task, () => found);
+  /** A call goes on as a task. */
+  #goOn(id, name, { id: own, work }) {
+    try {
+      this.#run.tell({ begun: [id, own] });
+    } catch (error) {
+      if (error.code !== "state") throw error;
+      this.#told({ done: { id, name, status: "error", content: error.message } });
+      return;
+    }
+    if (work) this.#work(name, own, work);
   }
 
-  async #settle(id, name, task, work) {
+  #work(name, id, work) {
+    this.#begin("call", id, (task) => this.#settle(name, task, () => work(this.#context(id, task)), "later"));
+  }
+
+  async #recall(receipt, task) {
+    const { id, tool, digest, task: own } = receipt;
+    const found = await this.#agent.recall({ id, tool, digest, ...(own && { task: own }) });
+    if (found === undefined || found === null) await this.#put({ task, told: { lost: task.id } });
+    else if (!own || !(found instanceof Task)) await this.#settle(tool, task, () => found, own ? "later" : "done");
+    else if (found.id !== own) throw wrong(`recall: the task is '${own}', not '${found.id}'`);
+    else if (found.work) await this.#settle(tool, task, () => found.work(this.#context(own, task)), "later");
+  }
+
+  /** Tells what came of a call or a task. */
+  async #settle(name, task, work, how = "done") {
     const began = performance.now();
-    let status = "success", gave;
+    const { id } = task;
+    let made;
     try {
       const value = await work();
-      gave = content(iterates(value) ? await this.#pieces(id, value, task) : value);
+      if (value instanceof Task) {
+        if (how === "done") return void await this.#put({ task, begun: value, name });
+        throw new TypeError("a task goes on as no other task");
+      }
+      made = gave(iterates(value) ? await this.#pieces(id, value, task) : value);
     } catch (error) {
-      status = "error";
-      gave = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+      made = failed(error);
     }
     const duration_ms = Math.floor(performance.now() - began);
-    await this.#put({ task, told: { done: { id, name, status, content: gave, duration_ms } } });
+    await this.#put({ task, told: { [how]: { id, name, ...made, duration_ms } } });
   }
 
   /** What a generator yields is progress, and its result the text of all. */
@@ -735,6 +803,20 @@ function decided(said) {
   if (typeof said === "string") return { deny: said };
   if (typeof said === "object" && !Array.isArray(said)) return { edit: JSON.stringify(said) };
   throw wrong(`a decision is true, false, words that say why not, arguments or null, not ${kind(said)}`);
+}
+
+/** What a tool gave, as results have it; an error is a failure in its words. */
+function gave(value) {
+  return value instanceof Error ? failed(value) : { status: "success", content: content(value) };
+}
+
+function failed(error) {
+  return { status: "error", content: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
+}
+
+/** The id by which what runs is spoken of: that of the task, else that of the call. */
+function runs({ id, task }) {
+  return task ?? id;
 }
 
 function result({ content: parts }) {

@@ -1,9 +1,9 @@
 // What is promised of tools and agents: `node --test tests/agent.test.mjs`. The vectors of tests/agent are played too.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { test } from "node:test";
-import { ToolglotError, load } from "../agent.js";
+import { Task, ToolglotError, load } from "../agent.js";
 import { Core } from "../lib/core.js";
 
 const tg = await load();
@@ -116,8 +116,9 @@ function vector(given, saves, size) {
 }
 
 test("the vectors of agents", () => {
-  const lines = readFileSync(new URL("../../../tests/agent/runs.jsonl", import.meta.url), "utf8").split("\n").filter((line) => line.trim());
-  assert(lines.length >= 15);
+  const folder = new URL("../../../tests/agent/", import.meta.url);
+  const lines = readdirSync(folder).flatMap((file) => readFileSync(new URL(file, folder), "utf8").split("\n")).filter((line) => line.trim());
+  assert(lines.length >= 40);
   for (const line of lines) {
     for (const size of [1, 7, 1 << 20]) for (const saves of [false, true]) vector(JSON.parse(line), saves, size);
   }
@@ -381,6 +382,112 @@ test("rules, workflows, later results", async () => {
   later.decide(later.waiting[0], true);
   await later.done();
   assert(later.messages.some(({ content }) => String(content).includes("job: ") && content.includes("ready")));
+});
+
+const wait = (time) => new Promise((go) => setTimeout(go, time));
+const index = named("index", ({ n }) => new Task(`job-${n}`));
+const told = (run) => run.messages.filter(({ role }) => role === "user").map(({ content }) => content).join("\n");
+
+test("a task gives its id now and its result later", async () => {
+  const tools = [
+    named("waits", ({ n }) => new Task("waits", async ({ id, progress }) => {
+      await wait(5);
+      progress(`${id} half`);
+      return n + 1;
+    })),
+    named("pieces", () => new Task("pieces", async function* pieces() {
+      yield "a;";
+      await wait(1);
+      yield "b;";
+    })),
+    named("breaks", () => new Task("breaks", () => {
+      throw new RangeError("no disk");
+    })),
+  ];
+  const events = [];
+  const reply = tools.map(({ name }) => call(name, { n: 2 })).join("\n");
+  const run = await agent(script(reply, "I wait.", "I wait.", "I wait.", "done"), { tools, parallel: true }).run("go")
+    .done((event) => events.push(event));
+  assert.deepEqual([run.outcome, run.tasks, states(run)], ["answer", [], ["completed", "completed", "completed"]]);
+  assert.deepEqual(run.calls.map((one) => one.result.task), ["waits", "pieces", "breaks"]);
+  const begun = events.filter(({ type }) => type === "begun").map(({ id, name, task }) => [id, name, task]);
+  assert.deepEqual(begun, [["call_0_0", "waits", "waits"], ["call_0_1", "pieces", "pieces"], ["call_0_2", "breaks", "breaks"]]);
+  const later = Object.fromEntries(events.filter(({ type }) => type === "later").map(({ id, name, state, result }) => [id, [name, state, result]]));
+  assert.deepEqual(later.waits, ["waits", "completed", 3]);
+  assert.deepEqual(later.pieces, ["pieces", "completed", "a;b;"]);
+  assert.deepEqual(later.breaks, ["breaks", "failed", "RangeError: no disk"]);
+  const progress = events.filter(({ type }) => type === "progress").map(({ id, name, text }) => `${id} ${name} ${text}`).sort();
+  assert.deepEqual(progress, ["pieces pieces a;", "pieces pieces b;", "waits waits waits half"]);
+  for (const words of ["waits waits: 3", "pieces pieces: a;b;", "RangeError: no disk"]) assert(told(run).includes(words), told(run));
+});
+
+test("a task is carried on by others, and recalled by its own id", async () => {
+  const own = (more) => agent(script(call("index", { n: 1 }), "I wait.", "done"), { tools: index, ...more });
+  const run = await own().run("go").done();
+  assert.deepEqual([run.outcome, run.tasks, run.receipts[0].task], [null, ["job-1"], "job-1"]);
+  const saved = run.save();
+  run.later("job-1", { files: 3 });
+  throws(() => run.later("job-1", "again"), "state", /job-1 is ended/);
+  await run.done();
+  assert.deepEqual([run.text, run.tasks], ["done", []]);
+  assert.match(told(run), /index job-1: .*"files": ?3/);
+
+  const asked = [];
+  const recalled = (found) => own({
+    recall: (receipt) => {
+      asked.push(receipt);
+      return found;
+    },
+  }).resume(saved).done();
+  assert.match(told(await recalled("3 files")), /index job-1: 3 files/);
+  assert.deepEqual([asked[0].id, asked[0].task, asked[0].tool], ["call_0_0", "job-1", "index"]);
+  const lost = await recalled(null);
+  assert.equal(lost.text, "done");
+  assert.match(told(lost), /unknown/);
+  assert.match(told(await own().resume(saved).done()), /unknown/);
+  assert.match(told(await recalled(new Task("job-1", async () => "4 files"))), /index job-1: 4 files/);
+  const handed = await recalled(new Task("job-1"));
+  assert.deepEqual([handed.outcome, handed.tasks], [null, ["job-1"]]);
+  const failed = own().resume(handed.save());
+  failed.later("job-1", new RangeError("gone"));
+  assert.equal((await failed.done()).text, "done");
+  assert.match(told(failed), /index job-1: RangeError: gone/);
+  await rejects(recalled(new Task("job-2")), "argument", /'job-2'/);
+});
+
+test("tasks end with their time, their run and a bad id; steps wait for them", async () => {
+  let aborted = 0;
+  const begins = named("begins", ({ n }) => new Task(`job-${n}`, ({ signal }) => new Promise((_, stop) => {
+    signal.addEventListener("abort", () => {
+      aborted += 1;
+      stop(signal.reason);
+    });
+  })));
+  const slow = await agent(script(call("begins", { n: 1 }), "I wait.", "done"), { tools: begins, taskTimeout: 20 }).run("go").done();
+  assert.deepEqual([slow.text, aborted], ["done", 1]);
+  assert.match(told(slow), /begins job-1: /);
+  const events = [];
+  const run = agent(script(call("begins", { n: 2 }), "I wait."), { tools: begins }).run("go");
+  await run.done((event) => {
+    events.push(event);
+    if (event.type === "text") run.cancel();
+  });
+  const later = events.filter(({ type }) => type === "later").map(({ id, state }) => [id, state]);
+  assert.deepEqual([run.outcome, aborted, run.tasks, later], ["cancelled", 2, [], [["job-2", "cancelled"]]]);
+
+  const any = named("any", ({ id }) => new Task(id));
+  const twice = named("twice", () => new Task("once", () => new Task("twice")));
+  const replies = [call("any", { id: "a" }), call("any", { id: "a" }), call("any", { id: "" }), call("any", { id: 7 })].join("");
+  const bad = await agent(script(replies, "ok"), { tools: any, parallel: true }).run("go").done();
+  assert.deepEqual(states(bad), ["completed", "failed", "failed", "failed"]);
+  assert.match(bad.calls[1].result, /cannot be the id of a task/);
+  throws(() => new Task("a", 7), "argument", /function/);
+  assert.match(told(await agent(script(call("twice"), "I wait.", "done"), { tools: twice }).run("go").done()), /goes on as no other task/);
+
+  const doubles = { ...double, name: "later", run: ({ n }) => new Task("job", async () => 2 * n) };
+  const steps = [{ tool: "later", arguments: { n: 2 } }, { tool: "double", arguments: { n: "{{1.result}}" } }];
+  const flow = await agent(script(), { tools: [doubles, double] }).steps(steps).done();
+  assert.deepEqual([flow.completed, flow.calls.map(({ result }) => result), flow.tasks], [true, [4, 8], []]);
 });
 
 test("policies look at tags and arguments", async () => {

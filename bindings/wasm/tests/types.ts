@@ -1,6 +1,6 @@
 // Checked by `tsc --strict --noEmit`, never run: what programs rely on, and mistakes that must not pass.
 import { Engine, Reader, Rewriter, Stream, ToolglotError, load, toOpenAI } from "toolglot";
-import { Run, load as agents } from "toolglot/agent";
+import { Run, Task, load as agents } from "toolglot/agent";
 import type { PendingCall, RunEvent } from "toolglot/agent";
 import type { Call, Dialect, Event, Evidence, JsonValue, Toolglot, Turn } from "toolglot";
 
@@ -130,10 +130,15 @@ export async function remove(): Promise<string> {
     policy: { deny: "rm*", confirm: [{ tags: ["write"] }, "f"], allow: { tools: ["ls"] } },
     approve: (call: PendingCall) => (call.name === "f" ? { n: 1 } : call.arguments["n"] === 1 || "no"),
   });
+  const middleware = (await agents()).middleware({ dialect: "hermes", lang: "zh" });
+  await middleware.transformParams({ type: "stream", params: { prompt: [] } });
+  const slow = { name: "slow", run: () => new Task("job", ({ signal, progress }) => progress(String(signal.aborted))) };
+  new Agent({ model: "http://localhost", tools: [slow], dialect: "hermes", taskTimeout: 60_000, recall: ({ task }) => new Task(task ?? "") });
   const run: Run = agent.resume(agent.run([{ role: "user", content: "go" }]).save());
   for await (const event of run) {
     const seen: RunEvent = event;
     if (seen.type === "settled") return `${seen.name} ${seen.state} ${String(seen.result)}`;
+    if (seen.type === "later") run.later(run.tasks[0] ?? seen.id, seen.result);
     if (seen.type === "message") return seen.message.role;
   }
   // @ts-expect-error an agent needs a model

@@ -48,7 +48,7 @@ Exit status: 0 the tool gave a result; 1 it failed, or the call was not valid or
 /// Tools, and what they may do.
 #[derive(Debug, Args)]
 pub struct ToolArgs {
-    /// Tools, each with `execute`, which defines how it is executed: TOML or JSON
+    /// Tools, each with `execute`, which defines how it is executed: TOML, JSON or YAML, or a folder of plugins
     #[arg(long, value_name = "TOOLS")]
     pub tools: PathBuf,
     /// Which calls run, which are confirmed: TOML or JSON [default: `run` asks for each call, `call` allows its one]

@@ -2,9 +2,10 @@
 
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use toolglot::json::Map;
-use toolglot_agent::driver::{Driver, Script};
+use toolglot_agent::driver::{Driver, Model, Script};
 use toolglot_agent::{Ended, Outcome, Policy, Step};
 
 use super::args::CallArgs;
@@ -12,13 +13,13 @@ use super::log::Log;
 use super::people::People;
 use super::plan::{Begin, Plan};
 use super::watch::Show;
-use super::{hidden, policy, runtime, signals, toolbox, unknown};
+use super::{hidden, join, policy, runtime, signals, toolbox, unknown};
 use crate::input::Input;
 use crate::stop::{Stop, Verdict};
 
 pub fn run(args: &CallArgs) -> Result<Verdict, Stop> {
     let runtime = runtime()?;
-    let toolbox = toolbox(&args.tools, &runtime)?;
+    let mut toolbox = toolbox(&args.tools, &runtime)?;
     let rules = policy(args.tools.policy.as_deref(), Policy::allow_all)?;
     let name = &args.name;
     let path = &args.tools.tools;
@@ -47,9 +48,10 @@ pub fn run(args: &CallArgs) -> Result<Verdict, Stop> {
     let mut show = Show::new(args.tools.output, log.transpose()?);
     let people = People::new(&args.tools.yes_to, false);
     // Steps have no model.
-    let nobody = Script::new(Vec::<&str>::new());
+    let nobody: Arc<dyn Model> = Arc::new(Script::new(Vec::<&str>::new()));
+    join(&mut toolbox, &args.tools, &agent, &nobody, &people)?;
     let outcome = runtime.block_on(async {
-        Driver::new(&nobody, &toolbox.executors, &people)
+        Driver::new(&*nobody, &toolbox.executors, &people)
             .watch(&mut show)
             .cancel(signals::interrupted())
             .drive(&mut run)

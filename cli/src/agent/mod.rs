@@ -12,16 +12,18 @@ mod watch;
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
-use toolglot_agent::Policy;
-use toolglot_agent::driver::Toolbox;
+use toolglot_agent::driver::{Executors, Model, Toolbox};
+use toolglot_agent::{Agent, Policy};
 use toolglot_tools::Tool;
 
 use crate::input;
 use crate::stop::Stop;
 use crate::terminal;
 use args::ToolArgs;
+use people::People;
 
 /// Prints a line on standard error. If it is closed, the exit status must suffice.
 fn note(what: impl std::fmt::Display) {
@@ -35,13 +37,19 @@ fn runtime() -> Result<Runtime, Stop> {
     runtime.map_err(|error| Stop::because(format!("the runtime cannot be started: {error}")))
 }
 
-/// Reads the tools, including those of their servers; paths are relative to the file.
+/// Reads the tools, including those of their servers; paths are relative to the file. A folder has plugins.
 fn toolbox(args: &ToolArgs, runtime: &Runtime) -> Result<Toolbox, Stop> {
     let path = &args.tools;
-    let text = input::text(path)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
     let origin = path.display().to_string();
-    let mut toolbox = Toolbox::read(&origin, &text, folder).map_err(Stop::because)?;
+    let read = match path.is_dir() {
+        true => Toolbox::open(path, &Executors::new()),
+        false => {
+            let text = input::text(path)?;
+            let folder = path.parent().unwrap_or(Path::new(""));
+            Toolbox::read(&origin, &text, folder)
+        }
+    };
+    let mut toolbox = read.map_err(Stop::because)?;
     let connected = runtime.block_on(toolbox.connect(&origin));
     connected.map_err(Stop::because)?;
     for id in &args.yes_to {
@@ -53,6 +61,19 @@ fn toolbox(args: &ToolArgs, runtime: &Runtime) -> Result<Toolbox, Stop> {
         }
     }
     Ok(toolbox)
+}
+
+/// Builds the tools that consist of others.
+fn join(
+    toolbox: &mut Toolbox,
+    args: &ToolArgs,
+    agent: &Agent,
+    model: &Arc<dyn Model>,
+    people: &People,
+) -> Result<(), Stop> {
+    let origin = args.tools.display().to_string();
+    let joined = toolbox.join(&origin, agent, model, &(Arc::new(people.at_once()) as _));
+    joined.map_err(Stop::because)
 }
 
 /// Why a tool is not declared.

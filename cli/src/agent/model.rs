@@ -1,6 +1,7 @@
 //! The models of `--model`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use toolglot_agent::driver::{ChatModel, Model, Script};
 
@@ -10,7 +11,7 @@ use crate::stop::Stop;
 
 /// A model, and its label: its file or its server, without the secret parts of an address.
 pub struct Asked {
-    pub model: Box<dyn Model>,
+    pub model: Arc<dyn Model>,
     pub name: String,
     /// The key that is sent.
     pub key: Option<String>,
@@ -19,7 +20,7 @@ pub struct Asked {
 pub fn model(args: &RunArgs) -> Result<Asked, Stop> {
     if let Some(file) = args.model.strip_prefix("script:") {
         return Ok(Asked {
-            model: Box::new(script(Path::new(file))?),
+            model: Arc::new(script(Path::new(file))?),
             name: file.to_owned(),
             key: None,
         });
@@ -39,7 +40,7 @@ pub fn model(args: &RunArgs) -> Result<Asked, Stop> {
         key = Some(value);
     }
     Ok(Asked {
-        model: Box::new(model),
+        model: Arc::new(model),
         name: server(&args.model),
         key,
     })

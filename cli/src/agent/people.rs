@@ -32,6 +32,15 @@ impl People {
             turn: Arc::default(),
         }
     }
+
+    /// For calls within calls, whose decision cannot wait.
+    pub fn at_once(&self) -> Self {
+        Self {
+            yes: self.yes.clone(),
+            keep: false,
+            turn: self.turn.clone(),
+        }
+    }
 }
 
 impl Approver for People {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use toolglot::json::{Value, json};
 use toolglot_agent::driver::{Driver, Stopped};
-use toolglot_agent::{Outcome, Policy, Run};
+use toolglot_agent::{Agent, Outcome, Policy, Run};
 
 use super::args::RunArgs;
 use super::log::Log;
@@ -13,7 +13,7 @@ use super::model::{Asked, model};
 use super::people::People;
 use super::plan::{Begin, Plan};
 use super::watch::Show;
-use super::{hidden, note, policy, runtime, signals, toolbox};
+use super::{hidden, join, note, policy, runtime, signals, toolbox};
 use crate::input::{self, Input};
 use crate::stop::{Stop, Verdict};
 
@@ -26,7 +26,7 @@ enum End {
 
 pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
     let runtime = runtime()?;
-    let toolbox = toolbox(&args.tools, &runtime)?;
+    let mut toolbox = toolbox(&args.tools, &runtime)?;
     for tool in &toolbox.tools {
         if let Some(why) = hidden(tool) {
             note(format!(
@@ -46,7 +46,8 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
         (None, None) => Begin::Messages(vec![]),
     };
     let mut plan = Plan::new(&args.tools, &toolbox.tools, &rules, begin).model(args)?;
-    let mut run = start(&mut plan, args.resume.as_deref(), said)?;
+    let agent = plan.agent().map_err(Stop::because)?;
+    let mut run = start(&mut plan, &agent, args.resume.as_deref(), said)?;
 
     let save = args.save.as_ref().or(args.resume.as_ref());
     let log = args.tools.log.as_ref();
@@ -54,6 +55,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
     let mut show =
         Show::new(args.tools.output, log.transpose()?).keeps(save.cloned(), asked.key.clone());
     let people = People::new(&args.tools.yes_to, save.is_some());
+    join(&mut toolbox, &args.tools, &agent, &asked.model, &people)?;
     let end = runtime.block_on(async {
         let stopped = signals::interrupted();
         let driver = Driver::new(&*asked.model, &toolbox.executors, &people).watch(&mut show);
@@ -90,9 +92,13 @@ fn user(text: &str) -> Value {
 }
 
 /// Makes the run. A saved run that is over starts again with its conversation and the new message.
-fn start(plan: &mut Plan, resumed: Option<&Path>, said: Option<String>) -> Result<Run, Stop> {
-    let agent = plan.agent().map_err(Stop::because)?;
-    let run = plan.run(&agent);
+fn start(
+    plan: &mut Plan,
+    agent: &Agent,
+    resumed: Option<&Path>,
+    said: Option<String>,
+) -> Result<Run, Stop> {
+    let run = plan.run(agent);
     let Some(path) = resumed else {
         return run.map_err(Stop::because);
     };
@@ -119,7 +125,7 @@ fn start(plan: &mut Plan, resumed: Option<&Path>, said: Option<String>) -> Resul
         (Some(_), None) => {}
     }
     plan.begin = Begin::Messages(messages);
-    plan.run(&agent).map_err(Stop::because)
+    plan.run(agent).map_err(Stop::because)
 }
 
 /// Reports how it ended.

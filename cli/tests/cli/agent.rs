@@ -649,7 +649,9 @@ fn the_example_of_the_page_runs() {
     for word in [
         "count_words: completed",
         "count_words: denied: only files",
-        "read_file: completed",
+        "read_file {\"path\":\"note.txt\"}",
+        "report: completed",
+        "clerk: completed",
     ] {
         assert!(err.contains(word), "{word}: {err}");
     }
@@ -737,4 +739,139 @@ fn tools_of_a_server_are_called() {
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn tools_of_a_file_are_made_of_others() {
+    const MADE: &str = r#"
+[[tools]]
+name = "greet"
+description = "Greets twice"
+parameters = { type = "object", properties = { who = { type = "string" } }, required = ["who"] }
+execute.workflow = { steps = [
+  { tool = "say", arguments = { what = "{{input.who}}" } },
+  { tool = "say", arguments = { what = "again {{1.result}}" } },
+] }
+
+[[tools]]
+name = "helper"
+description = "Helps"
+execute.agent = { tools = ["greet"], dialect = "hermes", script = "helper.txt", budget = { calls = 3 } }
+"#;
+    let script = file(
+        "helper.txt",
+        "<tool_call>{\"name\": \"greet\", \"arguments\": {\"who\": \"Bo\"}}</tool_call>\n---\nBo is greeted.",
+    );
+    let made = MADE.replace("helper.txt", &script);
+    let tools = file("made.toml", format!("{TOOLS}{made}"));
+    let helps = "<tool_call>{\"name\": \"helper\", \"arguments\": {\"task\": \"Greet Bo.\"}}</tool_call>\n---\nDone.";
+    let model = format!("script:{}", file("asks.txt", helps));
+    let log = path("made.jsonl");
+    let base = [
+        "run",
+        "--model",
+        &model,
+        "--dialect",
+        "hermes",
+        "--tools",
+        &tools,
+    ];
+    let args = |more: &[&'static str]| -> Vec<String> {
+        base.iter()
+            .copied()
+            .chain(more.iter().copied())
+            .map(str::to_owned)
+            .collect()
+    };
+    let run_with = |args: &[String], input: &[u8]| {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        run(&args, input)
+    };
+    // People are asked about what runs inside, too.
+    let mut asked = args(&["--yes-to", "helper", "--yes-to", "greet", "Go."]);
+    asked.extend(["--log".to_owned(), log.clone()]);
+    let ran = run_with(&asked, b"y\ny\n");
+    assert_eq!((ran.code, ran.out.trim_end()), (0, "Done."), "{}", ran.err);
+    assert_eq!(ran.err.matches("Run it?").count(), 2, "{}", ran.err);
+    assert!(ran.err.contains("helper: completed"), "{}", ran.err);
+    assert_eq!(run(&["replay", &log], b"").code, 0);
+    let policy = file(
+        "made.json",
+        r#"{"deny": [{"tools": ["say"]}], "allow": [{}]}"#,
+    );
+    let mut denied = args(&["--output", "events", "Go."]);
+    denied.extend(["--policy".to_owned(), policy]);
+    let ran = run_with(&denied, b"");
+    let progress = events(&ran, "progress");
+    assert!(!progress.is_empty());
+    let settled = events(&ran, "settled");
+    assert!(
+        settled[0].to_string().contains("Bo is greeted"),
+        "{settled:?}"
+    );
+
+    // One call of such a tool.
+    let ran = run(
+        &["call", "--tools", &tools, "greet", r#"{"who": "Al"}"#],
+        b"",
+    );
+    assert_eq!(
+        (ran.code, ran.out.trim_end()),
+        (0, "said again said Al"),
+        "{}",
+        ran.err
+    );
+    let ran = run(
+        &["call", "--tools", &tools, "helper", r#"{"task": "Go."}"#],
+        b"",
+    );
+    assert_eq!(
+        (ran.code, ran.out.trim_end()),
+        (0, "Bo is greeted."),
+        "{}",
+        ran.err
+    );
+    let wrong = file(
+        "wrong.toml",
+        "[[tools]]\nname = \"a\"\ndescription = \"A\"\nexecute.workflow = { steps = [{ tool = \"b\" }] }\n",
+    );
+    run(&["call", "--tools", &wrong, "a", "{}"], b"").refused(&[
+        &wrong,
+        "tools[0].execute",
+        "there is no tool `b`",
+    ]);
+}
+
+#[test]
+fn a_folder_of_plugins_is_a_set_of_tools() {
+    let folder = directory().join("plugins");
+    let plugin = folder.join("sums");
+    fs::create_dir_all(&plugin).expect("a folder");
+    let manifest = r#"
+name: sums
+version: 1
+tools:
+  - id: add
+    description: Adds
+    agentCallable: true
+    execute: { process: { argv: [cat, sum.txt], stdin: none } }
+  - id: twice
+    description: Adds twice
+    agentCallable: true
+    implementation: { type: workflow, workflowId: twice.json }
+"#;
+    fs::write(plugin.join("plugin.yaml"), manifest).expect("a file");
+    fs::write(plugin.join("sum.txt"), "42").expect("a file");
+    fs::write(
+        plugin.join("twice.json"),
+        r#"[{"tool": "sums:add"}, {"tool": "sums:add"}]"#,
+    )
+    .expect("a file");
+    let tools = folder.to_str().expect("a path");
+    for name in ["sums:add", "sums:twice"] {
+        let ran = run(&["call", "--tools", tools, name, "{}"], b"");
+        assert_eq!((ran.code, ran.out.trim_end()), (0, "42"), "{}", ran.err);
+    }
+    fs::remove_file(plugin.join("plugin.yaml")).expect("it was there");
+    run(&["call", "--tools", tools, "sums:add", "{}"], b"").refused(&[tools, "plugin.yaml"]);
 }

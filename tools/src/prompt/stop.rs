@@ -57,7 +57,7 @@ fn turn(spec: &Spec) -> Vec<String> {
         return own.clone();
     }
     let spans = spec.span.iter().filter(|span| span.kind == "result");
-    let mut all: Vec<String> = spans.map(|span| span.open.clone()).collect();
+    let mut all: Vec<String> = spans.map(|span| span.open.trim_end().to_owned()).collect();
     let lines = spec.line.iter().flat_map(|line| &line.observation);
     all.extend(
         lines

@@ -17,7 +17,7 @@ text 'Looking. '
 call weather {'city': 'Leith'}
 """
 
-from ._agent import Agent, PendingCall, Run, RunCall, RunEvent
+from ._agent import Agent, PendingCall, Run, RunCall, RunEvent, Task
 from ._calls import Calls, OpenCall
 from ._clients import Events, aevents, ato_openai, events, to_completion, to_openai
 from ._errors import (
@@ -116,6 +116,7 @@ __all__ = [
     "SnapshotError",
     "StateError",
     "Stream",
+    "Task",
     "Text",
     "Tool",
     "ToolglotError",

@@ -26,7 +26,7 @@ from ._native import Engine
 from ._server import Server
 from ._tools import Tools
 
-__all__ = ["Agent", "PendingCall", "Run", "RunCall", "RunEvent"]
+__all__ = ["Agent", "PendingCall", "Run", "RunCall", "RunEvent", "Task"]
 
 _log = logging.getLogger("toolglot")
 # Milliseconds that no call takes.
@@ -80,8 +80,10 @@ class RunEvent:
     | `named`, `written`, `retracted` | the model writes a call, has written it, or took it back | `name` |
     | `stands` | a call counts | `id`, `name`, `arguments` |
     | `waiting`, `running` | it waits for a person, was started | `id`, `name` |
-    | `progress` | it gave a piece of its output | `id`, `name`, `text` |
+    | `progress` | it, or a task, gave a piece of its output | `id`, `name`, `text` |
     | `settled` | it has its result | `id`, `name`, `state`, `result` |
+    | `begun` | it goes on as a task | `id`, `name`, `task` |
+    | `later` | a task has its result | `id` (the task's), `name`, `state`, `result` |
     | `message` | a message was added to the conversation | `message` |
     """
 
@@ -93,6 +95,39 @@ class RunEvent:
     state: str = ""
     result: Any = None
     message: dict[str, Any] | None = None
+    task: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """What a tool gives in place of a result where that takes longer than anybody waits: the call is completed at once, with the
+    task's id as its result, and the model is told later what came of it.
+
+    `work` is a function without parameters, sync or async, and what it gives is the result of the task; what it yields is
+    progress. Without it somebody else carries the task on, and `Run.later` tells what came of it.
+
+    >>> import toolglot
+    >>> def index(folder: str):
+    ...     "Reads all files of a folder."
+    ...     return toolglot.Task(f"index-{folder}", lambda: f"{folder} has 3 files")
+    >>> replies = ['<tool_call>{"name": "index", "arguments": {"folder": "a"}}</tool_call>', "I wait.", "There are 3."]
+    >>> model = lambda messages: replies[sum(one["role"] == "assistant" for one in messages)]
+    >>> run = toolglot.Agent(model, tools=[index], dialect="hermes", policy="allow").run_sync("Index a.")
+    >>> run.text, run.messages[-2]["content"]
+    ('There are 3.', 'index index-a: a has 3 files')
+    """
+
+    id: str
+    """Its id, which no other call or task of the run may have."""
+    work: Callable[[], Any] | None = None
+    """What carries it on."""
+
+    def __post_init__(self) -> None:
+        """Looks at the types, for a tool makes it."""
+        if not isinstance(self.id, str):
+            raise TypeError(f"Task: the id is text, not {type(self.id).__name__}")
+        if self.work is not None and not callable(self.work):
+            raise TypeError(f"Task: work is a function without parameters, not {type(self.work).__name__}")
 
 
 Decision: TypeAlias = bool | str | Mapping[str, Any] | None
@@ -143,6 +178,7 @@ class Agent:
         engine: Engine | None = None,
         lang: Literal["en", "zh"] = "en",
         timeout: float | None = 30.0,
+        task_timeout: float | None = 3600.0,
         max_rounds: int = 5,
         parallel: bool = False,
         max_concurrent: int = 4,
@@ -157,13 +193,14 @@ class Agent:
         Of a server `name` is the model's, `request` holds further members of the request (`temperature`), and `patience` is how
         many seconds it may be silent. `source` says what the chunks of a callable are where that cannot be told; see `events`.
 
-        A call has `timeout` seconds, or with `None` as long as it takes; after `max_rounds` rounds of calls no more are carried out. With `parallel` the calls of a
+        A call has `timeout` seconds and a `Task` `task_timeout`, or with `None` as long as it takes; after `max_rounds` rounds of calls no more are carried out. With `parallel` the calls of a
         reply run side by side, `max_concurrent` at most; else one after the other up to the first that fails. Functions that are
         not async run in threads of their own; one that is too slow is left alone, its result dropped.
 
         `recovered` says what becomes of calls that were recovered from broken text: the model is told what was wrong, or a
         person is asked. `references` lets arguments refer to results: `{{1.result.path}}`. `recall` is asked, for calls that
-        were started before a run was saved, what they gave: a function of their receipt (`id`, `tool`, `digest`); `None` says that nobody knows.
+        were started before a run was saved, what they gave: a function of their receipt (`id`, `tool`, `digest`, and `task` of a call that
+        went on as one); `None` says that nobody knows, and a `Task` that it goes on.
 
         Raises `ToolsError`, `DialectError`, `ValueError` or `TypeError`, with what is wrong.
         """
@@ -173,8 +210,9 @@ class Agent:
             raise TypeError(f"system: text is needed, not {type(system).__name__}")
         if approve is not None and not callable(approve):
             raise TypeError(f"approve: a callable is needed, not {type(approve).__name__}")
-        if timeout is not None and not timeout > 0:
-            raise ValueError(f"timeout={timeout!r}: more than no time is needed; None is as long as it takes")
+        for option, time in (("timeout", timeout), ("task_timeout", task_timeout)):
+            if time is not None and not time > 0:
+                raise ValueError(f"{option}={time!r}: more than no time is needed; None is as long as it takes")
         for option, value, known in (("lang", lang, ("en", "zh")), ("recovered", recovered, ("answer", "confirm"))):
             if value not in known:
                 raise ValueError(f"{option}={value!r}: it is {' or '.join(map(repr, known))}")
@@ -201,7 +239,7 @@ class Agent:
             "dialect": dialect,
             "tools": json.loads(self.tools._native.manifest()),
             "config": {
-                "timeout": _LONG if timeout is None else max(1, round(min(timeout * 1000, _LONG))),
+                "timeout": _milliseconds(timeout),
                 "maxIterations": max_rounds,
                 "parallelExecution": parallel,
             },
@@ -211,6 +249,7 @@ class Agent:
             "recovered": recovered,
             "references": references,
             "max_concurrent": max_concurrent,
+            "task_timeout": _milliseconds(task_timeout),
             "grammar": grammar,
         }
         self._core = _native.AgentCore(engine, _support.dumps("agent", form))
@@ -225,7 +264,7 @@ class Agent:
     def steps(self, steps: Iterable[Mapping[str, Any]]) -> Run:
         """A workflow: calls, `{"tool", "arguments"}`, that run one after the other without a model, and may refer to results of
         earlier ones, `{{1.result.path}}`. The first that does not complete stops the rest."""
-        return Run(self, self._core.steps(_support.dumps("steps", list(steps))))
+        return Run(self, self._core.steps(_support.dumps("steps", list(steps))), workflow=True)
 
     def run_sync(
         self, what: str | Iterable[Mapping[str, Any]], *, on_event: Callable[[RunEvent], Any] | None = None
@@ -239,9 +278,11 @@ class Agent:
         Calls that were started are not started again: `recall` is asked, or the model is told that their result is unknown.
         A reply that was on its way is asked for again. Raises `SnapshotError`.
         """
-        run = Run(self, self._core.restore(saved))
+        core = self._core.restore(saved)
+        read = json.loads(saved)
+        run = Run(self, core, workflow=read["workflow"])
         try:
-            run.calls = [RunCall(**one) for one in json.loads(saved).get("python", [])]
+            run.calls = [RunCall(**one) for one in read.get("python", [])]
         except (TypeError, AttributeError) as error:
             raise SnapshotError(f"the calls of the saved run cannot be read: {error}") from None
         run._collect()
@@ -264,13 +305,16 @@ class Run:
     tool's result: the model is told its name and words, and the traceback is logged (logger `toolglot`).
     """
 
-    def __init__(self, agent: Agent, core: _native.RunCore) -> None:
+    def __init__(self, agent: Agent, core: _native.RunCore, *, workflow: bool = False) -> None:
         """Made by an agent."""
         self._agent = agent
+        self._workflow = workflow
         self._core = core
         self.calls: list[RunCall] = []
         """The calls that stand, in order."""
         self._questions: dict[str, PendingCall] = {}
+        # Tasks that run, and the calls that began them.
+        self._tasks: dict[str, str] = {}
         # What happened and was not yet told, what is to be done, and calls of which nobody knows what came.
         self._events: collections.deque[RunEvent] = collections.deque()
         self._todo: list[dict[str, Any]] = []
@@ -307,13 +351,18 @@ class Run:
 
     @property
     def receipts(self) -> list[dict[str, str]]:
-        """What calls left that were started: `id`, `tool`, `digest` (SHA-256 of the arguments)."""
+        """What calls left that were started: `id`, `tool`, `digest` (SHA-256 of the arguments), `task` of those that went on as one."""
         return json.loads(self._core.receipts())  # type: ignore[no-any-return]
 
     @property
     def waiting(self) -> list[PendingCall]:
         """Calls that wait for a decision."""
         return list(self._questions.values())
+
+    @property
+    def tasks(self) -> list[str]:
+        """Ids of tasks that were begun and have no result yet."""
+        return list(self._tasks)
 
     def save(self) -> str:
         """The run as JSON text, at any time, for `Agent.resume`."""
@@ -333,10 +382,13 @@ class Run:
         self._questions.pop(identity, None)
         self._wake()
 
-    def later(self, name: str, result: Any) -> None:
-        """The result of a task that an earlier call began: the model is told with the next message. Raises `StateError` once the
-        run is over."""
-        self._tell({"later": {"id": "", "name": name, "status": "success", "content": _tools.content(result)}})
+    def later(self, task: str, result: Any) -> None:
+        """The result of a task, by its id, or by any name if no tool said that there is one; an exception is a task that failed.
+        The model is told with the next message, and asked again if it has answered. Raises `StateError` once the run is over, or
+        the task has its result."""
+        known = any(receipt.get("task") == task for receipt in self.receipts)
+        self._tell({"later": {"id": task if known else "", "name": task, **_gave(result)}})
+        self._wake()
 
     def cancel(self) -> None:
         """Ends the run: calls that run are aborted, and those without a result are cancelled. From any thread."""
@@ -420,23 +472,26 @@ class Run:
             if do["do"] == "event":
                 self._events.append(self._event(do))
             elif do["do"] == "abort":
-                self._todo = [other for other in self._todo if other.get("id") != do["call"]]
+                self._todo = [other for other in self._todo if _runs(other) != do["call"]]
                 self._todo.append(do)
             elif do["do"] != "finished":
                 self._todo.append(do)
 
     def _event(self, do: dict[str, Any]) -> RunEvent:
         identity = do.get("id", "")
-        call = self._call(identity)
+        call = self._call(self._tasks.get(identity, identity))
+        # The id of a later result is that of a task, which has ended.
+        name = do["result"]["name"] if do["event"] == "later" else do.get("name")
         return RunEvent(
             kind=do["event"],
             id=identity,
-            name=do.get("name") or (call.name if call else ""),
+            name=name or (call.name if call else ""),
             text=do.get("text", ""),
             arguments=_loads(do["arguments"]) if "arguments" in do else None,
             state=do.get("state", ""),
             result=_result(do["result"]) if "result" in do else None,
             message=do.get("message"),
+            task=do.get("task", ""),
         )
 
     def _note(self, do: dict[str, Any]) -> None:
@@ -453,6 +508,10 @@ class Run:
                 digest=do["digest"],
                 reason=do["reason"],
             )
+        elif kind in ("begun", "recall") and do.get("task"):
+            self._tasks[do["task"]] = do["id"]
+        elif kind == "later":
+            self._tasks.pop(do["id"], None)
         call = self._call(do.get("id", ""))
         if kind == "start" and call is None:
             # A step of a workflow: no model wrote it.
@@ -467,6 +526,9 @@ class Run:
         elif kind == "settled":
             call.state, call.result = do["state"], _result(do["result"])
             self._questions.pop(call.id, None)
+            if self._workflow:
+                # A step waits for its task.
+                self._tasks = {task: by for task, by in self._tasks.items() if by != call.id}
 
     def _call(self, identity: str) -> RunCall | None:
         return next((call for call in reversed(self.calls) if call.id == identity), None)
@@ -607,9 +669,9 @@ class _Drive:
             self.stop("call", do["call"])
         elif what == "recall":
             if self.agent._recall is None:
-                self.lost(do["id"])
+                self.lost(_runs(do))
             else:
-                self.begin("call", do["id"], lambda: self.recall(do))
+                self.begin("call", _runs(do), lambda: self.recall(do))
 
     def lost(self, identity: str) -> None:
         with contextlib.suppress(StateError):  # It may be settled by now.
@@ -705,6 +767,24 @@ class _Drive:
                     self.core.tell(text)
                 if kind == "person":
                     self.run._questions.pop(identity, None)
+        elif item[0] == "begun":
+            call, went_on, task = item[1:]
+            if self.current("call", call["id"], task):
+                self.go_on(call, went_on)
+
+    def go_on(self, call: dict[str, Any], task: Task) -> None:
+        """A call goes on as a task."""
+        try:
+            self.core.tell(_support.utf8(_support.dumps("run", {"begun": [call["id"], task.id]})))
+        except StateError as error:
+            failed = {"id": call["id"], "name": call["name"], "status": "error", "content": str(error)}
+            with contextlib.suppress(StateError):
+                self.core.tell(_support.utf8(_support.dumps("run", {"done": failed})))
+            return
+        work = task.work
+        if work is not None:
+            own = {"id": task.id, "name": call["name"]}
+            self.begin("call", task.id, lambda: self.settle(own, work, work, "later"))
 
     def current(self, kind: str, identity: str, task: Any) -> bool:
         """Whether what a task says still counts: it may have been stopped, and the run may know it settled."""
@@ -773,33 +853,46 @@ class _Drive:
         if tool is None:
             raise ToolsError(f"the tool {do['tool']} has no function")
         arguments = json.loads(do["arguments"])
-        await self.settle(do["id"], do["name"], lambda: tool.run(arguments), tool.function)
+        await self.settle(do, lambda: tool.run(arguments), tool.function)
 
     async def recall(self, receipt: dict[str, Any]) -> None:
         recall = self.agent._recall
         assert recall is not None
-        shown = {key: receipt[key] for key in ("id", "tool", "digest")}
+        shown = {key: receipt[key] for key in ("id", "tool", "digest", "task") if key in receipt}
         found = await _called(recall, shown)
+        own = {"id": _runs(receipt), "name": receipt["tool"]}
         if found is None:
-            await self.tell("call", receipt["id"], {"lost": receipt["id"]})
-        else:
-            await self.settle(receipt["id"], receipt["tool"], lambda: found, None)
+            await self.tell("call", own["id"], {"lost": own["id"]})
+        elif "task" not in receipt:
+            await self.settle(own, lambda: found, None)
+        elif not isinstance(found, Task):
+            await self.settle(own, lambda: found, None, "later")
+        elif found.id != receipt["task"]:
+            raise ValueError(f"recall: the task is {receipt['task']!r}, not {found.id!r}")
+        elif found.work is not None:
+            await self.settle(own, found.work, found.work, "later")
 
-    async def settle(self, identity: str, name: str, work: Callable[[], Any], function: Any) -> None:
+    async def settle(self, call: dict[str, Any], work: Callable[[], Any], function: Any, how: str = "done") -> None:
+        """Tells what came of a call or a task."""
+        identity = call["id"]
         began = self.loop.time()
         try:
             value = await self.value(identity, work, function)
-            status, gave = "error" if _tools.failed(value) else "success", _tools.content(value)
+            if isinstance(value, Task):
+                if how == "done":
+                    await self.inbox.put(("begun", call, value, asyncio.current_task()))
+                    return
+                raise TypeError("a task goes on as no other task")
+            gave = _gave(value)
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
                 raise
             if isinstance(error, asyncio.CancelledError) and self.stopped("call", identity):
                 raise
-            _log.warning("the tool %s failed", name, exc_info=error)
-            status, gave = "error", _threads.words(error)
+            _log.warning("the tool %s failed", call["name"], exc_info=error)
+            gave = _gave(error)
         took = int((self.loop.time() - began) * 1000)
-        result = {"id": identity, "name": name, "status": status, "content": gave, "duration_ms": took}
-        await self.tell("call", identity, {"done": result})
+        await self.tell("call", identity, {how: {"id": identity, "name": call["name"], **gave, "duration_ms": took}})
 
     async def value(self, identity: str, work: Callable[[], Any], function: Any) -> Any:
         """What a function gives, awaited. What it yields is progress, and its result the text of all."""
@@ -824,6 +917,22 @@ class _Drive:
                 await _closed(value)
             return "".join(pieces)
         return value
+
+
+def _gave(value: Any) -> dict[str, Any]:
+    """What a tool gave, as results have it; an exception is a failure in its words."""
+    if isinstance(value, BaseException):
+        return {"status": "error", "content": _threads.words(value)}
+    return {"status": "error" if _tools.failed(value) else "success", "content": _tools.content(value)}
+
+
+def _runs(do: Mapping[str, Any]) -> Any:
+    """The id by which what runs is spoken of: that of the task, else that of the call."""
+    return do.get("task") or do.get("id")
+
+
+def _milliseconds(seconds: float | None) -> int:
+    return _LONG if seconds is None else max(1, round(min(seconds * 1000, _LONG)))
 
 
 class _Text:

@@ -1,0 +1,572 @@
+//! What the designs promise of agents, where no other test says it. Numbers are those of the checklist; the table in
+//! `docs/AGENT.md` has all of them.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use toolglot::json::{Map, Value, json};
+use toolglot::{DialectSet, Finish, NativeCall, Options};
+use toolglot_agent::driver::{
+    Approver, Driver, Executor, Executors, Model, Script, Stream, Watch, Workflow, function, pieces,
+};
+use toolglot_agent::{
+    Agent, Ask, CallState, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Records, Run,
+    Said, Start, Step,
+};
+use toolglot_tools::outcome::{Shape, Status, ToolResult, call_ids};
+use toolglot_tools::{CallConfig, Inventory, Tool};
+
+fn tool(id: &str, tags: &[&str]) -> Tool {
+    let mut tool = Tool::new(id).description("A tool").callable(true);
+    tool.tags = tags.iter().map(|&tag| tag.to_owned()).collect();
+    tool
+}
+
+fn agent(tools: &[Tool], config: CallConfig) -> Agent {
+    let tools = Inventory::of(tools.iter().cloned()).unwrap();
+    Agent::new(&DialectSet::builtin("hermes").unwrap(), "hermes", tools)
+        .unwrap()
+        .config(config)
+        .policy(Policy::allow_all())
+}
+
+fn side_by_side() -> CallConfig {
+    let mut config = CallConfig::enabled();
+    config.parallel_execution = true;
+    config
+}
+
+fn call(name: &str, arguments: &str) -> String {
+    format!("<tool_call>{{\"name\": \"{name}\", \"arguments\": {arguments}}}</tool_call>\n")
+}
+
+/// A run whose model has said this.
+fn said(agent: &Agent, reply: &str) -> Run {
+    let mut run = agent.run("Go.");
+    run.model(reply.as_bytes()).unwrap();
+    run.model_ended(Finish::Stop).unwrap();
+    run
+}
+
+fn all(run: &mut Run) -> Vec<Do> {
+    std::iter::from_fn(|| run.take()).collect()
+}
+
+fn starts(list: &[Do]) -> Vec<&Start> {
+    let starts = list.iter().filter_map(|one| match one {
+        Do::Start(start) => Some(start),
+        _ => None,
+    });
+    starts.collect()
+}
+
+fn settled(list: &[Do]) -> Vec<(Ended, &ToolResult)> {
+    let settled = list.iter().filter_map(|one| match one {
+        Do::Event(Event::Settled { state, result, .. }) => Some((*state, result)),
+        _ => None,
+    });
+    settled.collect()
+}
+
+fn done(run: &mut Run, id: &str) {
+    let result = ToolResult::text(id, "", Status::Success, "well");
+    run.done(result).unwrap();
+}
+
+async fn nobody(_: Confirm) -> Option<Decision> {
+    None
+}
+
+/// Keeps what a run does.
+#[derive(Default)]
+struct Kept(Vec<Do>);
+
+impl Watch for Kept {
+    fn does(&mut self, one: &Do) {
+        self.0.push(one.clone());
+    }
+}
+
+/// Item 19 of the checklist: who calls decides what may be called. Two agents share their tools; permissions go by tags, scopes
+/// by namespaces and by what stands in the arguments.
+#[test]
+fn each_caller_has_permissions_and_scopes_of_its_own() {
+    let tools = [
+        tool("files:read", &["read"]),
+        tool("files:write", &["write"]),
+        tool("mail:read", &["read"]),
+    ];
+    let shared = agent(&tools, side_by_side());
+    let reply = [
+        call("files:read", r#"{"path": "/home/a"}"#),
+        call("files:read", r#"{"path": "/etc/b"}"#),
+        call("files:write", r#"{"path": "/home/c"}"#),
+        call("mail:read", "{}"),
+    ]
+    .concat();
+    let started = |policy: &str| -> Vec<String> {
+        let agent = shared.clone().policy(Policy::from_json(policy).unwrap());
+        let list = all(&mut said(&agent, &reply));
+        let denied = settled(&list)
+            .iter()
+            .filter(|(how, _)| *how == Ended::Denied)
+            .count();
+        let started = starts(&list);
+        assert_eq!(denied + started.len(), 4, "{policy}: each has one answer");
+        let name = |start: &&Start| format!("{} {}", start.tool, start.arguments);
+        started.iter().map(name).collect()
+    };
+    assert_eq!(
+        started(r#"{"allow": [{"tags": ["read"]}]}"#),
+        [
+            r#"files:read {"path":"/home/a"}"#,
+            r#"files:read {"path":"/etc/b"}"#,
+            "mail:read {}"
+        ]
+    );
+    assert_eq!(
+        started(
+            r#"{"deny": [{"arguments": [{"pointer": "/path", "pattern": "^/etc/"}]}], "allow": [{"namespaces": ["files"]}]}"#
+        ),
+        [
+            r#"files:read {"path":"/home/a"}"#,
+            r#"files:write {"path":"/home/c"}"#
+        ]
+    );
+    assert!(started("{}").is_empty(), "whom nobody allowed anything");
+}
+
+/// Item 42 of the checklist: one statement lists the tools, asks, parses the reply, executes, and answers.
+#[tokio::test]
+async fn one_statement_lists_asks_parses_and_executes() {
+    /// A model that calls what it was told of.
+    struct Reads;
+    impl Model for Reads {
+        fn ask(&self, ask: Ask) -> Stream<Said> {
+            let text = match ask.messages.as_slice() {
+                [system, _user] => {
+                    let told = system["content"].as_str().unwrap();
+                    assert!(told.contains("double") && told.contains("Doubles a number"));
+                    "<tool_call>{\"name\": \"double\", \"arguments\": {\"n\": 21}}</tool_call>"
+                        .to_owned()
+                }
+                [.., last] => format!("It is {}", last["content"].as_str().unwrap()),
+                [] => unreachable!("nobody asked"),
+            };
+            pieces(async move |out| {
+                for byte in text.bytes() {
+                    out.send(Said::Text(vec![byte])).await;
+                }
+                Said::End(Finish::Stop)
+            })
+        }
+    }
+    let double = Tool::new("double")
+        .description("Doubles a number")
+        .callable(true);
+    let executors = Executors::new().with(
+        "double",
+        function(async |given: Map| {
+            let n = given.get("n").and_then(Value::as_i64).ok_or("which?")?;
+            Ok::<_, &str>(2 * n)
+        }),
+    );
+    let outcome = Driver::new(&Reads, &executors, &nobody)
+        .drive(&mut agent(&[double], CallConfig::enabled()).run("Double 21."))
+        .await
+        .unwrap();
+    let Outcome::Answer { text } = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert!(text.starts_with("It is ") && text.contains("42"), "{text}");
+}
+
+/// Keeps what it is told to do.
+#[derive(Clone, Default)]
+struct Engine {
+    ran: Arc<Mutex<Vec<(String, String)>>>,
+}
+
+impl Executor for Engine {
+    fn start(&self, call: Start) -> Stream<toolglot_agent::driver::Piece> {
+        let mut ran = self.ran.lock().unwrap();
+        ran.push((call.tool.clone(), call.arguments.clone()));
+        let gave = format!("gave {}", self::call("look", "{}"));
+        let content = toolglot_tools::outcome::Content::Text(gave);
+        pieces(async move |_| toolglot_agent::driver::Piece::Done(Ok(vec![content])))
+    }
+}
+
+impl Engine {
+    fn ran(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.ran.lock().unwrap())
+    }
+}
+
+/// Item 49 of the checklist: the loop stands outside the engine of workflows, which never sees what a model writes: what it runs,
+/// and what that gives, is data even where it looks like a call.
+#[tokio::test]
+async fn the_engine_of_workflows_reads_no_calls() {
+    let engine = Engine::default();
+    let inner = agent(&[tool("look", &[])], CallConfig::enabled());
+    let text = call("look", r#"{"a": 1}"#);
+    let arguments = |text: &str| Map::from_iter([("text".to_owned(), Value::from(text))]);
+    let steps = [text.as_str(), "{{1.result}}"].map(|text| Step {
+        tool: "look".to_owned(),
+        arguments: arguments(text),
+    });
+    let mut run = inner.steps(&steps);
+    let mut kept = Kept::default();
+    let outcome = Driver::new(&Script::new([""]), &engine, &nobody)
+        .watch(&mut kept)
+        .drive(&mut run)
+        .await;
+    assert_eq!(outcome, Ok(Outcome::Steps { completed: true }));
+    assert_eq!(engine.ran().len(), 2, "two steps, whatever they hold");
+    assert!(!kept.0.iter().any(|one| matches!(one, Do::Ask(_))));
+    // The same text, said by a model, is one call.
+    let list = all(&mut said(&inner, &text));
+    assert_eq!(starts(&list)[0].arguments, r#"{"a":1}"#);
+}
+
+/// Item 61 of the checklist: a skill is a workflow whose input is the call's; a tool is carried out as a workflow of one step, with
+/// the same result as by itself.
+#[tokio::test]
+async fn a_skill_is_a_workflow_and_a_tool_one_of_one_step() {
+    let engine = Engine::default();
+    let inner = agent(
+        &[tool("look", &[]), tool("greet", &[])],
+        CallConfig::enabled(),
+    );
+    let step = |tool: &str, arguments: Value| Step {
+        tool: tool.to_owned(),
+        arguments: serde_json::from_str(&arguments.to_string()).unwrap(),
+    };
+    let people: Arc<dyn Approver> = Arc::new(nobody);
+    let workflow = |steps| {
+        Workflow::new(
+            inner.clone(),
+            steps,
+            Arc::new(engine.clone()),
+            people.clone(),
+        )
+    };
+    let skill = workflow(vec![
+        step("look", json!({"who": "{{input.npc}}"})),
+        step(
+            "greet",
+            json!({"npc": "{{input.npc}}", "how": "{{1.result}}"}),
+        ),
+    ]);
+    let wrapped = workflow(vec![step("look", json!({"who": "{{input.who}}"}))]);
+    let executors = Executors::new()
+        .with("skill", skill)
+        .with("wrapped", wrapped)
+        .with("plain", engine.clone());
+    let tools = ["skill", "wrapped", "plain"].map(|id| tool(id, &[]));
+    let outer = agent(&tools, CallConfig::enabled());
+    let of = async |name: &str, arguments: &str| {
+        let model = Script::new([call(name, arguments).as_str(), "Done."]);
+        let mut kept = Kept::default();
+        let driver = Driver::new(&model, &executors, &nobody).watch(&mut kept);
+        driver.drive(&mut outer.run("Go.")).await.unwrap();
+        let (how, result) = settled(&kept.0)[0];
+        (how, result.content.clone(), engine.ran())
+    };
+    let (how, _, ran) = of("skill", r#"{"npc": "Bo"}"#).await;
+    assert_eq!(how, Ended::Completed);
+    assert_eq!(ran[0], ("look".to_owned(), r#"{"who":"Bo"}"#.to_owned()));
+    assert_eq!(ran[1].0, "greet");
+    let given: Value = serde_json::from_str(&ran[1].1).unwrap();
+    assert_eq!(given["npc"], "Bo");
+    assert!(given["how"].as_str().unwrap().starts_with("gave "));
+
+    let (how, gave, ran) = of("wrapped", r#"{"who": "Bo"}"#).await;
+    let (plain_how, plain_gave, plain_ran) = of("plain", r#"{"who": "Bo"}"#).await;
+    assert_eq!((how, gave), (plain_how, plain_gave));
+    assert_eq!(ran.len(), 1);
+    assert_eq!(ran[0].1, plain_ran[0].1);
+}
+
+/// Item 64 of the checklist: of each request an id, a name, the block as it was written, and its arguments; several in a text.
+#[test]
+fn requests_have_an_id_a_name_a_block_and_arguments() {
+    let blocks = ["A", "B"].map(|name| {
+        format!("<<<[TOOL_REQUEST]>>>\ntool_name:「始」{name}「末」,\npath:「始」/{name}「末」\n<<<[END_TOOL_REQUEST]>>>")
+    });
+    let text = format!("First {} then {}.", blocks[0], blocks[1]);
+    let set = DialectSet::builtin("vcp").unwrap();
+    let turn = toolglot::parse(&set, Options::default(), text.as_bytes(), Finish::Stop);
+    let ids = call_ids(&turn, "request_");
+    assert_eq!(ids, ["request_0", "request_1"]);
+    for ((call, block), name) in turn.calls.iter().zip(&blocks).zip(["A", "B"]) {
+        assert_eq!(call.name, name);
+        assert_eq!(call.arguments, format!("{{\"path\":\"/{name}\"}}"));
+        let span =
+            usize::try_from(call.span.start).unwrap()..usize::try_from(call.span.end).unwrap();
+        assert_eq!(&text[span], block);
+    }
+}
+
+/// Item 68 of the checklist: every field of the configuration is obeyed by runs.
+#[test]
+fn every_field_of_the_configuration_is_obeyed() {
+    let tools = [tool("fs:read", &[]), tool("fs:write", &[])];
+    let with = |text: &str| -> Agent {
+        let config: CallConfig = serde_json::from_str(text).unwrap();
+        agent(&tools, config)
+    };
+    let reply = call("fs:read", "{}") + &call("fs:write", "{}");
+    // What of a reply starts, is asked about, and has ended.
+    let counts = |text: &str| {
+        let list = all(&mut said(&with(text), &reply));
+        let asked = list.iter().filter(|one| matches!(one, Do::Confirm(_)));
+        (starts(&list).len(), asked.count(), settled(&list).len())
+    };
+    let on = r#"{"enabled": true, "parallelExecution": true"#;
+    assert_eq!(counts("{}"), (0, 0, 2), "enabled");
+    assert_eq!(counts(&format!("{on}}}")), (2, 0, 0));
+    assert_eq!(
+        counts(r#"{"enabled": true}"#),
+        (1, 0, 0),
+        "parallelExecution"
+    );
+    assert_eq!(counts(&format!(r#"{on}, "mode": "manual"}}"#)), (0, 2, 0));
+    assert_eq!(
+        counts(&format!(r#"{on}, "requireConfirmation": true}}"#)),
+        (0, 2, 0)
+    );
+    assert_eq!(
+        counts(&format!(r#"{on}, "toolToggles": {{"fs:read": false}}}}"#)),
+        (1, 0, 1)
+    );
+    assert_eq!(
+        counts(&format!(
+            r#"{on}, "defaultToolEnabled": false, "toolToggles": {{"fs:read": true}}}}"#
+        )),
+        (1, 0, 1)
+    );
+    assert_eq!(
+        counts(&format!(r#"{on}, "toolIdsInventory": ["fs:write"]}}"#)),
+        (1, 0, 1)
+    );
+    assert_eq!(counts(&format!(r#"{on}, "maxIterations": 0}}"#)), (0, 0, 2));
+
+    let mut run = said(&with(&format!(r#"{on}, "timeout": 250}}"#)), &reply);
+    assert_eq!(starts(&all(&mut run))[0].deadline, 250);
+    run.tick(249);
+    assert!(all(&mut run).is_empty());
+    run.tick(250);
+    let list = all(&mut run);
+    let ends: Vec<Ended> = settled(&list).iter().map(|one| one.0).collect();
+    assert_eq!(ends, [Ended::TimedOut, Ended::TimedOut]);
+
+    // Whoever names no dialect gets that of the protocol.
+    let form = r#"{"config": {"protocol": "vcp"}, "tools": [{"name": "f", "description": "F"}], "policy": {"allow": [{}]}}"#;
+    let own = Agent::from_json(&DialectSet::builtin("vcp").unwrap(), form).unwrap();
+    let reply = "<<<[TOOL_REQUEST]>>>\ntool_name:「始」f「末」\n<<<[END_TOOL_REQUEST]>>>";
+    assert_eq!(starts(&all(&mut said(&own, reply)))[0].tool, "f");
+}
+
+/// Item 69 of the checklist: nobody may call what nobody made callable, and that is asked again when a call starts.
+#[test]
+fn what_may_be_called_is_asked_again_when_it_starts() {
+    let mut read = Tool::new("read").description("Reads");
+    let hidden = agent(&[read.clone()], CallConfig::enabled());
+    let list = all(&mut said(&hidden, &call("read", "{}")));
+    assert!(starts(&list).is_empty() && settled(&list)[0].0 == Ended::Failed);
+
+    read.agent_callable = true;
+    let ask = Policy::from_json(r#"{"confirm": [{}]}"#).unwrap();
+    let open = agent(&[read], CallConfig::enabled()).policy(ask.clone());
+    let mut run = said(&open, &call("read", "{}"));
+    let asked = all(&mut run);
+    assert!(asked.iter().any(|one| matches!(one, Do::Confirm(_))));
+    // While a person thought about it, the tool was taken away.
+    let saved = run.save();
+    for (agent, starts_now) in [(&open, 1), (&hidden.policy(ask), 0)] {
+        let mut run = Run::restore(agent, &saved).unwrap();
+        all(&mut run);
+        let _ = run.decision("call_0_0", Decision::Approve);
+        assert_eq!(starts(&all(&mut run)).len(), starts_now);
+    }
+}
+
+/// Items 71 and 90 of the checklist: of each round the requests, their states and their results, with status and duration.
+#[test]
+fn rounds_have_requests_states_and_results() {
+    let policy = r#"{"confirm": [{"tools": ["b", "c"]}], "allow": [{}]}"#;
+    let agent = agent(&["a", "b", "c"].map(|id| tool(id, &[])), side_by_side())
+        .policy(Policy::from_json(policy).unwrap());
+    let mut run = agent.run("Go.");
+    let mut records = Records::new();
+    let mut see = |run: &mut Run| {
+        all(run).iter().for_each(|one| records.see(one));
+        let states = |round: &Vec<toolglot_agent::Record>| -> Vec<CallState> {
+            round.iter().map(|call| call.state).collect()
+        };
+        records.rounds().iter().map(states).collect::<Vec<_>>()
+    };
+    assert_eq!(see(&mut run), [[]; 1]);
+    let reply = ["a", "b", "c"].map(|name| call(name, "{\"n\":1}")).concat();
+    run.model(reply.as_bytes()).unwrap();
+    let (waits, runs) = (CallState::Waiting, CallState::Running);
+    assert_eq!(see(&mut run), [[runs, waits, waits]]);
+    run.model_ended(Finish::Stop).unwrap();
+    let edited = Decision::Edit(r#"{"n":2}"#.to_owned());
+    run.decision("call_0_1", edited).unwrap();
+    run.decision("call_0_2", Decision::Deny(String::new()))
+        .unwrap();
+    let denied = CallState::Ended(Ended::Denied);
+    assert_eq!(see(&mut run), [[runs, runs, denied]]);
+    let took = std::time::Duration::from_millis(7);
+    run.done(ToolResult::text("call_0_0", "a", Status::Success, "well").took(took))
+        .unwrap();
+    run.done(ToolResult::text("call_0_1", "b", Status::Error, "no"))
+        .unwrap();
+    let (well, failed) = (
+        CallState::Ended(Ended::Completed),
+        CallState::Ended(Ended::Failed),
+    );
+    assert_eq!(see(&mut run), [vec![well, failed, denied], vec![]]);
+    run.model(b"Done.").unwrap();
+    run.model_ended(Finish::Stop).unwrap();
+    assert_eq!(see(&mut run).len(), 2);
+
+    let round = &records.rounds()[0];
+    assert_eq!(
+        [&round[0], &round[1]].map(|call| call.arguments.as_str()),
+        [r#"{"n":1}"#, r#"{"n":2}"#]
+    );
+    let written: Value = serde_json::from_str(&serde_json::to_string(&records).unwrap()).unwrap();
+    assert_eq!(written[0][0]["state"], "completed");
+    assert_eq!(written[0][0]["result"]["duration_ms"], 7);
+    assert_eq!(written[0][2]["result"]["status"], "denied");
+}
+
+/// Items 54 and 35 of the checklist: what the model says before a call is published before the call runs.
+#[test]
+fn text_before_a_call_is_told_before_the_call_runs() {
+    let agent = agent(&[tool("a", &[])], CallConfig::enabled());
+    let list = all(&mut said(&agent, &format!("I look. {}", call("a", "{}"))));
+    let at = |wanted: &dyn Fn(&Do) -> bool| list.iter().position(wanted).unwrap();
+    let text = at(&|one| matches!(one, Do::Event(Event::Text { text }) if text.contains("look")));
+    let named = at(&|one| matches!(one, Do::Event(Event::Named { name, .. }) if name == "a"));
+    let running = at(&|one| matches!(one, Do::Event(Event::Running { .. })));
+    let start = at(&|one| matches!(one, Do::Start(_)));
+    assert!(text < named && named < running && running < start);
+}
+
+/// Item 78 of the checklist: `toolId_methodName` and a name of the dialect's own reach the handler of the tool.
+#[test]
+fn a_flat_name_reaches_its_tool() {
+    let mut read = tool("files:read", &[]);
+    read.commands = vec![("hermes".to_owned(), "ReadFile".to_owned())];
+    let agent = agent(&[read], CallConfig::enabled());
+    for name in ["files:read", "files_read", "ReadFile"] {
+        let list = all(&mut said(&agent, &call(name, "{}")));
+        assert_eq!(starts(&list)[0].tool, "files:read", "{name}");
+    }
+    let list = all(&mut said(&agent, &call("files_write", "{}")));
+    assert!(starts(&list).is_empty());
+}
+
+/// Item 89 of the checklist: results have the role `tool`, which rules about messages can go by; nothing comes between a reply and its
+/// results; and roles are those of the interface.
+#[test]
+fn nothing_comes_between_a_reply_and_its_results() {
+    let of = |shape: Shape| {
+        let agent = agent(&["a", "b"].map(|id| tool(id, &[])), side_by_side()).shape(shape);
+        let mut run = agent.run("Go.");
+        for (name, id) in [("a", "x"), ("b", "y")] {
+            let (name, id) = (name.to_owned(), Some(id.to_owned()));
+            let arguments = "{}".to_owned();
+            let call = NativeCall {
+                id,
+                name,
+                arguments,
+            };
+            run.native_call(&call).unwrap();
+        }
+        // All that could come between: a task's result, and a block that broke.
+        run.later(ToolResult::text("", "job", Status::Success, "ready"))
+            .unwrap();
+        run.model(b"<tool_call>{\"name\": </tool_call>").unwrap();
+        run.model_ended(Finish::Stop).unwrap();
+        done(&mut run, "y");
+        done(&mut run, "x");
+        run.messages().to_vec()
+    };
+    let role = |message: &Value| message["role"].as_str().unwrap().to_owned();
+    let messages = of(Shape::OpenAi);
+    let roles: Vec<String> = messages.iter().map(role).collect();
+    assert_eq!(roles[..4], ["user", "assistant", "tool", "tool"]);
+    assert!(roles[4..].iter().all(|role| role == "user"), "{roles:?}");
+    assert!(messages.len() > 4, "what was to be told is told behind");
+    let calls = messages[1]["tool_calls"].as_array().unwrap();
+    for (call, result) in calls.iter().zip(&messages[2..4]) {
+        assert_eq!(call["id"], result["tool_call_id"]);
+    }
+    // A rule for messages of tools meets these and no others.
+    let tools = messages.iter().filter(|one| one["role"] == "tool");
+    assert!(tools.clone().count() == 2 && tools.clone().all(|one| one["content"] == "well"));
+
+    let messages = of(Shape::Anthropic);
+    assert_eq!(role(&messages[2]), "user");
+    let parts = messages[2]["content"].as_array().unwrap();
+    assert_eq!(parts[0]["type"], "tool_result");
+
+    // As text, results have the role that the dialect's own systems give them.
+    let plain = agent(&[tool("a", &[])], side_by_side());
+    let mut run = said(&plain, &call("a", "{}"));
+    done(&mut run, "call_0_0");
+    assert_eq!(role(&run.messages()[1]), "assistant");
+    assert!(
+        run.messages()[2]["content"]
+            .as_str()
+            .unwrap()
+            .contains("well")
+    );
+}
+
+/// The table of the page names tests that are there.
+#[test]
+fn the_table_of_the_page_names_tests_that_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let page = std::fs::read_to_string(root.join("docs/AGENT.md")).unwrap();
+    let mut numbers = std::collections::BTreeSet::new();
+    let table = page.split("Of what the designs promise").nth(1).unwrap();
+    for line in table.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let ["", number, _, tests, ""] = cells.as_slice() else {
+            continue;
+        };
+        let Ok(number) = number.parse::<u32>() else {
+            continue;
+        };
+        assert!(numbers.insert(number), "{number} stands twice");
+        let mut file = String::new();
+        for word in tests.split('`').skip(1).step_by(2) {
+            if word.contains('/') {
+                file = std::fs::read_to_string(root.join(word)).expect(word);
+            } else {
+                let there = [
+                    format!("fn {word}("),
+                    format!("def {word}("),
+                    format!("\"id\": \"{word}\""),
+                ];
+                assert!(
+                    there.iter().any(|one| file.contains(one)),
+                    "{number}: {word}"
+                );
+            }
+        }
+        assert!(!file.is_empty(), "{number} names no test");
+    }
+    let wanted = [
+        4, 7, 8, 12, 18, 19, 20, 21, 28, 31, 33, 34, 35, 38, 39, 41, 42, 43, 49, 54, 55, 61, 63,
+        64, 68, 69, 71, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 109, 110, 111, 113,
+    ];
+    assert_eq!(numbers.into_iter().collect::<Vec<_>>(), wanted);
+}

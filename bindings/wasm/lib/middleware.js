@@ -1,0 +1,257 @@
+// A middleware for models of the AI SDK, by the shape of its interface alone: nothing of it is imported. A model that knows no tools is
+// taught them in the prompt, and the calls in its text become tool calls.
+//
+// Invariant: a call is given on when its block has closed, so that nothing has to be taken back; text at once.
+
+import { flag, known, string, word, wrong } from "./words.js";
+
+const OPTIONS = ["dialect", "engine", "lang", "recovered", "id"];
+/** Where the tools wait in the options of a request that was written anew. */
+const OWN = "toolglot";
+const FINISH = { length: "length", error: "error", "content-filter": "stop" };
+
+const ids = () => `call_${Math.random().toString(36).slice(2)}${Date.now().toString(36)}`;
+
+export function middleware(Engine, Own, options) {
+  const given = known("options", options, OPTIONS);
+  const dialect = string("dialect", given.dialect ?? given.engine?.dialects[0]);
+  const lang = given.lang ?? "en";
+  word("lang", lang, ["en", "zh"]);
+  const recovered = flag("recovered", given.recovered ?? false);
+  const id = given.id ?? ids;
+  if (typeof id !== "function") throw wrong("id: a function that gives ids is needed");
+  const plain = given.engine ?? new Engine(dialect);
+  let last = { key: "[]", tools: new Own(), engine: plain };
+
+  /** What was offered in a request; conversations have the same again and again. */
+  const offered = (list) => {
+    const key = JSON.stringify(list);
+    if (last.key !== key) last = { key, tools: new Own(list), engine: given.engine ?? new Engine({ dialects: dialect, tools: list }) };
+    return last;
+  };
+  const reading = (params) => {
+    return new Reading(offered(params?.providerOptions?.[OWN]?.tools ?? []), { dialect, recovered, id });
+  };
+
+  return {
+    specificationVersion: "v3",
+    middlewareVersion: "v2",
+
+    async transformParams({ params }) {
+      const { tools: all = [], toolChoice, ...rest } = params;
+      const functions = toolChoice?.type === "none" ? [] : all.filter(({ type }) => type === "function");
+      const list = functions.map(({ name, description, inputSchema }) => (
+        { type: "function", function: { name, description: description ?? "", parameters: inputSchema ?? { type: "object" } } }
+      ));
+      const others = all.filter(({ type }) => type !== "function");
+      const { tools, engine } = offered(list);
+      const told = { ...rest, prompt: taught(rest.prompt, { tools, engine, list, dialect, lang }) };
+      told.providerOptions = { ...rest.providerOptions, [OWN]: { tools: list } };
+      if (others.length > 0) Object.assign(told, { tools: others, ...(toolChoice?.type === "auto" && { toolChoice }) });
+      return told;
+    },
+
+    async wrapGenerate({ doGenerate, params }) {
+      const result = await doGenerate();
+      const read = reading(params);
+      const ended = FINISH[unified(result.finishReason)] ?? "stop";
+      const content = result.content.flatMap((part) => (part.type === "text" ? read.whole(part, ended) : [part]));
+      return { ...result, content, finishReason: read.reason(result.finishReason) };
+    },
+
+    async wrapStream({ doStream, params }) {
+      const { stream, ...rest } = await doStream();
+      const read = reading(params);
+      return {
+        ...rest,
+        stream: stream.pipeThrough(new TransformStream({
+          transform(part, controller) {
+            for (const one of read.part(part)) controller.enqueue(one);
+          },
+          flush(controller) {
+            for (const one of read.finish("stop")) controller.enqueue(one);
+          },
+        })),
+      };
+    },
+  };
+}
+
+/** The prompt for a model that knows no tools. */
+function taught(prompt, { tools, engine, list, dialect, lang }) {
+  const names = new Map();
+  const out = [];
+  for (const message of prompt) {
+    if (message.role === "assistant") {
+      const parts = message.content.filter(({ type }) => type !== "tool-call");
+      const calls = message.content.filter(({ type }) => type === "tool-call");
+      for (const { toolCallId, toolName } of calls) names.set(toolCallId, toolName);
+      if (calls.length > 0) {
+        const written = calls.map(({ toolName, input }) => ({ name: toolName, arguments: input ?? {} }));
+        parts.push({ type: "text", text: engine.encode(written, dialect) });
+      }
+      out.push({ ...message, content: parts });
+    } else if (message.role === "tool") {
+      const results = message.content.filter(({ type }) => type === "tool-result").map((part) => ({
+        id: part.toolCallId, name: part.toolName ?? names.get(part.toolCallId) ?? "", ...outcome(part.output),
+      }));
+      if (results.length === 0) continue;
+      const { content } = tools.results(results, dialect, { engine, lang });
+      out.push({ role: "user", content: [{ type: "text", text: content }] });
+    } else {
+      out.push(message);
+    }
+  }
+  if (list.length > 0) {
+    const text = tools.prompt(dialect, { engine, lang });
+    const [first] = out;
+    if (first?.role === "system") out[0] = { ...first, content: `${first.content}\n\n${text}` };
+    else out.unshift({ role: "system", content: text });
+  }
+  return out;
+}
+
+/** What a tool gave, as results have it. */
+function outcome({ type, value, reason } = {}) {
+  switch (type) {
+    case "error-text": return { status: "error", content: value };
+    case "error-json": return { status: "error", content: JSON.stringify(value) };
+    case "execution-denied": return { status: "denied", content: reason ?? "" };
+    case "content": return { content: value.map((part) => part.text ?? `[${part.type}]`).join("\n") };
+    default: return { content: value };
+  }
+}
+
+/** The end of a reply, which is a word or, since version 3, an object. */
+function unified(reason) {
+  return typeof reason === "object" && reason !== null ? reason.unified : reason;
+}
+
+/** A reply that is read. */
+class Reading {
+  #offered;
+  #options;
+  #calls = 0;
+  /** The parser of the text block that comes, the block, and how many blocks came of it. */
+  #stream = null;
+  #block;
+  #blocks;
+  /** The block of text or reasoning that is open. */
+  #open = null;
+  /** Calls of a block that has not closed. */
+  #waiting = [];
+
+  constructor(offered, options) {
+    this.#offered = offered;
+    this.#options = options;
+  }
+
+  #begin(block) {
+    const { engine, tools } = this.#offered;
+    this.#stream = engine.stream(tools.names.length > 0 ? { tools: tools.definitions } : undefined);
+    this.#block = block;
+    this.#blocks = 0;
+  }
+
+  /** What a part of a stream becomes. */
+  part(part) {
+    switch (part.type) {
+      case "text-start": {
+        const before = this.finish("stop");
+        this.#begin(part);
+        return before;
+      }
+      case "text-delta":
+        if (!this.#stream) this.#begin(part);
+        return this.#made(this.#stream.feed(part.delta));
+      // Whether the reply was cut off is said by its end.
+      case "text-end": return [];
+      case "tool-call": case "reasoning-start": return [...this.finish("stop"), part];
+      case "error": return [...this.finish("error"), part];
+      case "finish": {
+        const before = this.finish(FINISH[unified(part.finishReason)] ?? "stop");
+        return [...before, { ...part, finishReason: this.reason(part.finishReason) }];
+      }
+      default: return [part];
+    }
+  }
+
+  /** The text is at its end. */
+  finish(reason) {
+    if (!this.#stream) return [];
+    const made = [...this.#made(this.#stream.finish(reason)), ...this.#close()];
+    this.#stream.free();
+    this.#stream = null;
+    return made;
+  }
+
+  /** What the text of a whole reply becomes. */
+  whole({ text, ...rest }, reason) {
+    this.#begin({ ...rest, id: "" });
+    const parts = [];
+    for (const { type, delta, ...more } of [...this.#made(this.#stream.feed(text)), ...this.finish(reason)]) {
+      if (type === "text-start" || type === "reasoning-start") parts.push({ ...rest, type: type.slice(0, -6), text: "" });
+      else if (type === "text-delta" || type === "reasoning-delta") parts[parts.length - 1].text += delta;
+      else if (type === "tool-call") parts.push({ type, ...more });
+    }
+    return parts;
+  }
+
+  reason(given) {
+    if (this.#calls === 0) return given;
+    return typeof given === "object" && given !== null ? { ...given, unified: "tool-calls" } : "tool-calls";
+  }
+
+  #made(events) {
+    const out = [];
+    for (const event of events) {
+      switch (event.type) {
+        case "text": out.push(...this.#write("text", event.text)); break;
+        case "reasoning":
+          if (!event.framing) out.push(...this.#write("reasoning", event.text));
+          break;
+        case "block_open": case "block_abandoned": this.#waiting = []; break;
+        case "call_close": this.#waiting.push(event); break;
+        case "block_close":
+          for (const call of this.#waiting.splice(0)) if (this.#options.recovered || !call.recovered) out.push(...this.#call(call));
+          break;
+        default:
+      }
+    }
+    return out;
+  }
+
+  #write(type, text) {
+    const out = [];
+    if (this.#open?.type !== type) {
+      out.push(...this.#close());
+      const { id } = this.#block;
+      this.#open = { type, id: this.#blocks === 0 ? id : `${id}-${this.#blocks}` };
+      this.#blocks += 1;
+      out.push({ type: `${type}-start`, id: this.#open.id });
+    }
+    out.push({ type: `${type}-delta`, id: this.#open.id, delta: text });
+    return out;
+  }
+
+  #close() {
+    const open = this.#open;
+    this.#open = null;
+    return open ? [{ type: `${open.type}-end`, id: open.id }] : [];
+  }
+
+  #call({ name: said, argumentsJson }) {
+    this.#calls += 1;
+    const id = this.#options.id();
+    const input = argumentsJson ?? "{}";
+    // Dialects may spell names in a way of their own.
+    const name = this.#offered.tools.check({ name: said, arguments: input }, { dialect: this.#options.dialect }).tool ?? said;
+    return [
+      ...this.#close(),
+      { type: "tool-input-start", id, toolName: name },
+      { type: "tool-input-delta", id, delta: input },
+      { type: "tool-input-end", id },
+      { type: "tool-call", toolCallId: id, toolName: name, input },
+    ];
+  }
+}
