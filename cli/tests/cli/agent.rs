@@ -438,7 +438,7 @@ fn bad_input_is_refused_with_what_and_where() {
         "no pattern",
     ]);
     base(&script, "hermesx", &tools, &["Hi."]).refused(&["hermesx"]);
-    base(&script, "all", &tools, &["Hi."]).refused(&["all", "no dialect"]);
+    base(&script, "all", &tools, &["Hi."]).refused(&["all", "not a dialect"]);
     base("script:/no/replies", "hermes", &tools, &["Hi."]).refused(&["/no/replies"]);
     base(&jsonl, "hermes", &tools, &["Hi."]).refused(&["script.jsonl", "line 2", "says"]);
     base("ftp://x", "hermes", &tools, &["Hi."]).refused(&["ftp://x", "script:FILE"]);

@@ -82,7 +82,7 @@ fn unwritable_calls_are_named() {
     )
     .refused(&["/a", "「末」"]);
     run(&["encode", "--dialect", "vpc"], ONE.as_bytes()).refused(&["vpc"]);
-    run(&["encode", "--dialect", "all"], ONE.as_bytes()).refused(&["all", "no dialect"]);
+    run(&["encode", "--dialect", "all"], ONE.as_bytes()).refused(&["all", "not a dialect"]);
     run(&["encode", "--dialect", "reasoning-think"], ONE.as_bytes()).refused(&["reasoning-think"]);
     run(&["encode", "--dialect", "vcp"], b"{").refused(&["calls cannot be read"]);
     run(&["encode", "--dialect", "vcp"], b"[{\"arguments\": {}}]").refused(&["call 0", "name"]);

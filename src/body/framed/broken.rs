@@ -182,6 +182,11 @@ impl Body {
         out.skip(span.start);
         out.issue(kind, span, "");
         self.drop_call(out, span.start);
+        // What was read ahead may have ended at the next opener.
+        self.torn = Some(Torn {
+            closers: true,
+            ..Torn::default()
+        });
         Flow::Malformed { ended: false }
     }
 
