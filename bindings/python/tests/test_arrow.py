@@ -115,7 +115,7 @@ def test_bad_columns():
 
     twice = Twice()
     assert len(arrow.parse(twice)) == 1
-    with pytest.raises(ValueError, match="consumed already"):
+    with pytest.raises(ValueError, match="already consumed"):
         arrow.parse(twice)
 
     class Lies:
