@@ -151,7 +151,7 @@ fn what_describes_no_agent_is_refused_with_a_reason() {
         ),
         (
             r#"{"dialect": "hermes", "policy": {"allow": [{"arguments": [{"pointer": "/a", "pattern": "("}]}]}}"#,
-            "allow rule 0: `(` is no pattern",
+            "allow rule 0: `(` is not a pattern",
         ),
         (
             r#"{"dialect": "hermes", "config": {"timeout": "x"}}"#,
