@@ -134,7 +134,7 @@ fn scripts_are_played_as_they_are_written() {
 fn what_describes_no_agent_is_refused_with_a_reason() {
     let set = DialectSet::defaults();
     for (text, why) in [
-        ("{", "this is no agent: EOF"),
+        ("{", "this is not an agent: EOF"),
         ("{}", "missing field `dialect`"),
         (
             r#"{"dialect": "hermes", "tool": []}"#,
