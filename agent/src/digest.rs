@@ -52,7 +52,7 @@ mod tests {
     use toolglot::json::json;
 
     #[test]
-    fn order_of_keys_says_nothing() {
+    fn order_of_keys_does_not_matter() {
         let a = json!({"b": [1, {"y": "\"", "x": null}], "a": true});
         let b = json!({"a": true, "b": [1, {"x": null, "y": "\""}]});
         assert_eq!(canonical(&a), canonical(&b));

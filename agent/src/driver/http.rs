@@ -210,7 +210,7 @@ impl Http {
             Output::Text => Ok(content(Value::from(text.as_str()))),
             Output::Json => match serde_json::from_str::<Value>(&text) {
                 Ok(value) => Ok(content(value)),
-                Err(error) => Err(format!("the answer is no JSON: {error}")),
+                Err(error) => Err(format!("the answer is not JSON: {error}")),
             },
         }
     }

@@ -1,8 +1,8 @@
 //! Drivers: carry out the instructions of a [`Run`], on tokio.
 //!
 //! A [`Driver`] joins a run with a [`Model`], an [`Executor`] and an [`Approver`]. Everything that it starts is a stream or a
-//! future that it polls itself, in the task that awaits [`Driver::drive`]: nothing is spawned, so dropping cancels,
-//! and nothing outlives the drive. Deadlines use tokio's clock.
+//! future that it polls itself, in the task that awaits [`Driver::drive`]: the driver spawns nothing, so dropping cancels,
+//! and no call outlives the drive. Deadlines use tokio's clock.
 //!
 //! ```
 //! use toolglot::{DialectSet, Finish};

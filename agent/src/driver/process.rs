@@ -243,7 +243,7 @@ impl Process {
             Output::Text => Ok(content(Value::from(text.as_str()))),
             Output::Json => match serde_json::from_str::<Value>(&text) {
                 Ok(value) => Ok(content(value)),
-                Err(error) => Err(format!("the tool's output is no JSON: {error}")),
+                Err(error) => Err(format!("the tool's output is not JSON: {error}")),
             },
         }
     }

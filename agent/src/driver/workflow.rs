@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_of_the_call_stand_in_those_of_steps() {
+    fn arguments_of_the_call_are_inserted_in_steps() {
         let input: Map = serde_json::from_str(r#"{"a": "x{{input.b}}", "n": [1], "城": "北"}"#)
             .expect("an object");
         for (given, wanted) in [
