@@ -111,7 +111,7 @@ fn find(
 ) -> Result<Value, String> {
     let whole = reference.whole;
     let mut value = given(reference.call)
-        .ok_or_else(|| format!("{whole}: call {} has given nothing", reference.call))?;
+        .ok_or_else(|| format!("{whole}: call {} has no result", reference.call))?;
     for part in &reference.path {
         let inner = match &value {
             Value::Object(map) => map.get(part),
@@ -120,7 +120,7 @@ fn find(
         };
         value = inner.cloned().ok_or_else(|| {
             format!(
-                "{whole}: there is no `{part}` in what call {} gave",
+                "{whole}: there is no `{part}` in the result of call {}",
                 reference.call
             )
         })?;
@@ -173,8 +173,8 @@ mod tests {
             assert_eq!(resolved(arguments).as_deref(), Ok(expect), "{arguments}");
         }
         let wrong = resolved(r#"{"a":"{{3.result}}"}"#).expect_err("a mistake");
-        assert_eq!(wrong, "{{3.result}}: call 3 has given nothing");
+        assert_eq!(wrong, "{{3.result}}: call 3 has no result");
         let wrong = resolved(r#"{"a":"{{1.result.b}}"}"#).expect_err("a mistake");
-        assert_eq!(wrong, "{{1.result.b}}: there is no `b` in what call 1 gave");
+        assert_eq!(wrong, "{{1.result.b}}: there is no `b` in the result of call 1");
     }
 }

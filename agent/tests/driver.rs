@@ -204,7 +204,7 @@ async fn a_deadline_ends_a_call_and_the_run_goes_on() {
 
 /// Deadlines also hold while the model is silent, and while a tool reports progress endlessly.
 #[tokio::test(start_paused = true)]
-async fn whoever_talks_for_ever_keeps_nobody_from_anything() {
+async fn endless_output_does_not_starve_others() {
     let model = |ask: Ask| -> Stream<Said> {
         pieces(async move |out| {
             if ask.messages.len() > 2 {
@@ -299,7 +299,7 @@ async fn what_panics_or_ends_without_a_result_has_failed() {
     let none = Executors::new();
     let driver = Driver::new(&model, &none, &nobody).watch(&mut log);
     driver.drive(&mut agent(FREE).run("Go.")).await.unwrap();
-    assert_eq!(words(&log.settled()[0].2), "nothing carries out a");
+    assert_eq!(words(&log.settled()[0].2), "there is no executor for a");
 }
 
 #[tokio::test(start_paused = true)]
@@ -551,7 +551,7 @@ async fn a_run_that_cannot_be_saved_starts_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn scripts_have_native_calls_and_say_what_is_wrong() {
+async fn scripts_have_native_calls_and_report_errors() {
     let text = "{\"native\": [{\"id\": \"x\", \"name\": \"a\", \"arguments\": \"{\\\"n\\\": 3}\"}], \"finish\": \"tool_calls\"}\n\n{\"text\": \"Done.\"}\n";
     let model = Script::from_jsonl(text).unwrap();
     let executors = Executors::new().with(
@@ -709,7 +709,7 @@ async fn a_task_without_an_id_of_its_own_fails_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_budget_ends_a_model_that_writes_for_ever() {
+async fn a_budget_ends_a_model_that_writes_forever() {
     let model = Script::new(["x".repeat(100_000).as_str()]);
     let mut run = agent(FREE).budget(Budget::new().bytes(1000)).run("Go.");
     let executors = Executors::new();

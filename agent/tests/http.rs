@@ -200,7 +200,7 @@ async fn a_tool_asks_a_listed_host() {
 }
 
 #[tokio::test]
-async fn a_tool_is_led_nowhere_else() {
+async fn a_tool_cannot_be_led_elsewhere() {
     let (port, seen) = server(vec![says("200 OK", "", "secret")]).await;
     let private = format!("127.0.0.1:{port}");
     let spec = |host: &str| json!({"url": format!("http://{host}/"), "method": "GET"});
@@ -282,7 +282,7 @@ async fn a_tool_is_led_nowhere_else() {
 }
 
 #[tokio::test]
-async fn what_servers_of_tools_do_wrong_is_told() {
+async fn errors_of_http_tools_are_reported() {
     let (port, _) = server(vec![
         says("500 Oh", "", "broken"),
         says("200 OK", "", "0123456789"),
@@ -492,7 +492,7 @@ fn failed(outcome: Outcome) -> String {
 }
 
 #[tokio::test]
-async fn only_what_has_not_begun_is_asked_again() {
+async fn only_replies_that_have_not_begun_are_requested_again() {
     let answer = Act::Say(STREAM.to_owned() + &text("Yes.") + &stop());
     let busy = says("429 Busy", "retry-after: 0\r\n", "");
     let broken = says("503 Broken", "retry-after: 0\r\n", "");
@@ -557,7 +557,7 @@ async fn only_what_has_not_begun_is_asked_again() {
 }
 
 #[tokio::test]
-async fn servers_that_stall_or_call_for_ever_end() {
+async fn servers_that_stall_or_call_forever_end() {
     let model =
         |port: u16| ChatModel::new(&format!("http://127.0.0.1:{port}"), "m").expect("an address");
     let patience = Duration::from_millis(200);

@@ -368,7 +368,7 @@ async fn a_server_that_floods_harms_nobody() {
 }
 
 #[tokio::test]
-async fn a_list_that_changes_is_told() {
+async fn a_changed_list_is_signalled() {
     let acts: Acts = |message, said| {
         if message["method"] == "tools/call" {
             said.push(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
@@ -386,7 +386,7 @@ async fn a_list_that_changes_is_told() {
 }
 
 #[tokio::test]
-async fn who_is_no_server_is_told_so() {
+async fn failed_connections_are_reported() {
     // Silent.
     let (stream, _other) = tokio::io::duplex(64);
     let mut short = McpLimits::default();

@@ -118,7 +118,7 @@ async fn arguments_come_as_json_and_as_items_and_never_through_a_shell() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_told() {
+async fn errors_of_processes_are_reported() {
     let here = folder("wrong");
     let sh = |text: &str| json!({"argv": ["sh", "-c", text]});
     for (spec, wanted) in [
@@ -212,7 +212,7 @@ async fn grandchildren_go_with_their_group() {
 }
 
 #[test]
-fn files_of_tools_say_what_is_wrong_and_where() {
+fn errors_in_files_of_tools_name_the_place() {
     let read = |text: &str| {
         Toolbox::read("f", text, Path::new("."))
             .map(|all| all.tools.len())

@@ -532,7 +532,7 @@ fn nothing_comes_between_a_reply_and_its_results() {
 
 /// The table in docs/AGENT.md names existing tests.
 #[test]
-fn the_table_of_the_page_names_tests_that_are_there() {
+fn the_table_of_the_page_names_existing_tests() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let page = std::fs::read_to_string(root.join("docs/AGENT.md")).unwrap();
     let mut numbers = std::collections::BTreeSet::new();

@@ -278,7 +278,7 @@ async fn tools_are_made_of_others() {
 }
 
 #[test]
-fn what_is_wrong_with_plugins_and_inner_tools_is_told() {
+fn errors_in_plugins_and_composed_tools_are_reported() {
     let here = folder("wrong");
     write(&here, "steps.json", "{\"steps\": 7}");
     let agent = Agent::new(
@@ -313,7 +313,7 @@ fn what_is_wrong_with_plugins_and_inner_tools_is_told() {
         ),
         (
             "[[tools]]\nname = \"a\"\nparameters = { type = \"object\", properties = {} }\nexecute.agent = { tools = [] }".to_owned(),
-            "an agent is told what to do by `task`",
+            "an agent needs a parameter `task`",
         ),
         (
             "[[tools]]\nname = \"a\"\nexecute.agent = { tools = [], budget = { call = 1 } }".to_owned(),
@@ -330,7 +330,7 @@ fn what_is_wrong_with_plugins_and_inner_tools_is_told() {
     for (implementation, words) in [
         (
             "{type: node, nodeType: N}",
-            "the host has nothing that carries out `N`",
+            "the host has no executor for `N`",
         ),
         ("{type: workflow, workflowId: none.json}", "none.json: "),
         (

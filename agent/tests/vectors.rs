@@ -131,7 +131,7 @@ fn scripts_are_played_as_they_are_written() {
 }
 
 #[test]
-fn what_describes_no_agent_is_refused_with_a_reason() {
+fn invalid_agents_are_refused_with_a_reason() {
     let set = DialectSet::defaults();
     for (text, why) in [
         ("{", "this is not an agent: EOF"),
@@ -165,7 +165,7 @@ fn what_describes_no_agent_is_refused_with_a_reason() {
 }
 
 #[test]
-fn only_what_is_listed_as_callable_is_offered() {
+fn only_tools_listed_as_callable_are_declared() {
     let tools = r#"{"dialect": "hermes", "tools": [{"name": "f", "description": "F"}, {"name": "g", "description": "G"}], "callable": ["g"]}"#;
     let agent = Agent::from_json(&DialectSet::defaults(), tools).expect("an agent");
     let names: Vec<&str> = agent
@@ -181,7 +181,7 @@ fn only_what_is_listed_as_callable_is_offered() {
 }
 
 #[test]
-fn what_is_told_reads_as_it_was_written() {
+fn inputs_round_trip_through_json() {
     for line in [
         json!({"model": "a"}),
         json!({"model": [255, 97]}),

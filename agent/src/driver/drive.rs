@@ -370,7 +370,7 @@ impl Drive<'_> {
         let said = match polled {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Some(said)) => said,
-            Poll::Ready(None) => Said::Failed("the reply has no end".to_owned()),
+            Poll::Ready(None) => Said::Failed("the reply stream ended early".to_owned()),
         };
         if matches!(said, Said::End(_) | Said::Failed(_)) {
             self.reply = None;

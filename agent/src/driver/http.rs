@@ -111,11 +111,11 @@ impl Http {
             ));
         }
         let method = Method::from_bytes(spec.method.as_bytes())
-            .map_err(|_| format!("`{}` is no method", spec.method))?;
+            .map_err(|_| format!("`{}` is not a method", spec.method))?;
         let mut headers = HeaderMap::new();
         for (name, value) in &spec.headers {
             let key = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| format!("`{name}` is no header"))?;
+                .map_err(|_| format!("`{name}` is not a header"))?;
             let value = variables(value)?;
             let mut value = HeaderValue::from_str(&value)
                 .map_err(|_| format!("header `{name}`: a value is text on one line"))?;

@@ -77,7 +77,7 @@ impl Inside {
                 if told["properties"][Delegate::WHAT] == Value::Null {
                     let what = Delegate::WHAT;
                     return Err(format!(
-                        "parameters: an agent is told what to do by `{what}`"
+                        "parameters: an agent needs a parameter `{what}`"
                     ));
                 }
             }
@@ -136,7 +136,7 @@ fn chosen<'n>(
             .find(|tool| tool.id == name && executors.get(name).is_some());
         let Some(tool) = found else {
             return Err(format!(
-                "there is no tool `{name}`; one that is made of others stands before those that use it"
+                "there is no tool `{name}`; a tool made of others must precede those that use it"
             ));
         };
         if chosen.iter().all(|one| one.id != name) {

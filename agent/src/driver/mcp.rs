@@ -328,7 +328,7 @@ impl McpTools {
     async fn ask(&self, call: &Start) -> Result<(Asked, mpsc::Receiver<String>), String> {
         let name = call.tool.strip_prefix(&self.prefix).unwrap_or(&call.tool);
         let arguments = serde_json::from_str(&call.arguments)
-            .map_err(|error| format!("the arguments are no object: {error}"))?;
+            .map_err(|error| format!("the arguments are not an object: {error}"))?;
         let params = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(Request::new(params));
         let sent = self
@@ -376,7 +376,7 @@ impl Drop for Asked {
         if let (Some(handle), Ok(runtime)) =
             (self.handle.take(), tokio::runtime::Handle::try_current())
         {
-            let cancel = handle.cancel(Some("nobody waits for it any more".to_owned()));
+            let cancel = handle.cancel(Some("the call was cancelled".to_owned()));
             runtime.spawn(cancel);
         }
     }
@@ -397,13 +397,13 @@ fn gave(answer: ServerResult, limits: McpLimits) -> Gave {
     let result = match answer {
         ServerResult::CallToolResult(result) => result,
         ServerResult::InputRequiredResult(_) => {
-            return Err("the server asks for input, which nobody gives here".to_owned());
+            return Err("the server asks for input, which is not supported".to_owned());
         }
         ServerResult::CreateTaskResult(task) => {
             let text = serde_json::to_string(&task).unwrap_or_default();
             return Ok(vec![Content::Text(text)]);
         }
-        _ => return Err("the server answered with something that is no result".to_owned()),
+        _ => return Err("the server answered with something that is not a result".to_owned()),
     };
     let failed = result.is_error == Some(true);
     let content = content(result)?;

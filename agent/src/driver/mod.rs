@@ -222,7 +222,7 @@ impl Executor for Executors {
         match self.get(&call.tool) {
             Some(one) => one.start(call),
             None => {
-                let why = format!("nothing carries out {}", call.tool);
+                let why = format!("there is no executor for {}", call.tool);
                 pieces(async move |_| Piece::Done(Err(why)))
             }
         }

@@ -270,7 +270,7 @@ fn servers_of(
         if name.is_empty() || name.contains(':') {
             return Err(fail(
                 &path,
-                "a name is not empty and has no colon".to_owned(),
+                "a name must not be empty or contain a colon".to_owned(),
             ));
         }
         if server.process.is_some() == server.url.is_some() {
@@ -334,7 +334,7 @@ fn executor(way: Execute, rest: &Rest, folder: &Path) -> Result<Way, String> {
 /// Returns the executor or the parts of a tool from its manifest.
 fn implemented(tool: &Tool, folder: &Path, handlers: &Executors) -> Result<Way, String> {
     let Some(implementation) = &tool.implementation else {
-        return Err("it does not say how the tool is carried out: `process`, `http`, `value`, `workflow` or `agent`".to_owned());
+        return Err("it does not say how the tool is executed: `process`, `http`, `value`, `workflow` or `agent`".to_owned());
     };
     if let Some(inside) = Inside::of(implementation, folder)? {
         return Ok(Way::Inside(inside));
@@ -342,7 +342,7 @@ fn implemented(tool: &Tool, folder: &Path, handlers: &Executors) -> Result<Way, 
     let target = &implementation.target;
     let found = handlers.all.get(target).cloned();
     found.map(Way::Whole).ok_or_else(|| {
-        format!("it is missing, and the host has nothing that carries out `{target}`")
+        format!("it is missing, and the host has no executor for `{target}`")
     })
 }
 

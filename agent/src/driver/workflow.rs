@@ -77,7 +77,7 @@ impl Inner {
             .for_each(|value| referred_in(value, &mut referred));
         if !referred.is_empty() {
             // They would resolve to results of steps, which the caller must not read.
-            return Err("arguments of a workflow have no references to results".to_owned());
+            return Err("arguments of a workflow cannot refer to results".to_owned());
         }
         let filled = |step: &Step| Step {
             tool: step.tool.clone(),
