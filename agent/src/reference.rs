@@ -175,6 +175,9 @@ mod tests {
         let wrong = resolved(r#"{"a":"{{3.result}}"}"#).expect_err("a mistake");
         assert_eq!(wrong, "{{3.result}}: call 3 has no result");
         let wrong = resolved(r#"{"a":"{{1.result.b}}"}"#).expect_err("a mistake");
-        assert_eq!(wrong, "{{1.result.b}}: there is no `b` in the result of call 1");
+        assert_eq!(
+            wrong,
+            "{{1.result.b}}: there is no `b` in the result of call 1"
+        );
     }
 }

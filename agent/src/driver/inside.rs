@@ -76,9 +76,7 @@ impl Inside {
                 let told = tool.parameters.get_or_insert(own.unwrap_or_default());
                 if told["properties"][Delegate::WHAT] == Value::Null {
                     let what = Delegate::WHAT;
-                    return Err(format!(
-                        "parameters: an agent needs a parameter `{what}`"
-                    ));
+                    return Err(format!("parameters: an agent needs a parameter `{what}`"));
                 }
             }
         }

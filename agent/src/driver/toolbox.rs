@@ -341,9 +341,9 @@ fn implemented(tool: &Tool, folder: &Path, handlers: &Executors) -> Result<Way, 
     }
     let target = &implementation.target;
     let found = handlers.all.get(target).cloned();
-    found.map(Way::Whole).ok_or_else(|| {
-        format!("it is missing, and the host has no executor for `{target}`")
-    })
+    found
+        .map(Way::Whole)
+        .ok_or_else(|| format!("it is missing, and the host has no executor for `{target}`"))
 }
 
 /// Parses a file: JSON, YAML by the ending of its name, otherwise TOML. An error is the path in it and what is wrong there.
