@@ -1,7 +1,7 @@
-//! What does an agent add to the engine, and what do many runs hold?
+//! Measures the cost of an agent in addition to the engine, and the memory of many runs.
 //!
 //! `cargo bench -p toolglot-agent --bench numbers` prints the table of docs/AGENT.md. It ends with status 1 if a run holds more per
-//! call than promised; times are told, and depend on the machine.
+//! call than promised. Times depend on the machine and are only printed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
@@ -20,7 +20,7 @@ struct Counting;
 static LIVE: AtomicU64 = AtomicU64::new(0);
 static PEAK: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every method hands over to the system's allocator with the arguments that it was given.
+// SAFETY: every method forwards its arguments to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let live = LIVE.fetch_add(layout.size() as u64, Relaxed) + layout.size() as u64;
@@ -41,14 +41,14 @@ static ALLOCATOR: Counting = Counting;
 
 /// Calls of a reply.
 const CALLS: u64 = 64;
-/// How often each is done; the quickest time counts, for the machine has other things to do.
+/// Repetitions of each measurement; the fastest one counts, to exclude other load on the machine.
 const TIMES: u32 = 50;
 /// Runs that are open at once.
 const RUNS: u64 = 10_000;
-/// What a call may hold beside what the engine holds of it.
+/// Maximum bytes that a call may hold in addition to the engine's.
 const HELD: u64 = 4096;
 
-/// The most bytes beside those that were live before, and those that stay.
+/// Returns the peak bytes in addition to those live before, the bytes that remain, and the value.
 fn held<T>(work: impl FnOnce() -> T) -> (u64, u64, T) {
     let before = LIVE.load(Relaxed);
     PEAK.store(before, Relaxed);
@@ -95,7 +95,7 @@ fn agent(policy: Policy) -> Agent {
     .max_concurrent(usize::MAX)
 }
 
-/// A whole round: the reply in pieces, each call carried out.
+/// Runs a whole round: the reply in chunks, each call executed.
 fn round(run: &mut Run, reply: &str) {
     for chunk in reply.as_bytes().chunks(16) {
         run.model(chunk).expect("the model was asked");

@@ -1,4 +1,4 @@
-//! What the runs of an agent share.
+//! The configuration that the runs of an agent share.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::policy::Policy;
 use crate::run::{Run, Step};
 use crate::step::Ask;
 
-/// What becomes of recovered calls.
+/// How recovered calls are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovered {
     /// They do not run; the model is told what was wrong with them.
     #[default]
     Answer,
-    /// A person is asked, as for calls that a rule wants confirmed.
+    /// A person must confirm them, as if a rule required it.
     Confirm,
 }
 
@@ -30,14 +30,14 @@ toolglot::words! {
     Confirm = "confirm",
 }
 
-/// What a run may use. What is left out has no bound.
+/// Limits of a run. A limit that is not set does not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Budget {
     /// Calls that may be started.
     pub calls: Option<u32>,
-    /// Bytes that the model may write: text, reasoning, and calls beside the text.
+    /// Bytes that the model may write: text, reasoning, and API tool calls.
     pub bytes: Option<u64>,
     /// Milliseconds since the first [`tick`](Run::tick).
     pub time: Option<u64>,
@@ -50,21 +50,21 @@ impl Budget {
         Self::default()
     }
 
-    /// With so many calls at most.
+    /// Limits the number of calls that start.
     #[must_use]
     pub fn calls(mut self, calls: u32) -> Self {
         self.calls = Some(calls);
         self
     }
 
-    /// With so many bytes of the model at most.
+    /// Limits the bytes that the model writes.
     #[must_use]
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);
         self
     }
 
-    /// With so many milliseconds at most.
+    /// Limits the time, in milliseconds.
     #[must_use]
     pub fn time(mut self, milliseconds: u64) -> Self {
         self.time = Some(milliseconds);
@@ -72,7 +72,7 @@ impl Budget {
     }
 }
 
-/// Why an agent cannot be made, or cannot ask its model.
+/// Why an agent cannot be created, or cannot ask its model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -82,15 +82,16 @@ pub enum AgentError {
     /// The messages after a reply cannot be written.
     #[error(transparent)]
     Message(#[from] MessageError),
-    /// There is no grammar of the tools.
+    /// No grammar can be made for the tools.
     #[error(transparent)]
     Grammar(#[from] GrammarError),
 }
 
-/// What the runs of an agent share: dialects, tools, rules. Cheap to clone; runs keep what they began with.
+/// The configuration that the runs of an agent share: dialects, tools, rules. Cheap to clone. A run keeps the configuration that it
+/// started with.
 ///
 /// The defaults run nothing: tools must be [callable](toolglot_tools::Tool::agent_callable), the [configuration](CallConfig)
-/// enabled, and the [policy](Policy) must allow a call or have it confirmed.
+/// enabled, and the [policy](Policy) must allow a call or require its confirmation.
 #[derive(Clone, Debug)]
 pub struct Agent {
     pub(crate) set: DialectSet,
@@ -113,10 +114,10 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// For models that write calls in a dialect of a set, which is what replies are read with.
+    /// Creates an agent for models that write calls in `dialect`. Replies are parsed with the whole set.
     ///
     /// # Errors
-    /// The set has no such dialect, or it has no calls.
+    /// The set has no such dialect, or the dialect has no calls.
     pub fn new(set: &DialectSet, dialect: &str, tools: Inventory) -> Result<Self, AgentError> {
         let renderer = Renderer::new(set, Layout::new(set, dialect)?)?;
         let tools = Arc::new(tools);
@@ -141,7 +142,7 @@ impl Agent {
         })
     }
 
-    /// What the agent may do with tools, how long and how often.
+    /// Sets the configuration of calls: which tools are declared, confirmation, concurrency, limits of time and rounds.
     #[must_use]
     pub fn config(mut self, config: CallConfig) -> Self {
         self.offered = Arc::new(self.tools.discover(&config));
@@ -149,51 +150,51 @@ impl Agent {
         self
     }
 
-    /// Which calls run, which are confirmed. Without a policy none runs.
+    /// Sets which calls run and which need confirmation. Without a policy no call runs.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = Arc::new(policy);
         self
     }
 
-    /// How replies are read. Text is always in whole characters.
+    /// Sets how replies are parsed. Text is always in whole characters.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options.text(TextMode::Chars);
         self
     }
 
-    /// Whose messages the conversation has: [`Shape::Text`] teaches the dialect in a system message, the others give tools and
-    /// results as those interfaces take them.
+    /// Sets the shape of the messages. [`Shape::Text`] teaches the dialect in a system message; the others pass tools and
+    /// results in the form of those interfaces.
     #[must_use]
     pub fn shape(mut self, shape: Shape) -> Self {
         self.shape = shape;
         self
     }
 
-    /// How results are written, and in which language the agent speaks.
+    /// Sets how results are written, and the language of the agent's own texts.
     #[must_use]
     pub fn render(mut self, render: RenderOptions) -> Self {
         self.render = render;
         self
     }
 
-    /// What becomes of recovered calls.
+    /// Sets how recovered calls are handled.
     #[must_use]
     pub fn recovered(mut self, recovered: Recovered) -> Self {
         self.recovered = recovered;
         self
     }
 
-    /// How many calls may run side by side, at least one; 4 by default. Where the configuration does not want calls in parallel,
-    /// one runs after the other whatever is said here.
+    /// Sets how many calls may run concurrently, at least one; 4 by default. If the configuration does not allow parallel execution,
+    /// calls run in order regardless.
     #[must_use]
     pub fn max_concurrent(mut self, calls: usize) -> Self {
         self.max_concurrent = calls.max(1);
         self
     }
 
-    /// Whether `{{1.result.path}}` in arguments stands for what an earlier call of the reply gave. Off by default; always on
+    /// Sets whether `{{1.result.path}}` in arguments refers to the result of an earlier call of the reply. Off by default; always on
     /// in workflows.
     #[must_use]
     pub fn references(mut self, on: bool) -> Self {
@@ -201,53 +202,53 @@ impl Agent {
         self
     }
 
-    /// What a run may use before it ends; no bounds by default, beside the rounds of the configuration.
+    /// Sets the limits of a run, in addition to the rounds of the configuration. None by default.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget;
         self
     }
 
-    /// How many milliseconds a task may take that a call began, an hour by default.
+    /// Sets the time limit of a task, in milliseconds; an hour by default.
     #[must_use]
     pub fn task_timeout(mut self, milliseconds: u64) -> Self {
         self.task_timeout = milliseconds;
         self
     }
 
-    /// Whether the model is asked with a grammar of the calls.
+    /// Sets whether the model is asked with a grammar of the calls.
     #[must_use]
     pub fn grammar(mut self, on: bool) -> Self {
         self.grammar = on;
         self
     }
 
-    /// The tools that the model is offered.
+    /// Returns the declared tools.
     #[must_use]
     pub fn offered(&self) -> &Inventory {
         &self.offered
     }
 
-    /// A run that begins with what a user says.
+    /// Starts a run with a user's message.
     #[must_use]
     pub fn run(&self, user: &str) -> Run {
         self.run_with(vec![json!({"role": "user", "content": user})])
     }
 
-    /// A run that goes on with a conversation.
+    /// Starts a run that continues a conversation.
     #[must_use]
     pub fn run_with(&self, messages: Vec<Value>) -> Run {
         Run::new(self.clone(), messages)
     }
 
-    /// A workflow: calls that a host gives, one after the other, without a model. Arguments may refer to the results of
+    /// Starts a workflow: calls that the host gives, run in order, without a model. Arguments may refer to the results of
     /// earlier steps: `{{1.result.path}}`. The first step that does not complete stops the rest.
     #[must_use]
     pub fn steps(&self, steps: &[Step]) -> Run {
         Run::steps(self.clone(), steps)
     }
 
-    /// The same for models that write a built-in dialect.
+    /// Returns a copy for models that write a built-in dialect.
     #[cfg(feature = "tokio")]
     pub(crate) fn speaking(&self, dialect: &str) -> Result<Self, String> {
         let set = DialectSet::builtin(dialect).map_err(|error| error.to_string())?;
@@ -261,7 +262,7 @@ impl Agent {
         })
     }
 
-    /// The same with other tools.
+    /// Returns a copy with other tools.
     #[cfg(feature = "tokio")]
     pub(crate) fn within(&self, tools: Inventory) -> Self {
         let mut own = self.clone();
@@ -274,7 +275,7 @@ impl Agent {
         self.set.dialects().find(|dialect| dialect.id() == id)
     }
 
-    /// What to ask a model after these messages.
+    /// Returns what to ask a model after these messages.
     pub(crate) fn ask(&self, messages: &[Value]) -> Result<Ask, AgentError> {
         let mut messages = messages.to_vec();
         let layout = self.renderer.layout();
@@ -308,7 +309,7 @@ impl Agent {
     }
 }
 
-/// Adds to the system message, or makes one.
+/// Appends to the system message, or inserts one.
 fn teach(messages: &mut Vec<Value>, text: &str) {
     if let Some(first) = messages.first_mut()
         && first.get("role").and_then(Value::as_str) == Some("system")

@@ -1,15 +1,15 @@
-//! Arguments in one spelling, and their digests.
+//! Canonical form of arguments, and digests.
 
 use sha2::{Digest, Sha256};
 use toolglot::json::Value;
 
-/// SHA-256 as hexadecimal digits.
+/// Returns the SHA-256 of a text as hexadecimal digits.
 pub fn digest(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The value with the keys of every object in order: two calls say the same if these are equal.
+/// Returns the JSON text of a value with sorted keys: two calls are the same if these texts are equal.
 pub fn canonical(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
@@ -52,7 +52,7 @@ mod tests {
     use toolglot::json::json;
 
     #[test]
-    fn order_of_keys_says_nothing() {
+    fn order_of_keys_does_not_matter() {
         let a = json!({"b": [1, {"y": "\"", "x": null}], "a": true});
         let b = json!({"a": true, "b": [1, {"x": null, "y": "\""}]});
         assert_eq!(canonical(&a), canonical(&b));

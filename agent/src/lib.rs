@@ -1,8 +1,8 @@
-//! Agents on `toolglot`: what carries out the calls that a model writes.
+//! Agents on top of `toolglot`: executes the calls that a model writes.
 //!
-//! A [`Run`] is one conversation of a model with its tools. It is a state machine without I/O, clock or threads: a host feeds
-//! it what happens (bytes of the model, decisions of people, results of tools, the time) and does what it asks for ([`Do`]).
-//! So one core serves blocking programs, async runtimes and tests, and a run can be [saved](Run::save) at any point.
+//! A [`Run`] is one conversation of a model with its tools. It is a state machine without I/O, clock or threads: a host passes in
+//! what happens (bytes of the model, people's decisions, tool results, the time) and carries out its instructions ([`Do`]).
+//! The same core serves blocking programs, async runtimes and tests, and a run can be [saved](Run::save) at any point.
 //!
 //! ```
 //! use toolglot::{DialectSet, Finish};

@@ -1,11 +1,11 @@
-//! Which calls may run: denied before confirmed before allowed. Nothing runs that no rule allows.
+//! Decides which calls may run. Deny takes precedence over confirm, and confirm over allow. A call that no rule matches is denied.
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use toolglot::json::{Map, Value};
 use toolglot_tools::Tool;
 
-/// What becomes of a call.
+/// A policy's decision on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// It runs.
@@ -27,39 +27,39 @@ toolglot::words! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Argument {
-    /// Where it stands: a JSON pointer (RFC 6901) into the arguments. A `*` as a part stands for every member or item.
+    /// A JSON pointer (RFC 6901) into the arguments. A segment `*` matches every member or item.
     pub pointer: String,
-    /// A regular expression that is searched in it: in the text of a string, in the JSON text of everything else.
+    /// A regular expression to search for: in the text of a string, in the JSON text of any other value.
     pub pattern: String,
 }
 
-/// A rule. It applies to a call if all that it names does; a rule that names nothing applies to every call.
+/// A rule. It applies to a call if all its conditions hold; a rule without conditions applies to every call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Rule {
-    /// Ids of tools; `*` stands for any run of characters.
+    /// Ids of tools; `*` matches any sequence of characters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// Tags, of which a tool must have one.
+    /// Tags, of which the tool must have at least one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Namespaces, of which a tool must have one.
+    /// Namespaces; the tool's must be one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<String>,
-    /// Annotations of MCP that a tool must have, with that value (`readOnlyHint`). They are hints of the tool's author: let
-    /// them decide only where the author is trusted.
+    /// MCP annotations that the tool must have, with these values (`readOnlyHint`). They are hints from the tool's author:
+    /// rely on them only if the author is trusted.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub annotations: Map,
-    /// Patterns for arguments, which must all be found.
+    /// Patterns for arguments, all of which must match.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<Argument>,
-    /// What is told of it: to the model where it denies, to the person where it asks.
+    /// The reason given to the model if the rule denies, to the person if it requires confirmation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Rules for calls. Reads and writes JSON and TOML: `{"deny": [{"tools": ["fs.*"]}], "confirm": [..], "allow": [..]}`.
+/// Rules for calls. Serializes to and from JSON and TOML: `{"deny": [{"tools": ["fs.*"]}], "confirm": [..], "allow": [..]}`.
 ///
 /// ```
 /// use toolglot_agent::{Policy, Verdict};
@@ -80,7 +80,7 @@ pub struct Rule {
 #[serde(try_from = "Rules", into = "Rules")]
 pub struct Policy {
     rules: Rules,
-    /// Of each rule, in the order of verdicts and rules.
+    /// One for each rule: deny, then confirm, then allow.
     compiled: Vec<Compiled>,
 }
 
@@ -100,31 +100,31 @@ struct Compiled {
     patterns: Vec<Regex>,
 }
 
-/// Why rules cannot be used.
+/// Why a policy is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// They are not what rules look like.
+    /// The text is not a policy.
     #[error("the policy cannot be read: {0}")]
     Shape(String),
-    /// A pattern is not a regular expression, or too large.
-    #[error("{verdict} rule {index}: `{pattern}` is no pattern: {message}")]
+    /// A pattern is not a regular expression, or is too large.
+    #[error("{verdict} rule {index}: `{pattern}` is not a pattern: {message}")]
     Pattern {
-        /// Of which list.
+        /// The list of the rule.
         verdict: Verdict,
         /// The rule's number in its list, from 0.
         index: usize,
         /// The pattern.
         pattern: String,
-        /// Why.
+        /// What is wrong with it.
         message: String,
     },
-    /// A pointer does not begin with `/`.
+    /// A pointer is not empty and does not begin with `/`.
     #[error(
-        "{verdict} rule {index}: `{pointer}` is no JSON pointer; it is empty or begins with `/`"
+        "{verdict} rule {index}: `{pointer}` is not a JSON pointer; it is empty or begins with `/`"
     )]
     Pointer {
-        /// Of which list.
+        /// The list of the rule.
         verdict: Verdict,
         /// The rule's number in its list, from 0.
         index: usize,
@@ -164,7 +164,7 @@ impl TryFrom<Rules> for Policy {
     }
 }
 
-/// The regular expression of a text in which `*` stands for any run of characters.
+/// Returns the regular expression for a glob in which `*` matches any sequence of characters.
 pub(crate) fn pattern_of(glob: &str) -> String {
     let parts: Vec<String> = glob.split('*').map(regex::escape).collect();
     format!("(?s)^{}$", parts.join(".*"))
@@ -202,7 +202,7 @@ fn compile(verdict: Verdict, index: usize, rule: &Rule) -> Result<Compiled, Poli
 }
 
 impl Policy {
-    /// Everything that the agent's configuration offers may run.
+    /// Allows every declared tool.
     #[must_use]
     pub fn allow_all() -> Self {
         let rules = Rules {
@@ -213,7 +213,7 @@ impl Policy {
         Self::try_from(rules).unwrap_or_default()
     }
 
-    /// A person is asked for each call.
+    /// Requires confirmation of every call.
     #[must_use]
     pub fn confirm_all() -> Self {
         let rules = Rules {
@@ -223,18 +223,18 @@ impl Policy {
         Self::try_from(rules).unwrap_or_default()
     }
 
-    /// Reads rules.
+    /// Reads a policy from JSON text.
     ///
     /// # Errors
-    /// They are not what rules look like; a pattern cannot be used.
+    /// The text is not a policy; a pattern or pointer is invalid.
     pub fn from_json(text: &str) -> Result<Self, PolicyError> {
         let rules: Rules =
             serde_json::from_str(text).map_err(|error| PolicyError::Shape(error.to_string()))?;
         Self::try_from(rules)
     }
 
-    /// What becomes of a call, and why, where a rule says it: the first rule that applies, of those that deny, then of those
-    /// that ask, then of those that allow. Linear in the rules and the arguments.
+    /// Returns the verdict on a call, and the rule's reason if it has one (otherwise an empty text). The first rule that applies decides:
+    /// deny rules first, then confirm rules, then allow rules. Linear in the rules and the arguments.
     #[must_use]
     pub fn verdict(&self, tool: &Tool, arguments: &Map) -> (Verdict, &str) {
         let found = self
@@ -276,7 +276,7 @@ impl Compiled {
     }
 }
 
-/// The values at a pointer, in which `*` stands for every member or item.
+/// Returns the values at a pointer, in which `*` matches every member or item.
 fn at(arguments: &Map, pointer: &str) -> Vec<Value> {
     let mut values = vec![Value::Object(arguments.clone())];
     for part in pointer.split('/').skip(1) {

@@ -1,16 +1,16 @@
-//! What became of calls, as records: for hosts that show them or keep them.
+//! Calls and their results as records, for hosts that show or store them.
 
 use serde::Serialize;
 use toolglot_tools::outcome::ToolResult;
 
 use crate::step::{Do, Ended, Event};
 
-/// Where a call is.
+/// The state of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallState {
-    /// It stands, and was not looked at yet.
+    /// It is committed, and neither running nor waiting.
     Pending,
     /// A person is asked.
     Waiting,
@@ -29,17 +29,17 @@ pub struct Record {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// JSON text of its arguments: those that were handed over, once it runs; until then as the model wrote them.
+    /// JSON text of its arguments: as the model wrote them; once it runs, as the tool got them.
     pub arguments: String,
-    /// Where it is.
+    /// Its state.
     pub state: CallState,
-    /// What the model is told, once it has ended.
+    /// What the model is told, once the call has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
 }
 
-/// The calls of a run, by rounds: what came of each reply. Made of what the run [says](crate::Run::take); of a run that was restored
-/// it has what came after that.
+/// The calls of a run by rounds, with their results. Built from the run's [instructions](crate::Run::take). For a restored run it
+/// has only what happened after the restore.
 ///
 /// ```
 /// # use toolglot::{DialectSet, Finish};
@@ -63,24 +63,23 @@ pub struct Records {
 }
 
 impl Records {
-    /// None yet.
+    /// Creates an empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One list for each time that the model was asked, with the calls of its reply in order; empty where it has none.
+    /// Returns one list for each time the model was asked, with the calls of its reply in order; empty if it has none.
     #[must_use]
     pub fn rounds(&self) -> &[Vec<Record>] {
         &self.rounds
     }
 
-    /// Takes note of what a run says.
+    /// Records an instruction.
     pub fn see(&mut self, one: &Do) {
         match one {
             Do::Ask(_) => self.rounds.push(vec![]),
             Do::Start(start) => {
-                // A step of a workflow is given, not said.
                 let call = self.call(&start.id, &start.name);
                 call.arguments.clone_from(&start.arguments);
                 call.state = CallState::Running;
@@ -115,7 +114,7 @@ impl Records {
         }
     }
 
-    /// The call of an id in this round.
+    /// Returns the call with this id in the current round; adds it if it is new.
     fn call(&mut self, id: &str, name: &str) -> &mut Record {
         if self.rounds.is_empty() {
             self.rounds.push(vec![]);

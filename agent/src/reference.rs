@@ -1,22 +1,22 @@
-//! References between calls: `{{1.result.path}}` in the arguments of a call stands for a part of what an earlier call gave.
-//! The number is that of the call in its reply or workflow, from 1; `result` is what it gave, and the path leads into it.
+//! References between calls: `{{1.result.path}}` in the arguments of a call is replaced by a part of the result of an earlier call.
+//! The number is that call's position in its reply or workflow, from 1; the path selects a part of its result.
 
 use std::collections::BTreeSet;
 
 use toolglot::json::{Map, Value};
 use toolglot_tools::outcome::{Content, ToolResult};
 
-/// Longest text between the braces.
+/// Maximum bytes of a reference without its closing braces.
 const MAX: usize = 256;
 
 struct Reference<'t> {
-    /// With its braces.
+    /// The reference with its braces.
     whole: &'t str,
     call: usize,
     path: Vec<&'t str>,
 }
 
-/// The references in a text, in order. What is not one is text.
+/// Returns the references in a text, in order. Other uses of braces are text.
 fn references(text: &str) -> Vec<Reference<'_>> {
     let mut out = vec![];
     let mut rest = text;
@@ -38,7 +38,7 @@ fn references(text: &str) -> Vec<Reference<'_>> {
     out
 }
 
-/// The numbers of the calls that a value refers to, keys of objects excepted.
+/// Collects the numbers of the calls that a value refers to. Ignores keys of objects.
 pub fn referred(value: &Value, out: &mut BTreeSet<usize>) {
     match value {
         Value::String(text) => out.extend(references(text).iter().map(|one| one.call)),
@@ -48,7 +48,7 @@ pub fn referred(value: &Value, out: &mut BTreeSet<usize>) {
     }
 }
 
-/// What a call gave, as one value: its JSON, a text that is JSON read as such, else its text.
+/// Returns a result as one value: its JSON, its text parsed as JSON if possible, otherwise its text.
 pub fn value_of(result: &ToolResult) -> Value {
     let one = |content: &Content| match content {
         Content::Json(value) => value.clone(),
@@ -64,11 +64,11 @@ pub fn value_of(result: &ToolResult) -> Value {
     }
 }
 
-/// Puts what calls gave in the place of references. A text that is one reference becomes the value itself; in a longer one
-/// strings stand as they are, and everything else as JSON.
+/// Replaces references by the results of calls. A string that is only a reference becomes the value itself. In a longer one
+/// strings are inserted as they are, and all other values as JSON.
 ///
 /// # Errors
-/// A path leads nowhere; the message says which.
+/// A call has no result, or a path does not exist; the message names it.
 pub fn resolve(arguments: &mut Map, given: &dyn Fn(usize) -> Option<Value>) -> Result<(), String> {
     arguments
         .iter_mut()
@@ -88,7 +88,7 @@ fn put(value: &mut Value, given: &dyn Fn(usize) -> Option<Value>) -> Result<(), 
                     *value = found;
                     return Ok(());
                 }
-                // References come in order, so each is in what is left.
+                // References are in order, so each one is in the rest.
                 let (before, behind) = rest.split_once(reference.whole).unwrap_or((rest, ""));
                 out.push_str(before);
                 match found.as_str() {
@@ -111,7 +111,7 @@ fn find(
 ) -> Result<Value, String> {
     let whole = reference.whole;
     let mut value = given(reference.call)
-        .ok_or_else(|| format!("{whole}: call {} has given nothing", reference.call))?;
+        .ok_or_else(|| format!("{whole}: call {} has no result", reference.call))?;
     for part in &reference.path {
         let inner = match &value {
             Value::Object(map) => map.get(part),
@@ -120,7 +120,7 @@ fn find(
         };
         value = inner.cloned().ok_or_else(|| {
             format!(
-                "{whole}: there is no `{part}` in what call {} gave",
+                "{whole}: there is no `{part}` in the result of call {}",
                 reference.call
             )
         })?;
@@ -173,8 +173,11 @@ mod tests {
             assert_eq!(resolved(arguments).as_deref(), Ok(expect), "{arguments}");
         }
         let wrong = resolved(r#"{"a":"{{3.result}}"}"#).expect_err("a mistake");
-        assert_eq!(wrong, "{{3.result}}: call 3 has given nothing");
+        assert_eq!(wrong, "{{3.result}}: call 3 has no result");
         let wrong = resolved(r#"{"a":"{{1.result.b}}"}"#).expect_err("a mistake");
-        assert_eq!(wrong, "{{1.result.b}}: there is no `b` in what call 1 gave");
+        assert_eq!(
+            wrong,
+            "{{1.result.b}}: there is no `b` in the result of call 1"
+        );
     }
 }

@@ -1,27 +1,27 @@
-//! Responses of model servers into what a model says.
+//! Converts responses of model servers into pieces of a reply.
 
 use toolglot::source::{Assembly, Item, Source, SourceError};
 use toolglot::{Finish, NativeCall};
 
-/// Bytes of native calls that may be on their way.
+/// Maximum bytes of incomplete API tool calls.
 const CALLS: u64 = 1 << 20;
 
-/// What a model says.
+/// A piece of a model's reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
-    /// Bytes of its text, cut anywhere.
+    /// Bytes of its text, split anywhere.
     Text(Vec<u8>),
-    /// Reasoning that came beside the text, for people who watch.
+    /// Reasoning that the server delivered beside the text.
     Reasoning(String),
-    /// A call that came beside the text.
+    /// An API tool call.
     Native(NativeCall),
-    /// The end of the reply. What comes after that is not read.
+    /// The end of the reply. Anything after it is ignored.
     End(Finish),
-    /// The model could not be asked, or its reply broke off, and why. What comes after that is not read.
+    /// The model could not be asked, or its reply broke off, with the reason. Anything after it is ignored.
     Failed(String),
 }
 
-/// Reads the response of a model server, in pieces of any size.
+/// Parses the response of a model server, in chunks of any size.
 ///
 /// ```
 /// use toolglot::Finish;
@@ -38,7 +38,7 @@ pub struct Response {
     heard: Heard,
 }
 
-/// What has come of a response.
+/// The state of a response.
 struct Heard {
     said: Vec<Said>,
     calls: Assembly,
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Response {
 }
 
 impl Response {
-    /// Of a server that writes in the form of a source.
+    /// Creates a parser for responses in the format of a source.
     pub fn new(source: impl Source + Send + 'static) -> Self {
         Self {
             source: Box::new(source),
@@ -68,14 +68,15 @@ impl Response {
         }
     }
 
-    /// Takes bytes. What they say ends with [`Said::End`] or [`Said::Failed`] once that is known; nothing comes after it.
+    /// Feeds bytes and returns the pieces they complete. The last piece of a reply is [`Said::End`] or [`Said::Failed`], as soon as
+    /// the end is known.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Said> {
         let heard = &mut self.heard;
         self.source.feed(bytes, &mut |item| heard.take(item));
         heard.ends(false)
     }
 
-    /// There are no more bytes.
+    /// Ends the response and returns the remaining pieces.
     pub fn end(&mut self) -> Vec<Said> {
         let heard = &mut self.heard;
         self.source.end(&mut |item| heard.take(item));
@@ -118,14 +119,14 @@ impl Heard {
         }
     }
 
-    /// What was said, with the end of it where that is known.
+    /// Returns the new pieces, with the end if it is known.
     fn ends(&mut self, over: bool) -> Vec<Said> {
         let mut said = std::mem::take(&mut self.said);
         if self.over {
             return vec![];
         }
         let end = match (self.finish, &self.error) {
-            // A server says at the end of a broken response why it broke.
+            // Servers report at the end of a broken response why it broke.
             (Some(Finish::Error), None) => Some(Said::Failed(
                 "the server ended the reply with an error".to_owned(),
             )),

@@ -20,20 +20,20 @@ use tasks::Task;
 
 pub use budget::Spent;
 
-/// How often the same call may come in a row.
+/// How many times in a row the same call may run.
 const SAME: u32 = 2;
-/// Of the form in which runs are saved.
+/// Version of the format of saved runs.
 const VERSION: u32 = 1;
 
-/// Why a run does not take what it is told.
+/// Why a run rejects an input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// There is no such call in this round.
+    /// The current round has no such call.
     #[error("there is no call {0}")]
     NoCall(String),
-    /// The call does not wait for this: its state is another.
-    #[error("the call {id} is {state}, so this cannot be said of it")]
+    /// The call is in a state that does not accept the input.
+    #[error("the call {id} is {state}, so it does not accept this")]
     State {
         /// The call's id.
         id: String,
@@ -43,16 +43,16 @@ pub enum RunError {
     /// The run does not wait for the model.
     #[error("the model was not asked, or its reply has ended")]
     NoReply,
-    /// A call of this reply stands already, so the model cannot be asked for another.
+    /// A call of this reply is already committed, so the model cannot be asked for another reply.
     #[error("a call of the reply stands already; end the reply instead")]
     Stands,
-    /// A task has no id, or that of a call or task that there is already.
+    /// The task's id is empty, or a call or task already has it.
     #[error("`{0}` cannot be the id of a task: a call or a task has it already, or it is empty")]
     Task(String),
     /// A prompt or a message cannot be written.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// The text is no saved run.
+    /// The text is not a saved run.
     #[error("this is no saved run: {0}")]
     Saved(String),
 }
@@ -71,31 +71,31 @@ pub struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waits {
-    /// For bytes of the model, or the end of its reply.
+    /// Bytes of the model, or the end of its reply.
     Model,
-    /// For decisions on calls, or their results, or for tasks that calls began.
+    /// Decisions on calls, their results, or the results of tasks.
     Calls,
-    /// For nothing: it is over.
+    /// Nothing: the run is over.
     Nothing,
 }
 
-/// Where a call is.
+/// The state of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stage {
-    /// It was not looked at: what it refers to is not there yet.
+    /// Not checked yet: the results that it refers to are not available.
     Pending,
-    /// A person is asked.
+    /// Waits for a person's decision on these arguments.
     Waiting { shown: String },
-    /// It may run with these arguments. Whether a person said so.
+    /// May run with these arguments, approved by a person or by the policy alone.
     Approved { arguments: String, by_person: bool },
-    /// It runs.
+    /// Runs.
     Running { deadline: u64, receipt: Receipt },
     /// It has its result.
     Ended { how: Ended, result: ToolResult },
 }
 
-/// A call that stands.
+/// A committed call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Entry {
     id: String,
@@ -103,9 +103,9 @@ struct Entry {
     arguments: String,
     dialect: String,
     recovered: bool,
-    /// Its chain: calls of one run in order.
+    /// Its chain. Calls of the same chain run in order.
     chain: Option<u32>,
-    /// The steps after it run even if it fails.
+    /// Whether the steps after it run even if it does not complete.
     goes_on: bool,
     stage: Stage,
 }
@@ -129,12 +129,12 @@ impl Entry {
     }
 }
 
-/// A reply: all that is needed to read it again.
+/// A reply, with everything that is needed to parse it again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Reply {
     pieces: Vec<Piece>,
     finish: Option<Finish>,
-    /// Why it failed, where that is known.
+    /// Why it failed, if that is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     failure: String,
 }
@@ -143,60 +143,60 @@ struct Reply {
 #[serde(rename_all = "snake_case")]
 enum Piece {
     Text(String),
-    /// Bytes that are no UTF-8 by themselves.
+    /// A chunk that is not valid UTF-8 by itself.
     Bytes(Vec<u8>),
     Native(NativeCall),
 }
 
-/// All of a run that is saved.
+/// The part of a run that is saved.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct State {
     version: u32,
     dialect: String,
     messages: Vec<Value>,
-    /// Rounds of calls that were carried out.
+    /// Completed rounds: replies that had calls, or were answered with observations.
     rounds: u32,
     reply: Option<Reply>,
     calls: Vec<Entry>,
     receipts: Vec<Receipt>,
-    /// The last call that was carried out, and how often in a row it came.
+    /// Digest of the last valid and permitted call, and how many times in a row it occurred.
     last: (String, u32),
     now: u64,
-    /// Results of tasks that calls began, for the next message.
+    /// Results of tasks, for the next message.
     later: Vec<ToolResult>,
-    /// Tasks that calls began.
+    /// All tasks that calls continued as, open or ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tasks: Vec<Task>,
-    /// When the first time was told.
+    /// Time of the first tick.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     began: Option<u64>,
     /// Bytes that the model wrote.
     #[serde(default)]
     bytes: u64,
-    /// Whether something was refused because the budget is used up.
+    /// Whether anything was refused because the budget is used up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     exhausted: bool,
-    /// Whether the budget ended a reply. What still comes of it is not read.
+    /// Whether the budget ended a reply. Its remaining chunks are ignored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     cut: bool,
-    /// Whether there is no model, only steps.
+    /// Whether the run has only steps, and no model.
     workflow: bool,
     outcome: Option<Outcome>,
 }
 
 /// A conversation of a model with its tools, as a state machine.
 ///
-/// Take instructions from [`take`](Self::take) until it has none, do them in any order, and tell the run what came of it.
-/// Every call that stands gets exactly one result, whatever the order of events. What is told too late is an error and changes
+/// Take instructions from [`take`](Self::take) until there are none, carry them out in any order, and report the results to the run.
+/// Every committed call gets exactly one result, whatever the order of events. An input that comes too late is an error and changes
 /// nothing.
 ///
-/// Memory grows with the conversation. An instruction costs what it says; a look at the calls of a round is linear in
+/// Memory grows with the conversation. An instruction costs time linear in its size; a pass over the calls of a round is linear in
 /// their number.
 #[derive(Debug)]
 pub struct Run {
     agent: Agent,
     state: State,
-    /// The reply that comes.
+    /// The reply in progress.
     live: Option<(Parser, Watch)>,
     out: VecDeque<Do>,
 }
@@ -254,12 +254,12 @@ impl Run {
         run
     }
 
-    /// The next instruction; none until something else is told.
+    /// Returns the next instruction; `None` until the next input.
     pub fn take(&mut self) -> Option<Do> {
         self.out.pop_front()
     }
 
-    /// What the run waits for once there are no instructions.
+    /// Returns what the run waits for once there are no instructions.
     #[must_use]
     pub fn waits(&self) -> Waits {
         let coming = self.state.reply.as_ref();
@@ -270,27 +270,27 @@ impl Run {
         }
     }
 
-    /// The conversation so far, without what the agent says of its tools.
+    /// Returns the conversation so far, without the agent's prompt about its tools.
     #[must_use]
     pub fn messages(&self) -> &[Value] {
         &self.state.messages
     }
 
-    /// What calls left that were started, in order.
+    /// Returns the receipts of the calls that were started, in order.
     #[must_use]
     pub fn receipts(&self) -> &[Receipt] {
         &self.state.receipts
     }
 
-    /// How the run ended, if it did.
+    /// Returns how the run ended, if it has.
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
         self.state.outcome.as_ref()
     }
 
-    // What is told.
+    // Inputs.
 
-    /// Bytes of the model's reply, in chunks of any size.
+    /// Feeds bytes of the model's reply, in chunks of any size.
     ///
     /// # Errors
     /// The model was not asked, or its reply has ended.
@@ -329,8 +329,8 @@ impl Run {
         Ok(())
     }
 
-    /// A call that the model's interface gave beside the text. Which calls count where the text has some too is said by
-    /// [`Options::prefer`](toolglot::Options::prefer).
+    /// Feeds an API tool call. If the text also has calls, [`Options::prefer`](toolglot::Options::prefer) decides which ones
+    /// are used.
     ///
     /// # Errors
     /// The model was not asked, or its reply has ended.
@@ -354,7 +354,7 @@ impl Run {
         Ok(())
     }
 
-    /// Reasoning that the model's interface gave beside the text, for people who watch.
+    /// Feeds reasoning that the model's interface delivered beside the text. It becomes an event only.
     ///
     /// # Errors
     /// The model was not asked, or its reply has ended.
@@ -373,8 +373,8 @@ impl Run {
         Ok(())
     }
 
-    /// The model could not be asked, or its reply broke off: [`model_ended`](Self::model_ended) with an error. Why is the text of
-    /// [`Outcome::ModelFailed`] where the model said nothing.
+    /// Reports that the model could not be asked, or that its reply broke off: [`model_ended`](Self::model_ended) with an error. `why`
+    /// becomes the text of [`Outcome::ModelFailed`] if the reply has no text.
     ///
     /// # Errors
     /// The model was not asked, or its reply has ended.
@@ -388,7 +388,7 @@ impl Run {
         self.model_ended(Finish::Error)
     }
 
-    /// The model's reply has ended.
+    /// Ends the model's reply.
     ///
     /// # Errors
     /// The model was not asked, or its reply has ended.
@@ -404,10 +404,10 @@ impl Run {
         Ok(())
     }
 
-    /// Drops the reply that has come so far, and asks the model again: for hosts that try again after a broken connection.
+    /// Drops the reply received so far, and asks the model again: for hosts that retry after a broken connection.
     ///
     /// # Errors
-    /// The model was not asked, or its reply has ended; a call of the reply stands already.
+    /// The model was not asked, or its reply has ended; a call of the reply is already committed.
     pub fn ask_again(&mut self) -> Result<(), RunError> {
         if self.waits() != Waits::Model {
             return Err(RunError::NoReply);
@@ -419,7 +419,7 @@ impl Run {
         Ok(())
     }
 
-    /// What a person says of a call that waits for confirmation.
+    /// Passes a person's decision on a call that waits for confirmation.
     ///
     /// # Errors
     /// There is no such call, or it does not wait.
@@ -441,10 +441,10 @@ impl Run {
         Ok(())
     }
 
-    /// A piece of the output of a call or task that runs, for people who watch.
+    /// Reports a piece of the output of a running call or task. It becomes an event only.
     ///
     /// # Errors
-    /// There is no such call or task, or it does not run.
+    /// There is no such call or task, or it is not running.
     pub fn progress(&mut self, id: &str, piece: &str) -> Result<(), RunError> {
         let id = match self.task(id) {
             Some(_) => id.to_owned(),
@@ -455,10 +455,10 @@ impl Run {
         Ok(())
     }
 
-    /// A call that runs has its result. The result's status says how it ended; its id is that of the call.
+    /// Reports the result of a running call. The result's status is how the call ended; its id is the call's.
     ///
     /// # Errors
-    /// There is no such call, or it does not run.
+    /// There is no such call, or it is not running.
     pub fn done(&mut self, mut result: ToolResult) -> Result<(), RunError> {
         let at = self.running(&result.id)?;
         result.id.clone_from(&self.state.calls[at].id);
@@ -467,10 +467,10 @@ impl Run {
         Ok(())
     }
 
-    /// Nobody knows what became of a call or task that was started. The model is told so.
+    /// Reports that the result of a call or task that was started is unknown. The model is told so.
     ///
     /// # Errors
-    /// There is no such call or task, or it does not run.
+    /// There is no such call or task, or it is not running.
     pub fn lost(&mut self, id: &str) -> Result<(), RunError> {
         let words = match self.agent.render.lang {
             Lang::Zh => "该调用已开始，但结果未知；它可能已经生效，请勿直接重试",
@@ -489,7 +489,8 @@ impl Run {
         Ok(())
     }
 
-    /// The time, in milliseconds of any clock that does not go back. Calls whose time is over are aborted.
+    /// Reports the time, in milliseconds of any monotonic clock. Aborts calls and tasks whose deadline has passed; ends the run if the
+    /// time of its budget is up.
     pub fn tick(&mut self, now: u64) {
         self.state.now = self.state.now.max(now);
         self.state.began.get_or_insert(self.state.now);
@@ -515,13 +516,13 @@ impl Run {
         self.go_on();
     }
 
-    /// The latest time that was told. A host that goes on with a restored run counts from here.
+    /// Returns the latest time that was reported. A host that continues a restored run counts from here.
     #[must_use]
     pub fn now(&self) -> u64 {
         self.state.now
     }
 
-    /// When [`tick`](Self::tick) has something to do, in its milliseconds.
+    /// Returns when [`tick`](Self::tick) next has something to do, in milliseconds of its clock.
     #[must_use]
     pub fn deadline(&self) -> Option<u64> {
         let running = self
@@ -539,12 +540,12 @@ impl Run {
         }
     }
 
-    /// Ends the run. Calls that run are aborted, and all that have no result are cancelled.
+    /// Ends the run. Running calls are aborted, and all calls and tasks without a result are cancelled.
     pub fn cancel(&mut self) {
         self.stop(Outcome::Cancelled);
     }
 
-    /// Ends the run wherever it is.
+    /// Ends the run, whatever its state.
     fn stop(&mut self, outcome: Outcome) {
         if self.state.outcome.is_some() {
             return;
@@ -556,7 +557,7 @@ impl Run {
             .filter(|reply| reply.finish.is_none())
         {
             reply.finish = Some(Finish::Cancelled);
-            // What the reply still holds back comes out, and its calls are settled below.
+            // Finishing releases held-back output; its calls are settled below.
             self.feed(
                 |parser, watch| parser.finish(Finish::Cancelled, watch),
                 false,
@@ -578,10 +579,6 @@ impl Run {
         self.finished(outcome);
     }
 
-    // Saved runs.
-
-    // Inside.
-
     fn event(&mut self, event: Event) {
         self.out.push_back(Do::Event(event));
     }
@@ -601,7 +598,7 @@ impl Run {
         }
     }
 
-    /// A call that runs, by its id or that of the task that it waits for.
+    /// Finds a running call by its id or by that of the task it waits for.
     fn running(&self, id: &str) -> Result<usize, RunError> {
         let mut calls = self.state.calls.iter();
         let waits = |entry: &Entry| matches!(&entry.stage, Stage::Running { receipt, .. } if receipt.runs() == id);
@@ -659,8 +656,8 @@ impl Run {
         self.state.messages.push(message);
     }
 
-    /// Takes what a step of the parser gives. A call is looked at where it stands, so that the order of instructions does not
-    /// depend on how the reply is cut; unless nothing is to `start`.
+    /// Handles the events of one step of the parser. With `start`, checks each call as soon as it is committed, so that the order of
+    /// instructions does not depend on how the reply is split.
     fn feed(&mut self, step: impl FnOnce(&mut Parser, &mut Watch), start: bool) {
         let Some((parser, watch)) = &mut self.live else {
             return;
@@ -684,12 +681,12 @@ impl Run {
         }
     }
 
-    /// What ids of this round begin with.
+    /// Returns the prefix of generated ids of this round.
     fn prefix(&self) -> String {
         format!("call_{}_", self.state.rounds)
     }
 
-    /// Does what can be done now.
+    /// Checks, starts and ends calls as far as possible now, and ends the round once all have results.
     fn advance(&mut self) {
         if self.state.outcome.is_some() {
             return;
@@ -699,7 +696,7 @@ impl Run {
                 continue;
             }
             let running = matches!(self.state.calls[at].stage, Stage::Running { .. });
-            // What could not be read stops its own chain only.
+            // A recovered call stops its own chain only.
             let failed = |entry: &Entry| {
                 !entry.goes_on
                     && entry.ended().is_some_and(|how| how != Ended::Completed)
@@ -737,7 +734,7 @@ impl Run {
         }
     }
 
-    /// The reply has ended and its calls have results.
+    /// Ends a round: the reply has ended and its calls have results.
     fn round_ends(&mut self, reason: Finish) {
         let Some((_, watch)) = self.live.take() else {
             return;
@@ -791,9 +788,9 @@ impl Run {
         self.ask();
     }
 
-    /// What to tell the model of blocks that broke, beside calls that have a result of their own.
+    /// Returns the observations on broken blocks, without those that the result of a call already reports.
     fn broken(&self, turn: &Turn) -> String {
-        // The result of a recovered call says what is wrong with it; a whole one knows nothing of a step that broke beside it.
+        // Only the result of a recovered call reports the errors within the call.
         let told = |span: &toolglot::Span| {
             let mut calls = turn.calls.iter();
             calls.any(|call| {
@@ -846,7 +843,7 @@ impl Run {
     }
 }
 
-/// How a call ended whose result has this status.
+/// Returns how a call with a result of this status ended.
 fn ended(status: Status) -> Ended {
     match status {
         Status::Success => Ended::Completed,
@@ -858,7 +855,7 @@ fn ended(status: Status) -> Ended {
     }
 }
 
-/// All that the model wrote.
+/// Returns everything that the model wrote.
 fn original(watch: &Watch) -> String {
     let bytes = watch.turn.original().unwrap_or_default();
     String::from_utf8_lossy(bytes).into_owned()

@@ -1,4 +1,4 @@
-//! What a run asks its host to do, and what it says of itself.
+//! Instructions of a run to its host, and its events.
 
 use serde::{Deserialize, Serialize};
 use toolglot::json::Value;
@@ -9,22 +9,22 @@ use toolglot_tools::outcome::ToolResult;
 #[serde(tag = "do", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Do {
-    /// Ask the model, and feed its reply to [`Run::model`](crate::Run::model).
+    /// Ask the model, and pass its reply to [`Run::model`](crate::Run::model).
     Ask(Ask),
-    /// Ask a person, and tell [`Run::decision`](crate::Run::decision).
+    /// Ask a person, and pass the answer to [`Run::decision`](crate::Run::decision).
     Confirm(Confirm),
-    /// Carry a call out, and tell [`Run::done`](crate::Run::done).
+    /// Execute a call, and pass its result to [`Run::done`](crate::Run::done).
     Start(Start),
-    /// Stop a call or task that was started. Its result is settled; what still comes of it is refused.
+    /// Stop a call or task that was started. Its result is settled; later results are refused.
     Abort {
-        /// The call's id; that of the task, if it goes on as one.
+        /// The call's id, or the task's if it continues as one.
         call: String,
     },
-    /// A restored run does not know what became of a call that was started. Find its result ([`Run::done`](crate::Run::done)),
-    /// or say that nobody knows it ([`Run::lost`](crate::Run::lost)). Never start it again. If it goes on as a task, its result goes to
-    /// [`Run::later`](crate::Run::later), under the task's id.
+    /// A restored run does not know the result of a call that was started. Find it ([`Run::done`](crate::Run::done)),
+    /// or report that it is unknown ([`Run::lost`](crate::Run::lost)). Never start the call again. If it continues as a task, pass the
+    /// result to [`Run::later`](crate::Run::later), under the task's id.
     Recall(Receipt),
-    /// Something happened; for people who watch.
+    /// Something happened. For display and logs; needs no action.
     Event(Event),
     /// The run is over.
     Finished(Outcome),
@@ -34,65 +34,65 @@ pub enum Do {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Ask {
-    /// The conversation, as the shape of the agent has it.
+    /// The conversation, in the agent's message shape.
     pub messages: Vec<Value>,
-    /// Definitions of the tools, where the model takes them apart from its messages; else none.
+    /// Definitions of the tools, if the interface takes them separately from the messages; otherwise empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Value>,
-    /// What no reply should go on after.
+    /// Stop sequences.
     pub stop: Vec<String>,
-    /// A grammar of the calls in GBNF, where the agent wants one.
+    /// A grammar of the calls in GBNF, if the agent is configured to use one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grammar: Option<String>,
 }
 
-/// A call that a person is to decide on. What runs is byte for byte what is approved.
+/// A call that needs a person's decision. What runs is byte for byte what is approved.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Confirm {
     /// The call's id.
     pub id: String,
-    /// The tool's name, as the call has it.
+    /// The tool's name, as written in the call.
     pub name: String,
     /// The tool's id.
     pub tool: String,
-    /// JSON text of the arguments that would be handed over.
+    /// JSON text of the arguments that the tool would get.
     pub arguments: String,
     /// Their digest; see [`Receipt::digest`].
     pub digest: String,
-    /// Why a person is asked.
+    /// Why a person is asked; may be empty.
     pub reason: String,
 }
 
-/// What a person says.
+/// A person's decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It may run as it was shown.
+    /// It may run as shown.
     Approve,
     /// It may run with these arguments, JSON text of an object. They are validated.
     Edit(String),
-    /// It may not run; the reason is told to the model. An empty one gives the words of the agent's language.
+    /// It may not run. The model gets the reason; if it is empty, a default text in the agent's language.
     Deny(String),
 }
 
-/// A call to carry out.
+/// A call to execute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Start {
     /// The call's id.
     pub id: String,
-    /// The tool's name, as the call has it.
+    /// The tool's name, as written in the call.
     pub name: String,
     /// The tool's id.
     pub tool: String,
     /// JSON text of the arguments.
     pub arguments: String,
-    /// Milliseconds of the host's clock ([`Run::tick`](crate::Run::tick)) at which the call is aborted.
+    /// When the call is aborted, in milliseconds of the host's clock ([`Run::tick`](crate::Run::tick)).
     pub deadline: u64,
 }
 
-/// What a call leaves behind that was started.
+/// The record of a call that was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Receipt {
@@ -100,15 +100,15 @@ pub struct Receipt {
     pub id: String,
     /// The tool's id.
     pub tool: String,
-    /// SHA-256 of the arguments that were handed over, as 64 hexadecimal digits.
+    /// SHA-256 of the arguments that the tool got, as 64 hexadecimal digits.
     pub digest: String,
-    /// The id of the task that the call began, if it did.
+    /// The id of the task that the call continues as, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }
 
 impl Receipt {
-    /// The id by which what runs is spoken of: that of the task, else that of the call.
+    /// The id of what is running: the task's if there is one, otherwise the call's.
     #[must_use]
     pub fn runs(&self) -> &str {
         self.task.as_deref().unwrap_or(&self.id)
@@ -118,17 +118,18 @@ impl Receipt {
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ended {
-    /// The tool gave a result.
+    /// The tool returned a result.
     Completed,
     /// The tool failed, or the call was not valid.
     Failed,
     /// A rule or a person refused it.
     Denied,
-    /// It took too long.
+    /// It exceeded its time limit.
     TimedOut,
     /// The run was cancelled.
     Cancelled,
-    /// It never ran: a step before it failed, or it came again and again, or there were too many rounds.
+    /// It never ran: an earlier step did not complete, it repeated the same call too often, there were too many rounds, or the budget
+    /// was used up.
     NotRun,
 }
 
@@ -144,8 +145,8 @@ toolglot::words! {
 
 /// Something that happened. Serializes as `{"event": "text", ..}`.
 ///
-/// A call is `named` (perhaps), `written`, then `retracted` or `stands`; then perhaps `waiting`, perhaps `running` with
-/// `progress`, then exactly once `settled`.
+/// A call is optionally `named`, then `written`, then `retracted` or `stands` (committed). A committed call is optionally `waiting`,
+/// optionally `running` with `progress`, then `settled` exactly once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -164,7 +165,7 @@ pub enum Event {
     Named {
         /// The name.
         name: String,
-        /// What follows can still take it back.
+        /// Whether the call may still be retracted.
         provisional: bool,
     },
     /// The model has written a whole call, which may still be retracted with its block.
@@ -172,12 +173,12 @@ pub enum Event {
         /// Its name.
         name: String,
     },
-    /// A call that was written does not count.
+    /// A call that was written is retracted.
     Retracted {
         /// Its name.
         name: String,
     },
-    /// A call counts.
+    /// A call is committed.
     Stands {
         /// Its id.
         id: String,
@@ -196,7 +197,7 @@ pub enum Event {
         /// Its id.
         id: String,
     },
-    /// A call or task that runs gave a piece of its output.
+    /// A running call or task produced a piece of output.
     Progress {
         /// Its id.
         id: String,
@@ -212,14 +213,14 @@ pub enum Event {
         /// What the model is told.
         result: ToolResult,
     },
-    /// A call goes on as a task: its own result is the task's id, and that of the task comes later.
+    /// A call continues as a task: the call's own result is the task's id; the task's result follows later.
     Begun {
         /// The call's id.
         id: String,
         /// The task's id.
         task: String,
     },
-    /// A task has its result, which the model is told with the next message.
+    /// A task has its result, which the model gets with the next message.
     Later {
         /// The task's id.
         id: String,
@@ -250,21 +251,21 @@ pub enum Outcome {
         /// What to tell the user.
         message: String,
     },
-    /// The budget of the run is used up. Calls that were still to start were not run.
+    /// The budget of the run is used up. Calls that had not started were not run.
     Budget {
         /// What to tell the user.
         message: String,
     },
     /// The model could not be asked, or its reply broke off without a call.
     ModelFailed {
-        /// The text that had come, or why where there is none.
+        /// The text received so far, or the reason if there is none.
         text: String,
     },
     /// The host cancelled the run.
     Cancelled,
     /// All steps of a workflow are settled.
     Steps {
-        /// Whether each completed.
+        /// Whether all of them completed.
         completed: bool,
     },
 }

@@ -1,8 +1,8 @@
-//! A reply of the model while it comes: its turn, and what happens to its calls.
+//! A reply in progress: its turn, and the events of its calls.
 
 use toolglot::{Call, Collect, Event, Sink};
 
-/// What happened to calls and text.
+/// An event of text or of a call.
 #[derive(Debug)]
 pub enum Note {
     Text(String),
@@ -17,22 +17,22 @@ pub enum Note {
     Retracted {
         name: String,
     },
-    /// The next call of the turn counts; `block` is the number of its block, if it stands in one.
+    /// The next call of the turn is committed; `block` is the number of its block, if it is in one.
     Stands {
         call: Call,
         block: Option<u32>,
     },
 }
 
-/// A sink.
+/// Collects the turn and the notes of a reply.
 #[derive(Debug, Default)]
 pub struct Watch {
     pub turn: Collect,
     pub notes: Vec<Note>,
-    /// Calls before the open block.
+    /// Number of calls before the open block.
     open: Option<usize>,
     blocks: u32,
-    /// Calls that were noted as standing.
+    /// Number of calls that were noted as committed.
     pub stood: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Agents, and what runs are told, as JSON: for hosts in other languages, for logs and for tests.
+//! Agents, and the inputs of runs, as JSON: for hosts in other languages, for logs and for tests.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toolglot::json::{Map, Value, json};
@@ -13,23 +13,23 @@ use crate::response::Said;
 use crate::run::{Run, RunError};
 use crate::step::Decision;
 
-/// Why a text describes no agent.
+/// Why a text does not describe an agent.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormError {
-    /// It is no JSON, or has members that an agent has not.
-    #[error("this is no agent: {0}")]
+    /// It is not JSON, lacks a member, or has an unknown member or an invalid value.
+    #[error("this is not an agent: {0}")]
     Json(String),
     /// Its tools cannot be read.
     #[error(transparent)]
     Tools(#[from] ReadError),
-    /// Its tools do not go together.
+    /// Its tools conflict.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// A name in `callable` is that of no tool.
-    #[error("`callable` names `{0}`, which is no tool of the agent")]
+    /// An id in `callable` is not that of a tool.
+    #[error("`callable` names `{0}`, which is not a tool of the agent")]
     Callable(String),
-    /// The agent cannot be made.
+    /// The agent cannot be created.
     #[error(transparent)]
     Agent(#[from] AgentError),
 }
@@ -60,10 +60,10 @@ struct Form {
 }
 
 impl Agent {
-    /// Reads an agent: an object with `dialect` (or in its `config` a `protocol`) and, where wanted, `tools` (a list in any form that [`read::any`] takes),
-    /// `callable` (ids of tools; else all that are listed), `config` ([`CallConfig`], enabled unless it says otherwise),
+    /// Reads an agent: an object with `dialect` (or `protocol` in its `config`) and optionally `tools` (a list in any form that
+    /// [`read::any`] accepts), `callable` (ids of tools; by default all listed tools), `config` ([`CallConfig`], enabled by default),
     /// `policy` ([`Policy`]; without one nothing runs), `shape`, `lang`, `recovered`, `references`, `max_concurrent`,
-    /// `grammar`, `budget` ([`Budget`]) and `task_timeout`, as the functions of those names.
+    /// `grammar`, `budget` ([`Budget`]) and `task_timeout`, like the functions of those names.
     ///
     /// ```
     /// use toolglot::DialectSet;
@@ -78,7 +78,7 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// The text describes no agent; the dialect is not in the set; a tool cannot be read.
+    /// The text does not describe an agent; the dialect is not in the set; a tool cannot be read.
     pub fn from_json(set: &DialectSet, text: &str) -> Result<Self, FormError> {
         let no_agent = |error: serde_json::Error| FormError::Json(error.to_string());
         let form: Form = serde_json::from_str(text).map_err(no_agent)?;
@@ -129,41 +129,41 @@ impl Agent {
     }
 }
 
-/// Something that a run is told; each is the method of [`Run`] of that name. In JSON an object of one member:
+/// An input of a run; each variant is a method of [`Run`]. In JSON an object with one member:
 /// `{"model": "Hello"}`, `{"ended": "stop"}`, `{"decision": ["call_0_0", "approve"]}`, `{"cancel": null}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Told {
-    /// Bytes of the reply: a text, or a list of numbers where they are none.
+    /// Bytes of the reply: a string, or a list of numbers if they are not valid UTF-8.
     #[serde(with = "bytes")]
     Model(Vec<u8>),
     /// Reasoning beside the text.
     Reasoning(String),
-    /// A call beside the text, in the form of OpenAI's `tool_calls`.
+    /// An API tool call, in the form of OpenAI's `tool_calls`.
     #[serde(with = "native")]
     Native(NativeCall),
     /// The reply has ended.
     Ended(Finish),
-    /// The model failed, and why.
+    /// The model failed, with the reason.
     Failed(String),
-    /// The model is to be asked again.
+    /// Ask the model again.
     AskAgain,
-    /// What a person says of a call: its id, and `"approve"`, `{"edit": arguments}` or `{"deny": reason}`.
+    /// A person's decision on a call: its id, and `"approve"`, `{"edit": arguments}` or `{"deny": reason}`.
     Decision(String, Decision),
-    /// A piece of the output of a call: its id, and the piece.
+    /// A piece of the output of a call or task: its id, and the piece.
     Progress(String, String),
     /// The result of a call.
     Done(ToolResult),
-    /// A call goes on as a task: the call's id, and the task's.
+    /// A call continues as a task: the call's id, and the task's.
     Begun(String, String),
-    /// The id of a call or task whose result nobody knows.
+    /// The id of a call or task whose result is unknown.
     Lost(String),
-    /// The result of a task that an earlier call began; its id is the task's.
+    /// The result of a task; its id is the task's.
     Later(ToolResult),
-    /// The time.
+    /// The time, in milliseconds.
     Tick(u64),
-    /// Nobody wants the run any more.
+    /// The run is cancelled.
     Cancel,
 }
 
@@ -223,10 +223,10 @@ mod native {
 }
 
 impl Run {
-    /// Tells the run something.
+    /// Passes an input to the run.
     ///
     /// # Errors
-    /// What the method of that name says; nothing has changed then.
+    /// Those of the corresponding method; nothing has changed then.
     pub fn tell(&mut self, told: Told) -> Result<(), RunError> {
         match told {
             Told::Model(bytes) => self.model(&bytes),

@@ -1,4 +1,4 @@
-//! What stands around models and tools: services of `tower`, spans of `tracing`.
+//! Wrappers of models and tools: services of `tower`, spans of `tracing`.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ fn words(result: &ToolResult) -> &str {
     }
 }
 
-/// A tool that takes as many seconds as it is told, and counts how many run at once.
+/// A tool that takes a given number of seconds, and counts how many calls run at once.
 fn waits(running: Arc<AtomicUsize>, most: Arc<AtomicUsize>, seconds: u64) -> Arc<dyn Executor> {
     Arc::new(function(move |given: Map| {
         let (running, most) = (running.clone(), most.clone());
@@ -94,7 +94,7 @@ fn waits(running: Arc<AtomicUsize>, most: Arc<AtomicUsize>, seconds: u64) -> Arc
 }
 
 #[tokio::test(start_paused = true)]
-async fn layers_of_tower_stand_around_a_tool() {
+async fn layers_of_tower_wrap_a_tool() {
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let tool = ToolService::new(waits(running, most.clone(), 10));
     let service = ServiceBuilder::new().concurrency_limit(1).service(tool);
@@ -124,8 +124,8 @@ async fn layers_of_tower_stand_around_a_tool() {
     assert!(words(&settled[0].1).contains("timed out"), "{settled:?}");
 }
 
-/// Item 39 of the checklist: raw output is worked on before the model observes it: pieces become one text, a layer sums up, of JSON a
-/// part is selected, what is long is cut, and the dialect says how it is written.
+/// Item 39 of the checklist: raw output is processed before the model observes it: pieces are joined, a layer summarizes, a part of
+/// JSON is selected, long text is shortened, and the dialect determines how it is written.
 #[tokio::test]
 async fn output_is_worked_on_before_it_is_observed() {
     let tool = task(async |_, progress: Progress| {
@@ -166,7 +166,7 @@ async fn output_is_worked_on_before_it_is_observed() {
     );
 }
 
-/// Keeps spans: what they say, and whether they are closed.
+/// Records spans: their fields, and whether they are closed.
 #[derive(Default)]
 struct Kept {
     spans: Mutex<Vec<BTreeMap<String, String>>>,
@@ -217,7 +217,7 @@ impl tracing::Subscriber for Keeper {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_stands_in_spans_with_the_names_of_opentelemetry() {
+async fn a_run_has_spans_with_the_names_of_opentelemetry() {
     let kept = Arc::new(Kept::default());
     let _guard = tracing::subscriber::set_default(Keeper(kept.clone()));
     let tool = function(

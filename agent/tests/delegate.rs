@@ -63,7 +63,7 @@ impl Watch for Seen {
     }
 }
 
-/// An agent whose only tool is another agent, which says `replies`; what becomes of the call.
+/// Runs an agent whose only tool is another agent, which replies `replies`; returns the result of the call.
 async fn delegated(
     replies: &[&str],
     budget: Budget,
@@ -251,7 +251,7 @@ async fn a_workflow_is_a_tool() {
     assert_eq!((state, count), (Ended::Failed, 1), "{why}");
     assert!(why.contains("step_1") && why.contains("nobody"), "{why}");
 
-    // What steps gave is not the caller's to read.
+    // The caller must not read results of steps.
     let (state, why, count) = worked(manifest, r#"{"city": "{{1.result}}"}"#).await;
     assert_eq!((state, count), (Ended::Failed, 0), "{why}");
 }

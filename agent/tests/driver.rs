@@ -1,4 +1,4 @@
-//! The driver: every instruction of a run is done, deadlines go by tokio's clock, and what is dropped has ended.
+//! The driver: every instruction of a run is carried out, deadlines use tokio's clock, and dropping cancels.
 #![allow(clippy::unwrap_used)]
 
 use std::future::pending;
@@ -51,7 +51,7 @@ async fn nobody(_: Confirm) -> Option<Decision> {
     panic!("nobody is to be asked")
 }
 
-/// Keeps everything.
+/// Records everything.
 #[derive(Default)]
 struct Log {
     does: Vec<Do>,
@@ -104,7 +104,7 @@ fn words(result: &ToolResult) -> String {
     texts.collect()
 }
 
-/// Counts what is alive.
+/// Counts live values.
 struct Alive(Arc<AtomicUsize>);
 
 impl Alive {
@@ -202,9 +202,9 @@ async fn a_deadline_ends_a_call_and_the_run_goes_on() {
     }));
 }
 
-/// The deadline holds while the model is silent too, and while a tool tells progress without an end.
+/// Deadlines also hold while the model is silent, and while a tool reports progress endlessly.
 #[tokio::test(start_paused = true)]
-async fn whoever_talks_for_ever_keeps_nobody_from_anything() {
+async fn endless_output_does_not_starve_others() {
     let model = |ask: Ask| -> Stream<Said> {
         pieces(async move |out| {
             if ask.messages.len() > 2 {
@@ -293,13 +293,13 @@ async fn what_panics_or_ends_without_a_result_has_failed() {
         assert!(text("a").contains(wanted), "{}", text("a"));
         assert_eq!(text("b"), "no network");
     }
-    // A tool that nobody carries out.
+    // A tool without an executor.
     let model = Script::new([call("a", 1).as_str(), "Well."]);
     let mut log = Log::default();
     let none = Executors::new();
     let driver = Driver::new(&model, &none, &nobody).watch(&mut log);
     driver.drive(&mut agent(FREE).run("Go.")).await.unwrap();
-    assert_eq!(words(&log.settled()[0].2), "nothing carries out a");
+    assert_eq!(words(&log.settled()[0].2), "there is no executor for a");
 }
 
 #[tokio::test(start_paused = true)]
@@ -335,7 +335,7 @@ async fn people_approve_edit_and_deny_while_other_calls_run() {
             );
             let (told, decision) = (told.clone(), decision.clone());
             async move {
-                // The other call runs meanwhile.
+                // The other call is running.
                 told.notified().await;
                 Some(decision)
             }
@@ -356,7 +356,7 @@ async fn people_approve_edit_and_deny_while_other_calls_run() {
     }
 }
 
-/// A decision that is put off ends the drive; the saved run goes on later and nothing starts twice.
+/// A postponed decision ends the drive; the saved run continues later and no call starts twice.
 #[tokio::test(start_paused = true)]
 async fn a_decision_can_wait_for_another_process() {
     let model = Script::new([(call("a", 1) + &call("b", 2)).as_str(), "Done."]);
@@ -390,7 +390,7 @@ async fn a_decision_can_wait_for_another_process() {
     assert_eq!(count.load(Ordering::SeqCst), 1);
 }
 
-/// At every save of a run, what goes on from there starts no call that had started, and comes to an end.
+/// A run restored from any save starts no call that had started, and finishes.
 #[tokio::test(start_paused = true)]
 async fn a_run_goes_on_from_every_save() {
     let script = || Script::new([(call("a", 1) + &call("b", 2)).as_str(), "Done."]);
@@ -490,7 +490,7 @@ async fn cancelling_ends_everything_that_was_begun() {
     ];
     assert_eq!(log.states(), states.map(|(id, how)| (id.to_owned(), how)));
     assert_eq!(alive.load(Ordering::SeqCst), 0);
-    // The same if the drive itself is dropped.
+    // Likewise if the drive itself is dropped.
     let mut run = agent(ASKED).run("Go.");
     let drive = Driver::new(&model, &executors, &never).drive(&mut run);
     let dropped = tokio::time::timeout(Duration::from_millis(20), drive).await;
@@ -551,7 +551,7 @@ async fn a_run_that_cannot_be_saved_starts_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn scripts_have_native_calls_and_say_what_is_wrong() {
+async fn scripts_have_native_calls_and_report_errors() {
     let text = "{\"native\": [{\"id\": \"x\", \"name\": \"a\", \"arguments\": \"{\\\"n\\\": 3}\"}], \"finish\": \"tool_calls\"}\n\n{\"text\": \"Done.\"}\n";
     let model = Script::from_jsonl(text).unwrap();
     let executors = Executors::new().with(
@@ -576,7 +576,7 @@ async fn scripts_have_native_calls_and_say_what_is_wrong() {
     assert_eq!(texts, Script::new(["one\ntwo", "", "three"]));
 }
 
-/// A tool that goes on as a task and takes `seconds`.
+/// A tool that continues as a task and takes `seconds`.
 fn slow(seconds: u64) -> Function {
     task(move |_, progress| async move {
         progress.goes_on_as("t1").await;
@@ -625,7 +625,7 @@ async fn tasks_end_with_their_time_and_with_the_run() {
     assert_eq!(driver.drive(&mut run).await, Ok(Outcome::Cancelled));
 }
 
-/// A task that others carry on; after a restart nobody has to be found.
+/// A task that continues outside the driver.
 struct Handed(AtomicUsize);
 
 impl Executor for Handed {
@@ -709,7 +709,7 @@ async fn a_task_without_an_id_of_its_own_fails_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_budget_ends_a_model_that_writes_for_ever() {
+async fn a_budget_ends_a_model_that_writes_forever() {
     let model = Script::new(["x".repeat(100_000).as_str()]);
     let mut run = agent(FREE).budget(Budget::new().bytes(1000)).run("Go.");
     let executors = Executors::new();

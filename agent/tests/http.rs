@@ -12,15 +12,15 @@ use toolglot_agent::{Agent, Confirm, Decision, Do, Ended, Event, Outcome, Policy
 use toolglot_tools::outcome::{Content, Shape, ToolResult};
 use toolglot_tools::{CallConfig, Inventory, Tool};
 
-/// What a server does with a connection after its request.
+/// What a server does with a connection after reading its request.
 #[derive(Clone)]
 enum Act {
     Say(String),
-    /// The same, and then nothing, for ever.
+    /// The same, and then silence forever.
     Stall(String),
 }
 
-/// A server that does one act for each connection, the last one for ever. Gives its port and the requests.
+/// Starts a server that performs one act for each connection, repeating the last one. Returns its port and the requests.
 async fn server(acts: Vec<Act>) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -122,7 +122,7 @@ fn tool() -> Tool {
     tool
 }
 
-/// One call of a tool that is a request.
+/// Executes one call of an HTTP tool.
 async fn request(http: Value, spec: Value, arguments: Value) -> Result<(Ended, String), String> {
     let file = json!({"http": http, "tools": [{"name": "f", "description": "F", "execute": {"http": spec}}]});
     let toolbox = Toolbox::read("t.json", &file.to_string(), ".".as_ref())
@@ -172,7 +172,7 @@ async fn a_tool_asks_a_listed_host() {
         let have = request(http.clone(), spec.clone(), json!({"city": city, "days": 3}))
             .await
             .expect("a result");
-        // What is escaped already is escaped again, and leads nowhere else.
+        // Escaped text is escaped again, and does not lead elsewhere.
         let wanted = if city == "%2e%2e" {
             Ended::Completed
         } else {
@@ -200,11 +200,11 @@ async fn a_tool_asks_a_listed_host() {
 }
 
 #[tokio::test]
-async fn a_tool_is_led_nowhere_else() {
+async fn a_tool_cannot_be_led_elsewhere() {
     let (port, seen) = server(vec![says("200 OK", "", "secret")]).await;
     let private = format!("127.0.0.1:{port}");
     let spec = |host: &str| json!({"url": format!("http://{host}/"), "method": "GET"});
-    // Listed as public, but an address or a name of this machine.
+    // Listed as public, but an address or name of this machine.
     for host in [
         private.clone(),
         format!("localhost:{port}"),
@@ -225,7 +225,7 @@ async fn a_tool_is_led_nowhere_else() {
             Err(error) => assert!(error.contains("not listed"), "{host}: {error}"),
         }
     }
-    // Numbers are addresses too.
+    // Plain numbers are addresses too.
     let error = request(
         json!({"hosts": ["example.org"]}),
         spec("2130706433"),
@@ -259,7 +259,7 @@ async fn a_tool_is_led_nowhere_else() {
         );
     }
     assert!(seen.lock().expect("no panic").is_empty());
-    // A redirect, to the very same server even.
+    // A redirect, even to the same server.
     let (other, _) = server(vec![says(
         "302 Found",
         &format!("location: http://{private}/\r\n"),
@@ -282,7 +282,7 @@ async fn a_tool_is_led_nowhere_else() {
 }
 
 #[tokio::test]
-async fn what_servers_of_tools_do_wrong_is_told() {
+async fn errors_of_http_tools_are_reported() {
     let (port, _) = server(vec![
         says("500 Oh", "", "broken"),
         says("200 OK", "", "0123456789"),
@@ -296,7 +296,7 @@ async fn what_servers_of_tools_do_wrong_is_told() {
     for words in [
         "HTTP 500 Internal Server Error: broken",
         "the answer has more than 8 bytes",
-        "the answer is no JSON: ",
+        "the answer is not JSON: ",
     ] {
         let (how, text) = request(http.clone(), spec.clone(), json!({}))
             .await
@@ -433,7 +433,7 @@ async fn anthropic_and_ollama_are_asked_in_their_way() {
         "{second}"
     );
 
-    // Taught in the system message, which stands apart.
+    // Taught in the system message, which is separate.
     let (port, seen) = server(vec![answer]).await;
     let more = json!({"max_tokens": 7});
     let Value::Object(more) = more else { panic!() };
@@ -492,7 +492,7 @@ fn failed(outcome: Outcome) -> String {
 }
 
 #[tokio::test]
-async fn only_what_has_not_begun_is_asked_again() {
+async fn only_replies_that_have_not_begun_are_requested_again() {
     let answer = Act::Say(STREAM.to_owned() + &text("Yes.") + &stop());
     let busy = says("429 Busy", "retry-after: 0\r\n", "");
     let broken = says("503 Broken", "retry-after: 0\r\n", "");
@@ -526,7 +526,7 @@ async fn only_what_has_not_begun_is_asked_again() {
     );
     assert_eq!(seen.lock().expect("no panic").len(), 1);
 
-    // Not refused for a while, but for good; or led elsewhere.
+    // Permanent refusals and redirects.
     for (act, words) in [
         (
             says("401 No", "", "{\"error\": {\"message\": \"no key\"}}"),
@@ -544,7 +544,7 @@ async fn only_what_has_not_begun_is_asked_again() {
         assert_eq!(failed(outcome), words);
         assert_eq!(seen.lock().expect("no panic").len(), 1);
     }
-    // Nobody is there.
+    // No server.
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
     drop(listener);
@@ -557,7 +557,7 @@ async fn only_what_has_not_begun_is_asked_again() {
 }
 
 #[tokio::test]
-async fn servers_that_stall_or_call_for_ever_end() {
+async fn servers_that_stall_or_call_forever_end() {
     let model =
         |port: u16| ChatModel::new(&format!("http://127.0.0.1:{port}"), "m").expect("an address");
     let patience = Duration::from_millis(200);
@@ -566,7 +566,7 @@ async fn servers_that_stall_or_call_for_ever_end() {
         let (outcome, _) = drive(&model(port).patience(patience), Shape::Text).await;
         assert_eq!(failed(outcome), "the server was silent for 0.2 s");
     }
-    // A call stood before it stalled: it is carried out, and the next round asks again.
+    // A call was committed before the stall: it is executed, and the next round asks again.
     let stalled = Act::Stall(STREAM.to_owned() + &text(CALL));
     let answer = Act::Say(STREAM.to_owned() + &text("Rain.") + &stop());
     let (port, _) = server(vec![stalled, answer]).await;

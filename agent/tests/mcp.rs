@@ -1,5 +1,5 @@
-//! Servers of the Model Context Protocol that do what servers should not: a server written here by hand, line by line, so that
-//! nothing of the client is taken for granted.
+//! Misbehaving servers of the Model Context Protocol. The server is written by hand, line by line, so that it shares no code with the
+//! client.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use toolglot_agent::{Agent, Confirm, Decision, Do, Outcome, Policy, Start};
 use toolglot_tools::outcome::Content;
 use toolglot_tools::{CallConfig, Inventory};
 
-/// One side of a connection, in lines of JSON.
+/// One end of a connection, as lines of JSON.
 struct Server {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     out: WriteHalf<DuplexStream>,
@@ -30,7 +30,7 @@ impl Server {
     }
 
     async fn write(&mut self, message: &Value) {
-        // The client may be gone.
+        // The client may have disconnected.
         let _ = self.out.write_all(format!("{message}\n").as_bytes()).await;
     }
 
@@ -44,10 +44,10 @@ fn tool(name: &str) -> Value {
     json!({"name": name, "description": name, "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}}})
 }
 
-/// What a server of the tests does with a message; whether it goes on.
+/// How a test server handles a message; returns whether it continues.
 type Acts = fn(Value, &mut Vec<Value>) -> bool;
 
-/// Runs a server that shakes hands, lists `tools`, and does everything else as `acts` says. What it was told is sent on.
+/// Runs a server that completes the handshake, lists `tools`, and handles all other messages with `acts`. Forwards the messages it gets.
 fn serve(tools: &[&str], acts: Acts) -> (DuplexStream, mpsc::UnboundedReceiver<Value>) {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (read, out) = tokio::io::split(theirs);
@@ -102,7 +102,7 @@ async fn connect(tools: &[&str], acts: Acts) -> (Mcp, mpsc::UnboundedReceiver<Va
     (mcp.expect("a server"), heard)
 }
 
-/// A call, begun by hand.
+/// Starts a call without a driver's help.
 async fn start(mcp: &Mcp, tool: &str, arguments: &str) -> Stream<Piece> {
     let mut tools = mcp.tools().await.expect("tools");
     for tool in &mut tools {
@@ -262,7 +262,7 @@ async fn progress_is_told_while_it_comes() {
                 said.push(json!({"jsonrpc": "2.0", "method": "notifications/progress",
                     "params": {"progressToken": token, "progress": n, "total": 3, "message": format!("step {n}")}}));
             }
-            // Of a call that is not there.
+            // For an unknown call.
             said.push(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 999, "progress": 1}}));
             said.push(result(&message, "done"));
         }
@@ -271,7 +271,7 @@ async fn progress_is_told_while_it_comes() {
     let (mcp, _heard) = connect(&["f"], acts).await;
     let (progress, gave) = all(start(&mcp, "s:f", "{}").await).await;
     assert_eq!(gave, Ok(vec![Content::Text("done".to_owned())]));
-    // The first may come before anybody listens; what comes is in order, and of this call.
+    // The first may arrive before anyone listens; those received are in order, and belong to this call.
     assert!(
         progress.len() <= 3 && progress.iter().all(|one| one.starts_with("step ")),
         "{progress:?}"
@@ -304,7 +304,7 @@ async fn a_call_that_nobody_waits_for_is_cancelled_on_the_server() {
         false
     });
     assert_eq!(cancelled.await, Ok(true));
-    // The connection stands.
+    // The connection is still open.
     assert_eq!(mcp.tools().await.unwrap().len(), 1);
 }
 
@@ -368,7 +368,7 @@ async fn a_server_that_floods_harms_nobody() {
 }
 
 #[tokio::test]
-async fn a_list_that_changes_is_told() {
+async fn a_changed_list_is_signalled() {
     let acts: Acts = |message, said| {
         if message["method"] == "tools/call" {
             said.push(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
@@ -386,7 +386,7 @@ async fn a_list_that_changes_is_told() {
 }
 
 #[tokio::test]
-async fn who_is_no_server_is_told_so() {
+async fn failed_connections_are_reported() {
     // Silent.
     let (stream, _other) = tokio::io::duplex(64);
     let mut short = McpLimits::default();
@@ -402,7 +402,7 @@ async fn who_is_no_server_is_told_so() {
         .await
         .unwrap_err();
     assert!(why.why.contains("connection"), "{why}");
-    // No program, no address, no server there.
+    // A missing program, an invalid address, a port without a server.
     let command = tokio::process::Command::new("/nonexistent/server");
     let why = Mcp::process("p", command, short).await.unwrap_err();
     assert!(
@@ -417,7 +417,7 @@ async fn who_is_no_server_is_told_so() {
         let why: McpError = Mcp::http("h", address, None, short).await.unwrap_err();
         assert!(why.why.contains(part), "{why}");
     }
-    // A program that is none.
+    // A program that is not a server.
     let mut command = tokio::process::Command::new("cat");
     command.arg("/dev/null");
     let why = Mcp::process("p", command, short).await.unwrap_err();
@@ -443,7 +443,7 @@ async fn too_many_tools_and_odd_ones_are_refused() {
 
 #[tokio::test]
 async fn processes_end_with_all_they_started() {
-    // A server whose child ignores that it should end.
+    // A server whose child ignores TERM and HUP.
     let script = r#"
 import json, subprocess, sys
 child = subprocess.Popen(["sh", "-c", "trap '' TERM HUP; while :; do sleep 1; done"])

@@ -1,4 +1,4 @@
-//! Runs under every order of events: hosts that answer by chance, save and restore at any point, and cancel.
+//! Runs under any order of events: hosts that answer at random, save and restore at any point, and cancel.
 
 use std::collections::{HashMap, HashSet};
 
@@ -49,7 +49,7 @@ fn agent(
         .shape(shape)
 }
 
-/// Pieces of replies: good calls, calls that are wrong in every way, text.
+/// Pieces of replies: valid calls, calls with various errors, text.
 const PIECES: [&str; 14] = [
     "Some text. ",
     "<think>hm</think>\n",
@@ -67,7 +67,7 @@ const PIECES: [&str; 14] = [
     "<<<[TOOL_REQUEST]>>>\ntool_name:「始」free「末」,\ncommand1:「始」x「末」,\nn1:「始」1「末」,\ncommand2:「始」y「末」,\nn2:「始」2「末」\n<<<[END_TOOL_REQUEST]>>>\n",
 ];
 
-/// What a host does, by number: small numbers choose.
+/// A host's actions, chosen by small numbers.
 #[derive(Clone, Debug)]
 struct Host {
     replies: Vec<(Vec<usize>, u8, bool)>,
@@ -85,7 +85,7 @@ fn host() -> impl Strategy<Value = Host> {
     (replies, acts).prop_map(|(replies, acts)| Host { replies, acts })
 }
 
-/// What the run has said, and what must hold of it.
+/// The run's instructions, and the state for checking them.
 #[derive(Default)]
 struct Seen {
     log: Vec<Do>,
@@ -95,7 +95,7 @@ struct Seen {
     shown: HashMap<String, String>,
     waiting: Vec<String>,
     running: Vec<String>,
-    /// Tasks that run, and how many results each that began has.
+    /// Open tasks, and the number of results of each task.
     open: Vec<String>,
     tasks: HashMap<String, u32>,
     over: Option<Outcome>,
@@ -177,7 +177,7 @@ impl Seen {
     }
 }
 
-/// Plays a host to the end. With `saves` the run is saved and restored before everything it is told.
+/// Simulates a host to the end. With `saves` the run is saved and restored before every input.
 fn play(agent: &Agent, host: &Host, limit: usize, budget: Budget, saves: bool) -> Vec<Do> {
     let mut run = agent.run("Go.");
     let mut seen = Seen::default();
@@ -193,7 +193,7 @@ fn play(agent: &Agent, host: &Host, limit: usize, budget: Budget, saves: bool) -
             let restored = Run::restore(agent, &run.save()).expect("a saved run");
             assert_eq!(restored.save(), run.save());
             run = restored;
-            // What is asked again after a restart.
+            // Questions repeated after a restart.
             let mut known: HashSet<String> = seen
                 .waiting
                 .iter()

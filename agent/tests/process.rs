@@ -1,4 +1,4 @@
-//! Processes as executors: what they get, what they give, and that nothing of them is left.
+//! Processes as executors: their input, their results, and that none of them is left running.
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Runs one call of a tool that is a process.
+/// Executes one call of a process tool.
 async fn call(spec: Value, arguments: Value, timeout: u64, folder: &Path) -> (Ended, ToolResult) {
     let file = json!({"tools": [{"name": "t", "description": "T", "execute": {"process": spec}}]});
     let toolbox = Toolbox::read("tools.json", &file.to_string(), folder).expect("tools");
@@ -118,7 +118,7 @@ async fn arguments_come_as_json_and_as_items_and_never_through_a_shell() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_told() {
+async fn errors_of_processes_are_reported() {
     let here = folder("wrong");
     let sh = |text: &str| json!({"argv": ["sh", "-c", text]});
     for (spec, wanted) in [
@@ -138,7 +138,7 @@ async fn what_goes_wrong_is_told() {
         ),
         (
             json!({"argv": ["echo", "x"], "output": "json"}),
-            "the tool's output is no JSON",
+            "the tool's output is not JSON",
         ),
     ] {
         if wanted.is_empty() {
@@ -166,7 +166,7 @@ async fn what_goes_wrong_is_told() {
     assert_eq!(result.content, [Content::Json(json!([1]))]);
 }
 
-/// Whether a process is there and has not ended.
+/// Returns whether a process exists and has not ended.
 fn lives(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat
@@ -178,26 +178,26 @@ fn lives(pid: &str) -> bool {
 
 async fn gone(file: &Path) {
     let pid = std::fs::read_to_string(file).expect("the grandchild has written its number");
-    // It ends when the kernel has its turn.
+    // The kernel ends it asynchronously.
     while lives(pid.trim()) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
-/// A tool with a grandchild that ignores what can be ignored, and then does something.
+/// The beginning of a shell script: starts a grandchild that ignores TERM, HUP and INT, and waits for its process id.
 const STUBBORN: &str = "sh -c 'trap \"\" TERM HUP INT; echo $$ > pid.new; mv pid.new pid; while :; do sleep 1; done' & \
     while [ ! -e pid ]; do sleep 0.01; done; ";
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn grandchildren_go_with_their_group() {
-    // Its time is over.
+    // It times out.
     let here = folder("deadline");
     let spec = json!({"argv": ["sh", "-c", format!("{STUBBORN} wait")]});
     let (how, _) = call(spec, json!({}), 3000, &here).await;
     assert_eq!(how, Ended::TimedOut);
     gone(&here.join("pid")).await;
-    // It ends and leaves its child, which holds its output.
+    // It ends and leaves a child that holds its output open.
     let here = folder("left");
     let spec = json!({"argv": ["sh", "-c", format!("{STUBBORN} echo done")]});
     let (how, result) = call(spec, json!({}), 60_000, &here).await;
@@ -212,7 +212,7 @@ async fn grandchildren_go_with_their_group() {
 }
 
 #[test]
-fn files_of_tools_say_what_is_wrong_and_where() {
+fn errors_in_files_of_tools_name_the_place() {
     let read = |text: &str| {
         Toolbox::read("f", text, Path::new("."))
             .map(|all| all.tools.len())

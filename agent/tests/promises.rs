@@ -1,4 +1,4 @@
-//! What the designs promise of agents, where no other test says it. Numbers are those of the checklist; the table in
+//! The designs' promises about agents that no other test covers. Numbers are those of the checklist; the table in
 //! `docs/AGENT.md` has all of them.
 #![allow(clippy::unwrap_used)]
 
@@ -41,7 +41,7 @@ fn call(name: &str, arguments: &str) -> String {
     format!("<tool_call>{{\"name\": \"{name}\", \"arguments\": {arguments}}}</tool_call>\n")
 }
 
-/// A run whose model has said this.
+/// Returns a run whose model has replied `reply`.
 fn said(agent: &Agent, reply: &str) -> Run {
     let mut run = agent.run("Go.");
     run.model(reply.as_bytes()).unwrap();
@@ -78,7 +78,7 @@ async fn nobody(_: Confirm) -> Option<Decision> {
     None
 }
 
-/// Keeps what a run does.
+/// Records a run's instructions.
 #[derive(Default)]
 struct Kept(Vec<Do>);
 
@@ -88,8 +88,8 @@ impl Watch for Kept {
     }
 }
 
-/// Item 19 of the checklist: who calls decides what may be called. Two agents share their tools; permissions go by tags, scopes
-/// by namespaces and by what stands in the arguments.
+/// Item 19 of the checklist: the caller determines what may be called. Two agents share their tools; permissions depend on tags, scopes
+/// on namespaces and on the arguments.
 #[test]
 fn each_caller_has_permissions_and_scopes_of_its_own() {
     let tools = [
@@ -140,7 +140,7 @@ fn each_caller_has_permissions_and_scopes_of_its_own() {
 /// Item 42 of the checklist: one statement lists the tools, asks, parses the reply, executes, and answers.
 #[tokio::test]
 async fn one_statement_lists_asks_parses_and_executes() {
-    /// A model that calls what it was told of.
+    /// A model that calls a tool from its prompt.
     struct Reads;
     impl Model for Reads {
         fn ask(&self, ask: Ask) -> Stream<Said> {
@@ -182,7 +182,7 @@ async fn one_statement_lists_asks_parses_and_executes() {
     assert!(text.starts_with("It is ") && text.contains("42"), "{text}");
 }
 
-/// Keeps what it is told to do.
+/// An executor that records its calls.
 #[derive(Clone, Default)]
 struct Engine {
     ran: Arc<Mutex<Vec<(String, String)>>>,
@@ -204,8 +204,8 @@ impl Engine {
     }
 }
 
-/// Item 49 of the checklist: the loop stands outside the engine of workflows, which never sees what a model writes: what it runs,
-/// and what that gives, is data even where it looks like a call.
+/// Item 49 of the checklist: the loop is outside the workflow engine, which never parses a model's output: steps and their
+/// results are data even if they look like a call.
 #[tokio::test]
 async fn the_engine_of_workflows_reads_no_calls() {
     let engine = Engine::default();
@@ -225,12 +225,12 @@ async fn the_engine_of_workflows_reads_no_calls() {
     assert_eq!(outcome, Ok(Outcome::Steps { completed: true }));
     assert_eq!(engine.ran().len(), 2, "two steps, whatever they hold");
     assert!(!kept.0.iter().any(|one| matches!(one, Do::Ask(_))));
-    // The same text, said by a model, is one call.
+    // The same text, written by a model, is one call.
     let list = all(&mut said(&inner, &text));
     assert_eq!(starts(&list)[0].arguments, r#"{"a":1}"#);
 }
 
-/// Item 61 of the checklist: a skill is a workflow whose input is the call's; a tool is carried out as a workflow of one step, with
+/// Item 61 of the checklist: a skill is a workflow whose input is the call's; a tool executed as a workflow of one step gives
 /// the same result as by itself.
 #[tokio::test]
 async fn a_skill_is_a_workflow_and_a_tool_one_of_one_step() {
@@ -289,7 +289,7 @@ async fn a_skill_is_a_workflow_and_a_tool_one_of_one_step() {
     assert_eq!(ran[0].1, plain_ran[0].1);
 }
 
-/// Item 64 of the checklist: of each request an id, a name, the block as it was written, and its arguments; several in a text.
+/// Item 64 of the checklist: each request has an id, a name, the block as written, and arguments; a text may have several.
 #[test]
 fn requests_have_an_id_a_name_a_block_and_arguments() {
     let blocks = ["A", "B"].map(|name| {
@@ -309,7 +309,7 @@ fn requests_have_an_id_a_name_a_block_and_arguments() {
     }
 }
 
-/// Item 68 of the checklist: every field of the configuration is obeyed by runs.
+/// Item 68 of the checklist: runs respect every field of the configuration.
 #[test]
 fn every_field_of_the_configuration_is_obeyed() {
     let tools = [tool("fs:read", &[]), tool("fs:write", &[])];
@@ -318,7 +318,7 @@ fn every_field_of_the_configuration_is_obeyed() {
         agent(&tools, config)
     };
     let reply = call("fs:read", "{}") + &call("fs:write", "{}");
-    // What of a reply starts, is asked about, and has ended.
+    // Counts the calls of a reply that start, need confirmation, and have ended.
     let counts = |text: &str| {
         let list = all(&mut said(&with(text), &reply));
         let asked = list.iter().filter(|one| matches!(one, Do::Confirm(_)));
@@ -362,14 +362,14 @@ fn every_field_of_the_configuration_is_obeyed() {
     let ends: Vec<Ended> = settled(&list).iter().map(|one| one.0).collect();
     assert_eq!(ends, [Ended::TimedOut, Ended::TimedOut]);
 
-    // Whoever names no dialect gets that of the protocol.
+    // Without `dialect`, the configuration's `protocol` applies.
     let form = r#"{"config": {"protocol": "vcp"}, "tools": [{"name": "f", "description": "F"}], "policy": {"allow": [{}]}}"#;
     let own = Agent::from_json(&DialectSet::builtin("vcp").unwrap(), form).unwrap();
     let reply = "<<<[TOOL_REQUEST]>>>\ntool_name:「始」f「末」\n<<<[END_TOOL_REQUEST]>>>";
     assert_eq!(starts(&all(&mut said(&own, reply)))[0].tool, "f");
 }
 
-/// Item 69 of the checklist: nobody may call what nobody made callable, and that is asked again when a call starts.
+/// Item 69 of the checklist: only tools made callable may be called, and this is checked again when a call starts.
 #[test]
 fn what_may_be_called_is_asked_again_when_it_starts() {
     let mut read = Tool::new("read").description("Reads");
@@ -383,7 +383,7 @@ fn what_may_be_called_is_asked_again_when_it_starts() {
     let mut run = said(&open, &call("read", "{}"));
     let asked = all(&mut run);
     assert!(asked.iter().any(|one| matches!(one, Do::Confirm(_))));
-    // While a person thought about it, the tool was taken away.
+    // The tool was removed while a person decided.
     let saved = run.save();
     for (agent, starts_now) in [(&open, 1), (&hidden.policy(ask), 0)] {
         let mut run = Run::restore(agent, &saved).unwrap();
@@ -393,7 +393,7 @@ fn what_may_be_called_is_asked_again_when_it_starts() {
     }
 }
 
-/// Items 71 and 90 of the checklist: of each round the requests, their states and their results, with status and duration.
+/// Items 71 and 90 of the checklist: each round has its requests, their states and their results, with status and duration.
 #[test]
 fn rounds_have_requests_states_and_results() {
     let policy = r#"{"confirm": [{"tools": ["b", "c"]}], "allow": [{}]}"#;
@@ -445,7 +445,7 @@ fn rounds_have_requests_states_and_results() {
     assert_eq!(written[0][2]["result"]["status"], "denied");
 }
 
-/// Items 54 and 35 of the checklist: what the model says before a call is published before the call runs.
+/// Items 54 and 35 of the checklist: text before a call is published before the call runs.
 #[test]
 fn text_before_a_call_is_told_before_the_call_runs() {
     let agent = agent(&[tool("a", &[])], CallConfig::enabled());
@@ -472,7 +472,7 @@ fn a_flat_name_reaches_its_tool() {
     assert!(starts(&list).is_empty());
 }
 
-/// Item 89 of the checklist: results have the role `tool`, which rules about messages can go by; nothing comes between a reply and its
+/// Item 89 of the checklist: results have the role `tool`, on which rules about messages can rely; nothing comes between a reply and its
 /// results; and roles are those of the interface.
 #[test]
 fn nothing_comes_between_a_reply_and_its_results() {
@@ -489,7 +489,7 @@ fn nothing_comes_between_a_reply_and_its_results() {
             };
             run.native_call(&call).unwrap();
         }
-        // All that could come between: a task's result, and a block that broke.
+        // Everything that could come between: a task's result, and a broken block.
         run.later(ToolResult::text("", "job", Status::Success, "ready"))
             .unwrap();
         run.model(b"<tool_call>{\"name\": </tool_call>").unwrap();
@@ -508,7 +508,7 @@ fn nothing_comes_between_a_reply_and_its_results() {
     for (call, result) in calls.iter().zip(&messages[2..4]) {
         assert_eq!(call["id"], result["tool_call_id"]);
     }
-    // A rule for messages of tools meets these and no others.
+    // A rule for tool messages matches these and no others.
     let tools = messages.iter().filter(|one| one["role"] == "tool");
     assert!(tools.clone().count() == 2 && tools.clone().all(|one| one["content"] == "well"));
 
@@ -517,7 +517,7 @@ fn nothing_comes_between_a_reply_and_its_results() {
     let parts = messages[2]["content"].as_array().unwrap();
     assert_eq!(parts[0]["type"], "tool_result");
 
-    // As text, results have the role that the dialect's own systems give them.
+    // As text, results have the dialect's own role.
     let plain = agent(&[tool("a", &[])], side_by_side());
     let mut run = said(&plain, &call("a", "{}"));
     done(&mut run, "call_0_0");
@@ -530,9 +530,9 @@ fn nothing_comes_between_a_reply_and_its_results() {
     );
 }
 
-/// The table of the page names tests that are there.
+/// The table in docs/AGENT.md names existing tests.
 #[test]
-fn the_table_of_the_page_names_tests_that_are_there() {
+fn the_table_of_the_page_names_existing_tests() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let page = std::fs::read_to_string(root.join("docs/AGENT.md")).unwrap();
     let mut numbers = std::collections::BTreeSet::new();
@@ -545,7 +545,7 @@ fn the_table_of_the_page_names_tests_that_are_there() {
         let Ok(number) = number.parse::<u32>() else {
             continue;
         };
-        assert!(numbers.insert(number), "{number} stands twice");
+        assert!(numbers.insert(number), "{number} appears twice");
         let mut file = String::new();
         for word in tests.split('`').skip(1).step_by(2) {
             if word.contains('/') {

@@ -1,4 +1,4 @@
-//! Files and folders of tools: plugins with their implementations, workflows and agents of other tools.
+//! Files and folders of tools: plugins with their implementations, workflows and agents composed of other tools.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl Watch for Seen {
     }
 }
 
-/// An agent of all that a toolbox has, and who was asked.
+/// A toolbox, an agent with all its tools, and the calls that people were asked about.
 struct World {
     toolbox: Toolbox,
     agent: Agent,
@@ -85,7 +85,7 @@ fn world(mut toolbox: Toolbox, policy: Policy) -> World {
 }
 
 impl World {
-    /// What came of one call.
+    /// Returns the result of one call.
     async fn called(&self, name: &str, arguments: &str) -> (Ended, String, String) {
         let model = Script::new([call(name, arguments).as_str(), "Done."]);
         let mut seen = Seen::default();
@@ -189,10 +189,10 @@ async fn plugins_are_loaded_and_each_kind_has_its_executor() {
     assert_eq!((state, read(gave)), (Ended::Completed, wanted));
     let (state, gave, _) = world.called("other:facts", "{}").await;
     assert_eq!((state, gave.as_str()), (Ended::Completed, "7"));
-    // Its manifest does not say that agents may.
+    // Its manifest does not make it callable.
     let (state, _, _) = world.called("my-awesome-plugin:mail", "{}").await;
     assert_eq!(state, Ended::Failed);
-    // One manifest by itself.
+    // A single manifest.
     let one = Toolbox::open(&here.join("b/plugin.yaml"), &handlers()).unwrap();
     assert_eq!(one.tools.len(), 3);
 }
@@ -258,14 +258,14 @@ async fn tools_are_made_of_others() {
     assert_eq!((state, gave.as_str()), (Ended::Completed, "It is done."));
     assert!(progress.contains("report"), "{progress}");
     assert_eq!(asked(), [r#"look {"what":"a 2"}"#]);
-    // Without a script it is the model that answers.
+    // Without a script the model answers.
     let (state, gave, _) = world.called("thinker", r#"{"task": "Think."}"#).await;
     assert_eq!(
         (state, gave.as_str()),
         (Ended::Completed, "Nobody told me.")
     );
 
-    // A budget of its own: of three calls two may start.
+    // Its own budget: two of three calls may start.
     let looks: String = ["1", "2", "3"]
         .map(|what| call("look", &format!("{{\"what\": \"{what}\"}}")))
         .concat();
@@ -278,7 +278,7 @@ async fn tools_are_made_of_others() {
 }
 
 #[test]
-fn what_is_wrong_with_plugins_and_inner_tools_is_told() {
+fn errors_in_plugins_and_composed_tools_are_reported() {
     let here = folder("wrong");
     write(&here, "steps.json", "{\"steps\": 7}");
     let agent = Agent::new(
@@ -301,7 +301,7 @@ fn what_is_wrong_with_plugins_and_inner_tools_is_told() {
     assert_eq!(read(&step("b"), "f"), Ok(()));
     for (text, words) in [
         (step("c"), "f: tools[0].execute: there is no tool `c`"),
-        // Nothing holds itself.
+        // A tool cannot contain itself.
         (step("a"), "there is no tool `a`"),
         (
             "[[tools]]\nname = \"a\"\nexecute.workflow = { step = [] }".to_owned(),
@@ -313,7 +313,7 @@ fn what_is_wrong_with_plugins_and_inner_tools_is_told() {
         ),
         (
             "[[tools]]\nname = \"a\"\nparameters = { type = \"object\", properties = {} }\nexecute.agent = { tools = [] }".to_owned(),
-            "an agent is told what to do by `task`",
+            "an agent needs a parameter `task`",
         ),
         (
             "[[tools]]\nname = \"a\"\nexecute.agent = { tools = [], budget = { call = 1 } }".to_owned(),
@@ -330,7 +330,7 @@ fn what_is_wrong_with_plugins_and_inner_tools_is_told() {
     for (implementation, words) in [
         (
             "{type: node, nodeType: N}",
-            "the host has nothing that carries out `N`",
+            "the host has no executor for `N`",
         ),
         ("{type: workflow, workflowId: none.json}", "none.json: "),
         (

@@ -65,7 +65,7 @@ async fn nobody(_: Confirm) -> Option<Decision> {
     None
 }
 
-/// What came of one call.
+/// Returns the result of one call.
 async fn called((tool, function): (Tool, Function), arguments: &str) -> (Ended, Content) {
     let tool = tool.callable(true);
     let executors = Executors::new().with(&tool.id, function);
@@ -127,7 +127,7 @@ async fn arguments_come_as_a_value_of_the_type() {
     assert_eq!((state, gave), (Ended::Completed, Content::Json(wanted)));
     let (state, why) = called(weather(), r#"{"place": {"city": ""}}"#).await;
     assert_eq!((state, text(why).as_str()), (Ended::Failed, "no such city"));
-    // What the schema does not allow does not come so far.
+    // Arguments that the schema does not allow do not reach the function.
     for wrong in [
         r#"{"place": {}}"#,
         r#"{"place": {"city": "a"}, "days": 9}"#,
@@ -142,12 +142,12 @@ async fn arguments_come_as_a_value_of_the_type() {
     }
 }
 
-/// Item 84 of the checklist: where the function's own signature does not take what the schema allows, the error has a structure and
-/// advises a facade.
+/// Item 84 of the checklist: if the function's signature does not accept what the schema allows, the error is structured and
+/// recommends a facade.
 #[tokio::test]
 async fn a_signature_that_does_not_fit_is_told_with_advice() {
     let (mut tool, function) = weather();
-    // A definition that somebody else wrote promises more than the function takes.
+    // A definition from elsewhere allows more than the function accepts.
     tool.parameters = Some(json!({"type": "object", "properties": {"place": {"type": "string"}}}));
     let (state, why) = called((tool, function), r#"{"place": "Leith"}"#).await;
     assert_eq!(state, Ended::Failed);
@@ -157,7 +157,7 @@ async fn a_signature_that_does_not_fit_is_told_with_advice() {
     assert!(why["error"]["advice"].as_str().unwrap().contains("facade"));
     assert!(why["error"]["message"].as_str().unwrap().contains("Place"));
 
-    // A function of a list takes no object of named arguments, which is told before anything is called.
+    // A function of a list does not accept named arguments, which is detected before any call.
     let (tool, _) = typed("sum", "Adds", async |given: Vec<u32>| {
         Ok::<_, String>(given.iter().sum::<u32>())
     });

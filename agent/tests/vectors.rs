@@ -1,17 +1,17 @@
-//! `tests/agent/*.jsonl`: what a run is told, and what it does. A line is an object:
+//! `tests/agent/*.jsonl`: inputs of a run, and its instructions. Each line is an object:
 //!
-//! | member | what |
+//! | member | value |
 //! |---|---|
 //! | `id` | unique |
 //! | `agent` | as `Agent::from_json` reads it |
-//! | `user` or `steps` | what the user says, or the steps of a workflow |
-//! | `script` | what happens, in turn: each an object of one member beside `expect` |
+//! | `user` or `steps` | the user's message, or the steps of a workflow |
+//! | `script` | the inputs, in order: each an object with one member besides `expect` or `fails` |
 //!
-//! What is told is a `Told`, or `begin`, which tells nothing. `expect` lists the instructions that follow, without events of text, reasoning, names and messages; members that
-//! it does not name may be anything. `fails` is a part of the error instead.
+//! An input is a `Told`, or `begin`, which does nothing. `expect` lists the instructions that follow, without events of text,
+//! reasoning, names and messages; members that it does not name may have any value. `fails` is a part of the error instead.
 //!
-//! Each is played as it is, with the model's text in pieces of every small size, and with the run saved and restored before each
-//! thing that it is told.
+//! Each script is played as written, with the model's text in chunks of several sizes, and with the run saved and restored before each
+//! input.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn part<T: serde::de::DeserializeOwned>(value: &Value) -> T {
     serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{value}: {error}"))
 }
 
-/// Tells a run a line of a script, its text in pieces.
+/// Passes one line of a script to a run, with text in chunks.
 fn tell(run: &mut Run, line: &Value, size: usize) -> Result<(), RunError> {
     let mut told = line.clone();
     let map = told.as_object_mut().expect("an object");
@@ -40,7 +40,7 @@ fn tell(run: &mut Run, line: &Value, size: usize) -> Result<(), RunError> {
     }
 }
 
-/// Whether what is wanted is in what there is.
+/// Returns whether `have` contains `wanted`.
 fn holds(wanted: &Value, have: &Value) -> bool {
     match (wanted, have) {
         (Value::Object(wanted), Value::Object(have)) => wanted
@@ -84,7 +84,7 @@ fn play(vector: &Value, agent: &Agent, size: usize, saves: bool) {
     {
         if saves && number > 0 {
             run = Run::restore(agent, &run.save()).expect("a saved run");
-            // What it asks again was asked before.
+            // Repeated questions were already expected.
             said(&mut run);
         }
         let told = tell(&mut run, line, size);
@@ -113,7 +113,7 @@ fn scripts_are_played_as_they_are_written() {
             let vector: Value = serde_json::from_str(line).expect("JSON");
             assert!(
                 ids.insert(vector["id"].to_string()),
-                "{} stands twice",
+                "{} appears twice",
                 vector["id"]
             );
             let dialect: String = part(&vector["agent"]["dialect"]);
@@ -131,10 +131,10 @@ fn scripts_are_played_as_they_are_written() {
 }
 
 #[test]
-fn what_describes_no_agent_is_refused_with_a_reason() {
+fn invalid_agents_are_refused_with_a_reason() {
     let set = DialectSet::defaults();
     for (text, why) in [
-        ("{", "this is no agent: EOF"),
+        ("{", "this is not an agent: EOF"),
         ("{}", "missing field `dialect`"),
         (
             r#"{"dialect": "hermes", "tool": []}"#,
@@ -151,7 +151,7 @@ fn what_describes_no_agent_is_refused_with_a_reason() {
         ),
         (
             r#"{"dialect": "hermes", "policy": {"allow": [{"arguments": [{"pointer": "/a", "pattern": "("}]}]}}"#,
-            "allow rule 0: `(` is no pattern",
+            "allow rule 0: `(` is not a pattern",
         ),
         (
             r#"{"dialect": "hermes", "config": {"timeout": "x"}}"#,
@@ -165,7 +165,7 @@ fn what_describes_no_agent_is_refused_with_a_reason() {
 }
 
 #[test]
-fn only_what_is_listed_as_callable_is_offered() {
+fn only_tools_listed_as_callable_are_declared() {
     let tools = r#"{"dialect": "hermes", "tools": [{"name": "f", "description": "F"}, {"name": "g", "description": "G"}], "callable": ["g"]}"#;
     let agent = Agent::from_json(&DialectSet::defaults(), tools).expect("an agent");
     let names: Vec<&str> = agent
@@ -181,7 +181,7 @@ fn only_what_is_listed_as_callable_is_offered() {
 }
 
 #[test]
-fn what_is_told_reads_as_it_was_written() {
+fn inputs_round_trip_through_json() {
     for line in [
         json!({"model": "a"}),
         json!({"model": [255, 97]}),

@@ -1,4 +1,4 @@
-//! Models behind the interfaces of servers.
+//! Clients of model servers.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use super::{Model, Out, Stream, pieces};
 use crate::response::{Response, Said};
 use crate::step::Ask;
 
-/// Bytes of an error that are read.
+/// Maximum bytes of an error response that are read.
 const ERROR: usize = 4096;
-/// So many stop sequences are taken by all servers.
+/// The number of stop sequences that all servers accept.
 const STOPS: usize = 4;
 
-/// Tokens that a reply of Anthropic's may have unless the host says it: that interface wants a number.
+/// Default limit of tokens for Anthropic, whose interface requires one.
 const TOKENS: u32 = 8192;
 
-/// How a server is asked.
+/// The interface of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Api {
     /// `/v1/chat/completions`, of any OpenAI-compatible server.
@@ -38,7 +38,7 @@ toolglot::words! {
 }
 
 impl Api {
-    /// What is asked, behind the path that a host gives; without one, behind the second.
+    /// The end of the request's path, and what precedes it if the host's address has no path.
     const fn path(self) -> (&'static str, &'static str) {
         match self {
             Self::OpenAi => ("/chat/completions", "/v1"),
@@ -56,9 +56,9 @@ impl Api {
     }
 }
 
-/// Asks a server, streamed. An agent of shape [`Text`](toolglot_tools::outcome::Shape::Text) teaches
+/// Asks a model on a server, with streaming. An agent of shape [`Text`](toolglot_tools::outcome::Shape::Text) teaches
 /// its dialect in the messages; one of shape [`OpenAi`](toolglot_tools::outcome::Shape::OpenAi) (also for Ollama) or
-/// [`Anthropic`](toolglot_tools::outcome::Shape::Anthropic) gives the server its tools.
+/// [`Anthropic`](toolglot_tools::outcome::Shape::Anthropic) passes its tools to the server.
 #[derive(Clone, Debug)]
 pub struct ChatModel {
     client: Client,
@@ -73,18 +73,19 @@ pub struct ChatModel {
 }
 
 impl ChatModel {
-    /// A model of a server: its address, with or without the path (`http://localhost:8000`, `https://host/v1`).
+    /// Creates a client for a model on an OpenAI-compatible server, whose address may omit the path (`http://localhost:8000`,
+    /// `https://host/v1`).
     ///
     /// # Errors
-    /// The address cannot be read; TLS cannot be set up.
+    /// The address is invalid; TLS cannot be set up.
     pub fn new(address: &str, model: &str) -> Result<Self, String> {
         Self::with_api(address, model, Api::OpenAi)
     }
 
-    /// The same of a server with another interface.
+    /// Creates a client for a server with another interface.
     ///
     /// # Errors
-    /// The address cannot be read; TLS cannot be set up.
+    /// The address is invalid; TLS cannot be set up.
     pub fn with_api(address: &str, model: &str, api: Api) -> Result<Self, String> {
         let mut url = Url::parse(address).map_err(|error| format!("`{address}`: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -112,29 +113,29 @@ impl ChatModel {
         })
     }
 
-    /// With a key, as bearer token or as the interface has it.
+    /// Sets the key, sent as a bearer token or in the interface's own way.
     #[must_use]
     pub fn key(mut self, key: &str) -> Self {
         self.key = Some(key.to_owned());
         self
     }
 
-    /// How often a request that was refused with status 429 or 5xx is made again, 3 times by default. What has begun to come is
-    /// never asked for again.
+    /// Sets how often a request that was refused with status 429 or 5xx is retried; 3 times by default. A reply that has begun to arrive
+    /// is never requested again.
     #[must_use]
     pub fn retries(mut self, times: u32) -> Self {
         self.retries = times;
         self
     }
 
-    /// How long the server may be silent, 5 minutes by default.
+    /// Sets how long the server may be silent; 5 minutes by default.
     #[must_use]
     pub fn patience(mut self, time: Duration) -> Self {
         self.patience = time;
         self
     }
 
-    /// How long it may ask to wait before the next try (`Retry-After`), a minute by default; if it asks for more, that is a
+    /// Sets the longest wait before a retry that the server may request (`Retry-After`); a minute by default. A longer one is a
     /// failure.
     #[must_use]
     pub fn longest_wait(mut self, time: Duration) -> Self {
@@ -142,7 +143,7 @@ impl ChatModel {
         self
     }
 
-    /// With more members of the request, for example `temperature`.
+    /// Adds members to the request, for example `temperature`.
     #[must_use]
     pub fn more(mut self, members: Map) -> Self {
         self.more = members;
@@ -205,7 +206,7 @@ impl ChatModel {
         }
     }
 
-    /// The answer, once the server gives one.
+    /// Sends the request, with retries, and returns the response.
     async fn answer(&self, ask: &Ask) -> Result<Answer, String> {
         let body = self.body(ask);
         let mut tries = 0;
@@ -263,7 +264,7 @@ impl ChatModel {
         )
     }
 
-    /// What a server says in place of an answer.
+    /// Describes an error response.
     async fn refused(&self, mut answer: Answer) -> String {
         let status = answer.status();
         if status.is_redirection() {
@@ -314,7 +315,7 @@ impl Model for ChatModel {
     }
 }
 
-/// The system message, and the others. Anthropic's interface takes it apart from them.
+/// Splits off the system message, which Anthropic's interface takes separately.
 fn system(messages: &[Value]) -> (String, Vec<Value>) {
     let role = |message: &&Value| message.get("role").and_then(Value::as_str) == Some("system");
     let (system, others): (Vec<_>, Vec<_>) = messages.iter().partition(role);
@@ -325,7 +326,7 @@ fn system(messages: &[Value]) -> (String, Vec<Value>) {
     (text, others.into_iter().cloned().collect())
 }
 
-/// A message as Ollama has it: arguments of calls are objects, not their text.
+/// Converts a message for Ollama, where arguments of calls are objects instead of JSON text.
 fn ollama(message: &Value) -> Value {
     let mut message = message.clone();
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
@@ -343,7 +344,7 @@ fn ollama(message: &Value) -> Value {
     message
 }
 
-/// How long a server asks to wait: seconds, or a date (RFC 9110, in the form that is written today).
+/// Parses how long a server asks to wait: seconds, or a date (RFC 9110, IMF-fixdate).
 fn retry_after(text: &str, now: std::time::SystemTime) -> Option<Duration> {
     let text = text.trim();
     if let Ok(seconds) = text.parse() {
@@ -362,7 +363,7 @@ fn retry_after(text: &str, now: std::time::SystemTime) -> Option<Duration> {
         number(day)?,
         number(year).filter(|year| (1970..10_000).contains(year))?,
     );
-    // Days since 1970, with years that begin in March.
+    // Days since 1970, counting years from March.
     let (year, month) = if month < 2 {
         (year - 1, month + 10)
     } else {

@@ -11,14 +11,14 @@ use crate::agent::Agent;
 use crate::step::{Confirm, Decision, Do, Event, Outcome, Start};
 use crate::wire::Told;
 
-/// Carries a call out by a run of another agent: the call's argument `task` is what the user says there, and the answer is the result.
+/// Executes a call with a run of another agent: the call's argument `task` is its user message, and its answer is the result.
 ///
-/// The agent has its own dialect, model, tools, rules and [budget](Agent::budget), and of the conversation knows only what the
-/// call says. Calls of it that are to be confirmed are asked about under ids that begin with that of the call (`call_0_0/call_0_1`);
-/// a decision that is put off is a denial. What its model says and calls is progress. A call that is dropped takes its run with
-/// it, with all that this began. After a restart nobody knows what became of a run that was open.
+/// The agent has its own dialect, model, tools, rules and [budget](Agent::budget), and knows of the conversation only what the
+/// call says. Its calls that need confirmation have ids that begin with that of the call (`call_0_0/call_0_1`);
+/// a postponed decision is a denial. The text and calls of its model are reported as progress. Dropping a call drops its run and
+/// everything it started. After a restart the result of an open run is unknown.
 ///
-/// Executors are shared by `Arc`, so agents form a tree: none can be its own tool, and calls end at its leaves.
+/// Executors are owned through `Arc`, so agents form an acyclic graph: no agent can be its own tool, and nesting is finite.
 #[derive(Clone)]
 pub struct Delegate {
     inner: Arc<Inner>,
@@ -40,10 +40,10 @@ impl std::fmt::Debug for Delegate {
 }
 
 impl Delegate {
-    /// The argument that says what is to be done.
+    /// The argument with the agent's task.
     pub(super) const WHAT: &str = "task";
 
-    /// An agent with what its runs are driven with.
+    /// Creates a delegate from an agent and the parts of its driver.
     #[must_use]
     pub fn new(
         agent: Agent,
@@ -62,7 +62,7 @@ impl Delegate {
         }
     }
 
-    /// The tool that the calling agent is offered: it takes one text, what is to be done.
+    /// Returns the definition of the tool for the calling agent. Its one parameter is the task, a string.
     #[must_use]
     pub fn tool(id: &str, description: &str) -> Tool {
         let mut tool = Tool::new(id).description(description);
@@ -104,7 +104,7 @@ impl Inner {
     }
 }
 
-/// Asks whoever the delegate was given, under ids that say whose calls they are.
+/// Asks the delegate's approver, under ids that begin with the outer call's.
 struct Asked<'a> {
     inner: &'a Inner,
     call: String,
@@ -118,7 +118,7 @@ impl Approver for Asked<'_> {
     }
 }
 
-/// Tells what happens in the run as progress of the call.
+/// Reports events of the run as progress of the call.
 struct Shown {
     out: Out<Piece>,
 }
@@ -130,7 +130,7 @@ impl Watch for Shown {
             Do::Start(call) => format!("[{} {}]\n", call.name, call.arguments),
             _ => return,
         };
-        // Whoever watches may be slower than the model; then pieces are left out.
+        // If the receiver is slower than the model, pieces are dropped.
         self.out.offer(Piece::Progress(text));
     }
 

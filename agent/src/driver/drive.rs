@@ -1,7 +1,7 @@
-//! The loop between a run and what it asks for.
+//! The loop that carries out a run's instructions.
 //!
-//! Invariant: everything that was begun for a run (its model's reply, calls, questions) is owned by the loop, so that it ends
-//! with it, whether that returns or is dropped. Each turn of the loop looks at what is open, which the run bounds.
+//! Invariant: the loop owns everything that was started for a run (its model's reply, calls, questions), so that it ends
+//! with the loop, whether the loop returns or is dropped. Each iteration polls everything open, which the run bounds.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,19 +19,19 @@ use crate::run::{Run, RunError, Waits};
 use crate::step::{Confirm, Decision, Do, Event, Outcome};
 use crate::wire::Told;
 
-/// So many things are told without a pause; then others of the same thread have their turn.
+/// Number of inputs that are handled before the loop yields to other tasks of the thread.
 const TURNS: u32 = 64;
 
 /// Why a drive ended before its run. The run can be driven on, or saved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stopped {
-    /// These calls wait for a person, who has put the decision off, and these tasks for somebody outside.
+    /// These calls wait for postponed decisions, and these tasks for results from outside.
     #[error("{} waits for {}", [&calls[..], tasks].concat().join(", "), if calls.is_empty() { "its result" } else { "a decision" })]
     Waits {
         /// Ids of the calls.
         calls: Vec<String>,
-        /// Ids of the tasks: tell [`Run::later`], then drive the run on.
+        /// Ids of the tasks. Pass their results to [`Run::later`], then drive the run on.
         tasks: Vec<String>,
     },
     /// The watch could not save the run.
@@ -39,7 +39,7 @@ pub enum Stopped {
     Save(String),
 }
 
-/// Does what a run asks for; see [the module](super).
+/// Carries out the instructions of a run; see [the module](super).
 pub struct Driver<'a> {
     model: &'a dyn Model,
     executor: &'a dyn Executor,
@@ -55,7 +55,7 @@ impl std::fmt::Debug for Driver<'_> {
 }
 
 impl<'a> Driver<'a> {
-    /// Of what it joins.
+    /// Creates a driver from its parts.
     pub fn new(
         model: &'a dyn Model,
         executor: &'a dyn Executor,
@@ -70,26 +70,26 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// With somebody who watches.
+    /// Sets a watch.
     #[must_use]
     pub fn watch(mut self, watch: &'a mut dyn Watch) -> Self {
         self.watch = Some(watch);
         self
     }
 
-    /// Cancels the run when this future is ready, for example that of a token: what was started is aborted, what has no result
-    /// is cancelled, and the outcome says so.
+    /// Cancels the run when this future is ready, for example that of a cancellation token: running calls are aborted, calls without a
+    /// result are cancelled, and the outcome is [`Outcome::Cancelled`].
     #[must_use]
     pub fn cancel(mut self, when: impl Future<Output = ()> + Send + 'a) -> Self {
         self.cancel = Some(Box::pin(when));
         self
     }
 
-    /// Does what the run asks for until it is finished. A run that was restored goes on: its clock with the time it was saved at,
-    /// its broken reply by asking again, or if calls of it stand by its end.
+    /// Carries out the run's instructions until it is finished. A restored run continues: its clock from the time of the save, its
+    /// interrupted reply by asking again, or by ending it if calls of it are committed.
     ///
     /// # Errors
-    /// The run waits for a decision that was put off; the watch could not save it.
+    /// The run waits for a postponed decision or a task outside; the watch could not save it.
     pub async fn drive(self, run: &mut Run) -> Result<Outcome, Stopped> {
         Drive {
             clock: (Instant::now(), run.now()),
@@ -107,7 +107,7 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// A call or task that runs.
+/// A running call or task.
 struct Open {
     id: String,
     task: bool,
@@ -119,17 +119,17 @@ struct Open {
 /// The state of a drive.
 struct Drive<'a> {
     on: Driver<'a>,
-    /// A moment of tokio's clock, and the same of the run's.
+    /// One moment, in tokio's clock and in the run's.
     clock: (Instant, u64),
     reply: Option<Stream<Said>>,
     calls: Vec<Open>,
     questions: Vec<(String, Task<Option<Decision>>)>,
-    /// Calls whose decision was put off.
+    /// Calls whose decision was postponed.
     put_off: Vec<String>,
-    /// Tasks that others carry on.
+    /// Tasks that continue outside the driver.
     handed: Vec<String>,
     timer: Option<(u64, Pin<Box<Sleep>>)>,
-    /// Who is asked first next time, so that nobody who always has something to say keeps others from it.
+    /// Index of the source that is polled first next time, so that a source that is always ready does not starve the others.
     first: usize,
 }
 
@@ -141,7 +141,7 @@ enum Next {
     Call(String, String, Duration, Piece),
     /// The task has its result.
     Later(String, String, Duration, Gave),
-    /// Others carry the task on.
+    /// The task continues outside the driver.
     Handed(String),
     Decided(String, Option<Decision>),
     /// There is nothing to wait for.
@@ -154,12 +154,12 @@ impl Drive<'_> {
             return Ok(outcome);
         }
         if run.waits() == Waits::Model && self.reply.is_none() {
-            // It was restored, and nobody has the rest of the reply.
+            // The run was restored, and the rest of the reply is lost.
             if self.told(run, Told::AskAgain).is_err() {
                 let _ = self.told(run, Told::Ended(Finish::Error));
             }
         }
-        // Calls that may run and wait for their turn.
+        // Starts approved calls that were waiting for their turn.
         let now = self.now();
         let _ = self.told(run, Told::Tick(now));
         let mut turns = 0;
@@ -192,7 +192,7 @@ impl Drive<'_> {
         self.clock.1.saturating_add(passed)
     }
 
-    /// Tells the run what happened. It may be too late for that, which the run knows; then nothing changes.
+    /// Passes an input to the run. If it is too late, the run returns an error and does not change.
     fn told(&mut self, run: &mut Run, told: Told) -> Result<(), RunError> {
         if let Some(watch) = &mut self.on.watch {
             watch.told(&told);
@@ -200,7 +200,7 @@ impl Drive<'_> {
         run.tell(told)
     }
 
-    /// Takes what the run says and begins it; gives the outcome, if there is one.
+    /// Takes the run's instructions and starts them. Returns the outcome, if there is one.
     fn act(&mut self, run: &mut Run) -> Result<Option<Outcome>, Stopped> {
         let mut lost = vec![];
         loop {
@@ -242,7 +242,7 @@ impl Drive<'_> {
             Do::Start(call) => {
                 let (id, name) = (call.id.clone(), call.name.clone());
                 let executor = self.on.executor;
-                // Nothing of the driver is touched by what panics.
+                // Unwind-safe: a panic cannot leave the driver's state inconsistent.
                 let started = catch_unwind(AssertUnwindSafe(|| executor.start(call)));
                 let pieces = started.unwrap_or_else(|_| failed(PANIC));
                 self.open(id, name, pieces, false);
@@ -252,7 +252,7 @@ impl Drive<'_> {
                 let found = catch_unwind(AssertUnwindSafe(|| executor.recall(&receipt)));
                 let (id, task) = (receipt.runs().to_owned(), receipt.task.is_some());
                 match found {
-                    // The name of the call is known to the run alone; results go by the id.
+                    // Only the run knows the call's name; results are matched by id.
                     Ok(Some(pieces)) => self.open(id, receipt.tool, pieces, task),
                     Ok(None) | Err(_) => lost.push(id),
                 }
@@ -277,7 +277,7 @@ impl Drive<'_> {
         });
     }
 
-    /// Waits for whatever comes first.
+    /// Waits for the first thing that happens.
     fn poll(&mut self, deadline: Option<u64>, context: &mut Context<'_>) -> Poll<Next> {
         if let Some(cancel) = &mut self.on.cancel
             && cancel.as_mut().poll(context).is_ready()
@@ -320,7 +320,7 @@ impl Drive<'_> {
 
     fn poll_call(&mut self, at: usize, context: &mut Context<'_>) -> Poll<Next> {
         let open = &mut self.calls[at];
-        // A stream that panicked is dropped and not polled again.
+        // Unwind-safe: a stream that panicked is dropped, never polled again.
         let polled = catch_unwind(AssertUnwindSafe(|| open.pieces.as_mut().poll_next(context)));
         let piece = match polled {
             Ok(Poll::Pending) => return Poll::Pending,
@@ -342,7 +342,7 @@ impl Drive<'_> {
         };
         if matches!(piece, Piece::Done(_)) {
             let open = self.calls.swap_remove(at);
-            // What was begun may panic while it ends.
+            // A stream may panic when it is dropped.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(open)));
         }
         Poll::Ready(match piece {
@@ -370,7 +370,7 @@ impl Drive<'_> {
         let said = match polled {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Some(said)) => said,
-            Poll::Ready(None) => Said::Failed("the reply has no end".to_owned()),
+            Poll::Ready(None) => Said::Failed("the reply stream ended early".to_owned()),
         };
         if matches!(said, Said::End(_) | Said::Failed(_)) {
             self.reply = None;
@@ -378,7 +378,7 @@ impl Drive<'_> {
         Poll::Ready(Next::Said(said))
     }
 
-    /// Tells the run what comes next, and the time of it.
+    /// Passes what happened to the run, after the time.
     fn tell(&mut self, run: &mut Run, next: Next) {
         let now = self.now();
         if now > run.now() {
@@ -403,7 +403,7 @@ impl Drive<'_> {
         let _ = self.told(run, told);
     }
 
-    /// A call goes on as a task.
+    /// Continues a call as a task.
     fn goes_on(&mut self, run: &mut Run, id: &str, name: &str, took: Duration, task: String) {
         let Some(at) = self.calls.iter().position(|open| open.id == id) else {
             return;
@@ -422,10 +422,10 @@ impl Drive<'_> {
     }
 }
 
-/// What the model is told of a panic. Its own words are for the host, whose panic hook has them.
+/// What the model is told of a panic. The panic's own message goes to the host's panic hook only.
 const PANIC: &str = "the tool failed with an internal error";
 
-/// Whether a run that was saved before this would go on in another way, and not only show something twice.
+/// Returns whether an instruction changes how a saved run would continue, beyond repeating output.
 fn lasts(one: &Do) -> bool {
     match one {
         Do::Event(event) => match event {
@@ -464,7 +464,7 @@ fn result(id: &str, name: &str, gave: Gave) -> ToolResult {
     }
 }
 
-/// Lets others of the same thread have a turn.
+/// Yields to other tasks of the same thread.
 async fn pause() {
     let mut paused = false;
     let wait = poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! Functions of the host as executors.
+//! Host functions as executors.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use toolglot_tools::outcome::Content;
 use super::{Executor, Gave, Out, Piece, Stream, pieces};
 use crate::step::Start;
 
-/// A function of the host.
+/// A host function as an executor.
 #[derive(Clone)]
 pub struct Function {
     start: Arc<dyn Fn(Start) -> Stream<Piece> + Send + Sync>,
@@ -26,28 +26,28 @@ impl Executor for Function {
     }
 }
 
-/// Tells what a call that runs has done so far.
+/// Reports the progress of a running call.
 #[derive(Clone, Debug)]
 pub struct Progress {
     out: Out<Piece>,
 }
 
 impl Progress {
-    /// Tells a piece of output.
+    /// Reports a piece of output.
     pub async fn tell(&self, text: impl Into<String>) {
         self.out.send(Piece::Progress(text.into())).await;
     }
 
-    /// The call goes on as a task: the model is told its id now, and what the function gives with a later message.
+    /// Continues the call as a task: the model gets the task's id now, and the function's result with a later message.
     pub async fn goes_on_as(&self, task: impl Into<String>) {
         self.out.send(Piece::Task(task.into())).await;
     }
 }
 
-/// An executor that gives the arguments to an async function and takes its value: a string as text, everything else as JSON. An
-/// error is a failed result with its words, a panic one without.
+/// Returns an executor that passes the arguments to an async function. Its value is the result: a string as text, any other value as
+/// JSON. An error is a failed result with its message, a panic one without.
 ///
-/// The function is polled beside everything else of the run: what blocks belongs into `tokio::task::spawn_blocking`.
+/// The function is polled in the same task as the rest of the run: blocking code belongs in `tokio::task::spawn_blocking`.
 pub fn function<V, E, F>(run: impl Fn(Map) -> F + Send + Sync + 'static) -> Function
 where
     V: Into<Value>,
@@ -55,7 +55,7 @@ where
     F: Future<Output = Result<V, E>> + Send + 'static,
 {
     task(move |call, _| {
-        // The run gives an object always.
+        // The run always passes an object.
         let arguments = serde_json::from_str(&call.arguments).unwrap_or_default();
         let value = run(arguments);
         async move {
@@ -67,7 +67,7 @@ where
     })
 }
 
-/// The same of a function that sees the whole call, tells its progress, and gives content of any kind.
+/// Like [`function`], for a function that gets the whole call, can report progress, and returns content of any kind.
 pub fn task<F>(run: impl Fn(Start, Progress) -> F + Send + Sync + 'static) -> Function
 where
     F: Future<Output = Gave> + Send + 'static,
@@ -82,7 +82,7 @@ where
     }
 }
 
-/// A value as content of a result.
+/// Converts a value to the content of a result.
 pub(super) fn content(value: Value) -> Vec<Content> {
     match value {
         Value::String(text) if text.is_empty() => vec![],

@@ -1,5 +1,5 @@
-//! Requests over HTTP as executors. Only listed hosts are asked, private addresses only where they are named, and no redirect
-//! is followed: neither a model nor a server can lead a call to another place.
+//! HTTP requests as executors. Requests go to listed hosts only, and to private addresses only if listed as such. Redirects are not
+//! followed: neither a model nor a server can direct a call elsewhere.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -17,38 +17,38 @@ use super::template::Template;
 use super::{Executor, Gave, Piece, Stream, pieces};
 use crate::step::Start;
 
-/// Which hosts tools may ask. An entry is a name or an address; with `:port` where that is not the one of the scheme.
+/// The hosts that tools may contact. An entry is a name or an address, with `:port` unless the port is the scheme's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Hosts {
-    /// Hosts that have public addresses.
+    /// Hosts that must have public addresses.
     pub hosts: Vec<String>,
-    /// Hosts that may have private ones: those of this machine, of a local network, of a cloud's own services.
+    /// Hosts that may have private addresses: of this machine, a local network, a cloud's internal services.
     pub private: Vec<String>,
 }
 
-/// How a request is made.
+/// The description of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct HttpSpec {
-    /// The method, `POST` if none is given.
+    /// The method, `POST` by default.
     #[serde(default = "post")]
     pub method: String,
-    /// The address. `{name}` behind the host stands for an argument of the call, written so that it stays a part of its
-    /// segment; `{{` and `}}` are braces.
+    /// The URL. `{name}` after the host is replaced by an argument of the call, escaped so that it stays within its
+    /// segment; `{{` and `}}` are literal braces.
     pub url: String,
-    /// Headers. `${NAME}` in a value stands for a variable of the host's environment, which no model sees.
+    /// Headers. `${NAME}` in a value is replaced by a variable of the host's environment, which no model sees.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// What the body has; by default the arguments, but nothing for `GET` and `HEAD`.
+    /// The content of the body: by default the arguments, but nothing for `GET` and `HEAD`.
     #[serde(default)]
     pub body: Option<Input>,
-    /// What the answer is.
+    /// The format of the response.
     #[serde(default)]
     pub output: Output,
-    /// So many bytes of an answer are read; a longer one is a failure. 1 MiB by default.
+    /// Maximum bytes of a response; a longer one is a failure. 1 MiB by default.
     #[serde(default = "mebibyte")]
     pub max_output: usize,
 }
@@ -61,13 +61,13 @@ fn mebibyte() -> usize {
     1 << 20
 }
 
-/// Makes a request for each call.
+/// Executes each call as a request.
 #[derive(Clone, Debug)]
 pub struct Http {
     client: Client,
     method: Method,
     url: Template,
-    /// The address without arguments: scheme, host and the number of its segments stay.
+    /// The URL without arguments. Its scheme, host and number of segments are fixed.
     place: Url,
     headers: HeaderMap,
     body: Input,
@@ -77,14 +77,14 @@ pub struct Http {
 }
 
 impl Http {
-    /// Of a request to one of the hosts.
+    /// Creates an executor for requests to one of the hosts.
     ///
     /// # Errors
-    /// The address cannot be read, has a place for an argument in its host, or is none of the hosts; a header is none or needs a
+    /// The URL is invalid, has a placeholder in its host, or its host is not listed; a header is invalid or needs a
     /// variable that is not set.
     pub fn new(spec: HttpSpec, hosts: &Hosts) -> Result<Self, String> {
         let url = Template::new(&spec.url)?;
-        // The host must be over before the first argument.
+        // The host must end before the first placeholder.
         let fixed = url
             .head()
             .split_once("://")
@@ -111,11 +111,11 @@ impl Http {
             ));
         }
         let method = Method::from_bytes(spec.method.as_bytes())
-            .map_err(|_| format!("`{}` is no method", spec.method))?;
+            .map_err(|_| format!("`{}` is not a method", spec.method))?;
         let mut headers = HeaderMap::new();
         for (name, value) in &spec.headers {
             let key = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| format!("`{name}` is no header"))?;
+                .map_err(|_| format!("`{name}` is not a header"))?;
             let value = variables(value)?;
             let mut value = HeaderValue::from_str(&value)
                 .map_err(|_| format!("header `{name}`: a value is text on one line"))?;
@@ -142,7 +142,7 @@ impl Http {
         })
     }
 
-    /// The address with arguments.
+    /// Returns the URL with arguments.
     fn address(&self, given: &Map) -> Result<Url, String> {
         let text = self.url.fill(given, encoded);
         let text = text.ok_or_else(|| "an argument of the address is missing".to_owned())?;
@@ -150,7 +150,7 @@ impl Http {
         let path = text.split(['?', '#']).next().unwrap_or_default();
         let dots = path.split('/').any(|part| matches!(part, "." | ".."));
         let segments = |url: &Url| url.path().matches('/').count();
-        // `.` and `..` are segments that take others away, in every spelling.
+        // `.` and `..` segments would change the path, in every encoding.
         if dots || host(&url) != host(&self.place) || segments(&url) != segments(&self.place) {
             return Err("an argument would change the address".to_owned());
         }
@@ -210,7 +210,7 @@ impl Http {
             Output::Text => Ok(content(Value::from(text.as_str()))),
             Output::Json => match serde_json::from_str::<Value>(&text) {
                 Ok(value) => Ok(content(value)),
-                Err(error) => Err(format!("the answer is no JSON: {error}")),
+                Err(error) => Err(format!("the answer is not JSON: {error}")),
             },
         }
     }
@@ -223,7 +223,7 @@ impl Executor for Http {
     }
 }
 
-/// A host as lists have it.
+/// Returns a host in the form of list entries.
 fn host(url: &Url) -> String {
     let name = url.host_str().unwrap_or_default();
     match url.port() {
@@ -232,7 +232,7 @@ fn host(url: &Url) -> String {
     }
 }
 
-/// Text as a part of a segment or a query: all but letters, digits and `-._~` is escaped.
+/// Escapes text for a part of a segment or query: everything but letters, digits and `-._~`.
 fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -246,7 +246,7 @@ fn encoded(text: &str) -> String {
     out
 }
 
-/// A text with variables of the environment.
+/// Inserts environment variables into a text.
 fn variables(text: &str) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;
@@ -262,8 +262,8 @@ fn variables(text: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// Resolves names to public addresses only. It is asked for the connection itself, so a name that changes between a check and
-/// its use gains nothing.
+/// Resolves names to public addresses only. The connection itself uses it, so a name that changes between a check and
+/// its use cannot bypass it.
 struct Public;
 
 impl Resolve for Public {
@@ -282,7 +282,7 @@ impl Resolve for Public {
     }
 }
 
-/// Whether an address is one of the public internet.
+/// Returns whether an address is on the public internet.
 fn public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => public4(address),
@@ -299,7 +299,7 @@ fn public4(address: Ipv4Addr) -> bool {
         || address.is_documentation()
         || a == 0
         || a >= 240
-        // Shared by carriers; protocols; benchmarks.
+        // Carrier-grade NAT; protocol assignments; benchmarking.
         || (a == 100 && b & 0xc0 == 64)
         || (a == 192 && b == 0 && c == 0)
         || (a == 198 && b & 0xfe == 18))
@@ -312,11 +312,11 @@ fn public6(address: Ipv6Addr) -> bool {
         public4(Ipv4Addr::new(a, b, c, d))
     };
     match parts {
-        // Addresses of the fourth version in those of the sixth: mapped, translated, 6to4.
+        // IPv4 addresses in IPv6: mapped, translated, 6to4.
         [0, 0, 0, 0, 0, 0xffff, a, b] | [0x64, 0xff9b, 0, 0, 0, 0, a, b] | [0x2002, a, b, ..] => {
             inner(a, b)
         }
-        // Of the rest only what is given out: without documentation, tunnels and local translation.
+        // Otherwise only global unicast, without documentation, tunnels and local translation.
         [0x2001, b, ..] => b != 0xdb8 && b >= 0x200,
         [a, ..] => a & 0xe000 == 0x2000,
     }

@@ -1,4 +1,4 @@
-//! Tools of a file that are made of other tools of it: workflows and agents.
+//! Tools of a file that are composed of its other tools: workflows and agents.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{Approver, Delegate, Executor, Executors, Model, Script, Workflow};
 use crate::agent::{Agent, Budget};
 use crate::run::Step;
 
-/// `execute.workflow`: calls that run one after the other.
+/// `execute.workflow`: calls that run in order.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WorkflowSpec {
@@ -28,13 +28,13 @@ pub(super) struct AgentSpec {
     #[serde(default)]
     budget: Budget,
     max_rounds: Option<u32>,
-    /// A built-in dialect; that of the run, if it is left out.
+    /// A built-in dialect; by default that of the run.
     dialect: Option<String>,
     /// A file with its replies, in place of the model.
     script: Option<String>,
 }
 
-/// What a tool is made of.
+/// What a composed tool consists of.
 #[derive(Clone, Debug)]
 pub(super) enum Inside {
     Workflow(WorkflowSpec),
@@ -42,7 +42,7 @@ pub(super) enum Inside {
 }
 
 impl Inside {
-    /// A workflow of a manifest, which stands in a file beside it: a list of steps, or an object with `steps`.
+    /// Reads the workflow of a manifest, from a file next to it: a list of steps, or an object with `steps`.
     pub fn of(implementation: &Implementation, folder: &Path) -> Result<Option<Self>, String> {
         if implementation.kind != ImplementationKind::Workflow {
             return Ok(None);
@@ -67,7 +67,7 @@ impl Inside {
         Ok(Self::Agent(spec, script))
     }
 
-    /// What a model is told of it beside what the definition says.
+    /// Completes the tool's definition.
     pub fn define(&self, tool: &mut Tool) -> Result<(), String> {
         match self {
             Self::Workflow(_) => tool.kind = ToolKind::Skill,
@@ -76,16 +76,14 @@ impl Inside {
                 let told = tool.parameters.get_or_insert(own.unwrap_or_default());
                 if told["properties"][Delegate::WHAT] == Value::Null {
                     let what = Delegate::WHAT;
-                    return Err(format!(
-                        "parameters: an agent is told what to do by `{what}`"
-                    ));
+                    return Err(format!("parameters: an agent needs a parameter `{what}`"));
                 }
             }
         }
         Ok(())
     }
 
-    /// What carries it out: by tools that are there, under the rules of an agent.
+    /// Builds its executor from the tools that exist, under the rules of an agent.
     pub fn executor(
         &self,
         outer: &Agent,
@@ -123,7 +121,7 @@ impl Inside {
     }
 }
 
-/// Tools by their names. Whoever lists them allows that they are called; the policy is asked all the same.
+/// Selects tools by name and makes them callable. The policy still applies.
 fn chosen<'n>(
     tools: &[Tool],
     executors: &Executors,
@@ -136,13 +134,13 @@ fn chosen<'n>(
             .find(|tool| tool.id == name && executors.get(name).is_some());
         let Some(tool) = found else {
             return Err(format!(
-                "there is no tool `{name}`; one that is made of others stands before those that use it"
+                "there is no tool `{name}`; a tool made of others must precede those that use it"
             ));
         };
         if chosen.iter().all(|one| one.id != name) {
             let mut tool = tool.clone().callable(true);
             if !tool.described() {
-                // Else it would not be offered, though it is named here.
+                // Without a description it would not be declared, although it is listed.
                 name.clone_into(&mut tool.description);
             }
             chosen.push(tool);

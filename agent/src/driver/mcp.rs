@@ -23,21 +23,21 @@ use super::process::Group;
 use super::{Executor, Gave, Piece, Stream, pieces};
 use crate::step::Start;
 
-/// So many pieces of progress may wait; more are dropped, so that no call holds up the others.
+/// Number of pieces of progress that are queued; more are dropped, so that no call blocks the others.
 const PROGRESS: usize = 16;
 
-/// How long a process may take to end once nobody speaks with it.
+/// How long a process may take to end after its connection is closed.
 const LAST: Duration = Duration::from_secs(3);
 
-/// How much a server may say.
+/// Limits of a server.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct McpLimits {
-    /// How long it may take to answer anything but a call: 30 s by default. Calls have their own deadlines.
+    /// How long it may take to answer any request except a call; 30 s by default. Calls have their own deadlines.
     pub patience: Duration,
-    /// How many tools it may list, 1,024 by default.
+    /// How many tools it may list; 1,024 by default.
     pub tools: usize,
-    /// Bytes of text and data that the result of a call may have, 4 MiB by default.
+    /// Maximum bytes of text and data in the result of a call; 4 MiB by default.
     pub result: usize,
 }
 
@@ -55,13 +55,13 @@ impl Default for McpLimits {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{server}: {why}")]
 pub struct McpError {
-    /// What the caller calls it.
+    /// The caller's name for the server.
     pub server: String,
     /// What is wrong.
     pub why: String,
 }
 
-/// Hears what a server says without being asked.
+/// Handles notifications of a server.
 #[derive(Clone, Debug)]
 struct Ears {
     calls: Arc<Mutex<HashMap<ProgressToken, mpsc::Sender<String>>>>,
@@ -81,7 +81,7 @@ impl ClientHandler for Ears {
         _: NotificationContext<RoleClient>,
     ) {
         if let Some(call) = self.calls().get(&told.progress_token) {
-            // Whoever does not keep up misses some.
+            // A slow receiver misses some.
             let _ = call.try_send(progress(&told));
         }
     }
@@ -107,7 +107,7 @@ fn progress(told: &ProgressNotificationParam) -> String {
     }
 }
 
-/// A connection to a server. Dropping it ends the connection, and a process that it started with all that this has started.
+/// A connection to a server. Dropping it closes the connection and kills the process that it started, with that process's group.
 #[derive(Debug)]
 pub struct Mcp {
     service: RunningService<RoleClient, Ears>,
@@ -117,11 +117,11 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    /// Starts a server as a process that speaks on its standard input and output. Its standard error is the host's. It leads a
-    /// process group of its own, all of which is killed in the end.
+    /// Starts a server as a process and talks to it over its standard input and output. Its standard error is the host's. It leads its
+    /// own process group, which is killed when the connection ends.
     ///
     /// # Errors
-    /// It cannot be started, or does not answer as a server does in [`McpLimits::patience`].
+    /// It cannot be started, or does not complete the handshake within [`McpLimits::patience`].
     pub async fn process(
         name: &str,
         command: Command,
@@ -150,7 +150,7 @@ impl Mcp {
     /// Connects to a server by streamable HTTP, with a key as bearer token if there is one. Redirects are not followed.
     ///
     /// # Errors
-    /// The address cannot be used, or nobody answers there as a server does in [`McpLimits::patience`].
+    /// The address cannot be used, or no server completes the handshake within [`McpLimits::patience`].
     pub async fn http(
         name: &str,
         address: &str,
@@ -179,10 +179,10 @@ impl Mcp {
         Self::over(name, transport, limits).await
     }
 
-    /// Speaks with a server over anything that `rmcp` takes for a transport, for example a pair of a reader and a writer.
+    /// Talks to a server over any transport of `rmcp`, for example a pair of a reader and a writer.
     ///
     /// # Errors
-    /// Nobody answers as a server does in [`McpLimits::patience`].
+    /// No server completes the handshake within [`McpLimits::patience`].
     pub async fn over<T, E, A>(
         name: &str,
         transport: T,
@@ -219,11 +219,11 @@ impl Mcp {
         }
     }
 
-    /// The tools that the server lists now, with its name before theirs (`server:tool`). That a server has a tool does not make
-    /// it callable: the host says that of each ([`Tool::agent_callable`]).
+    /// Returns the tools that the server lists now, prefixed with its name (`server:tool`). Listed tools are not
+    /// callable until the host makes them so ([`Tool::agent_callable`]).
     ///
     /// # Errors
-    /// The server does not answer, lists too many, or lists what are not tools.
+    /// The server does not answer, lists too many tools, or lists invalid ones.
     pub async fn tools(&self) -> Result<Vec<Tool>, McpError> {
         let all = tokio::time::timeout(self.limits.patience, self.listed()).await;
         let list = all.map_err(|_| self.fail(silent(self.limits.patience)))??;
@@ -249,7 +249,7 @@ impl Mcp {
                 return Err(self.fail(format!("it lists more than {} tools", self.limits.tools)));
             }
             match found.next_cursor {
-                // A server that goes round in circles ends with the patience, or the limit.
+                // Endless pages are stopped by the time limit or the number of tools.
                 Some(next) => {
                     page = Some(PaginatedRequestParams::default().with_cursor(Some(next)))
                 }
@@ -258,14 +258,14 @@ impl Mcp {
         }
     }
 
-    /// Changes whenever the server says that its list of tools has changed. Ask for [`tools`](Self::tools) then; runs keep what
-    /// they began with.
+    /// Changes whenever the server announces that its list of tools has changed. Call [`tools`](Self::tools) then; runs keep the tools
+    /// they started with.
     #[must_use]
     pub fn changed(&self) -> watch::Receiver<u64> {
         self.service.service().changed.subscribe()
     }
 
-    /// Carries out calls of the server's tools, by their ids with or without its name before them.
+    /// Returns an executor for the server's tools, by their ids with or without its name as prefix.
     #[must_use]
     pub fn executor(&self) -> McpTools {
         McpTools {
@@ -276,15 +276,15 @@ impl Mcp {
         }
     }
 
-    /// Whether the connection is over.
+    /// Returns whether the connection is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.service.is_closed() || self.service.peer().is_transport_closed()
     }
 
-    /// Ends the connection, and waits until that is done. A process has a moment to end by itself before it is killed.
+    /// Closes the connection, and waits for that. A process has a moment to end by itself before it is killed.
     pub async fn close(mut self) {
-        // Whatever it says now, it is over.
+        // The connection ends whether or not closing succeeds.
         let _ = self.service.close_with_timeout(LAST).await;
         if let Some((child, _)) = &mut self.process {
             let _ = tokio::time::timeout(LAST, child.wait()).await;
@@ -296,7 +296,7 @@ fn silent(patience: Duration) -> String {
     format!("it was silent for {} s", patience.as_secs_f64())
 }
 
-/// Carries out calls on a server. A call that is dropped is cancelled there.
+/// Executes calls on a server. A call that is dropped is cancelled there.
 #[derive(Clone, Debug)]
 pub struct McpTools {
     peer: Peer<RoleClient>,
@@ -328,14 +328,14 @@ impl McpTools {
     async fn ask(&self, call: &Start) -> Result<(Asked, mpsc::Receiver<String>), String> {
         let name = call.tool.strip_prefix(&self.prefix).unwrap_or(&call.tool);
         let arguments = serde_json::from_str(&call.arguments)
-            .map_err(|error| format!("the arguments are no object: {error}"))?;
+            .map_err(|error| format!("the arguments are not an object: {error}"))?;
         let params = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(Request::new(params));
         let sent = self
             .peer
             .send_cancellable_request(request, PeerRequestOptions::no_options());
         let handle = sent.await.map_err(|error| words(&error))?;
-        // The server may be quicker than this; then the first pieces are missed.
+        // If the server is faster than this, the first pieces are missed.
         let (to, progress) = mpsc::channel(PROGRESS);
         self.ears.calls().insert(handle.progress_token.clone(), to);
         let asked = Asked {
@@ -347,7 +347,7 @@ impl McpTools {
     }
 }
 
-/// A call that the server has. Dropped before its answer, it is cancelled.
+/// A call sent to the server. It is cancelled if dropped before its answer.
 struct Asked {
     handle: Option<RequestHandle<RoleClient>>,
     token: ProgressToken,
@@ -355,7 +355,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// The answer. May be dropped and asked for again until it is there.
+    /// Waits for the answer. Cancel-safe: may be dropped and called again until the answer arrives.
     async fn answer(&mut self) -> Result<ServerResult, String> {
         let Some(handle) = &mut self.handle else {
             return Err("the server has answered already".to_owned());
@@ -372,11 +372,11 @@ impl Asked {
 impl Drop for Asked {
     fn drop(&mut self) {
         self.ears.calls().remove(&self.token);
-        // Nobody waits for the server to hear of it, but it should.
+        // The cancellation is sent in the background; nothing waits for it.
         if let (Some(handle), Ok(runtime)) =
             (self.handle.take(), tokio::runtime::Handle::try_current())
         {
-            let cancel = handle.cancel(Some("nobody waits for it any more".to_owned()));
+            let cancel = handle.cancel(Some("the call was cancelled".to_owned()));
             runtime.spawn(cancel);
         }
     }
@@ -392,18 +392,18 @@ fn words(error: &rmcp::ServiceError) -> String {
     }
 }
 
-/// What the answer of a server gives, or why it is none.
+/// Converts a server's answer to the result of a call.
 fn gave(answer: ServerResult, limits: McpLimits) -> Gave {
     let result = match answer {
         ServerResult::CallToolResult(result) => result,
         ServerResult::InputRequiredResult(_) => {
-            return Err("the server asks for input, which nobody gives here".to_owned());
+            return Err("the server asks for input, which is not supported".to_owned());
         }
         ServerResult::CreateTaskResult(task) => {
             let text = serde_json::to_string(&task).unwrap_or_default();
             return Ok(vec![Content::Text(text)]);
         }
-        _ => return Err("the server answered with something that is no result".to_owned()),
+        _ => return Err("the server answered with something that is not a result".to_owned()),
     };
     let failed = result.is_error == Some(true);
     let content = content(result)?;
@@ -435,7 +435,7 @@ fn content(result: CallToolResult) -> Result<Vec<Content>, String> {
     let mut parts = vec![];
     for block in result.content {
         parts.push(match block {
-            // What no message of a model can hold.
+            // Messages to a model cannot hold audio.
             ContentBlock::Audio(audio) => serde_json::json!({
                 "type": "text",
                 "text": format!("[audio: {}, {} bytes of base64]", audio.mime_type, audio.data.len()),
@@ -446,7 +446,7 @@ fn content(result: CallToolResult) -> Result<Vec<Content>, String> {
     if let Some(value) = structured {
         parts.push(serde_json::json!({"type": "json", "json": value}));
     }
-    // Results read parts as this protocol writes them.
+    // `ToolResult` parses content parts in this protocol's form.
     let text = serde_json::json!({"name": "", "content": parts}).to_string();
     let result: ToolResult = serde_json::from_str(&text)
         .map_err(|error| format!("the result cannot be read: {error}"))?;

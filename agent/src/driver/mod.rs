@@ -1,8 +1,8 @@
-//! Drivers: what carries out the instructions of a [`Run`], on tokio.
+//! Drivers: carry out the instructions of a [`Run`], on tokio.
 //!
-//! A [`Driver`] joins a run with a [`Model`], an [`Executor`] and an [`Approver`]. Everything that it begins is a stream or a
-//! future that it polls itself, in the task of whoever awaits [`Driver::drive`]: nothing is spawned, so what is dropped is
-//! cancelled, and nothing outlives the drive. Deadlines go by tokio's clock.
+//! A [`Driver`] joins a run with a [`Model`], an [`Executor`] and an [`Approver`]. Everything that it starts is a stream or a
+//! future that it polls itself, in the task that awaits [`Driver::drive`]: the driver spawns nothing, so dropping cancels,
+//! and no call outlives the drive. Deadlines use tokio's clock.
 //!
 //! ```
 //! use toolglot::{DialectSet, Finish};
@@ -90,40 +90,40 @@ pub use toolbox::{Toolbox, ToolboxError};
 pub use typed::typed;
 pub use workflow::Workflow;
 
-/// A stream that its owner polls, and ends by dropping it.
+/// A stream. Dropping it cancels its work.
 pub type Stream<T> = Pin<Box<dyn futures_core::Stream<Item = T> + Send>>;
 
-/// A future that its owner polls, and ends by dropping it.
+/// A future. Dropping it cancels its work.
 pub type Task<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// What a call gave, or in words for the model why it gave nothing.
+/// The content of a call's result, or an error message for the model.
 pub type Gave = Result<Vec<Content>, String>;
 
-/// A piece of what a call gives.
+/// A piece of a call's output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
-    /// Output that people see while it runs.
+    /// Output while the call runs, for display.
     Progress(String),
-    /// It goes on as a task with this id, which is what the call gives: the run does not wait for it, and the model is told later
-    /// what [`Done`](Self::Done) has. A stream that ends before that leaves the task to others, who tell
+    /// The call continues as a task with this id, which is its result: the run does not wait for the task, and the model gets the
+    /// content of [`Done`](Self::Done) later. A stream that ends before that leaves the task to the outside, which must call
     /// [`Run::later`](crate::Run::later).
     Task(String),
-    /// It is over. What comes after that is not read.
+    /// The result. Anything after it is ignored.
     Done(Gave),
 }
 
-/// Carries calls out.
+/// Executes calls.
 ///
 /// A panic, of [`start`](Self::start) or of the stream, is a failed result; so is a stream that ends without one.
 pub trait Executor: Send + Sync {
-    /// Begins a call. The stream gives pieces and then [`Piece::Done`]. If it is dropped before that, the call was cancelled or
-    /// its time is over: whatever it began must end.
+    /// Starts a call. The stream yields pieces and then [`Piece::Done`]. If it is dropped before that, the call was cancelled or
+    /// timed out: everything it started must end.
     ///
-    /// It is polled beside everything else, so it must not block.
+    /// It is polled in the same task as the rest of the run, so it must not block.
     fn start(&self, call: Start) -> Stream<Piece>;
 
-    /// Finds the result of a call that was started before a restart, or of the task that it [began](Receipt::task), without starting
-    /// it again. None if nobody knows.
+    /// Finds the result of a call that was started before a restart, or of its [task](Receipt::task), without starting
+    /// it again. Returns `None` if the result is unknown.
     fn recall(&self, receipt: &Receipt) -> Option<Stream<Piece>> {
         let _ = receipt;
         None
@@ -132,15 +132,15 @@ pub trait Executor: Send + Sync {
 
 /// Asks a model.
 pub trait Model: Send + Sync {
-    /// The reply, as it comes. The stream gives pieces and then [`Said::End`] or [`Said::Failed`]. If it is dropped before that,
-    /// nobody wants the reply any more.
+    /// Returns the reply, as it arrives. The stream yields pieces and then [`Said::End`] or [`Said::Failed`]. If it is dropped before
+    /// that, the reply is no longer needed.
     fn ask(&self, ask: Ask) -> Stream<Said>;
 }
 
 /// Asks people.
 pub trait Approver: Send + Sync {
-    /// Asks whether a call may run. Several may be asked at once. None puts it off: the drive ends with
-    /// [`Stopped::Waits`] when there is nothing else to do, and a later one asks again.
+    /// Asks whether a call may run. Several questions may be open at once. `None` postpones the decision: the drive ends with
+    /// [`Stopped::Waits`] when there is nothing else to do, and a later drive asks again.
     fn confirm(&self, call: Confirm) -> Task<Option<Decision>>;
 }
 
@@ -156,21 +156,21 @@ where
 
 /// Watches a run: shows it, writes a log, saves it.
 pub trait Watch: Send {
-    /// The run says to do something; before it is done.
+    /// Called with each instruction, before it is carried out.
     fn does(&mut self, one: &Do) {
         let _ = one;
     }
 
-    /// The run is told something; before what comes of it.
+    /// Called with each input, before its effects.
     fn told(&mut self, told: &Told) {
         let _ = told;
     }
 
-    /// Nothing is left to take from the run, and nothing of what it said last is begun yet: what is saved here never starts a
+    /// Saves the run. Called when all instructions are taken and none of the latest is carried out yet: a run saved here never starts a
     /// call twice.
     ///
     /// # Errors
-    /// It cannot be saved. The drive ends, and what runs is stopped.
+    /// The run cannot be saved. The drive ends, and running calls are stopped.
     fn save(&mut self, run: &Run) -> Result<(), String> {
         let _ = run;
         Ok(())
@@ -192,25 +192,25 @@ impl std::fmt::Debug for Executors {
 }
 
 impl Executors {
-    /// None.
+    /// Creates an empty map.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With that of a tool; an earlier one of the same id is replaced.
+    /// Adds a tool's executor, by value; replaces an earlier one of the same id.
     #[must_use]
     pub fn with(mut self, tool: &str, executor: impl Executor + 'static) -> Self {
         self.add(tool, Arc::new(executor));
         self
     }
 
-    /// Adds that of a tool; an earlier one of the same id is replaced.
+    /// Adds a tool's executor; replaces an earlier one of the same id.
     pub fn add(&mut self, tool: &str, executor: Arc<dyn Executor>) {
         self.all.insert(tool.to_owned(), executor);
     }
 
-    /// That of a tool.
+    /// Returns a tool's executor.
     #[must_use]
     pub fn get(&self, tool: &str) -> Option<&dyn Executor> {
         self.all.get(tool).map(|one| &**one)
@@ -222,7 +222,7 @@ impl Executor for Executors {
         match self.get(&call.tool) {
             Some(one) => one.start(call),
             None => {
-                let why = format!("nothing carries out {}", call.tool);
+                let why = format!("there is no executor for {}", call.tool);
                 pieces(async move |_| Piece::Done(Err(why)))
             }
         }

@@ -1,4 +1,4 @@
-//! A stream out of a future: what the future sends, then what it returns.
+//! A stream made from a future: yields what the future sends, then what it returns.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,18 +14,19 @@ pub struct Out<T> {
 }
 
 impl<T> Out<T> {
-    /// Sends a piece if there is room for it.
+    /// Sends a piece, or drops it if the queue is full.
     pub(super) fn offer(&self, piece: T) {
         let _ = self.to.try_send(piece);
     }
 
-    /// Sends a piece; waits while nobody takes them. What comes after the end is dropped.
+    /// Sends a piece; waits while the queue is full. Pieces after the end are dropped.
     pub async fn send(&self, piece: T) {
         let _ = self.to.send(piece).await;
     }
 }
 
-/// The stream of what a future sends, which ends with what it returns. The future lives in the stream: dropping it cancels it.
+/// Returns a stream that yields what a future sends and, last, what it returns. The stream owns the future: dropping it cancels the
+/// future.
 ///
 /// ```
 /// use toolglot_agent::Said;
@@ -49,7 +50,7 @@ where
     T: Send + Unpin + 'static,
     F: Future<Output = T> + Send + 'static,
 {
-    // A few pieces may wait, so that a future need not stop at each.
+    // A few pieces are queued, so that the future need not stop at each.
     let (to, from) = mpsc::channel(16);
     let work: Task<T> = Box::pin(work(Out { to }));
     Box::pin(Pieces {
@@ -75,13 +76,13 @@ impl<T: Unpin> futures_core::Stream for Pieces<T> {
         {
             this.work = None;
             this.last = Some(last);
-            // Copies of the sender can be elsewhere.
+            // Clones of the sender may still exist.
             this.from.close();
         }
         match this.from.poll_recv(context) {
             Poll::Ready(Some(piece)) => Poll::Ready(Some(piece)),
             Poll::Ready(None) if this.work.is_none() => Poll::Ready(this.last.take()),
-            // The future has dropped its sender and goes on.
+            // The future has dropped its sender and continues.
             Poll::Ready(None) | Poll::Pending => Poll::Pending,
         }
     }

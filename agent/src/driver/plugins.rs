@@ -1,4 +1,4 @@
-//! Folders of plugins: each has a manifest, and what it names beside it.
+//! Folders of plugins: each plugin has a manifest, and next to it the files that the manifest names.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use toolglot_tools::Inventory;
 
 use super::{Executors, Toolbox, ToolboxError};
 
-/// Names of a manifest in a folder of a plugin.
+/// File names of a plugin's manifest, in order of preference.
 const MANIFESTS: [&str; 4] = ["plugin.yaml", "plugin.yml", "plugin.toml", "plugin.json"];
 
 impl Toolbox {
-    /// Reads a file, or a folder of plugins: of each folder in it the manifest, `plugin.yaml`, `.yml`, `.toml` or `.json`, in the order of
-    /// their names.
+    /// Reads a file, or a folder of plugins: the manifest (`plugin.yaml`, `.yml`, `.toml` or `.json`) of each subfolder, in order of
+    /// the subfolders' names.
     ///
     /// # Errors
-    /// As [`read_with`](Self::read_with); there is no such file, or no manifest in the folder; two tools have one name.
+    /// Like [`read_with`](Self::read_with); the file does not exist, no subfolder has a manifest, or two tools have the same name.
     pub fn open(path: &Path, handlers: &Executors) -> Result<Self, ToolboxError> {
         let origin = path.display().to_string();
         let fail = |why: String| ToolboxError {

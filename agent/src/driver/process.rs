@@ -1,7 +1,7 @@
 //! Processes as executors: the arguments as JSON on standard input and as items of argv, never through a shell.
 //!
-//! Invariant: a process has a group of its own, and the whole group is killed when the call is over, however that comes:
-//! it ended, its time was over, it wrote too much, nobody wants it. Memory: what may be written, twice.
+//! Invariant: a process has its own group, and the whole group is killed when the call is over, for whatever reason: the process
+//! ended, timed out, wrote too much, or the call was cancelled. Memory: twice the maximum output.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ use super::template::{Template, spelled};
 use super::{Executor, Gave, Out, Piece, Stream, pieces};
 use crate::step::Start;
 
-/// Bytes of standard error that a failure tells.
+/// Maximum bytes of standard error in an error message.
 const COMPLAINT: usize = 4096;
-/// How long output is read after the end of the process: somebody outside its group may hold it open.
+/// How long output is read after the process has ended: a process outside its group may hold the pipe open.
 const REST: Duration = Duration::from_secs(1);
 
-/// What standard input has.
+/// The content of standard input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
@@ -35,7 +35,7 @@ pub enum Input {
     None,
 }
 
-/// What output is.
+/// The format of output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Output {
@@ -46,26 +46,26 @@ pub enum Output {
     Json,
 }
 
-/// How a process is started.
+/// The description of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ProcessSpec {
-    /// The program and its arguments. `{name}` in an argument stands for an argument of the call; `{{` and `}}` are braces. An
-    /// item whose argument is missing is left out; an item that is only the place of a list becomes its items. A value
-    /// cannot become an option: where nothing stands before it in its item it may begin with `-` only after an item `--`.
+    /// The program and its arguments. `{name}` in an argument is replaced by an argument of the call; `{{` and `}}` are literal braces.
+    /// An item whose argument is missing is omitted; an item that is only a placeholder for a list becomes the list's items. A value
+    /// cannot become an option: at the start of an item it may begin with `-` only if it is a number or follows an item `--`.
     pub argv: Vec<String>,
-    /// What standard input has.
+    /// The content of standard input.
     pub stdin: Input,
-    /// The folder it runs in.
+    /// The working directory.
     pub cwd: Option<PathBuf>,
-    /// Variables of its environment. It has no others but `PATH` and those of `inherit`.
+    /// Variables of its environment. It has no others except `PATH` and those of `inherit`.
     pub env: BTreeMap<String, String>,
-    /// Variables that it has from the host.
+    /// Names of variables that it inherits from the host.
     pub inherit: Vec<String>,
-    /// What its output is.
+    /// The format of its output.
     pub output: Output,
-    /// So many bytes it may write; then it is killed. 1 MiB by default.
+    /// Bytes that it may write before it is killed; 1 MiB by default.
     pub max_output: usize,
 }
 
@@ -83,7 +83,7 @@ impl Default for ProcessSpec {
     }
 }
 
-/// Runs a process for each call. What it writes is progress and, if it ends with status 0, the result.
+/// Executes each call as a process. Its output is progress and, if it ends with status 0, the result.
 #[derive(Clone, Debug)]
 pub struct Process {
     spec: Arc<ProcessSpec>,
@@ -91,10 +91,10 @@ pub struct Process {
 }
 
 impl Process {
-    /// Of a program and its arguments.
+    /// Creates an executor from the description of a process.
     ///
     /// # Errors
-    /// There is no program, it has a place for an argument, or a place is not written as one.
+    /// The program is missing or has a placeholder, or a placeholder is malformed.
     pub fn new(spec: ProcessSpec) -> Result<Self, String> {
         let argv = spec.argv.iter().map(|item| Template::new(item));
         let argv = argv.collect::<Result<Arc<[_]>, _>>()?;
@@ -114,7 +114,7 @@ impl Process {
         })
     }
 
-    /// In a folder that its own is looked up in.
+    /// Sets the folder that its working directory is relative to.
     #[must_use]
     pub fn within(mut self, folder: &Path) -> Self {
         let own = self.spec.cwd.as_deref().unwrap_or(Path::new("."));
@@ -136,7 +136,7 @@ impl Process {
                     .collect::<Vec<_>>(),
             };
             for one in list {
-                // A number is not an option, whoever wrote it.
+                // A negative number is not an option.
                 let number = one.parse::<f64>().is_ok();
                 if !ended && item.head().is_empty() && one.starts_with('-') && !number {
                     return Err(format!("`{one}`: a value cannot begin with `-` here"));
@@ -217,7 +217,7 @@ impl Process {
                 (child.wait().await, true)
             }
         };
-        // What it left behind has lost its parent.
+        // Kills descendants that outlived the process.
         drop(group);
         if !over && let Ok(all) = tokio::time::timeout(REST, read).await {
             all?;
@@ -243,7 +243,7 @@ impl Process {
             Output::Text => Ok(content(Value::from(text.as_str()))),
             Output::Json => match serde_json::from_str::<Value>(&text) {
                 Ok(value) => Ok(content(value)),
-                Err(error) => Err(format!("the tool's output is no JSON: {error}")),
+                Err(error) => Err(format!("the tool's output is not JSON: {error}")),
             },
         }
     }
@@ -256,7 +256,7 @@ impl Executor for Process {
     }
 }
 
-/// The group of a process, which is killed with this.
+/// The group of a process. Dropping it kills the group.
 #[derive(Debug)]
 pub(super) struct Group {
     #[cfg(unix)]
@@ -272,7 +272,7 @@ impl Group {
         }
     }
 
-    /// There are no groups: the process itself is killed when its handle is dropped.
+    /// There are no process groups here: only the process itself is killed, when its handle is dropped.
     #[cfg(not(unix))]
     fn of(_: &Child) -> Self {
         Self {}
@@ -283,13 +283,13 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(id) = self.id {
-            // There may be nobody left.
+            // The group may already be empty.
             let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
         }
     }
 }
 
-/// Reads output, and tells it as it comes, in whole characters.
+/// Reads output, and reports it as progress in whole characters.
 async fn collect(
     mut from: impl AsyncRead + Unpin,
     into: &Mutex<Vec<u8>>,
@@ -325,7 +325,7 @@ async fn collect(
     }
 }
 
-/// Reads all, and keeps the end of it.
+/// Reads everything, and keeps only the end.
 async fn tail(mut from: impl AsyncRead + Unpin, into: &Mutex<Vec<u8>>) -> Result<(), String> {
     let mut buffer = vec![0; 4096];
     loop {

@@ -1,4 +1,4 @@
-//! A model that says what a file says: for tests and examples.
+//! A model that plays the replies of a file: for tests and examples.
 
 use serde::Deserialize;
 use toolglot::json::Value;
@@ -13,11 +13,11 @@ use crate::step::Ask;
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Reply {
-    /// What it writes.
+    /// Its text.
     pub text: String,
-    /// Calls that come beside the text.
+    /// Its API tool calls.
     pub native: Vec<NativeCall>,
-    /// Why it ends.
+    /// The reason for its end.
     pub finish: Finish,
 }
 
@@ -40,18 +40,18 @@ pub struct ScriptError {
     pub why: String,
 }
 
-/// A model that gives replies one after the other. Which is next goes by the replies that are in the conversation, so that a
-/// run which was saved goes on with the right one.
+/// A model that plays replies in order. The number of replies in the conversation determines the next one, so that a
+/// restored run continues with the right one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     replies: Vec<Reply>,
-    /// How many messages of the model a conversation begins with.
+    /// Number of the model's messages that the conversation starts with.
     before: usize,
     size: usize,
 }
 
 impl Script {
-    /// Of these replies.
+    /// Creates a script from replies.
     pub fn new<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
         Self {
             replies: replies.into_iter().map(Into::into).collect(),
@@ -60,7 +60,7 @@ impl Script {
         }
     }
 
-    /// Reads replies: texts with a line `---` between them.
+    /// Reads replies: texts separated by lines `---`.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
         let mut replies = vec![String::new()];
@@ -78,8 +78,8 @@ impl Script {
         Self::new(replies)
     }
 
-    /// Reads replies, one JSON object a line: `{"text": "..", "native": [{"name": "..", "arguments": "{}"}], "finish": "stop"}`,
-    /// all of it optional.
+    /// Reads replies, one JSON object per line: `{"text": "..", "native": [{"name": "..", "arguments": "{}"}], "finish": "stop"}`.
+    /// All members are optional.
     ///
     /// # Errors
     /// A line is not a reply.
@@ -96,14 +96,14 @@ impl Script {
         Ok(Self::new(read.collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// How many bytes come at once, 16 by default.
+    /// Sets the size of chunks in bytes; 16 by default.
     #[must_use]
     pub fn chunk(mut self, bytes: usize) -> Self {
         self.size = bytes.max(1);
         self
     }
 
-    /// How many replies the conversation has before the first one of the script.
+    /// Sets how many replies the conversation has before the first one of the script.
     #[must_use]
     pub fn after(mut self, replies: usize) -> Self {
         self.before = replies;

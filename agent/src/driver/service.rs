@@ -1,4 +1,4 @@
-//! Executors as services of `tower`, and services as executors: so its layers (limits, retries, buffers) stand around tools.
+//! Executors as services of `tower`, and services as executors, so that its layers (limits, retries, buffers) can wrap tools.
 
 use std::error::Error;
 use std::future::poll_fn;
@@ -11,14 +11,14 @@ use tower_service::Service;
 use super::{Executor, Piece, Stream, Task, pieces};
 use crate::step::Start;
 
-/// Why a tool gave nothing, in its own words.
+/// The error message of a failed call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ToolFailed(pub String);
 
-/// An executor as a service. The response is what the call gives; progress is left out, and a task is waited for.
+/// An executor as a service. The response is the content of the call's result; progress is omitted, and a task is awaited.
 ///
-/// It is always ready. A future that is dropped is a call that was cancelled. A panic of the executor is a panic of the future.
+/// It is always ready. Dropping the future cancels the call. A panic of the executor is a panic of the future.
 #[derive(Clone)]
 pub struct ToolService {
     executor: Arc<dyn Executor>,
@@ -31,7 +31,7 @@ impl std::fmt::Debug for ToolService {
 }
 
 impl ToolService {
-    /// Of an executor.
+    /// Wraps an executor.
     #[must_use]
     pub fn new(executor: Arc<dyn Executor>) -> Self {
         Self { executor }
@@ -65,7 +65,7 @@ impl Service<Start> for ToolService {
     }
 }
 
-/// A service as an executor. Each call goes to a clone of it, as soon as that is ready; its error, in words, is the failure of the call.
+/// A service as an executor. Each call goes to a clone of it, once that is ready. An error of the service, as text, fails the call.
 pub struct ServiceExecutor<S> {
     service: Mutex<S>,
 }
@@ -77,7 +77,7 @@ impl<S> std::fmt::Debug for ServiceExecutor<S> {
 }
 
 impl<S> ServiceExecutor<S> {
-    /// Of a service. Clones must share what they limit, as those of `tower` do.
+    /// Wraps a service. Its clones must share their limits, as those of `tower` do.
     #[must_use]
     pub fn new(service: S) -> Self {
         Self {
@@ -93,12 +93,12 @@ where
     S::Future: Send,
 {
     fn start(&self, call: Start) -> Stream<Piece> {
-        // A clone that panicked has changed nothing of the one that is kept.
+        // A panic while cloning leaves the original unchanged.
         let kept = self.service.lock().unwrap_or_else(PoisonError::into_inner);
         let mut service = kept.clone();
         drop(kept);
         pieces(async move |_| {
-            // Errors become words at once: they need not be `Send`.
+            // Errors become text at once, because they need not be `Send`.
             let ready = poll_fn(|context| service.poll_ready(context).map_err(words)).await;
             let gave = match ready {
                 Ok(()) => service.call(call).await.map_err(words),

@@ -1,7 +1,7 @@
 //! Spans of `tracing` with the names of OpenTelemetry's conventions for generative AI: `invoke_agent`, `chat`, `execute_tool`.
 //!
-//! What is said and done is in no span: only names, ids, how much, and how it ended. A span is entered while its model or tool is polled,
-//! so what that does stands below it. It ends with its stream; one that was dropped before its end has the error type `cancelled`.
+//! Spans contain no content: only names, ids, amounts, and how the operation ended. A span is entered while its model or tool is polled,
+//! so that nested spans are its children. It ends with its stream; if the stream is dropped before its end, the error type is `cancelled`.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,7 +13,7 @@ use super::{Executor, Model, Piece, Stream};
 use crate::response::Said;
 use crate::step::{Ask, Receipt, Start};
 
-/// The span of a run: `driver.drive(&mut run).instrument(agent_span("helper"))`.
+/// Returns the span of a run: `driver.drive(&mut run).instrument(agent_span("helper"))`.
 #[must_use]
 pub fn agent_span(name: &str) -> Span {
     tracing::info_span!(
@@ -25,7 +25,7 @@ pub fn agent_span(name: &str) -> Span {
     )
 }
 
-/// A model or an executor whose work stands in spans.
+/// A model or an executor whose work is recorded in spans.
 #[derive(Clone, Debug)]
 pub struct Traced<T> {
     inner: T,
@@ -34,7 +34,7 @@ pub struct Traced<T> {
 }
 
 impl<T> Traced<T> {
-    /// A model: who provides it (`openai`, `anthropic`, or your own word), and its name.
+    /// Wraps a model. `provider` is `openai`, `anthropic`, or another name; `name` is the model's.
     #[must_use]
     pub fn model(inner: T, provider: &str, name: &str) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl<T> Traced<T> {
         }
     }
 
-    /// An executor.
+    /// Wraps an executor.
     #[must_use]
     pub fn executor(inner: T) -> Self {
         Self::model(inner, "", "")
@@ -126,7 +126,8 @@ fn failed(span: &Span, kind: &str) {
     span.record("otel.status_code", "ERROR");
 }
 
-/// A stream that is polled and dropped in a span. `last` notes what an item says of the end, and whether it is the end.
+/// Wraps a stream so that it is polled and dropped within a span. `last` records what an item says about the end, and returns whether
+/// it is the end.
 fn within<T: Send + 'static>(
     span: Span,
     stream: Stream<T>,

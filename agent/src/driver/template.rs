@@ -1,4 +1,4 @@
-//! Texts with places for arguments: `--city={city}`. `{{` and `}}` are braces.
+//! Texts with placeholders for arguments: `--city={city}`. `{{` and `}}` are literal braces.
 
 use toolglot::json::{Map, Value};
 
@@ -8,7 +8,7 @@ enum Part {
     Argument(String),
 }
 
-/// A text with places for arguments. What is put in is never read again for places.
+/// A text with placeholders for arguments. Inserted values are not searched for placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     parts: Vec<Part>,
@@ -48,7 +48,7 @@ impl Template {
         Ok(Self { parts })
     }
 
-    /// The text before the first place.
+    /// Returns the text before the first placeholder.
     pub fn head(&self) -> &str {
         match self.parts.first() {
             Some(Part::Text(text)) => text,
@@ -56,7 +56,7 @@ impl Template {
         }
     }
 
-    /// The text with a letter at each place.
+    /// Returns the text with a letter for each placeholder.
     #[cfg(feature = "http")]
     pub fn blank(&self) -> String {
         let parts = self.parts.iter().map(|part| match part {
@@ -66,7 +66,7 @@ impl Template {
         parts.collect()
     }
 
-    /// Whether it has no place.
+    /// Returns whether it has no placeholder.
     pub fn plain(&self) -> bool {
         !self
             .parts
@@ -74,7 +74,7 @@ impl Template {
             .any(|part| matches!(part, Part::Argument(_)))
     }
 
-    /// The argument, if the text is nothing but its place.
+    /// Returns the name of the argument if the text is a single placeholder.
     pub fn whole(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [Part::Argument(name)] => Some(name),
@@ -82,7 +82,7 @@ impl Template {
         }
     }
 
-    /// The text with arguments; none if one of them is missing or null.
+    /// Returns the text with arguments inserted; `None` if one of them is missing or null.
     pub fn fill(&self, arguments: &Map, write: impl Fn(&str) -> String) -> Option<String> {
         let mut out = String::new();
         for part in &self.parts {
@@ -95,7 +95,7 @@ impl Template {
     }
 }
 
-/// A value as text: a string as it is, everything else as JSON; null is none.
+/// Returns a value as text: a string as it is, any other value as JSON; `None` for null.
 pub fn spelled(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,

@@ -1,4 +1,4 @@
-//! What all clients of HTTP have in common: rustls with the roots of the system, no redirects, errors in one line.
+//! Common settings of HTTP clients: rustls with the system's root certificates, no redirects, errors as one line.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use reqwest::redirect::Policy;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-/// A client that follows no redirect. The roots of the system are read only where TLS is `needed`: a machine without any can
-/// talk to itself.
+/// Returns a client builder without redirects. The system's root certificates are loaded only if TLS is `needed`, so that a machine
+/// without any can use plain HTTP.
 pub fn builder(needed: bool) -> Result<ClientBuilder, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let fail = |error: rustls::Error| format!("TLS cannot be set up: {error}");
@@ -30,7 +30,7 @@ pub fn builder(needed: bool) -> Result<ClientBuilder, String> {
         .redirect(Policy::none()))
 }
 
-/// An error with its causes, without the address: that may hold secrets.
+/// Describes an error with its causes, without the URL, which may contain secrets.
 pub fn words(error: &reqwest::Error) -> String {
     let mut words = match () {
         () if error.is_timeout() => "the server took too long".to_owned(),

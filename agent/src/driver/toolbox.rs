@@ -1,4 +1,4 @@
-//! A file of tools and how each is carried out.
+//! Files of tools, with the executor of each.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -17,32 +17,32 @@ use super::{Approver, Executor, Executors, Model, Piece, Process, ProcessSpec, S
 use crate::agent::Agent;
 use crate::step::Start;
 
-/// Why a file of tools cannot be used: where, and what is wrong there.
+/// Why a file of tools cannot be used, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}{}{path}: {why}", if .path.is_empty() { "" } else { ": " })]
 pub struct ToolboxError {
-    /// The file, or what the caller calls it.
+    /// The file, or the caller's name for it.
     pub origin: String,
-    /// Where in it, for example `tools[2].execute`.
+    /// The path in it, for example `tools[2].execute`.
     pub path: String,
     /// What is wrong there.
     pub why: String,
 }
 
-/// Tools, and what carries them out.
+/// Tools and their executors.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Toolbox {
     /// Their definitions.
     pub tools: Vec<Tool>,
-    /// What carries them out; workflows and agents only once they are [joined](Self::join).
+    /// Their executors; those of workflows and agents are added by [`join`](Self::join).
     pub executors: Executors,
-    /// Workflows and agents: where they stand in the file, the tool, and what it is made of.
+    /// Workflows and agents: the path in the file, the tool, and its parts.
     pub(super) inside: Vec<(String, String, Inside)>,
     /// Servers that are still to be connected to.
     #[cfg(feature = "mcp")]
     pub(super) servers: std::collections::BTreeMap<String, Server>,
-    /// They live as long as their tools.
+    /// Connections, kept as long as their tools.
     #[cfg(feature = "mcp")]
     connections: Vec<Arc<super::Mcp>>,
 }
@@ -55,24 +55,24 @@ pub(super) struct Server {
     process: Option<ProcessSpec>,
     url: Option<String>,
     key_env: Option<String>,
-    /// Those that agents may call; `*` stands for any run of characters.
+    /// Tools that agents may call; `*` matches any sequence of characters.
     tools: Vec<String>,
 }
 
-/// How a tool is carried out.
+/// How a tool is executed.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Execute {
     Process(ProcessSpec),
     #[cfg(feature = "http")]
     Http(super::HttpSpec),
-    /// The result is always this.
+    /// A constant result.
     Value(Value),
     Workflow(WorkflowSpec),
     Agent(AgentSpec),
 }
 
-/// What carries a tool out, or what it is made of.
+/// A tool's executor, or its parts.
 enum Way {
     Whole(Arc<dyn Executor>),
     Inside(Inside),
@@ -87,7 +87,7 @@ impl Executor for Fixed {
     }
 }
 
-/// What the file says beside its tools.
+/// Members of the file other than `tools`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Rest {
@@ -98,22 +98,22 @@ struct Rest {
 }
 
 impl Toolbox {
-    /// Reads TOML, JSON, or YAML where the name ends so: any list of definitions in a member `tools`, in which each has a member
-    /// `execute`. That is `{"process": {..}}` ([`ProcessSpec`]), `{"http": {..}}` (feature `http`), `{"value": ..}`, a fixed
-    /// result, or `{"workflow": {..}}` or `{"agent": {..}}`, which [`join`](Self::join) makes. Folders are looked up in `folder`.
-    /// Servers in a member `mcp` (feature `mcp`) are connected to by `connect`; then `tools` may be left out.
+    /// Reads TOML, JSON, or YAML (by the ending of the name): any list of definitions in a member `tools`, each with a member
+    /// `execute`. That is `{"process": {..}}` ([`ProcessSpec`]), `{"http": {..}}` (feature `http`), `{"value": ..}`, a constant
+    /// result, or `{"workflow": {..}}` or `{"agent": {..}}`, which [`join`](Self::join) builds. Working directories are relative to
+    /// `folder`. `connect` connects to servers in a member `mcp` (feature `mcp`), with which `tools` may be omitted.
     ///
     /// # Errors
-    /// The text cannot be read, nor can a definition, or it does not say how it is carried out.
+    /// The text or a definition cannot be read, or a definition does not say how it is executed.
     pub fn read(origin: &str, text: &str, folder: &Path) -> Result<Self, ToolboxError> {
         Self::read_with(origin, text, folder, &Executors::new())
     }
 
-    /// The same for manifests of plugins, whose tools may have an `implementation` in place of `execute`: a node or a service is carried
-    /// out by what `handlers` has under its type or name, a workflow is a file in `folder` with a list of steps.
+    /// Like [`read`](Self::read), and for manifests of plugins, whose tools may have an `implementation` in place of `execute`: a node or
+    /// service is executed by the handler in `handlers` under its type or name, a workflow is a file in `folder` with a list of steps.
     ///
     /// # Errors
-    /// As [`read`](Self::read); there is no handler of that name.
+    /// Like [`read`](Self::read); there is no handler of that name.
     pub fn read_with(
         origin: &str,
         text: &str,
@@ -141,7 +141,7 @@ impl Toolbox {
             return Err(fail(&error.path, error.why));
         }
         if read.source == Source::Plugin {
-            // A manifest says more than tools.
+            // Manifests have other members too.
             file.retain(|key, _| ["http", "mcp"].contains(&key));
         }
         let rest = Value::Object(file).to_string();
@@ -165,7 +165,7 @@ impl Toolbox {
             }
         }
         if read.source != Source::Plugin {
-            // Whoever says how a tool is carried out wants it carried out; a manifest says itself whether agents may.
+            // A file of tools makes its tools callable; a manifest says itself whether agents may call them.
             tools.iter_mut().for_each(|tool| tool.agent_callable = true);
         }
         let inventory =
@@ -184,12 +184,12 @@ impl Toolbox {
         })
     }
 
-    /// Makes workflows and agents of the file: of the tools that stand before them, which the servers' do once they are connected to. Rules,
-    /// dialect and language are those of `agent`; each has a budget of its own. `model` answers agents that have no script,
-    /// and `approver` is asked about calls that are to be confirmed.
+    /// Builds the workflows and agents of the file from the tools that precede them, including those of connected servers. Rules,
+    /// dialect and language are those of `agent`; each has its own budget. `model` answers for agents without a script,
+    /// and `approver` is asked about calls that need confirmation.
     ///
     /// # Errors
-    /// A tool that one of them names is not there.
+    /// One of them names a tool that does not exist or does not precede it.
     pub fn join(
         &mut self,
         origin: &str,
@@ -209,11 +209,11 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Connects to the servers of the file and adds their tools, with the name of the server before theirs (`server:tool`). Does
-    /// nothing where there are none, or they are connected already.
+    /// Connects to the servers of the file and adds their tools, prefixed with the server's name (`server:tool`). Does
+    /// nothing if there are none, or they are already connected.
     ///
     /// # Errors
-    /// A server cannot be started or reached, does not list its tools, or has none of a name that the file allows.
+    /// A server cannot be started or reached, does not list its tools, or has no tool for a pattern of the file.
     #[cfg(feature = "mcp")]
     pub async fn connect(&mut self, origin: &str) -> Result<(), ToolboxError> {
         for (name, server) in std::mem::take(&mut self.servers) {
@@ -258,7 +258,7 @@ impl Toolbox {
     }
 }
 
-/// Servers, with their folders and keys looked up.
+/// Reads the servers, with resolved folders and keys.
 #[cfg(feature = "mcp")]
 fn servers_of(
     servers: std::collections::BTreeMap<String, Server>,
@@ -270,7 +270,7 @@ fn servers_of(
         if name.is_empty() || name.contains(':') {
             return Err(fail(
                 &path,
-                "a name is not empty and has no colon".to_owned(),
+                "a name must not be empty or contain a colon".to_owned(),
             ));
         }
         if server.process.is_some() == server.url.is_some() {
@@ -331,25 +331,25 @@ fn executor(way: Execute, rest: &Rest, folder: &Path) -> Result<Way, String> {
     Ok(Way::Whole(whole))
 }
 
-/// By what a manifest says of a tool.
+/// Returns the executor or the parts of a tool from its manifest.
 fn implemented(tool: &Tool, folder: &Path, handlers: &Executors) -> Result<Way, String> {
     let Some(implementation) = &tool.implementation else {
-        return Err("it does not say how the tool is carried out: `process`, `http`, `value`, `workflow` or `agent`".to_owned());
+        return Err("it does not say how the tool is executed: `process`, `http`, `value`, `workflow` or `agent`".to_owned());
     };
     if let Some(inside) = Inside::of(implementation, folder)? {
         return Ok(Way::Inside(inside));
     }
     let target = &implementation.target;
     let found = handlers.all.get(target).cloned();
-    found.map(Way::Whole).ok_or_else(|| {
-        format!("it is missing, and the host has nothing that carries out `{target}`")
-    })
+    found
+        .map(Way::Whole)
+        .ok_or_else(|| format!("it is missing, and the host has no executor for `{target}`"))
 }
 
-/// What a file says: JSON, YAML where its name ends so, else TOML. Else the place in it and what is wrong there.
+/// Parses a file: JSON, YAML by the ending of its name, otherwise TOML. An error is the path in it and what is wrong there.
 fn document(origin: &str, text: &str) -> Result<Map, (String, String)> {
     let wrong = |why: String| (String::new(), why.trim_end().to_owned());
-    // A bracket opens a table of TOML.
+    // TOML cannot begin with a brace; with a bracket it can.
     if text.trim_start().starts_with('{') {
         return serde_json::from_str(text).map_err(|error| wrong(format!("no JSON: {error}")));
     }
@@ -365,7 +365,7 @@ fn document(origin: &str, text: &str) -> Result<Map, (String, String)> {
     map(file.into_inner()).map_err(no_toml)
 }
 
-/// Takes from each definition how it is carried out, where it says so.
+/// Removes and returns the member `execute` of each definition, if there is one.
 fn ways(list: &mut [Value]) -> Result<Vec<Option<Execute>>, (String, String)> {
     let way = |(at, item): (usize, &mut Value)| {
         let Value::Object(item) = item else {
@@ -379,8 +379,8 @@ fn ways(list: &mut [Value]) -> Result<Vec<Option<Execute>>, (String, String)> {
     list.iter_mut().enumerate().map(way).collect()
 }
 
-/// A table of TOML as an object of JSON, with its keys in the order of the text, which models see. (`toml` has a feature for that,
-/// which would change what hosts read with it.) The parser bounds the depth.
+/// Converts a TOML table to a JSON object, with keys in the order of the text, because models see them. (The feature of `toml` for
+/// that order would also change what hosts read with it.) The parser bounds the depth.
 fn map(table: DeTable<'_>) -> Result<Map, String> {
     let mut list: Vec<_> = table.into_iter().collect();
     list.sort_by_key(|(key, _)| key.span().start);

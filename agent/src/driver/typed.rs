@@ -9,11 +9,11 @@ use toolglot_tools::{Tool, incompatible};
 use super::Function;
 use super::function::{content, task};
 
-/// A tool whose parameters are the members of a type, and the executor that carries it out: an async function of a value of that
-/// type. The value it gives is taken as [`function`](super::function) takes it.
+/// Returns a tool whose parameters are the fields of a type, and its executor: an async function of a value of that
+/// type. Its result is handled as by [`function`](super::function).
 ///
-/// Doc comments of members are their descriptions; members are listed by name. Arguments that the schema allows and the type refuses
-/// are a failed result, which says so and advises a [facade](incompatible).
+/// Doc comments of fields are their descriptions; fields are listed by name. If the schema allows arguments that the type rejects, the
+/// result is a failure that says so and recommends a [facade](incompatible).
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -64,13 +64,13 @@ where
     (tool, function)
 }
 
-/// The schema of a type, in one piece where it does not hold itself: what names and versions it has says nothing to a model.
+/// Returns the schema of a type, inlined unless the type is recursive. Omits title and version, which a model does not need.
 fn schema<T: JsonSchema>() -> Value {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     schema.remove("$schema");
     schema.remove("title");
-    // A schema is JSON.
+    // Cannot fail: a schema is JSON.
     toolglot::json::to_value(&schema).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A workflow as a tool: a manifest of steps, each a call of another tool.
+//! A workflow as a tool: a list of steps, each a call of another tool.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::response::Said;
 use crate::run::Step;
 use crate::step::{Ask, Do, Event, Outcome, Start};
 
-/// Carries a call out by steps that run one after the other.
+/// Executes a call as steps that run in order.
 ///
-/// Arguments of a step may refer to those of the call, `{{input.name}}`, and to results of earlier steps, `{{1.result.path}}`. A text
-/// that is only a reference becomes the value itself. An argument whose only text refers to one that the call leaves out is
-/// left out. The result is that of the last step; the first that does not complete fails the call. Steps are calls of an agent: its
-/// tools, rules and [budget](Agent::budget) hold for them.
+/// Arguments of a step may refer to those of the call, `{{input.name}}`, and to results of earlier steps, `{{1.result.path}}`. A string
+/// that is only a reference becomes the value itself; if the call omits that argument, it is omitted here too. The result is that of the
+/// last step; the first step that does not complete fails the call. Steps are calls of an agent: its
+/// tools, rules and [budget](Agent::budget) apply to them.
 #[derive(Clone)]
 pub struct Workflow {
     inner: Arc<Inner>,
@@ -41,7 +41,7 @@ impl std::fmt::Debug for Workflow {
 }
 
 impl Workflow {
-    /// Of these steps.
+    /// Creates a workflow from steps.
     #[must_use]
     pub fn new(
         agent: Agent,
@@ -76,8 +76,8 @@ impl Inner {
             .values()
             .for_each(|value| referred_in(value, &mut referred));
         if !referred.is_empty() {
-            // They would be filled in by results of steps, which are not the caller's.
-            return Err("arguments of a workflow have no references to results".to_owned());
+            // They would resolve to results of steps, which the caller must not read.
+            return Err("arguments of a workflow cannot refer to results".to_owned());
         }
         let filled = |step: &Step| Step {
             tool: step.tool.clone(),
@@ -97,7 +97,7 @@ impl Inner {
     }
 }
 
-/// What the last step gave, and why the first failed that did.
+/// The content of the last step, and why the first failed step failed.
 #[derive(Default)]
 struct Last {
     content: Vec<Content>,
@@ -124,7 +124,7 @@ impl Watch for Last {
     }
 }
 
-/// A workflow asks no model.
+/// The model of a workflow, which is never asked.
 struct Nobody;
 
 impl Model for Nobody {
@@ -133,7 +133,7 @@ impl Model for Nobody {
     }
 }
 
-/// Arguments with those of the call in the place of `{{input.name}}`.
+/// Replaces `{{input.name}}` in arguments by the call's arguments.
 fn filled(arguments: &Map, input: &Map) -> Map {
     let filled = arguments
         .iter()
@@ -168,7 +168,7 @@ fn put(value: &Value, input: &Map) -> Option<Value> {
     })
 }
 
-/// The first reference to the call: the text before it, the name, and the text behind it.
+/// Finds the first reference to the call: the text before it, the name, and the text after it.
 fn reference(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(open) = text[from..].find("{{") {
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_of_the_call_stand_in_those_of_steps() {
+    fn arguments_of_the_call_are_inserted_in_steps() {
         let input: Map = serde_json::from_str(r#"{"a": "x{{input.b}}", "n": [1], "城": "北"}"#)
             .expect("an object");
         for (given, wanted) in [

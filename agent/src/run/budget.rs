@@ -1,7 +1,7 @@
-//! What a run may use, and what it has used.
+//! Budgets of runs, and their use.
 //!
-//! A run that has used its budget up ends as one with too many rounds does: calls that were still to start are not run, those that
-//! run may end (unless it is the time that is over), and the outcome has words for the user.
+//! A run that has exhausted its budget ends like one with too many rounds: calls that have not started are not run, running ones may
+//! finish (unless the time is up), and the outcome has a message for the user.
 
 use toolglot::Finish;
 use toolglot_tools::prompt::Lang;
@@ -13,7 +13,7 @@ use crate::step::Ended;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Spent {
-    /// Rounds of calls that were carried out.
+    /// Completed rounds: replies that had calls, or were answered with observations.
     pub rounds: u32,
     /// Calls that were started.
     pub calls: u32,
@@ -24,7 +24,7 @@ pub struct Spent {
 }
 
 impl Run {
-    /// What the run has used so far.
+    /// Returns what the run has used so far.
     #[must_use]
     pub fn spent(&self) -> Spent {
         let state = &self.state;
@@ -36,27 +36,27 @@ impl Run {
         }
     }
 
-    /// Whether no call may start any more.
+    /// Returns whether no further call may start.
     pub(super) fn exhausted(&self) -> bool {
         let calls = self.agent.budget.calls;
         self.state.exhausted || calls.is_some_and(|most| self.spent().calls >= most)
     }
 
-    /// Does not run a call, for want of budget.
+    /// Settles a call as not run because the budget is used up.
     pub(super) fn refuse(&mut self, at: usize) {
         self.state.exhausted = true;
         let words = self.exhausted_words();
         self.end_text(at, Ended::NotRun, &words);
     }
 
-    /// The model has written all that it may: its reply ends here.
+    /// Ends the reply: the model has written all the bytes it may.
     pub(super) fn exhaust(&mut self) -> Result<(), RunError> {
         self.state.exhausted = true;
         self.state.cut = true;
         self.model_ended(Finish::Length)
     }
 
-    /// What is said of a reply that nobody waits for.
+    /// The result for input of a reply that is not awaited: ignored if the budget ended the reply, otherwise an error.
     pub(super) fn unread(&self) -> Result<(), RunError> {
         match self.state.cut {
             true => Ok(()),
@@ -64,7 +64,7 @@ impl Run {
         }
     }
 
-    /// When the time is over.
+    /// Returns when the time is up.
     pub(super) fn time_ends(&self) -> Option<u64> {
         let began = self.state.began?;
         Some(began.saturating_add(self.agent.budget.time?))

@@ -1,4 +1,4 @@
-//! What becomes of each call of a run: whether it may run, with which arguments, and how it ends.
+//! The life of each call of a run: whether it may run, with which arguments, and how it ends.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -81,21 +81,20 @@ impl Run {
         });
     }
 
-    /// The calls before it that must have ended before it runs, if there are such: those of its chain, and all of the reply
-    /// where calls run one after the other.
+    /// Returns the earlier calls that must end before it runs: those of its chain, or all of the reply if calls run in order.
     pub(super) fn before(&self, at: usize) -> impl Iterator<Item = &Entry> {
         let serial = !self.agent.config.parallel_execution;
         let calls = self.state.calls[..at].iter();
         calls.filter(move |entry| serial || self.linked(at, entry))
     }
 
-    /// Whether a call is of the same chain.
+    /// Returns whether `entry` is of the same chain.
     pub(super) fn linked(&self, at: usize, entry: &Entry) -> bool {
         let chain = self.state.calls[at].chain;
         chain.is_some() && entry.chain == chain
     }
 
-    /// Looks at a call for the first time, if what it refers to is there: is it valid, and may it run?
+    /// Checks a call for the first time, once the results it refers to are available: whether it is valid, and may run.
     pub(super) fn admit(&mut self, at: usize) {
         let entry = &self.state.calls[at];
         if entry.recovered && self.agent.recovered == Recovered::Answer {
@@ -182,14 +181,14 @@ impl Run {
         }));
     }
 
-    /// The arguments with what they refer to; none if that is not there yet.
+    /// Returns the arguments with references resolved; `None` if a result they refer to is not available yet.
     fn resolved(&self, at: usize) -> Result<Option<String>, String> {
         let text = &self.state.calls[at].arguments;
         if !(self.agent.references || self.state.workflow) || !text.contains("{{") {
             return Ok(Some(text.clone()));
         }
         let Ok(mut map) = serde_json::from_str::<Map>(text) else {
-            // What is wrong with it is said by the check.
+            // The check reports what is wrong with it.
             return Ok(Some(text.clone()));
         };
         let mut referred = BTreeSet::new();
@@ -218,7 +217,7 @@ impl Run {
         Ok(Some(Value::Object(map).to_string()))
     }
 
-    /// The call with these arguments, if it is valid; else what to tell the model.
+    /// Returns the call with these arguments if it is valid, otherwise the observation for the model.
     pub(super) fn checked(&self, at: usize, arguments: &str) -> Result<Checked, String> {
         let entry = &self.state.calls[at];
         let mut options = CheckOptions::default();
@@ -230,7 +229,7 @@ impl Run {
         }
     }
 
-    /// The call with these arguments and whether a person must confirm it. Where it is not valid or denied, it ends here.
+    /// Returns the call with these arguments and the verdict on it. A call that is invalid or denied ends here.
     fn permitted(&mut self, at: usize, arguments: &str) -> Option<(Checked, Verdict)> {
         let checked = match self.checked(at, arguments) {
             Ok(checked) => checked,
@@ -257,7 +256,7 @@ impl Run {
         }
     }
 
-    /// Starts a call that may run, if it is its turn. What allowed it is asked again: tools and rules can have changed.
+    /// Starts an approved call if it is its turn. Checks it again, because tools and rules may have changed.
     pub(super) fn start(&mut self, at: usize) {
         let waits = |entry: &Entry| entry.ended().is_none();
         let running = |entry: &&Entry| matches!(entry.stage, Stage::Running { .. });
@@ -278,7 +277,7 @@ impl Run {
         let Some((checked, verdict)) = self.permitted(at, &arguments) else {
             return;
         };
-        // Of what changed, only the shown bytes were approved.
+        // Only the bytes that were shown are approved; anything else needs a new decision.
         if checked.text() != arguments || verdict == Verdict::Confirm && !by_person {
             let shown = checked.text();
             self.confirm(at, &shown);
@@ -312,7 +311,7 @@ impl Run {
         }));
     }
 
-    /// What to say of a recovered call.
+    /// Returns the observation for a recovered call.
     fn recovered_words(&self, at: usize) -> String {
         let call = self
             .live

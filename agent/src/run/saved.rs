@@ -1,4 +1,4 @@
-//! A run as text, and back.
+//! Saves and restores runs.
 
 use std::collections::VecDeque;
 
@@ -7,18 +7,18 @@ use crate::agent::Agent;
 use crate::step::Do;
 
 impl Run {
-    /// The run as JSON text. Instructions that were not taken are not in it: take them first.
+    /// Returns the run as JSON text. Instructions that were not taken are not included: take them first.
     #[must_use]
     pub fn save(&self) -> String {
-        // Strings, numbers and maps with strings as keys always have a JSON text.
+        // Cannot fail: the state has only strings, numbers and maps with string keys.
         serde_json::to_string(&self.state).unwrap_or_default()
     }
 
-    /// Goes on with a saved run. People are asked again about calls that wait for them; for each call that was started and has
-    /// no result there is [`Do::Recall`]. A reply that was coming can go on, be ended or be asked for again.
+    /// Restores a saved run. Confirmation is requested again for waiting calls; [`Do::Recall`] is issued for each call that was
+    /// started and has no result. A reply in progress can be continued, ended or asked for again.
     ///
     /// # Errors
-    /// The text is no saved run, or one of another dialect or version.
+    /// The text is not a saved run, or is one of another dialect or version.
     pub fn restore(agent: &Agent, saved: &str) -> Result<Self, RunError> {
         let state: State =
             serde_json::from_str(saved).map_err(|error| RunError::Saved(error.to_string()))?;
@@ -35,7 +35,7 @@ impl Run {
             out: VecDeque::new(),
         };
         if let Some(reply) = run.state.reply.clone() {
-            // The same bytes give the same events: what came of them is known already.
+            // The same bytes give the same events, which were handled before saving.
             let (mut parser, mut watch) = run.reader();
             for piece in &reply.pieces {
                 match piece {

@@ -1,8 +1,8 @@
-//! Tasks: what a call began and did not wait for. The call gives the task's id at once; the task's result comes later, and the
-//! model is told with the next message.
+//! Tasks: work that a call starts and does not wait for. The call's result, the task's id, is available at once; the task's result
+//! follows later, and the model gets it with the next message.
 //!
-//! A task has one result, as a call has: what is told of it, or that it took too long, or that the run ended before it. A run whose
-//! model has answered waits for its tasks and then asks again. In a workflow there is nobody to tell: a step waits for its task.
+//! A task has one result, like a call: the reported one, a timeout, or its cancellation when the run ends. A run whose
+//! model has answered waits for its tasks and then asks again. A workflow has no model to inform: a step waits for its task.
 
 use serde::{Deserialize, Serialize};
 use toolglot::json::json;
@@ -12,13 +12,13 @@ use toolglot_tools::prompt::Lang;
 use super::{Run, RunError, Stage, ended};
 use crate::step::{Do, Ended, Event, Receipt};
 
-/// A task. It stays known when it has ended, so that it has no second result.
+/// A task. It is kept after its end, so that a second result is detected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     id: String,
-    /// Name of the tool, as the call has it.
+    /// The tool's name, as written in the call.
     name: String,
-    /// That of its call.
+    /// The receipt of its call.
     receipt: Receipt,
     deadline: u64,
     open: bool,
@@ -29,18 +29,19 @@ impl Task {
         &self.id
     }
 
-    /// When its time is over, if it runs.
+    /// Returns its deadline while it is open.
     pub fn deadline(&self) -> Option<u64> {
         self.open.then_some(self.deadline)
     }
 }
 
 impl Run {
-    /// A call that runs goes on as a task. The call is completed, its result the task's id; the task's own result is told with
-    /// [`later`](Self::later) under that id, which no other call or task may have.
+    /// Reports that a running call continues as a task. The call completes with the task's id as its result; report the task's own
+    /// result with [`later`](Self::later) under that id, which no other call or task may have. In a workflow the call keeps running
+    /// until then.
     ///
     /// # Errors
-    /// There is no such call, or it does not run; the task's id is empty or taken.
+    /// There is no such call, or it is not running; the task's id is empty or taken, or the call already has a task.
     pub fn begun(&mut self, id: &str, task: &str) -> Result<(), RunError> {
         let at = self.running(id)?;
         let taken = self.state.tasks.iter().any(|one| one.id == task)
@@ -91,11 +92,11 @@ impl Run {
         Ok(())
     }
 
-    /// A task that an earlier call began has its result, whose id is the task's. The model is told with the next message; if it
-    /// has answered already, it is asked again. Of tasks that the run was not told of ([`begun`](Self::begun)), any result is taken.
+    /// Reports the result of a task, whose id is the result's. The model gets it with the next message; if the model has already
+    /// answered, it is asked again. Results of tasks that were not reported with [`begun`](Self::begun) are always accepted.
     ///
     /// # Errors
-    /// The run is over, or the task has its result.
+    /// The run is over, or the task already has its result.
     pub fn later(&mut self, result: ToolResult) -> Result<(), RunError> {
         if self.state.outcome.is_some() {
             return Err(RunError::NoReply);
@@ -117,7 +118,7 @@ impl Run {
         Ok(())
     }
 
-    /// A task that runs.
+    /// Finds an open task.
     pub(super) fn task(&self, id: &str) -> Option<usize> {
         let mut tasks = self.state.tasks.iter();
         tasks.position(|task| task.open && task.id == id)
@@ -147,7 +148,7 @@ impl Run {
         self.end_task_text(at, status, "");
     }
 
-    /// Ends the tasks whose time is over.
+    /// Aborts the tasks whose deadline has passed.
     pub(super) fn tasks_in_time(&mut self) {
         for at in 0..self.state.tasks.len() {
             let deadline = self.state.tasks[at].deadline();
@@ -157,7 +158,7 @@ impl Run {
         }
     }
 
-    /// Ends all tasks, for the run ends.
+    /// Cancels all open tasks, because the run ends.
     pub(super) fn drop_tasks(&mut self) {
         for at in 0..self.state.tasks.len() {
             if self.state.tasks[at].open {
@@ -166,19 +167,19 @@ impl Run {
         }
     }
 
-    /// After a restart: who knows of the tasks?
+    /// Asks for the results of open tasks after a restart.
     pub(super) fn recall_tasks(&mut self) {
         let open = self.state.tasks.iter().filter(|task| task.open);
         let all = open.map(|task| Do::Recall(task.receipt.clone()));
         self.out.extend(all);
     }
 
-    /// Whether an answer of the model is not the end: tasks run, or have results that it was not told.
+    /// Returns whether the run continues after the model's answer: tasks are open, or have results that the model has not got.
     pub(super) fn waits_for_tasks(&self) -> bool {
         !self.state.later.is_empty() || self.state.tasks.iter().any(|task| task.open)
     }
 
-    /// Asks the model again if it has answered and there is something to tell it.
+    /// Asks the model again if it has answered and there are results of tasks for it.
     pub(super) fn go_on(&mut self) {
         let state = &self.state;
         let idle = state.reply.is_none() && state.outcome.is_none() && !state.workflow;
