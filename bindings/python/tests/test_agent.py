@@ -667,7 +667,7 @@ def test_a_task_needs_an_id_of_its_own():
     assert [one.state for one in run.calls] == ["completed", "failed", "failed", "failed", "failed"]
     assert "cannot be the id of a task" in run.calls[1].result and "the id is text, not int" in run.calls[4].result
     run = agent(Script(call("twice", id="a"), "I wait.", "done"), tools=[twice]).run_sync("go")
-    assert run.text == "done" and "TypeError: a task goes on as no other task" in run.messages[-2]["content"]
+    assert run.text == "done" and "TypeError: a task cannot continue as another task" in run.messages[-2]["content"]
 
 
 def test_a_step_of_a_workflow_waits_for_its_task():

@@ -50,7 +50,7 @@ export class Agent {
     for (const [what, one] of Object.entries({ approve, recall })) {
       if (one !== undefined && typeof one !== "function") throw wrong(`${what}: a function is needed, not ${kind(one)}`);
     }
-    if (dialect === undefined && !given.engine) throw wrong("dialect: say what the model writes its calls in, for example 'hermes'");
+    if (dialect === undefined && !given.engine) throw wrong("dialect: name the model's tool-call format, for example 'hermes'");
     this.tools = given.tools instanceof Tools ? given.tools : new Own(given.tools ?? []);
     const missing = this.tools.names.filter((name) => !this.tools.function(name));
     if (missing.length > 0) throw new ToolglotError("tools", `tools: ${missing.join(", ")}: a tool of an agent needs a function 'run'`);
@@ -276,7 +276,7 @@ export class Run {
   }
 
   async *[Symbol.asyncIterator]() {
-    if (this.#drive) throw new ToolglotError("state", "the run is being carried on already");
+    if (this.#drive) throw new ToolglotError("state", "the run is already being iterated");
     const drive = new Drive(this.#agent, {
       call: (id) => this.#call(this.#tasks.get(id) ?? id),
       drain: () => this.#drain(),
@@ -443,7 +443,7 @@ class Drive {
     const key = `${kind} ${id}`;
     const task = this.#tasks.get(key);
     this.#tasks.delete(key);
-    task?.controller.abort(new ToolglotError("state", "nobody waits for this any more"));
+    task?.controller.abort(new ToolglotError("state", "the result is no longer needed"));
   }
 
   /** Stops everything that was started. Returns the calls whose result is unknown. */
@@ -578,7 +578,7 @@ class Drive {
       const value = await work();
       if (value instanceof Task) {
         if (how === "done") return void await this.#put({ task, begun: value, name });
-        throw new TypeError("a task goes on as no other task");
+        throw new TypeError("a task cannot continue as another task");
       }
       made = gave(iterates(value) ? await this.#pieces(id, value, task) : value);
     } catch (error) {
@@ -618,7 +618,7 @@ class Feed {
       return this.#say((core, handle, buffer) => core.lend(item, (at, len) => core.x.toolglot_response_feed(handle, at, len, buffer)));
     }
     const found = shape(item);
-    if (found === null) throw wrong(`model: a chunk is no text, no bytes and no chunk of a client: ${kind(item)}`);
+    if (found === null) throw wrong(`model: a chunk must be text, bytes or a chunk of a client, not ${kind(item)}`);
     if (!this.#objects) this.#source = found;
     this.#objects = true;
     const json = JSON.stringify(item);
@@ -691,7 +691,7 @@ function server(address, given) {
   } catch {
     url = null;
   }
-  if (!url || !/^https?:$/.test(url.protocol)) throw wrong(`model: '${address}' is no address that begins with http:// or https://`);
+  if (!url || !/^https?:$/.test(url.protocol)) throw wrong(`model: '${address}' is not an address that begins with http:// or https://`);
   const path = url.pathname.replace(/\/+$/, "") || "/v1";
   url.pathname = path.endsWith("/chat/completions") ? path : `${path}/chat/completions`;
   const headers = { "content-type": "application/json", accept: "text/event-stream" };
@@ -802,7 +802,7 @@ function decided(said) {
   if (typeof said === "boolean") return said ? "approve" : { deny: "" };
   if (typeof said === "string") return { deny: said };
   if (typeof said === "object" && !Array.isArray(said)) return { edit: JSON.stringify(said) };
-  throw wrong(`a decision is true, false, words that say why not, arguments or null, not ${kind(said)}`);
+  throw wrong(`a decision is true, false, a reason for refusing, arguments or null, not ${kind(said)}`);
 }
 
 /** The members of a result for a tool's return value; an error is a failure with its message. */

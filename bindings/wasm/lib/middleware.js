@@ -19,7 +19,7 @@ export function middleware(Engine, Own, options) {
   word("lang", lang, ["en", "zh"]);
   const recovered = flag("recovered", given.recovered ?? false);
   const id = given.id ?? ids;
-  if (typeof id !== "function") throw wrong("id: a function that gives ids is needed");
+  if (typeof id !== "function") throw wrong("id: a function that returns ids is needed");
   const plain = given.engine ?? new Engine(dialect);
   let last = { key: "[]", tools: new Own(), engine: plain };
 

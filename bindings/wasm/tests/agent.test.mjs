@@ -482,7 +482,7 @@ test("tasks end with their time limit and their run; a bad id fails; steps wait 
   assert.deepEqual(states(bad), ["completed", "failed", "failed", "failed"]);
   assert.match(bad.calls[1].result, /cannot be the id of a task/);
   throws(() => new Task("a", 7), "argument", /function/);
-  assert.match(told(await agent(script(call("twice"), "I wait.", "done"), { tools: twice }).run("go").done()), /goes on as no other task/);
+  assert.match(told(await agent(script(call("twice"), "I wait.", "done"), { tools: twice }).run("go").done()), /cannot continue as another task/);
 
   const doubles = { ...double, name: "later", run: ({ n }) => new Task("job", async () => 2 * n) };
   const steps = [{ tool: "later", arguments: { n: 2 } }, { tool: "double", arguments: { n: "{{1.result}}" } }];

@@ -208,14 +208,14 @@ class Agent:
         Raises `ToolsError`, `DialectError`, `ValueError` or `TypeError`; the message says what is wrong.
         """
         if dialect is not None and not isinstance(dialect, str):
-            raise TypeError(f"dialect: the name of one is needed, not {type(dialect).__name__}")
+            raise TypeError(f"dialect: a name is needed, not {type(dialect).__name__}")
         if system is not None and not isinstance(system, str):
             raise TypeError(f"system: text is needed, not {type(system).__name__}")
         if approve is not None and not callable(approve):
             raise TypeError(f"approve: a callable is needed, not {type(approve).__name__}")
         for option, time in (("timeout", timeout), ("task_timeout", task_timeout)):
             if time is not None and not time > 0:
-                raise ValueError(f"{option}={time!r}: more than no time is needed; None is as long as it takes")
+                raise ValueError(f"{option}={time!r}: it must be greater than 0, or None for no limit")
         for option, value, known in (("lang", lang, ("en", "zh")), ("recovered", recovered, ("answer", "confirm"))):
             if value not in known:
                 raise ValueError(f"{option}={value!r}: it is {' or '.join(map(repr, known))}")
@@ -231,7 +231,7 @@ class Agent:
         if source not in _clients.SOURCES:
             raise ValueError(f"source={source!r}: it is one of {', '.join(map(repr, _clients.SOURCES))}")
         if dialect is None and engine is None:
-            raise TypeError("dialect: say what the model writes its calls in, for example 'hermes'")
+            raise TypeError("dialect: name the model's tool-call format, for example 'hermes'")
         engine, dialect = (engine, engine.dialects[0]) if engine and not dialect else _tools.engine_of(engine, str(dialect))
         self._model = model
         self._source = source
@@ -420,7 +420,7 @@ class Run:
     def _begin(self) -> _Drive:
         if self._drive is not None:
             if not self._drive.loop.is_closed():
-                raise BusyError("the run is being carried on already")
+                raise BusyError("the run is already being iterated")
             self._drive.close()
         self._drive = _Drive(self)
         return self._drive
@@ -539,7 +539,7 @@ class Run:
 
     def __reduce__(self) -> Any:
         """Refuses: two copies would carry out each call twice."""
-        raise TypeError("a run is neither copied nor pickled; Run.save gives it as text")
+        raise TypeError("a run cannot be copied or pickled; Run.save returns it as text")
 
     def __repr__(self) -> str:
         return f"<toolglot.Run, {self.outcome or 'not finished'}>"
@@ -558,7 +558,7 @@ class _Iteration(AsyncIterator[RunEvent]):
 
     async def __anext__(self) -> RunEvent:
         if self._runs:
-            raise BusyError("this iteration is awaited already")
+            raise BusyError("this iteration is already being awaited")
         if self._over:
             raise StopAsyncIteration
         self._runs = True
@@ -886,7 +886,7 @@ class _Drive:
                 if how == "done":
                     await self.inbox.put(("begun", call, value, asyncio.current_task()))
                     return
-                raise TypeError("a task goes on as no other task")
+                raise TypeError("a task cannot continue as another task")
             gave = _gave(value)
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
@@ -973,7 +973,7 @@ def _sync(reply: Any) -> Any:
     try:
         return _clients._iter(reply)
     except TypeError:
-        raise TypeError(f"the model gave no reply but {type(reply).__name__}: text, chunks or a response are needed") from None
+        raise TypeError(f"the model returned no reply but {type(reply).__name__}: text, chunks or a response are needed") from None
 
 
 async def _closed(stream: Any) -> None:
@@ -1033,7 +1033,7 @@ def _decision(said: Decision) -> Any:
         return {"deny": said}
     if isinstance(said, Mapping):
         return {"edit": _support.dumps("arguments", dict(said))}
-    raise TypeError(f"a decision is True, False, words that say why not, arguments or None, not {type(said).__name__}")
+    raise TypeError(f"a decision is True, False, a reason for refusing, arguments or None, not {type(said).__name__}")
 
 
 def _result(result: dict[str, Any]) -> Any:
