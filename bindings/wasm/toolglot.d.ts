@@ -92,7 +92,7 @@ export interface CallOpenEvent extends Span {
   readonly name: string;
   /** The id of its dialect; empty for an API tool call. */
   readonly dialect: string;
-  /** What the format says of the call besides name and arguments (an `id`, for example). */
+  /** Data of the format about the call, besides name and arguments (an `id`, for example). */
   readonly meta: Readonly<Record<string, string>>;
   /** Whether the host delivered it beside the text. */
   readonly native: boolean;
