@@ -299,10 +299,10 @@ class Run:
     """A conversation of a model with its tools. Made by `Agent.run`, `Agent.steps` and `Agent.resume`.
 
     `async for event in run` drives the run and yields its `RunEvent`s; `await run` does the same and returns the run. When that ends,
-    the run has an `outcome`, or calls of it wait for a decision (`waiting`): pass it to `decide`, or save the run, and iterate again.
+    the run has an `outcome`, or calls of it wait for a decision (`waiting`): make it with `decide`, or save the run, and iterate again.
 
-    Leaving an iteration, by `break` or an exception, stops everything that it started. The next one requests the reply again, and
-    the model learns that the result of a running call is unknown.
+    Leaving an iteration, by `break` or an exception, stops everything that it started. The next one requests an incomplete reply
+    again, and the model learns that the result of a running call is unknown.
 
     An exception of the model or of `approve` propagates from the iteration; the next iteration asks again. An exception of a tool is
     the tool's result: the model gets its name and message, and the traceback is logged (logger `toolglot`).
