@@ -4,28 +4,28 @@ import type { Bytes, Chunk, Engine, JsonValue, Toolglot, Turn } from "./toolglot
 
 export * from "./toolglot.js";
 
-/** JSON Schema, or an object of a library that knows its own: `toJSONSchema()`, `jsonSchema`, or Standard JSON Schema. */
+/** JSON Schema, or an object of a library that can export it: `toJSONSchema()`, `jsonSchema`, or Standard JSON Schema. */
 export type Schema = object;
 
-/** What a tool may use while it runs. */
+/** The context of a running tool. */
 export interface ToolContext {
-  /** Id of the call or the task. */
+  /** The id of the call or the task. */
   readonly id: string;
-  /** Aborted when it takes too long, or nobody wants its result any more. */
+  /** Aborted when the time limit is exceeded, or the result is no longer wanted. */
   readonly signal: AbortSignal;
-  /** Tells people who watch a piece of the output. */
+  /** Reports a piece of the output as a `progress` event. */
   progress(text: string): void;
 }
 
 /**
- * A tool of an agent. What `run` gives is its result: text, any JSON value, or `{ content: [..] }` with parts as MCP writes them; what a
- * generator yields is progress, and its result the text of all. What it throws is a failed call, whose name and words the model is told.
- * A `Task` says that the call goes on: the model is told its id now, and later what came of it.
+ * A tool of an agent. `run` returns its result: text, any JSON value, or `{ content: [..] }` with MCP content parts. The values of a
+ * generator are progress; their joined text is the result. If `run` throws, the call has failed, and the model gets the name and the
+ * message of the error. If it returns a `Task`, the call continues: the model gets the task's id now, and its result later.
  */
 export interface AgentTool {
   name: string;
   description?: string;
-  /** Of its arguments, an object. */
+  /** The schema of its arguments, an object. */
   parameters?: Schema;
   /** For rules of a policy. */
   tags?: readonly string[];
@@ -37,108 +37,108 @@ export interface AgentTool {
 }
 
 /**
- * What a tool gives in place of a result where that takes longer than anybody waits: the call is completed at once, with the task's id
- * as its result. What `work` gives is the result of the task; it ends with the iteration that began it. Without it somebody else
- * carries the task on, and `Run.later` tells what came of it.
+ * What a tool returns to continue its work in the background: the call completes at once, with the task's id as its result. `work`
+ * returns the result of the task; it is aborted when the iteration that started it ends. Without `work` the task runs elsewhere, and
+ * `Run.later` supplies its result.
  */
 export class Task {
   constructor(id: string, work?: (context: ToolContext) => unknown);
-  /** Which no other call or task of the run may have. */
+  /** Unique among the calls and tasks of the run. */
   readonly id: string;
   readonly work: ((context: ToolContext) => unknown) | undefined;
 }
 
 /**
- * What tools are made of: definitions in the form of OpenAI, Anthropic or MCP, what MCP's `tools/list` gives, JSON text of these, other
- * tools, or lists of all.
+ * Anything that tools are made from: definitions in the form of OpenAI, Anthropic or MCP, the result of MCP's `tools/list`, JSON text
+ * of these, other tools, or lists of all these.
  */
 export type ToolSource = AgentTool | object | string | Tools | readonly ToolSource[];
 
 export type Lang = "en" | "zh";
 
-/** What the definition of a tool says of a call. */
+/** The result of checking a call against the definition of its tool. */
 export interface Checked {
-  /** The name, as the call has it. */
+  /** The name, as written in the call. */
   readonly name: string;
-  /** The tool; `null` if there is none of that name. */
+  /** The tool; `null` if no tool has that name. */
   readonly tool: string | null;
   readonly valid: boolean;
-  /** The arguments to hand over if it is valid: defaults filled in, types as the schema has them. */
+  /** The arguments to use if the call is valid: with defaults filled in and types as in the schema. */
   readonly arguments: { [key: string]: JsonValue };
-  /** What to tell the model, in the words of its dialect; `null` if nothing is wrong. */
+  /** The error message for the model, in the syntax of its dialect; `null` if the call is valid. */
   readonly observation: string | null;
-  /** Whether the call was recovered from broken text. Such a call should not be carried out without asking. */
+  /** Whether the call was recovered from broken text. Do not carry out such a call without asking. */
   readonly recovered: boolean;
-  /** How the arguments differ from what the call says. */
+  /** How the arguments differ from those of the call. */
   readonly changes: readonly { path: string; kind: string; before: JsonValue; after: JsonValue }[];
   readonly violations: readonly { kind: string; path: string; message: string; [more: string]: JsonValue }[];
 }
 
-/** Anything that says a name and arguments. */
+/** Anything with a name and arguments. */
 export type AnyCall =
   | { name: string; arguments?: unknown; argumentsJson?: string; dialect?: string }
   | { function: { name: string; arguments?: unknown }; dialect?: string };
 
-/** Result of a call. */
+/** The result of a call. */
 export interface ToolResult {
   id?: string;
   name: string;
-  /** `"success"` unless said. */
+  /** Default: `"success"`. */
   status?: "success" | "error" | "denied" | "cancelled" | "timeout" | "not_run";
   content?: unknown;
 }
 
-/** Tools that belong together. */
+/** A set of tools. */
 export class Tools {
   private constructor();
   /** Their names, in order. */
   readonly names: string[];
   /** The definitions in OpenAI's form: for `tools` of a request, or of an engine. */
   readonly definitions: { type: "function"; function: { name: string; description: string; parameters: object } }[];
-  /** What to tell a model of the tools, so that it writes calls in a dialect. Throws `dialect`. */
+  /** The text for a system message that declares the tools, so that the model writes calls in a dialect. Throws `dialect`. */
   prompt(dialect: string, options?: { engine?: Engine; lang?: Lang }): string;
   /** Checks the calls of a turn, or one call. */
   check(turn: Turn, options?: { dialect?: string }): Checked[];
   check(call: AnyCall, options?: { dialect?: string }): Checked;
-  /** The message that tells a model the results of its calls. Text that looks like a marker is made safe. */
+  /** Renders the results of calls as a message for the model. Escapes text that looks like a marker. */
   results(results: Iterable<ToolResult>, dialect: string, options?: { engine?: Engine; lang?: Lang }): { role: string; content: string };
   free(): void;
 }
 
-/** A call that a person is to decide on. What runs is byte for byte what is approved. */
+/** A call that waits for a person's decision. An approved call runs with these arguments, byte for byte. */
 export interface PendingCall {
   readonly id: string;
-  /** Name of the tool, as the call has it. */
+  /** The name of the tool, as written in the call. */
   readonly name: string;
-  /** Name of the tool, as it is defined. */
+  /** The name of the tool, as defined. */
   readonly tool: string;
-  /** The arguments that would be handed over, and their JSON text. */
+  /** The arguments that the tool would get, and their JSON text. */
   readonly arguments: { [key: string]: JsonValue };
   readonly argumentsJson: string;
   /** SHA-256 of that text. */
   readonly digest: string;
-  /** Why a person is asked. */
+  /** Why the call needs confirmation. */
   readonly reason: string;
 }
 
-/** `true`, `false`, words that say why not, other arguments, or `null` to put it off. */
+/** `true`, `false`, a reason for refusing, other arguments, or `null` to defer the decision. */
 export type Decision = boolean | string | { [key: string]: JsonValue } | null | undefined;
 
-/** The end of a call. */
+/** How a call ended. */
 export type Ended = "completed" | "failed" | "denied" | "timed_out" | "cancelled" | "not_run";
 
-/** A call that stands. */
+/** A committed call. */
 export interface RunCall {
   readonly id: string;
   readonly name: string;
-  /** Those that were handed over, once it runs; text where the model's own cannot be read. */
+  /** As the model wrote them; once the call runs, those that the tool got. Text if they are not valid JSON. */
   readonly arguments: JsonValue;
   readonly state: "stands" | "waiting" | "running" | Ended;
-  /** What the model is told: text, a JSON value, or a list of parts as MCP writes them. */
+  /** The result that the model gets: text, a JSON value, or a list of MCP content parts. */
   readonly result: JsonValue;
 }
 
-/** Something that happened in a run. */
+/** An event of a run. */
 export type RunEvent =
   | { type: "text" | "reasoning"; text: string }
   | { type: "named" | "written" | "retracted"; name: string }
@@ -146,7 +146,7 @@ export type RunEvent =
   | { type: "waiting" | "running"; id: string; name: string }
   | { type: "progress"; id: string; name: string; text: string }
   | { type: "settled"; id: string; name: string; state: Ended; result: JsonValue }
-  /** A call goes on as a task; a task, whose id it is, has its result. */
+  /** `begun`: a call continues as a task. `later`: a task has its result; `id` is that of the task. */
   | { type: "begun"; id: string; name: string; task: string }
   | { type: "later"; id: string; name: string; state: Ended; result: JsonValue }
   | { type: "message"; message: { role: string; [key: string]: JsonValue } };
@@ -154,88 +154,88 @@ export type RunEvent =
 /** A message of a conversation. */
 export type Message = { role: string; [key: string]: JsonValue };
 
-/** What a model is asked with, beside the messages. */
+/** What a model gets besides the messages. */
 export interface AskOptions {
-  /** Definitions, where the agent is `native`. */
+  /** The definitions, if the agent is `native`; otherwise empty. */
   readonly tools: object[];
-  /** What no reply should go on after. */
+  /** Stop sequences. */
   readonly stop: string[];
-  /** GBNF, where the agent wants one. */
+  /** A GBNF grammar, if the agent uses one. */
   readonly grammar: string | null;
-  /** Aborted when nobody wants the reply any more. */
+  /** Aborted when the reply is no longer wanted. */
   readonly signal: AbortSignal;
 }
 
-/** A reply: text or bytes, a response, or pieces of it: text, bytes, or chunks of the official clients. */
+/** A reply: text, bytes or a response, or its pieces: text, bytes, or chunks of the official clients. */
 export type Reply = Chunk | Response | ReadableStream | Iterable<unknown> | AsyncIterable<unknown> | object;
 export type Model = (messages: Message[], options: AskOptions) => Reply | PromiseLike<Reply>;
 
-/** A rule: all that it names must be true of a call. */
+/** A rule. It matches a call if all its members do. */
 export interface Rule {
-  /** Names; `*` stands for anything. */
+  /** Names; `*` matches anything. */
   tools?: readonly string[];
   tags?: readonly string[];
   namespaces?: readonly string[];
   annotations?: Readonly<Record<string, JsonValue>>;
-  /** Regular expressions, by JSON pointers into the arguments. */
+  /** Regular expressions for values in the arguments, by JSON pointer. */
   arguments?: readonly { pointer: string; pattern: string }[];
-  /** What is told of it. */
+  /** The reason: for the model if the rule denies, for the person if it asks. */
   reason?: string;
 }
 
-/** Which calls are carried out: denied before confirmed before allowed; what none allows is denied. */
+/** Which calls are carried out. `deny` takes precedence over `confirm`, and that over `allow`; a call that matches no rule is denied. */
 export type Policy =
   | "deny" | "confirm" | "allow"
   | { deny?: string | Rule | readonly (string | Rule)[]; confirm?: string | Rule | readonly (string | Rule)[]; allow?: string | Rule | readonly (string | Rule)[] };
 
 export interface AgentOptions {
-  /** The address of an OpenAI-compatible server, or a function that gives a reply. */
+  /** The address of an OpenAI-compatible server, or a function that returns a reply. */
   model: string | Model;
   tools?: ToolSource;
-  /** What the model writes its calls in; it is taught in the system message. */
+  /** The format in which the model writes its calls; the system message explains it to the model. */
   dialect?: string;
-  /** `"confirm"` unless said: a person is asked about each call. */
+  /** Default: `"confirm"`, a person is asked about each call. */
   policy?: Policy;
-  /** Asked about calls that are to be confirmed. Without it they wait in `Run.waiting`. */
+  /** Decides on calls that need confirmation. Without it they wait in `Run.waiting`. */
   approve?: (call: PendingCall) => Decision | PromiseLike<Decision>;
-  /** What stands first in the system message. */
+  /** The beginning of the system message. */
   system?: string;
-  /** Of a server: the model's name, a key, further members of the request, and how many milliseconds it may be silent (5 minutes). */
+  /** For a server: the model's name, a key, further members of the request, and the longest silence in milliseconds (5 minutes). */
   name?: string;
   apiKey?: string;
   request?: Readonly<Record<string, JsonValue>>;
   patience?: number;
-  /** What bytes and strings of the model are: text, unless said, or the body of a response. */
+  /** What bytes and strings of the model are. Default: `"text"` for a function, `"openai"` (the body of a response) for a server. */
   source?: "text" | "openai" | "anthropic" | "ollama";
-  /** The server gets the definitions as `tools`, and its `tool_calls` are carried out beside those in the text. */
+  /** The server gets the definitions as `tools`, and its API tool calls are carried out like those in the text. */
   native?: boolean;
   engine?: Engine;
   lang?: Lang;
-  /** Milliseconds that a call may take: 30,000. */
+  /** Time limit of a call in milliseconds. Default: 30,000. */
   timeout?: number;
-  /** Milliseconds that a `Task` may take: an hour. */
+  /** Time limit of a `Task` in milliseconds. Default: one hour. */
   taskTimeout?: number;
-  /** Rounds of calls: 5. */
+  /** Maximum number of rounds of calls. Default: 5. */
   maxRounds?: number;
-  /** Whether calls of a reply run side by side, `maxConcurrent` (4) at most; else one after the other up to the first that fails. */
+  /** Run the calls of a reply concurrently, at most `maxConcurrent` (4); otherwise one after another, up to the first that fails. */
   parallel?: boolean;
   maxConcurrent?: number;
-  /** What becomes of recovered calls: the model is told what was wrong (`"answer"`), or a person is asked. */
+  /** What happens to recovered calls: the model gets an error message (`"answer"`, the default), or a person is asked. */
   recovered?: "answer" | "confirm";
   /** Whether arguments may refer to results: `{{1.result.path}}`. */
   references?: boolean;
   grammar?: boolean;
-  /** Asked, for calls that were started before a run was saved, what they gave; `null` says that nobody knows, a `Task` that it goes on. */
+  /** Supplies the results of calls started before a run was saved. `null`: the result is unknown; a `Task`: the call continues as one. */
   recall?: (receipt: Receipt) => unknown;
 }
 
-/** What a call leaves behind that was started. */
+/** The receipt of a call that was started. */
 export interface Receipt {
   readonly id: string;
   readonly tool: string;
-  /** SHA-256 of the arguments that were handed over. */
+  /** SHA-256 of the arguments that the tool got. */
   readonly digest: string;
-  /** The id of the task as which the call went on, if it did. */
+  /** The id of the task that the call began, if any. */
   readonly task?: string;
 }
 
@@ -243,60 +243,61 @@ export interface Receipt {
 export class Agent {
   private constructor();
   readonly tools: Tools;
-  /** A run that begins with what a user says, or goes on with messages. It does nothing until it is iterated. */
+  /** Returns a run that begins with a user's message, or continues a conversation. It starts when iterated. */
   run(what: string | Iterable<Message>): Run;
-  /** A workflow: calls that run one after the other without a model. */
+  /** Returns the run of a workflow: calls that run one after another without a model. */
   steps(steps: Iterable<{ tool: string; arguments?: { [key: string]: JsonValue } }>): Run;
-  /** Goes on with a run that was saved. Calls that were started are not started again. Throws `snapshot`. */
+  /** Continues a saved run. Never starts a call twice. Throws `snapshot`. */
   resume(saved: string): Run;
   free(): void;
 }
 
 /**
- * A conversation of a model with its tools. Iterating carries it on; when that ends, it has an `outcome`, or calls wait for a decision.
- * What the model or `approve` throws comes out of the iteration; iterating anew asks again.
+ * A conversation of a model with its tools. Iterating drives it; when that ends, it has an `outcome`, or calls wait for a decision.
+ * Errors of the model or of `approve` are thrown by the iteration; the next iteration asks again.
  */
 export class Run implements AsyncIterable<RunEvent> {
   private constructor();
   [Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, void>;
-  /** Carries it on, and gives it when it is finished or waits. */
+  /** Drives the run, and returns it when it is finished or waits for a decision. */
   done(onEvent?: (event: RunEvent) => unknown): Promise<Run>;
-  /** How it ended; `null` if it has not. */
+  /** How it ended; `null` before its end. */
   readonly outcome: "answer" | "iterations" | "budget" | "model_failed" | "cancelled" | "steps" | null;
-  /** The model's answer; after too many rounds what to tell the user; of a model that failed what it had said, or why. */
+  /** The model's answer; after too many rounds, a message for the user; if the model failed, its text so far, or else the reason. */
   readonly text: string;
   /** Whether the model answered, or all steps of a workflow completed. */
   readonly completed: boolean;
-  /** The conversation so far, without what the agent says of its tools. */
+  /** The conversation so far, without the agent's prompt about its tools. */
   readonly messages: Message[];
   readonly calls: readonly RunCall[];
   readonly receipts: Receipt[];
   /** Calls that wait for a decision. */
   readonly waiting: PendingCall[];
-  /** Says of a call that waits what `approve` would. Throws `state` if it does not wait. */
+  /** Decides on a waiting call, as `approve` would. Throws `state` if it is not waiting. */
   decide(call: PendingCall | string, decision: Decision): void;
-  /** Ids of tasks that were begun and have no result yet. Of a run that was resumed they are known once it is iterated. */
+  /** Ids of tasks that have no result yet. For a resumed run they are known once it is iterated. */
   readonly tasks: string[];
   /**
-   * The result of a task, by its id, or by any name if no tool said that there is one; an `Error` is a task that failed. The model is
-   * told with the next message, and asked again if it has answered. Throws `state` once the run is over, or the task has its result.
+   * Supplies the result of a task, by its id, or by any name if no tool began it; an `Error` means that the task failed. The model gets
+   * it with the next message, and is asked again if it has already answered. Throws `state` if the run is over or the task already has
+   * its result.
    */
   later(task: string, result: unknown): void;
-  /** Ends the run: calls that run are aborted, and those without a result are cancelled. */
+  /** Ends the run: aborts running calls, and cancels all without a result. */
   cancel(): void;
-  /** The run as JSON text, at any time. */
+  /** Returns the run as JSON text for `Agent.resume`. Can be called at any time. */
   save(): string;
   free(): void;
 }
 
 export interface MiddlewareOptions {
-  /** What the model writes its calls in. */
+  /** The format in which the model writes its calls. */
   dialect?: string;
   engine?: Engine;
   lang?: Lang;
-  /** Whether calls that were recovered from broken text are delivered, too. */
+  /** Whether to deliver recovered calls too. */
   recovered?: boolean;
-  /** Gives a new id for a call. */
+  /** Returns a new id for a call. */
   id?: () => string;
 }
 
@@ -316,13 +317,13 @@ export interface Agents extends Toolglot {
   readonly Tools: { new (...tools: ToolSource[]): Tools };
   readonly Agent: { new (options: AgentOptions): Agent };
   /**
-   * For `wrapLanguageModel` of the AI SDK: a model that knows no tools is taught those of the request in its prompt, earlier calls and
-   * results are written as text, and the calls of its replies become tool calls, each once its block has closed.
+   * For `wrapLanguageModel` of the AI SDK, and models without tool support: the prompt declares the tools of the request and has earlier
+   * calls and results as text. Calls in a reply become tool calls, each once its block has closed.
    */
   middleware(options: MiddlewareOptions): Middleware;
 }
 
-/** Loads an instance, as `load` of `toolglot` does, of the file with tools and agents. */
+/** Loads an instance of the file with tools and agents; otherwise the same as `load` of `toolglot`. */
 export function load(
   source?: string | URL | Bytes | WebAssembly.Module | Response | PromiseLike<Response> | null,
 ): Promise<Agents>;

@@ -1,4 +1,4 @@
-// toolglot with tools and agents: the typed face of toolglot-agent.wasm, which has all of toolglot.wasm too. Shapes are in
+// toolglot with tools and agents: a typed wrapper of toolglot-agent.wasm, which includes all of toolglot.wasm. Types are in
 // agent.d.ts, the manual is docs/WASM.md.
 
 import { Agent, Run } from "./lib/agent.js";

@@ -92,7 +92,7 @@ export interface CallOpenEvent extends Span {
   readonly name: string;
   /** The id of its dialect; empty for an API tool call. */
   readonly dialect: string;
-  /** What the format says of the call besides name and arguments (an `id`, for example). */
+  /** Data of the format about the call, besides name and arguments (an `id`, for example). */
   readonly meta: Readonly<Record<string, string>>;
   /** Whether the host delivered it beside the text. */
   readonly native: boolean;
@@ -144,7 +144,7 @@ export interface CallCloseEvent extends Span {
   readonly recovered: readonly string[] | null;
   /** Whether the call is well formed and closed. */
   readonly complete: boolean;
-  /** How sure the call is. Do not execute a recovered one without asking. */
+  /** How certain the call is. Do not execute a recovered one without asking. */
   readonly grade: Grade;
   /** The issue kinds that explain why the call is not complete. */
   readonly kinds: readonly string[];
@@ -163,7 +163,7 @@ export interface BlockAbandonedEvent extends Span {
   /** Its bytes if they were retained, otherwise empty. */
   readonly raw: Uint8Array;
 }
-/** The model's text got something wrong. Parsing goes on. */
+/** An error in the model's text. Parsing continues. */
 export interface IssueEvent extends Span {
   readonly type: "issue";
   /** The kind, for example `unclosed_block`. */
@@ -217,7 +217,7 @@ export interface NotDelivered {
   /** Bytes of calls and blocks that are neither text nor a call. */
   readonly dropped: readonly { span: [number, number]; kinds: string[] }[];
 }
-/** Everything that one model output says. */
+/** The whole content of one model output. */
 export interface Turn {
   /** The text outside calls and reasoning, joined. */
   readonly text: string;
@@ -283,7 +283,7 @@ export interface EngineOptions extends StreamOptions {
   trustedOnly?: boolean | null;
   fence?: "skip" | "allow" | null;
   unclosed?: "drop" | "text" | "salvage" | null;
-  /** How to read the text of a value whose type is unknown; by default as each dialect says. */
+  /** How to read the text of a value whose type is unknown; by default as each dialect defines. */
   untyped?: "string" | "json" | null;
   /** What happens to a block that broke its grammar and was never closed: it becomes text, or is dropped. */
   broken?: "text" | "drop" | null;

@@ -54,7 +54,7 @@ pub enum Recovered {
     Withhold,
     /// The client gets them like complete ones.
     Deliver,
-    /// The model is told what is wrong and asked again, while the client has seen nothing but text.
+    /// The model gets the error message and is asked again, as long as the client has seen nothing but text.
     Ask,
 }
 
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_says_what_nobody_knows_is_refused() {
+    fn a_file_with_unknown_settings_is_refused() {
         for text in [
             "upstraem = 'x'",
             "[limits]\nbodi = 1",

@@ -19,7 +19,7 @@ pub enum Framing {
     Lines,
 }
 
-/// What the client understands of parts that no engine reads.
+/// Which of the parts that no engine reads the client understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
     /// Everything: it speaks the protocol of the server.

@@ -1,4 +1,4 @@
-//! The server behind the gateway.
+//! The connection to the model server.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_the_address_are_not_said_twice() {
+    fn paths_of_the_address_are_not_repeated() {
         for (base, path, url) in [
             ("http://a:1", "/v1/models", "http://a:1/v1/models"),
             ("http://a:1/", "/v1/models", "http://a:1/v1/models"),

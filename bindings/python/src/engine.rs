@@ -614,7 +614,7 @@ struct Said<'a> {
     created: Option<u64>,
 }
 
-/// How to write a response. An id or time that nobody gives is generated here: the engine has no clock and no randomness.
+/// How to write a response. An id or time that is not given is generated here: the engine has no clock and no randomness.
 fn writing(py: Python<'_>, said: Said<'_>, seed: Option<u64>) -> PyResult<Writing> {
     let fresh = py
         .import("toolglot._support")?

@@ -261,7 +261,7 @@ record! {
 }
 
 record! {
-    /// The model's text got something wrong. Parsing goes on.
+    /// An error in the model's text. Parsing continues.
     Issue {
         /// The kind, for example `"unclosed_block"`.
         kind: String,

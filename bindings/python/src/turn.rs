@@ -33,7 +33,7 @@ fn set_of(names: &[String]) -> KindSet {
     set
 }
 
-/// Everything that one model output says.
+/// The whole content of one model output.
 #[pyclass(frozen, eq, module = "toolglot")]
 #[derive(Debug)]
 pub struct Turn {

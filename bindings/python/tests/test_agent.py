@@ -1,4 +1,4 @@
-"""Agents: the vectors of the core, and the driver with models, tools and people of all kinds."""
+"""Agents: the vectors of the core, and the driver with all kinds of models, tools and decisions."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ def call(name, **arguments):
 
 
 class Script:
-    """A model that gives replies in turn, by how many the conversation has."""
+    """A model with a script of replies; the number of replies in the conversation selects the next."""
 
     def __init__(self, *replies, size=5):
         self.replies, self.size, self.asked = replies, size, []
@@ -106,7 +106,7 @@ def test_vectors(vector, saves):
 # The driver.
 
 
-def test_a_run_is_told_as_it_happens():
+def test_events_arrive_as_they_happen():
     run = agent(Script("So: " + call("double", n=21), "It is 42.")).run("Double 21.")
     seen = []
 
@@ -130,7 +130,7 @@ ASKED = [call("double", n=1), "done"]
 
 
 class Chunks:
-    """Replies of every kind of model."""
+    """The same replies in every form that a model can return."""
 
     @staticmethod
     def text(messages):
@@ -185,7 +185,7 @@ def test_every_kind_of_model_is_read(kind):
         assert run.text == "done" and [one.state for one in run.calls] == ["completed"]
 
 
-def test_a_dialect_has_other_names():
+def test_a_dialect_has_aliases():
     for given in [{"dialect": "qwen25"}, {"dialect": "qwen25", "engine": tg.Engine(["vcp", "hermes"])}, {"dialect": None, "engine": tg.Engine("qwen25")}]:
         assert agent(Script(call("double", n=1), "ok"), **given).run_sync("go").calls[0].result == 2
 
@@ -315,7 +315,7 @@ def test_without_a_policy_nothing_runs_unasked():
         run.decide("call_0_0", True)
 
 
-def test_a_saved_run_goes_on_elsewhere():
+def test_a_saved_run_continues_elsewhere():
     own = agent(Script(call("double", n=4) + call("double", n=5), "ok"), policy={"confirm": [{"tools": ["double"], "reason": "careful"}]})
     run = own.run_sync("go")
     saved = run.save()
@@ -355,12 +355,12 @@ def test_what_was_started_is_never_started_again():
     assert found.calls[0].result == "found hangs" and found.calls[0].state == "completed"
     gone = own(recall=lambda receipt: None).resume(run.save()).sync()
     assert gone.calls[0].state == "failed"
-    # The run itself goes on, too: nobody knows what came of the call.
+    # The run itself can continue too; the result of the call is unknown.
     assert run.sync().text == "ok" and run.calls[0].state == "failed" and began == [1]
 
 
 @pytest.mark.parametrize("blocks", [False, True])
-def test_slow_tools_are_left_behind(blocks):
+def test_slow_tools_time_out(blocks):
     ended = []
 
     async def sleeps() -> None:
@@ -384,7 +384,7 @@ def test_slow_tools_are_left_behind(blocks):
     assert ended == ([] if blocks else [1])
 
 
-def test_a_run_is_cancelled_from_anywhere():
+def test_a_run_is_cancelled_from_any_thread():
     ended = []
 
     async def sleeps() -> None:
@@ -406,7 +406,7 @@ def test_a_run_is_cancelled_from_anywhere():
     assert early.sync().outcome == "cancelled" and early.text == ""
 
 
-def test_errors_of_the_model_come_out_and_the_run_goes_on():
+def test_errors_of_the_model_propagate_and_the_run_can_continue():
     tries = []
 
     def model(messages):
@@ -444,7 +444,7 @@ def test_two_iterations_at_once_are_refused():
     asyncio.run(main())
 
 
-def test_within_a_loop_a_blocking_run_has_its_own():
+def test_a_blocking_run_within_a_loop_has_its_own_loop():
     async def main():
         return agent(Script(call("double", n=2), "ok")).run_sync("go")
 
@@ -464,7 +464,7 @@ def test_rules_of_the_core_hold_here():
     assert [one.state for one in run.calls] == ["failed", "denied"] and "no doubles" in run.calls[1].result
 
 
-def test_policies_look_at_tags_and_arguments():
+def test_policies_match_tags_and_arguments():
     @tg.tool(tags=["read"])
     def read(path: str) -> str:
         "Reads."
@@ -496,7 +496,7 @@ def test_workflows_and_references():
     assert not run.completed and [one.state for one in run.calls] == ["failed", "not_run"]
 
 
-def test_later_results_are_told_with_the_next_message():
+def test_later_results_come_with_the_next_message():
     run = agent(Script(call("double", n=2), "ok"), policy="confirm").run_sync("go")
     run.later("job", {"state": "ready"})
     run.decide(run.waiting[0], True)
@@ -556,7 +556,7 @@ def test_a_task_gives_its_id_now_and_its_result_later():
     assert len(set(threads)) == 2 and threading.current_thread() not in threads
 
 
-def test_a_task_is_carried_on_by_others():
+def test_a_task_can_run_elsewhere():
     run = agent(Script(call("index", n=1), "I wait.", "done"), tools=[index]).run_sync("go")
     assert run.outcome is None and run.tasks == ["job-1"] and run.receipts[0]["task"] == "job-1"
     run.later("job-1", {"files": 3})
@@ -564,7 +564,7 @@ def test_a_task_is_carried_on_by_others():
         run.later("job-1", "again")
     run.sync()
     assert run.text == "done" and run.tasks == [] and "index job-1: " in run.messages[-2]["content"] and '"files": 3' in run.messages[-2]["content"]
-    # Somebody tells it while the run is carried on.
+    # The result arrives during an iteration.
     both = Script(call("index", n=1) + call("slow", n=1), "I wait.", "done")
 
     async def main():
@@ -603,7 +603,7 @@ def test_a_task_is_recalled_by_its_own_id():
     assert asked[0]["id"] == "call_0_0" and asked[0]["task"] == "job-1" and asked[0]["tool"] == "index"
     run = own(None).resume(saved).sync()
     assert run.text == "done" and "unknown" in run.messages[-2]["content"]
-    # It goes on: here, or elsewhere.
+    # The task continues: here, or elsewhere.
     run = own(tg.Task("job-1", lambda: "4 files")).resume(saved).sync()
     assert run.text == "done" and "index job-1: 4 files" in run.messages[-2]["content"]
     run = own(tg.Task("job-1")).resume(saved).sync()
@@ -667,7 +667,7 @@ def test_a_task_needs_an_id_of_its_own():
     assert [one.state for one in run.calls] == ["completed", "failed", "failed", "failed", "failed"]
     assert "cannot be the id of a task" in run.calls[1].result and "the id is text, not int" in run.calls[4].result
     run = agent(Script(call("twice", id="a"), "I wait.", "done"), tools=[twice]).run_sync("go")
-    assert run.text == "done" and "TypeError: a task goes on as no other task" in run.messages[-2]["content"]
+    assert run.text == "done" and "TypeError: a task cannot continue as another task" in run.messages[-2]["content"]
 
 
 def test_a_step_of_a_workflow_waits_for_its_task():
@@ -707,7 +707,7 @@ def test_bad_agents_say_what_is_wrong():
         agent(Script(call("double", n=1), "ok"), policy="confirm", approve=lambda one: 7).run_sync("go")
 
 
-# What is left, late or odd.
+# Abandoned iterations, late inputs, and unusual values.
 
 
 async def adouble(n: int) -> int:
@@ -725,7 +725,7 @@ MODELS = [(Script(call("double", n=1), "ok"), double), (astream, tg.Tool(adouble
 
 
 def clean(main):
-    """Runs in a loop, after which nothing may be left over that Python would complain of."""
+    """Runs in a loop, and checks that Python has no complaint about leftovers."""
     said = []
     before, sys.unraisablehook = sys.unraisablehook, lambda one: said.append(one.exc_value)
 
@@ -745,7 +745,7 @@ def clean(main):
 
 
 @pytest.mark.parametrize(("model", "tool"), MODELS, ids=["threads", "async"])
-def test_a_run_that_was_left_goes_on_at_once(model, tool):
+def test_an_abandoned_run_continues_at_once(model, tool):
     async def main():
         states = set()
         for last in range(20):
@@ -764,7 +764,7 @@ def test_a_run_that_was_left_goes_on_at_once(model, tool):
     assert "completed" in clean(main) <= {"completed", "failed"}
 
 
-def test_a_call_that_had_not_begun_is_begun_by_the_next_iteration():
+def test_a_call_that_has_not_started_is_started_by_the_next_iteration():
     async def main():
         run = agent(Script(call("double", n=1), "ok")).run("go")
         kinds = []
@@ -804,7 +804,7 @@ def test_runs_end_at_any_point(model, tool):
     assert tg.live_streams() == 0
 
 
-def test_a_fast_model_does_not_shut_anybody_out():
+def test_a_fast_model_starves_nothing():
     def many(messages):
         if len(messages) > 3:
             return iter(["ok"])
@@ -835,7 +835,7 @@ def test_a_fast_model_does_not_shut_anybody_out():
     assert clean(cancels).outcome == "cancelled"
 
 
-def test_a_blocking_model_is_left_behind():
+def test_a_blocking_model_is_abandoned():
     closed = threading.Event()
 
     def endless(messages):
@@ -928,7 +928,7 @@ def test_odd_exceptions_end_nothing_but_what_raised_them(kind, error):
     [None, 7, object(), ValueError, [None], [7], {}, ["a", {"choices": [{"delta": {"content": "x"}}]}]],
     ids=repr,
 )
-def test_what_is_no_reply_is_said(reply):
+def test_an_invalid_reply_is_a_clear_error(reply):
     async def coroutine(messages):
         return reply
 
@@ -943,7 +943,7 @@ def test_text_of_any_bytes_is_read():
     assert agent(lambda messages: "\ud800 hi").run_sync("go").text == "? hi"
 
 
-def test_generators_behind_other_callables_are_progress():
+def test_generators_wrapped_in_callables_are_progress():
     def pieces(word, n: int):
         for at in range(n):
             yield f"{word}{at};"
@@ -964,7 +964,7 @@ def test_generators_behind_other_callables_are_progress():
     assert [event.text for event in events if event.kind == "progress"] == ["z0;", "z1;", "0,", "1,", "p0;"]
 
 
-def test_results_of_mcp_tell_that_they_failed():
+def test_mcp_results_can_report_failure():
     def parts(text, **more):
         return types.SimpleNamespace(content=[types.SimpleNamespace(type="text", text=text)], **more)
 
@@ -977,7 +977,7 @@ def test_results_of_mcp_tell_that_they_failed():
     assert run.calls[1].result == "no such file"
 
 
-def test_a_resumed_run_says_what_waits():
+def test_a_resumed_run_lists_waiting_calls():
     own = agent(Script(call("double", n=4), "ok"), policy="confirm")
     saved = own.run_sync("go").save()
     run = own.resume(saved)
@@ -1007,7 +1007,7 @@ def test_a_run_is_neither_copied_nor_pickled():
             way(run)
 
 
-def test_options_and_messages_are_looked_at_first():
+def test_options_and_messages_are_checked_first():
     for option, why in [
         ({"timeout": 0}, "timeout=0"),
         ({"timeout": float("nan")}, "timeout=nan"),
@@ -1030,7 +1030,7 @@ INTERRUPTED = """
 import asyncio, os, signal, sys, threading
 import toolglot as tg
 
-# Whoever runs the tests in the background has it ignored.
+# Background processes of a shell ignore this signal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def interrupt():

@@ -130,7 +130,7 @@ def test_nothing_leaks():
     before = pa.total_allocated_bytes()
     for _ in range(50):
         turns = arrow.parse(column(ROWS * 20), ENGINE)
-        # Capsules that nobody consumes are freed too.
+        # Capsules that are never consumed are freed too.
         turns.__arrow_c_array__(), turns.__arrow_c_stream__(), turns.__arrow_c_schema__()
         pa.array(turns), pa.table(turns)
     del turns

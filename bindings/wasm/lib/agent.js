@@ -1,7 +1,7 @@
-// Agents: a model, its tools, and who says which of its calls are carried out.
+// Agents: a model, its tools, and the policy that decides which of its calls are carried out.
 //
-// The rules are those of the WebAssembly file, which does no input or output: it says what to do and is told what came of it. Here
-// is what does it. All that an iteration over a run begins belongs to it and ends with it.
+// The WebAssembly file implements the rules and performs no I/O: it returns instructions and accepts their results. This file carries
+// them out. Everything that an iteration over a run starts belongs to it and ends with it.
 
 import { Owned } from "./core.js";
 import { PRIVATE } from "./stream.js";
@@ -13,7 +13,7 @@ const OPTIONS = [
   "model", "tools", "dialect", "policy", "approve", "system", "name", "apiKey", "request", "source", "patience", "native", "engine",
   "lang", "timeout", "taskTimeout", "maxRounds", "parallel", "maxConcurrent", "recovered", "references", "grammar", "recall",
 ];
-/** What a client leaves out when a response is at its end. */
+/** The end of a response, which clients do not pass on. */
 const END = {
   openai: "data: [DONE]\n\n",
   anthropic: 'data: {"type":"message_stop"}\n\n',
@@ -21,14 +21,14 @@ const END = {
 };
 const SAVED = 0, MESSAGES = 1, RECEIPTS = 2, OUTCOME = 3;
 const WAITS = ["model", "calls", "nothing"];
-/** So many things may have happened that the run was not told of. */
+/** The maximum number of queued inputs. */
 const WAITING = 64;
-/** So many stop sequences are taken by all servers. */
+/** The number of stop sequences that all servers accept. */
 const STOPS = 4;
-/** The longest time that a timer takes. */
+/** The longest delay of a timer, in milliseconds. */
 const LONGEST = 2 ** 31 - 1;
 
-/** What a tool gives in place of a result where that takes longer than anybody waits. See agent.d.ts. */
+/** What a tool returns to continue its work in the background. See agent.d.ts. */
 export class Task {
   constructor(id, work) {
     this.id = string("task", id);
@@ -50,7 +50,7 @@ export class Agent {
     for (const [what, one] of Object.entries({ approve, recall })) {
       if (one !== undefined && typeof one !== "function") throw wrong(`${what}: a function is needed, not ${kind(one)}`);
     }
-    if (dialect === undefined && !given.engine) throw wrong("dialect: say what the model writes its calls in, for example 'hermes'");
+    if (dialect === undefined && !given.engine) throw wrong("dialect: name the model's tool-call format, for example 'hermes'");
     this.tools = given.tools instanceof Tools ? given.tools : new Own(given.tools ?? []);
     const missing = this.tools.names.filter((name) => !this.tools.function(name));
     if (missing.length > 0) throw new ToolglotError("tools", `tools: ${missing.join(", ")}: a tool of an agent needs a function 'run'`);
@@ -92,7 +92,7 @@ export class Agent {
     return this.#own.get();
   }
 
-  /** The handle of a run. */
+  /** Makes a run from JSON text and returns its handle. */
   #begin(step, json) {
     const core = this.core();
     return core.lend(json, (at, len) => {
@@ -129,7 +129,7 @@ export class Run {
   #left = [];
   /** Calls that wait for a person, by id. */
   #questions = new Map();
-  /** Tasks that run, and the calls that began them. */
+  /** Ids of running tasks, and of the calls that began them. */
   #tasks = new Map();
   #workflow;
 
@@ -218,7 +218,7 @@ export class Run {
     core.lend(chunk, (at, len) => core.check(core.x.toolglot_run_model(this.#handle, at, len), "toolglot_run_error", this.#handle));
   }
 
-  /** What it waits for, and when the time matters. */
+  /** What the run waits for, its time, and its next deadline. */
   #waits() {
     const core = this.#own.get();
     const at = core.out;
@@ -231,7 +231,7 @@ export class Run {
     };
   }
 
-  /** All instructions, with what they say of calls noted. */
+  /** Returns all pending instructions, and records what they change about calls. */
   #drain() {
     const core = this.#own.get();
     const all = [];
@@ -276,7 +276,7 @@ export class Run {
   }
 
   async *[Symbol.asyncIterator]() {
-    if (this.#drive) throw new ToolglotError("state", "the run is being carried on already");
+    if (this.#drive) throw new ToolglotError("state", "the run is already being iterated");
     const drive = new Drive(this.#agent, {
       call: (id) => this.#call(this.#tasks.get(id) ?? id),
       drain: () => this.#drain(),
@@ -306,11 +306,11 @@ export class Run {
   }
 }
 
-/** One iteration over a run: owns all that it begins. */
+/** One iteration over a run. Owns everything that it starts. */
 class Drive {
   #agent;
   #run;
-  /** What was begun, by kind and id. */
+  /** Running work, by kind and id. */
   #tasks = new Map();
   #inbox = [];
   #arrived = null;
@@ -334,18 +334,18 @@ class Drive {
   async *events() {
     const run = this.#run;
     for (const call of run.questions.values()) this.#person(call);
-    // Begun by an iteration that was left: what came of them is not known.
+    // Started by an iteration that was left: their results are unknown.
     for (const id of run.left) this.#lost(id);
     for (let first = true; ; first = false) {
       yield* this.#act();
       const { what } = run.waits();
       if (what === "nothing") {
-        // It may have been cancelled by whoever was told the last event.
+        // The consumer of the last event may have cancelled the run.
         yield* this.#act();
         return;
       }
       if (first && what === "model" && !this.#tasks.has("reply ")) {
-        // Nobody has the rest of the reply.
+        // The rest of the reply is lost.
         this.#again();
         continue;
       }
@@ -358,7 +358,7 @@ class Drive {
     this.#told({ lost: id });
   }
 
-  /** Tells the run what it may know better: then nothing changes. */
+  /** Passes an input that may come too late; then nothing changes. */
   #told(what) {
     try {
       this.#run.tell(what);
@@ -372,12 +372,12 @@ class Drive {
       this.#run.tell({ ask_again: null });
     } catch (error) {
       if (error.code !== "state") throw error;
-      // Calls of it stand already.
+      // Calls of the reply are already committed.
       this.#run.tell({ ended: "error" });
     }
   }
 
-  /** Takes all instructions, begins what is to be done, and gives what happened. */
+  /** Takes all instructions, starts their work, and returns the events. */
   #act() {
     const events = [];
     const lost = [];
@@ -435,7 +435,7 @@ class Drive {
       }
       await this.#put({ task, over: true });
     };
-    // What throws at once throws later, too.
+    // Turns a synchronous throw into a rejection.
     void over((async () => work(task))());
   }
 
@@ -443,10 +443,10 @@ class Drive {
     const key = `${kind} ${id}`;
     const task = this.#tasks.get(key);
     this.#tasks.delete(key);
-    task?.controller.abort(new ToolglotError("state", "nobody waits for this any more"));
+    task?.controller.abort(new ToolglotError("state", "the result is no longer needed"));
   }
 
-  /** Ends all that was begun; gives the calls of which nobody knows what came. */
+  /** Stops everything that was started. Returns the calls whose result is unknown. */
   close() {
     const left = [...this.#tasks.values()].filter((task) => task.kind === "call").map((task) => task.id);
     for (const { kind, id } of [...this.#tasks.values()]) this.#stop(kind, id);
@@ -458,7 +458,7 @@ class Drive {
     return this.#tasks.get(`${task.kind} ${task.id}`) === task;
   }
 
-  /** Something happened. Waits where too much has: a model that is faster than its host. */
+  /** Queues an input. Waits while the queue is full, so that a fast model waits for a slow host. */
   async #put(item) {
     while (this.#inbox.length >= WAITING && this.#current(item.task)) await new Promise((go) => this.#room.push(go));
     if (!this.#current(item.task)) return;
@@ -466,7 +466,7 @@ class Drive {
     this.wake();
   }
 
-  /** Waits for the next thing that happens, and tells the run. */
+  /** Waits for the next input and passes it to the run. */
   async #next() {
     const run = this.#run;
     const { deadline } = run.waits();
@@ -498,7 +498,7 @@ class Drive {
     }
   }
 
-  // The model.
+  // Model.
 
   async #ask({ messages, tools = [], stop, grammar = null }, task) {
     const { signal } = task.controller;
@@ -535,7 +535,7 @@ class Drive {
     await this.#settle(name, task, () => run(JSON.parse(given), this.#context(id, task)));
   }
 
-  /** What a tool or a task may use while it runs. */
+  /** The context of a running tool or task. */
   #context(id, task) {
     return {
       id,
@@ -544,7 +544,7 @@ class Drive {
     };
   }
 
-  /** A call goes on as a task. */
+  /** Continues a call as a task. */
   #goOn(id, name, { id: own, work }) {
     try {
       this.#run.tell({ begun: [id, own] });
@@ -569,7 +569,7 @@ class Drive {
     else if (found.work) await this.#settle(tool, task, () => found.work(this.#context(own, task)), "later");
   }
 
-  /** Tells what came of a call or a task. */
+  /** Runs a call or a task and passes its result to the run. */
   async #settle(name, task, work, how = "done") {
     const began = performance.now();
     const { id } = task;
@@ -578,7 +578,7 @@ class Drive {
       const value = await work();
       if (value instanceof Task) {
         if (how === "done") return void await this.#put({ task, begun: value, name });
-        throw new TypeError("a task goes on as no other task");
+        throw new TypeError("a task cannot continue as another task");
       }
       made = gave(iterates(value) ? await this.#pieces(id, value, task) : value);
     } catch (error) {
@@ -588,7 +588,7 @@ class Drive {
     await this.#put({ task, told: { [how]: { id, name, ...made, duration_ms } } });
   }
 
-  /** What a generator yields is progress, and its result the text of all. */
+  /** Reports the values of a generator as progress. Returns their joined text. */
   async #pieces(id, value, task) {
     let all = "";
     for await (const piece of value) {
@@ -600,7 +600,7 @@ class Drive {
   }
 }
 
-/** Items of a reply into what a run is told. */
+/** Converts the items of a reply to inputs of a run. */
 class Feed {
   #core;
   #source;
@@ -618,7 +618,7 @@ class Feed {
       return this.#say((core, handle, buffer) => core.lend(item, (at, len) => core.x.toolglot_response_feed(handle, at, len, buffer)));
     }
     const found = shape(item);
-    if (found === null) throw wrong(`model: a chunk is no text, no bytes and no chunk of a client: ${kind(item)}`);
+    if (found === null) throw wrong(`model: a chunk must be text, bytes or a chunk of a client, not ${kind(item)}`);
     if (!this.#objects) this.#source = found;
     this.#objects = true;
     const json = JSON.stringify(item);
@@ -655,7 +655,7 @@ function shape(item) {
   return ["message", "response", "done"].some((name) => item[name] !== undefined) ? "ollama" : null;
 }
 
-/** The pieces of a reply, whatever it is. */
+/** Yields the pieces of a reply of any type. */
 async function* pieces(reply) {
   if (reply === undefined || reply === null) throw wrong(`model: a reply is needed, not ${kind(reply)}`);
   if (typeof Response === "function" && reply instanceof Response) {
@@ -666,7 +666,7 @@ async function* pieces(reply) {
   } else if (reply[Symbol.asyncIterator] || reply[Symbol.iterator]) {
     yield* reply;
   } else if (typeof reply.getReader === "function") {
-    // A stream of a browser that cannot be iterated.
+    // Some browsers cannot iterate their streams.
     const reader = reply.getReader();
     try {
       for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
@@ -691,7 +691,7 @@ function server(address, given) {
   } catch {
     url = null;
   }
-  if (!url || !/^https?:$/.test(url.protocol)) throw wrong(`model: '${address}' is no address that begins with http:// or https://`);
+  if (!url || !/^https?:$/.test(url.protocol)) throw wrong(`model: '${address}' is not an address that begins with http:// or https://`);
   const path = url.pathname.replace(/\/+$/, "") || "/v1";
   url.pathname = path.endsWith("/chat/completions") ? path : `${path}/chat/completions`;
   const headers = { "content-type": "application/json", accept: "text/event-stream" };
@@ -740,7 +740,7 @@ function server(address, given) {
   };
 }
 
-/** A signal that is given when another one is, or after some time of silence. */
+/** A signal that aborts with another one, or after a time of silence. */
 class Silence {
   #controller = new AbortController();
   #wait;
@@ -766,7 +766,7 @@ class Silence {
   }
 }
 
-/** What a server says in place of a response. */
+/** The error message that a server sends in place of a response. */
 function words(text) {
   try {
     const said = JSON.parse(text);
@@ -802,10 +802,10 @@ function decided(said) {
   if (typeof said === "boolean") return said ? "approve" : { deny: "" };
   if (typeof said === "string") return { deny: said };
   if (typeof said === "object" && !Array.isArray(said)) return { edit: JSON.stringify(said) };
-  throw wrong(`a decision is true, false, words that say why not, arguments or null, not ${kind(said)}`);
+  throw wrong(`a decision is true, false, a reason for refusing, arguments or null, not ${kind(said)}`);
 }
 
-/** What a tool gave, as results have it; an error is a failure in its words. */
+/** The members of a result for a tool's return value; an error is a failure with its message. */
 function gave(value) {
   return value instanceof Error ? failed(value) : { status: "success", content: content(value) };
 }
@@ -814,7 +814,7 @@ function failed(error) {
   return { status: "error", content: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
 }
 
-/** The id by which what runs is spoken of: that of the task, else that of the call. */
+/** The id of running work: that of the task, else that of the call. */
 function runs({ id, task }) {
   return task ?? id;
 }

@@ -298,7 +298,7 @@ function hints(core, turn, options) {
   return made;
 }
 
-/** Converts the turn behind a handle. */
+/** Converts the turn of a handle. */
 function turnOf(core, turn, errors, odd) {
   const { x, out } = core;
   const text = (get) => {

@@ -1,12 +1,12 @@
-// A middleware for models of the AI SDK, by the shape of its interface alone: nothing of it is imported. A model that knows no tools is
-// taught them in the prompt, and the calls in its text become tool calls.
+// A middleware for models of the AI SDK. It implements the interface and imports nothing. The prompt declares the tools to a model
+// without tool support, and the calls in its text become tool calls.
 //
-// Invariant: a call is given on when its block has closed, so that nothing has to be taken back; text at once.
+// Invariant: a call is delivered when its block has closed, so that no call has to be retracted. Text is delivered at once.
 
 import { flag, known, string, word, wrong } from "./words.js";
 
 const OPTIONS = ["dialect", "engine", "lang", "recovered", "id"];
-/** Where the tools wait in the options of a request that was written anew. */
+/** The key under which a rewritten request keeps its tools in `providerOptions`. */
 const OWN = "toolglot";
 const FINISH = { length: "length", error: "error", "content-filter": "stop" };
 
@@ -19,11 +19,11 @@ export function middleware(Engine, Own, options) {
   word("lang", lang, ["en", "zh"]);
   const recovered = flag("recovered", given.recovered ?? false);
   const id = given.id ?? ids;
-  if (typeof id !== "function") throw wrong("id: a function that gives ids is needed");
+  if (typeof id !== "function") throw wrong("id: a function that returns ids is needed");
   const plain = given.engine ?? new Engine(dialect);
   let last = { key: "[]", tools: new Own(), engine: plain };
 
-  /** What was offered in a request; conversations have the same again and again. */
+  /** The declared tools of a request, and their engine. Caches the last, since a conversation repeats its tools. */
   const offered = (list) => {
     const key = JSON.stringify(list);
     if (last.key !== key) last = { key, tools: new Own(list), engine: given.engine ?? new Engine({ dialects: dialect, tools: list }) };
@@ -77,7 +77,7 @@ export function middleware(Engine, Own, options) {
   };
 }
 
-/** The prompt for a model that knows no tools. */
+/** Rewrites the prompt for a model without tool support. */
 function taught(prompt, { tools, engine, list, dialect, lang }) {
   const names = new Map();
   const out = [];
@@ -111,7 +111,7 @@ function taught(prompt, { tools, engine, list, dialect, lang }) {
   return out;
 }
 
-/** What a tool gave, as results have it. */
+/** The output of a tool, as results hold it. */
 function outcome({ type, value, reason } = {}) {
   switch (type) {
     case "error-text": return { status: "error", content: value };
@@ -122,23 +122,23 @@ function outcome({ type, value, reason } = {}) {
   }
 }
 
-/** The end of a reply, which is a word or, since version 3, an object. */
+/** The finish reason as a word; since version 3 it is an object. */
 function unified(reason) {
   return typeof reason === "object" && reason !== null ? reason.unified : reason;
 }
 
-/** A reply that is read. */
+/** Converts one reply. */
 class Reading {
   #offered;
   #options;
   #calls = 0;
-  /** The parser of the text block that comes, the block, and how many blocks came of it. */
+  /** The parser of the current input block, the block, and the number of output blocks made from it. */
   #stream = null;
   #block;
   #blocks;
-  /** The block of text or reasoning that is open. */
+  /** The open output block of text or reasoning. */
   #open = null;
-  /** Calls of a block that has not closed. */
+  /** Calls of a block that is not closed yet. */
   #waiting = [];
 
   constructor(offered, options) {
@@ -153,7 +153,7 @@ class Reading {
     this.#blocks = 0;
   }
 
-  /** What a part of a stream becomes. */
+  /** Converts a part of a stream. */
   part(part) {
     switch (part.type) {
       case "text-start": {
@@ -164,7 +164,7 @@ class Reading {
       case "text-delta":
         if (!this.#stream) this.#begin(part);
         return this.#made(this.#stream.feed(part.delta));
-      // Whether the reply was cut off is said by its end.
+      // The finish part tells whether the reply was truncated.
       case "text-end": return [];
       case "tool-call": case "reasoning-start": return [...this.finish("stop"), part];
       case "error": return [...this.finish("error"), part];
@@ -176,7 +176,7 @@ class Reading {
     }
   }
 
-  /** The text is at its end. */
+  /** Ends the text. */
   finish(reason) {
     if (!this.#stream) return [];
     const made = [...this.#made(this.#stream.finish(reason)), ...this.#close()];
@@ -185,7 +185,7 @@ class Reading {
     return made;
   }
 
-  /** What the text of a whole reply becomes. */
+  /** Converts the text of a whole reply. */
   whole({ text, ...rest }, reason) {
     this.#begin({ ...rest, id: "" });
     const parts = [];
@@ -244,7 +244,7 @@ class Reading {
     this.#calls += 1;
     const id = this.#options.id();
     const input = argumentsJson ?? "{}";
-    // Dialects may spell names in a way of their own.
+    // A dialect may spell names differently.
     const name = this.#offered.tools.check({ name: said, arguments: input }, { dialect: this.#options.dialect }).tool ?? said;
     return [
       ...this.#close(),

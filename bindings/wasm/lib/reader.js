@@ -20,7 +20,7 @@ export function ending(what, reason) {
 }
 
 /**
- * How to write a response, as JSON for the engine. An id or time that nobody gives is generated here: the engine has no clock
+ * How to write a response, as JSON for the engine. An id or time that is not given is generated here: the engine has no clock
  * and no randomness.
  */
 export function writing(source, given) {

@@ -1,4 +1,4 @@
-// Tools: how a model is told about them, whether its calls may be carried out, and how results are written.
+// Tools: the prompt that declares them, the validation of calls, and the rendering of results.
 
 import { Owned } from "./core.js";
 import { PRIVATE } from "./stream.js";

@@ -1,4 +1,4 @@
-// What is promised of tools and agents: `node --test tests/agent.test.mjs`. The vectors of tests/agent are played too.
+// Tests of tools and agents: `node --test tests/agent.test.mjs`. Also replays the vectors of tests/agent.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
@@ -25,7 +25,7 @@ const fails = {
 };
 const named = (name, run, more = {}) => ({ name, description: name, parameters: { type: "object" }, run, ...more });
 
-/** A model that gives replies in turn, by how many the conversation has. */
+/** A model with a script of replies; the number of replies in the conversation selects the next. */
 function script(...replies) {
   const model = async function* reply(messages) {
     model.asked.push(messages);
@@ -163,7 +163,7 @@ test("prompts, checks, results", () => {
 
 // Agents.
 
-test("a run is told as it happens", async () => {
+test("events arrive as they happen", async () => {
   const run = agent(script(`So: ${call("double", { n: 21 })}`, "It is 42.")).run("Double 21.");
   const events = [];
   for await (const event of run) events.push(event);
@@ -204,7 +204,7 @@ test("every kind of reply is read", async () => {
   await rejects(agent(() => undefined).run("go").done(), "argument", /undefined/);
 });
 
-test("native calls are carried out", async () => {
+test("API tool calls are carried out", async () => {
   const model = async function* reply(messages, { tools, stop, grammar, signal }) {
     assert(tools[0].function.name === "double" && Array.isArray(stop) && grammar === null && signal instanceof AbortSignal);
     if (messages.some(({ role }) => role === "tool")) {
@@ -315,7 +315,7 @@ test("what was started is never started again", async () => {
   assert.match(told.calls[0].result, /unknown/);
   const found = await own({ recall: ({ tool }) => `found ${tool}` }).resume(run.save()).done();
   assert.deepEqual([found.calls[0].state, found.calls[0].result], ["completed", "found hangs"]);
-  // The run itself goes on, too: nobody knows what came of the call.
+  // The run itself can continue too; the result of the call is unknown.
   await run.done();
   assert.deepEqual([run.text, states(run), began], ["ok", ["failed"], 1]);
 });
@@ -338,7 +338,7 @@ test("deadlines and cancelling", async () => {
   assert.equal((await early.done()).outcome, "cancelled");
 });
 
-test("what the model throws comes out, and the run goes on", async () => {
+test("errors of the model propagate, and the run can continue", async () => {
   let tries = 0;
   const model = async function* reply() {
     tries += 1;
@@ -421,7 +421,7 @@ test("a task gives its id now and its result later", async () => {
   for (const words of ["waits waits: 3", "pieces pieces: a;b;", "RangeError: no disk"]) assert(told(run).includes(words), told(run));
 });
 
-test("a task is carried on by others, and recalled by its own id", async () => {
+test("a task can run elsewhere, and is recalled by its own id", async () => {
   const own = (more) => agent(script(call("index", { n: 1 }), "I wait.", "done"), { tools: index, ...more });
   const run = await own().run("go").done();
   assert.deepEqual([run.outcome, run.tasks, run.receipts[0].task], [null, ["job-1"], "job-1"]);
@@ -455,7 +455,7 @@ test("a task is carried on by others, and recalled by its own id", async () => {
   await rejects(recalled(new Task("job-2")), "argument", /'job-2'/);
 });
 
-test("tasks end with their time, their run and a bad id; steps wait for them", async () => {
+test("tasks end with their time limit and their run; a bad id fails; steps wait for tasks", async () => {
   let aborted = 0;
   const begins = named("begins", ({ n }) => new Task(`job-${n}`, ({ signal }) => new Promise((_, stop) => {
     signal.addEventListener("abort", () => {
@@ -482,7 +482,7 @@ test("tasks end with their time, their run and a bad id; steps wait for them", a
   assert.deepEqual(states(bad), ["completed", "failed", "failed", "failed"]);
   assert.match(bad.calls[1].result, /cannot be the id of a task/);
   throws(() => new Task("a", 7), "argument", /function/);
-  assert.match(told(await agent(script(call("twice"), "I wait.", "done"), { tools: twice }).run("go").done()), /goes on as no other task/);
+  assert.match(told(await agent(script(call("twice"), "I wait.", "done"), { tools: twice }).run("go").done()), /cannot continue as another task/);
 
   const doubles = { ...double, name: "later", run: ({ n }) => new Task("job", async () => 2 * n) };
   const steps = [{ tool: "later", arguments: { n: 2 } }, { tool: "double", arguments: { n: "{{1.result}}" } }];
@@ -490,7 +490,7 @@ test("tasks end with their time, their run and a bad id; steps wait for them", a
   assert.deepEqual([flow.completed, flow.calls.map(({ result }) => result), flow.tasks], [true, [4, 8], []]);
 });
 
-test("policies look at tags and arguments", async () => {
+test("policies match tags and arguments", async () => {
   const tools = [named("read", () => "text", { tags: ["read"] }), named("write", () => "done", { annotations: { destructiveHint: true } })];
   const asked = [];
   const run = await agent(script(call("read", { path: "/a" }) + call("read", { path: "/etc/b" }) + call("write", { path: "/a" }), "ok"), {
@@ -527,7 +527,7 @@ test("two iterations at once are refused", async () => {
   }
 });
 
-/** A server that gives answers in turn. */
+/** A server with a script of answers. */
 async function serving(answers, use) {
   const asked = [];
   const server = createServer(async (request, response) => {

@@ -1,5 +1,5 @@
-// The middleware for the AI SDK, by the shape of its interface: `node --test tests/middleware.test.mjs`. What stands for the SDK here does
-// as its `wrapLanguageModel` does.
+// Tests of the middleware for the AI SDK: `node --test tests/middleware.test.mjs`. A stand-in for the SDK does what `wrapLanguageModel`
+// does.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ToolglotError, load } from "../agent.js";
@@ -26,7 +26,7 @@ const streamed = (parts) => new ReadableStream({
   },
 });
 
-/** A model that says this, and keeps what it was asked. */
+/** A model with a fixed reply. Records its requests. */
 function model(reply, { size = 3, finish = "stop", before = [] } = {}) {
   const asked = [];
   return {
@@ -45,7 +45,7 @@ function model(reply, { size = 3, finish = "stop", before = [] } = {}) {
   };
 }
 
-/** What the SDK makes of a model and a middleware. */
+/** Wraps a model in a middleware, as the SDK does. */
 async function generate(inner, middleware, params) {
   const told = await middleware.transformParams({ type: "generate", params, model: inner });
   return middleware.wrapGenerate({ doGenerate: () => inner.doGenerate(told), params: told, model: inner });
@@ -59,7 +59,7 @@ async function stream(inner, middleware, params) {
   return { ...given, parts };
 }
 
-/** The parts of a stream put together, and whether they follow the rules of the interface. */
+/** Joins the parts of a stream, and checks that they follow the rules of the interface. */
 function together(parts) {
   const open = new Map();
   const seen = new Set();
@@ -87,7 +87,7 @@ function together(parts) {
   return out;
 }
 
-test("tools are taught in the prompt, and calls of the text are tool calls", async () => {
+test("the prompt declares tools, and calls in the text become tool calls", async () => {
   const inner = model(`Let me look. ${call("weather", { city: "Leith", days: 2 })}`);
   const params = { prompt: [{ role: "system", content: "Be brief." }, user("How is it?")], tools: [weather], toolChoice: { type: "auto" } };
   const result = await generate(inner, made(), params);
@@ -101,20 +101,20 @@ test("tools are taught in the prompt, and calls of the text are tool calls", asy
   assert(prompt[0].content.startsWith("Be brief.\n\n") && prompt[0].content.includes("Tells the weather."));
   assert.deepEqual([prompt[1], tools, toolChoice], [user("How is it?"), undefined, undefined]);
   assert.equal(params.prompt[0].content, "Be brief.", "what was given is not changed");
-  // Without a system message there is one; without tools nothing is taught.
+  // A missing system message is added; without tools the prompt stays as it is.
   await generate(inner, made(), { prompt: [user("hi")], tools: [weather] });
   assert.deepEqual(inner.asked[1].prompt.map(({ role }) => role), ["system", "user"]);
   for (const more of [{}, { tools: [] }, { tools: [weather], toolChoice: { type: "none" } }]) {
     await generate(inner, made(), { prompt: [user("hi")], ...more });
     assert.deepEqual(inner.asked.pop().prompt, [user("hi")]);
   }
-  // Tools of the provider are its own.
+  // Tools of the provider are left to it.
   const search = { type: "provider", id: "p.search", name: "search", args: {} };
   await generate(inner, made(), { prompt: [user("hi")], tools: [search, weather] });
   assert.deepEqual(inner.asked.pop().tools, [search]);
 });
 
-test("a stream says the same in pieces of every size", async () => {
+test("pieces of every size give the same stream", async () => {
   const reply = `Let me look. ${call("weather", { city: "a" })}\n${call("weather", { city: "b", days: 3 })} And < so on.`;
   const params = { prompt: [user("How is it?")], tools: [weather] };
   const wanted = (await generate(model(reply), made(), params)).content;
@@ -126,7 +126,7 @@ test("a stream says the same in pieces of every size", async () => {
     assert.deepEqual(parts.at(-1), { type: "finish", finishReason: "tool-calls", usage: { inputTokens: 1 } });
     assert.deepEqual(response, { headers: {} });
   }
-  // Text goes on at once.
+  // Text is delivered at once.
   const { parts } = await stream(model("Hello there, all.", { size: 1 }), made(), params);
   assert(parts.filter(({ type }) => type === "text-delta").length > 10);
   assert.equal(parts.at(-1).finishReason, "stop");
@@ -156,7 +156,7 @@ test("calls and results of the conversation are written for the model", async ()
   const told = inner.asked[0].prompt;
   assert.deepEqual(told.map(({ role }) => role), ["system", "user", "assistant", "user", "user"]);
   assert.equal(told[2].content[0].text, "I look.");
-  // What was written reads back as what was called.
+  // The written calls parse back to the original ones.
   const turn = new tg.Engine("hermes").parse(told[2].content[1].text);
   assert.deepEqual(turn.calls.map((one) => one.arguments), [{ city: "Leith" }, { city: "Bo" }]);
   const [first, second] = told.slice(3).map(({ content }) => content[0].text);
@@ -180,19 +180,19 @@ test("reasoning, other parts and the end of a reply", async () => {
   assert(parts.includes(source));
   assert.deepEqual(parts.at(-1).finishReason, { unified: "tool-calls", raw: "end" });
 
-  // A call that the end of the reply cut off is none.
+  // A truncated call is not delivered.
   const cut = call("weather", { city: "Leith" }).slice(0, -20);
   for (const finish of ["length", { unified: "length" }]) {
     const short = await stream(model(`Look: ${cut}`, { finish }), made(), params);
     assert.deepEqual([together(short.parts), short.parts.at(-1).finishReason], [[{ type: "text", text: "Look: " }], finish]);
     assert.deepEqual((await generate(model(`Look: ${cut}`, { finish }), made(), params)).content, [{ type: "text", text: "Look: " }]);
   }
-  // A stream that breaks off says what it has.
+  // A stream that breaks off still delivers its text.
   const broken = { doStream: async () => ({ stream: streamed([{ type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Hi <tool" }]) }) };
   assert.deepEqual(together((await stream(broken, made(), params)).parts), [{ type: "text", text: "Hi <tool" }]);
 });
 
-test("every dialect with calls is taught and read", async () => {
+test("dialects are explained in the prompt and parsed", async () => {
   const params = { prompt: [user("How is it?")], tools: [weather] };
   for (const dialect of ["action", "vcp", "tam", "tool-action", "tool-call-xml", "qwen3-coder"]) {
     const engine = new tg.Engine({ dialects: dialect, tools: new tg.Tools([{ type: "function", function: { ...weather, parameters: weather.inputSchema } }]).definitions });

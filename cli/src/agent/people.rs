@@ -86,7 +86,7 @@ async fn ask(call: &Confirm, keep: bool) -> Option<Decision> {
     }
 }
 
-/// Reads an answer; none defers the decision.
+/// Parses an answer; `None` defers the decision.
 fn answer(line: &str, keep: bool) -> Result<Option<Decision>, String> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -106,7 +106,7 @@ fn answer(line: &str, keep: bool) -> Result<Option<Decision>, String> {
     }
 }
 
-/// Reads a line of standard input; none at its end. A thread reads it, which ends with the process if the answer is no longer needed.
+/// Reads a line of standard input; `None` at its end. If the answer is no longer needed, the reading thread ends with the process.
 async fn line() -> Option<String> {
     let (give, wait) = oneshot::channel();
     let read = move || {

@@ -1,4 +1,4 @@
-//! Chat completions over a server that speaks them too.
+//! Chat completions from a server with the same protocol.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn request(stream: bool) -> serde_json::Value {
     json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": "x"}], "odd": [1.0, null]})
 }
 
-/// Whatever the server sends in which there is no marker.
+/// A stream without any marker.
 fn plain() -> String {
     [
         ": a comment\n\n",
@@ -32,9 +32,9 @@ fn plain() -> String {
 }
 
 #[tokio::test]
-async fn bytes_without_a_marker_pass_as_they_came() {
+async fn bytes_without_a_marker_are_forwarded_unchanged() {
     let native = "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"q\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}]}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n";
-    // No end, and one that no one knows.
+    // Without an end, and with other line ends.
     let short = plain().replace("data: [DONE]\n\n", "");
     let crlf = plain().replace("\r\n", "\n").replace('\n', "\r\n");
     for body in [plain(), native.to_owned(), short, crlf] {
@@ -55,7 +55,7 @@ async fn bytes_without_a_marker_pass_as_they_came() {
 }
 
 #[tokio::test]
-async fn a_body_without_a_marker_passes_as_it_came() {
+async fn a_body_without_a_marker_is_forwarded_unchanged() {
     let body = "{ \"choices\": [{\"index\":0,\"message\":{\"content\":\"a <b> c\"},\"odd\":1.50,\"finish_reason\":\"stop\"}],\n\"usage\": {}}";
     let fake = Fake::new(move |_| Answer::json(body)).await;
     let url = gateway(&fake.url, HERMES).await;
@@ -69,7 +69,7 @@ async fn a_body_without_a_marker_passes_as_it_came() {
 }
 
 #[tokio::test]
-async fn calls_in_the_text_become_calls_of_the_api() {
+async fn calls_in_the_text_become_api_tool_calls() {
     let fake = Fake::new(|asked| match asked.json()["stream"].as_bool() {
         Some(true) => Answer::events(&chunks(&[CALL])).cut(9),
         _ => Answer::json(&completion(CALL, "stop")),
@@ -92,7 +92,7 @@ async fn calls_in_the_text_become_calls_of_the_api() {
 }
 
 #[tokio::test]
-async fn members_without_a_value_say_nothing() {
+async fn members_without_a_value_are_ignored() {
     let empty = |body: String| {
         let more = "\"tool_calls\":[],\"function_call\":null,\"refusal\":null,\"reasoning_content\":null,\"content\":";
         body.replace("\"content\":", more)
@@ -131,7 +131,7 @@ async fn text_comes_before_its_call_is_written() {
         let bytes = response.chunk().await.unwrap().unwrap();
         seen += std::str::from_utf8(&bytes).unwrap();
     }
-    // Six events: the second of them is there before the fourth.
+    // The second of six events arrives before the fourth is sent.
     assert!(
         started.elapsed() < Duration::from_millis(900),
         "{:?}",
@@ -140,8 +140,8 @@ async fn text_comes_before_its_call_is_written() {
 }
 
 #[tokio::test]
-async fn what_is_withheld_is_told() {
-    // The object was cut, and the model said that it is done.
+async fn withheld_calls_are_reported() {
+    // The arguments are incomplete, although the block is closed and the reply ended with `stop`.
     let cut = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1\n</tool_call>";
     let fake = Fake::new(move |asked| match asked.json()["stream"].as_bool() {
         Some(true) => Answer::events(&chunks(&[cut])),
@@ -163,7 +163,7 @@ async fn what_is_withheld_is_told() {
 }
 
 #[tokio::test]
-async fn a_trailer_tells_those_who_read_trailers() {
+async fn a_trailer_reports_withheld_calls() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let cut = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1\n</tool_call>";
     let fake = Fake::new(move |_| Answer::events(&chunks(&[cut]))).await;
@@ -184,7 +184,7 @@ async fn a_trailer_tells_those_who_read_trailers() {
 }
 
 #[tokio::test]
-async fn errors_of_the_server_pass_with_their_status() {
+async fn server_errors_keep_their_status() {
     for (status, kind, body) in [
         (429, "application/json", r#"{"error":{"message":"slow"}}"#),
         (500, "text/html", "<html>oops</html>"),
@@ -241,7 +241,7 @@ async fn a_response_that_breaks_off_is_an_error_and_never_a_call() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_closes_the_response_of_the_server() {
+async fn a_client_that_disconnects_closes_the_server_response() {
     let fake = Fake::new(|_| {
         let mut answer = Answer::events(&chunks(&vec!["x"; 5000])).cut(300);
         answer.pause = Duration::from_millis(2);
@@ -263,7 +263,7 @@ async fn a_client_that_goes_closes_the_response_of_the_server() {
 }
 
 #[tokio::test]
-async fn packed_bodies_are_read() {
+async fn compressed_bodies_are_read() {
     // `gzip -n` of a completion whose text is a call.
     let body = completion(CALL, "stop");
     let packed = {
@@ -291,7 +291,7 @@ async fn packed_bodies_are_read() {
 }
 
 #[tokio::test]
-async fn everything_else_passes_unread() {
+async fn other_requests_are_forwarded_unread() {
     let fake = Fake::new(|asked| {
         let text = format!("{} {}", asked.line, asked.body);
         Answer::new("text/plain", &text)
@@ -315,7 +315,7 @@ async fn everything_else_passes_unread() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_an_error_with_words() {
+async fn an_unreachable_server_is_an_error_with_a_message() {
     let url = gateway("http://127.0.0.1:9", HERMES).await;
     let got = post(
         &client(),

@@ -1,4 +1,4 @@
-//! Every interface over every server.
+//! Every client protocol with every server protocol.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn config(api: &str) -> String {
     format!("api = {api:?}\ndefault.dialect = \"hermes, reasoning-think\"\n")
 }
 
-/// A request with a tool, in the words of an interface.
+/// A request with a tool, in the format of a protocol.
 pub fn request(face: &str, stream: bool) -> Value {
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
     let function = json!({"name": "f", "parameters": schema});
@@ -68,7 +68,7 @@ async fn calls_reach_every_client_from_every_server() {
 }
 
 #[tokio::test]
-async fn bytes_without_a_marker_pass_where_both_sides_speak_one_protocol() {
+async fn bytes_without_a_marker_are_forwarded_between_equal_protocols() {
     let plain = ["Hi <tool", "_belt> ", "x"];
     for (api, path) in [
         ("anthropic", "/v1/messages?beta=true"),
@@ -88,7 +88,7 @@ async fn bytes_without_a_marker_pass_where_both_sides_speak_one_protocol() {
 }
 
 #[tokio::test]
-async fn conversations_are_told_in_the_words_of_the_server() {
+async fn conversations_are_converted_to_the_server_protocol() {
     let messages = json!({
         "model": "m", "max_tokens": 9, "system": [{"type": "text", "text": "S"}], "stop_sequences": ["Z"],
         "tool_choice": {"type": "tool", "name": "f", "disable_parallel_tool_use": true},
@@ -122,13 +122,13 @@ async fn conversations_are_told_in_the_words_of_the_server() {
     });
     assert_eq!(chat, expected);
     assert_eq!(fake.last().header("authorization"), Some("Bearer k"));
-    // And back: what such a request of chat completions becomes for Anthropic's servers.
+    // The reverse: chat completions converted for Anthropic's server.
     let fake = Fake::new(|_| spoken("anthropic", &["x"], false)).await;
     let url = gateway(&fake.url, &config("anthropic")).await;
     post(&client, &format!("{url}/v1/chat/completions"), &chat).await;
     let mut back = messages.clone();
     back["system"] = "S".into();
-    // A thought has no signature of theirs, so that it cannot be told.
+    // A thought without Anthropic's signature cannot be sent.
     back["messages"][1]["content"]
         .as_array_mut()
         .unwrap()
@@ -166,7 +166,7 @@ async fn a_reply_of_several_items_is_one_message() {
 }
 
 #[tokio::test]
-async fn an_empty_list_of_tools_offers_none() {
+async fn an_empty_list_of_tools_declares_none() {
     let fake = Fake::new(|_| spoken("openai", &["x"], false)).await;
     let url = gateway(&fake.url, &config("openai")).await;
     for (face, path) in FACES.into_iter().filter(|(face, _)| *face != "chat") {
@@ -179,7 +179,7 @@ async fn an_empty_list_of_tools_offers_none() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_had_is_refused_with_words() {
+async fn unsupported_requests_are_refused_with_a_message() {
     let fake = Fake::new(|_| spoken("ollama", &["x"], false)).await;
     let url = gateway(&fake.url, &config("ollama")).await;
     let mut forced = request("chat", false);
@@ -215,7 +215,7 @@ async fn what_cannot_be_had_is_refused_with_words() {
 }
 
 #[tokio::test]
-async fn errors_of_servers_are_told_in_the_words_of_the_interface() {
+async fn server_errors_are_converted_to_the_client_protocol() {
     let fake = Fake::new(|_| {
         Answer::json(r#"{"error":{"message":"slow down","type":"x"}}"#)
             .status(429)
@@ -241,7 +241,7 @@ async fn errors_of_servers_are_told_in_the_words_of_the_interface() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_off_is_an_error_on_every_interface() {
+async fn a_stream_that_breaks_off_is_an_error_in_every_protocol() {
     let fake = Fake::new(|_| {
         let mut answer = spoken("openai", &["Hi ", "<tool_call>\n{\"name\": \"f\""], true);
         let body = String::from_utf8(answer.pieces.concat()).unwrap();
@@ -255,7 +255,7 @@ async fn a_stream_that_breaks_off_is_an_error_on_every_interface() {
     for (face, path) in FACES {
         let got = post(&client(), &format!("{url}{path}"), &request(face, true)).await;
         let told = got.body.contains("error") || got.body.contains("response.failed");
-        // Of chat completions alone a call is sent while it is written.
+        // Only chat completions deliver a call while it is being written.
         let call = ["\"function_call\"", "\"tool_use\"", "\"tool_calls\""];
         let named = face != "chat" && call.iter().any(|word| got.body.contains(word));
         assert!(told && !named, "{face}: {}", got.body);
@@ -263,7 +263,7 @@ async fn a_stream_that_breaks_off_is_an_error_on_every_interface() {
 }
 
 #[tokio::test]
-async fn comments_reach_clients_that_know_them_and_what_stands_behind_the_end_no_other_protocol() {
+async fn comments_reach_event_clients_and_data_after_the_end_only_chat_clients() {
     for lines in ["\n", "\r\n"] {
         let fake = Fake::new(move |_| {
             let body = chunks(&PIECES) + &chunks(&["behind"]);
@@ -285,7 +285,7 @@ async fn comments_reach_clients_that_know_them_and_what_stands_behind_the_end_no
 }
 
 #[tokio::test]
-async fn documents_of_ollama_have_no_character_inside_that_ends_a_line() {
+async fn ollama_documents_contain_no_line_separators() {
     let text = "a\u{85}b\u{2028}c\u{2029}\u{b}\u{c}\u{1c}\u{1e}é";
     for api in ["openai", "ollama"] {
         let call = json!({"name": "f", "arguments": {"a": text}});

@@ -1,4 +1,4 @@
-//! The gateway between a server that the tests write and clients that look at every byte.
+//! Tests of the gateway between a fake server and clients that check every byte.
 
 mod chat;
 mod faces;

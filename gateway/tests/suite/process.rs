@@ -1,4 +1,4 @@
-//! The gateway as a process: what it prints, signals, recordings, two of them behind one balancer.
+//! The gateway as a process: its output, signals, recordings, and two processes behind one load balancer.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -57,7 +57,7 @@ fn signal(process: &Process, name: &str) {
 }
 
 #[tokio::test]
-async fn what_is_open_ends_before_the_process() {
+async fn open_exchanges_finish_before_the_process_ends() {
     let fake = Fake::new(|_| {
         let mut answer = spoken("openai", &["Hi ", CALL], true).cut(40);
         answer.pause = Duration::from_millis(40);
@@ -84,7 +84,7 @@ async fn what_is_open_ends_before_the_process() {
 }
 
 #[tokio::test]
-async fn a_configuration_is_read_again_and_a_bad_one_changes_nothing() {
+async fn a_configuration_is_reloaded_and_an_invalid_one_changes_nothing() {
     let fake = Fake::new(|asked| spoken("openai", &[CALL], asked.json()["stream"] == true)).await;
     let folder = folder("reload");
     let path = folder.join("gateway.toml");
@@ -169,9 +169,9 @@ async fn responses_are_recorded_and_can_be_replayed() {
     assert!(recording.tools.is_some());
 }
 
-/// Nothing is kept between requests, so that any process can take any of them: here in turns.
+/// A request needs no state of earlier ones, so any process can take it: here they alternate.
 #[tokio::test]
-async fn two_processes_stand_behind_one_balancer() {
+async fn two_processes_share_one_load_balancer() {
     let fake = Fake::new(|asked| spoken("openai", &[CALL], asked.json()["stream"] == true)).await;
     let (one, two) = (
         start(&["--upstream", &fake.url, "--dialect", "hermes"]).await,
@@ -196,7 +196,7 @@ async fn two_processes_stand_behind_one_balancer() {
         }
     });
     for stream in [true, false, true, false] {
-        // A client of its own is a connection of its own.
+        // A new client opens a new connection.
         let got = post(&client(), &url, &request("chat", stream)).await;
         assert!(got.body.contains("tool_calls"), "{}", got.body);
     }

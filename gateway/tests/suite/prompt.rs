@@ -1,4 +1,4 @@
-//! Servers without tools, and models that are asked again.
+//! Servers without tool support, and models that are asked again.
 
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ async fn tools_calls_and_results_become_text() {
 }
 
 #[tokio::test]
-async fn what_is_said_of_calls_is_obeyed_or_refused() {
+async fn settings_for_calls_are_obeyed_or_refused() {
     let two = format!("{CALL}\n{CALL}");
     let fake = Fake::new(move |asked| {
         let two: &str = &two;
@@ -80,7 +80,7 @@ async fn what_is_said_of_calls_is_obeyed_or_refused() {
         "{}",
         one.body
     );
-    // With a grammar a call can be promised.
+    // With a grammar a call can be guaranteed.
     let config = PROMPT.replace(" }", ", grammar = \"gbnf\" }");
     let url = gateway(&fake.url, &config).await;
     let forced = post(
@@ -99,7 +99,7 @@ async fn what_is_said_of_calls_is_obeyed_or_refused() {
 }
 
 #[tokio::test]
-async fn a_model_is_asked_again_while_the_client_has_seen_text_alone() {
+async fn a_model_is_asked_again_while_the_client_has_seen_only_text() {
     let config = "default = { dialect = \"hermes\", recovered = \"ask\" }\n";
     for stream in [true, false] {
         let fake = Fake::new(move |asked| {
@@ -130,7 +130,7 @@ async fn a_model_is_asked_again_while_the_client_has_seen_text_alone() {
                 .contains("asked_again_total{model=\"m\",dialect=\"hermes\"} 1")
         );
     }
-    // A model that does not mend it is asked so often and no more; what is withheld is told.
+    // A model that repeats the error is asked again up to the limit; the withheld call is reported.
     let fake = Fake::new(|_| spoken("openai", &[CUT], true)).await;
     let url = gateway(&fake.url, config).await;
     let answer = post(&client(), &path(&url), &request("chat", true)).await;

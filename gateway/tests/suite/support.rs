@@ -1,4 +1,4 @@
-//! A server that says what a test gives it, byte for byte, and a gateway in front of it.
+//! A server that sends what a test gives it, byte for byte, and a gateway in front of it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use toolglot_gateway::{Args, Gateway};
 
-/// A request as the server got it.
+/// A request as it reached the server.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub line: String,
@@ -27,15 +27,15 @@ impl Asked {
     }
 }
 
-/// What the server says: a head, pieces that are flushed one by one, and whether it breaks off then.
+/// The answer of the server: a head, and pieces that are flushed one by one.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub pieces: Vec<Vec<u8>>,
-    /// Breaks off without the end of the body.
+    /// Closes the connection before the end of the body.
     pub dies: bool,
-    /// Between two pieces.
+    /// The time between two pieces.
     pub pause: Duration,
 }
 
@@ -57,7 +57,7 @@ impl Answer {
         Self::new("application/json", body)
     }
 
-    /// In pieces of so many bytes.
+    /// Splits the body into pieces of `size` bytes.
     pub fn cut(mut self, size: usize) -> Self {
         let body = self.pieces.concat();
         self.pieces = body.chunks(size).map(<[u8]>::to_vec).collect();
@@ -77,11 +77,11 @@ impl Answer {
 
 type Say = dyn Fn(&Asked) -> Answer + Send + Sync;
 
-/// The server. It ends with the test.
+/// A server, which ends with the test.
 pub struct Fake {
     pub url: String,
     pub asked: Arc<Mutex<Vec<Asked>>>,
-    /// Connections that the other side has closed while the server was speaking.
+    /// The number of connections that the other side closed before the end of the answer.
     pub left: Arc<Mutex<usize>>,
 }
 
@@ -204,7 +204,7 @@ pub async fn gateway(upstream: &str, config: &str) -> String {
     url
 }
 
-/// A response, whole.
+/// A whole response.
 #[derive(Debug)]
 pub struct Got {
     pub status: u16,
@@ -229,7 +229,7 @@ impl Got {
 }
 
 pub fn client() -> reqwest::Client {
-    // Nothing here is asked with TLS.
+    // No test uses TLS.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -253,7 +253,7 @@ pub async fn got(response: reqwest::Response) -> Got {
     }
 }
 
-/// Chunks of a chat completion, one for each piece of text.
+/// The chunks of a chat completion, one for each piece of text.
 pub fn chunks<T: AsRef<str>>(pieces: &[T]) -> String {
     let mut out = String::new();
     let mut push = |delta: serde_json::Value, reason: Option<&str>| {
@@ -284,7 +284,7 @@ pub fn completion(text: &str, reason: &str) -> String {
     .to_string()
 }
 
-/// What a client of chat completions makes of a stream.
+/// A reply as a client of chat completions reads it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     pub text: String,
@@ -346,12 +346,12 @@ impl Reply {
     }
 }
 
-/// Pieces of text as each server says them, streamed or not.
+/// Pieces of text in the format of each server, streamed or not.
 pub fn spoken(api: &str, pieces: &[&str], stream: bool) -> Answer {
     let text = pieces.concat();
     match (api, stream) {
         ("openai", true) => {
-            // What it has cost comes behind the reason.
+            // The usage follows the finish reason.
             let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":4}}\n\n";
             let body = chunks(pieces).replace("data: [DONE]", &format!("{usage}data: [DONE]"));
             Answer::events(&body)
@@ -389,7 +389,7 @@ pub fn spoken(api: &str, pieces: &[&str], stream: bool) -> Answer {
     }
 }
 
-/// The interfaces that clients speak, and where.
+/// The protocols of clients, and their paths.
 pub const FACES: [(&str, &str); 4] = [
     ("chat", "/v1/chat/completions"),
     ("responses", "/v1/responses"),
@@ -397,7 +397,7 @@ pub const FACES: [(&str, &str); 4] = [
     ("ollama", "/api/chat"),
 ];
 
-/// What a client of an interface makes of a response.
+/// Reads a response as a client of a protocol does.
 pub fn read_face(face: &str, got: &Got, stream: bool) -> Reply {
     match (face, stream) {
         ("chat", true) => Reply::streamed(got),

@@ -1,4 +1,4 @@
-//! Every vector as the reply of a server: streamed in one piece and character by character, and not streamed.
+//! Every vector as the reply of a server: streamed in one piece, streamed character by character, and not streamed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use toolglot_testkit::vectors::{Vector, read_file};
 
 use crate::support::{Answer, FACES, Fake, Reply, client, gateway, post, read_face, spoken};
 
-/// The vectors that say nothing but what a model wrote.
+/// The vectors with default options, without API tool calls, whose input is UTF-8 and ends with `stop`.
 fn vectors() -> Vec<Vector> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/vectors");
     let mut all = vec![];
@@ -27,7 +27,7 @@ fn vectors() -> Vec<Vector> {
     };
     all.retain(plain);
     assert!(all.len() > 1000, "{}", all.len());
-    // A quick run takes a sample, as those of the laws do.
+    // A quick run uses a sample, as the tests of the laws do.
     let step = if std::env::var_os("TOOLGLOT_SPLITS").is_some() {
         12
     } else {
@@ -36,7 +36,7 @@ fn vectors() -> Vec<Vector> {
     all.into_iter().step_by(step).collect()
 }
 
-/// Calls that a client gets: names, and arguments as JSON.
+/// The calls that a client must get: names, and arguments as JSON.
 fn expected(vector: &Vector) -> Vec<(String, Value)> {
     let set = toolglot::DialectSet::builtin(&vector.dialect).unwrap();
     let tools = vector
@@ -54,13 +54,13 @@ fn expected(vector: &Vector) -> Vec<(String, Value)> {
 
 fn calls(reply: &Reply) -> Vec<(String, Value)> {
     let read = |(name, arguments): &(String, String)| {
-        // A call that was taken back is no JSON.
+        // The arguments of a retracted call are not valid JSON.
         Some((name.clone(), serde_json::from_str(arguments).ok()?))
     };
     reply.calls.iter().filter_map(read).collect()
 }
 
-/// The tools of a vector as an interface has them.
+/// The tools of a vector in the form of a protocol.
 fn tools(vector: &Vector, face: &str) -> Option<Value> {
     let tools: Value = serde_json::from_str(&vector.tools.as_ref()?.to_string()).unwrap();
     let each = tools.as_array().unwrap().iter().map(|tool| {
@@ -78,8 +78,8 @@ fn tools(vector: &Vector, face: &str) -> Option<Value> {
     Some(each.collect())
 }
 
-/// What the vector of this number says, as the model's name has it: dialect, number, and whether each character is a chunk.
-fn said(vectors: &[Vector], asked: &Value) -> Answer {
+/// The answer to a request. Its model is named `DIALECT/NUMBER/HOW`: the number of a vector, and `each` for a chunk per character.
+fn reply_to(vectors: &[Vector], asked: &Value) -> Answer {
     let model: Vec<&str> = asked["model"].as_str().unwrap().split('/').collect();
     let vector = &vectors[model[1].parse::<usize>().unwrap()];
     let text = std::str::from_utf8(&vector.input).unwrap();
@@ -92,10 +92,10 @@ fn said(vectors: &[Vector], asked: &Value) -> Answer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_vector_streamed_equals_not_streamed_on_every_interface() {
+async fn each_vector_streamed_equals_not_streamed_in_every_protocol() {
     let vectors = std::sync::Arc::new(vectors());
     let given = std::sync::Arc::clone(&vectors);
-    let fake = Fake::new(move |asked| said(&given, &asked.json())).await;
+    let fake = Fake::new(move |asked| reply_to(&given, &asked.json())).await;
     let ids: BTreeSet<&str> = vectors
         .iter()
         .map(|vector| vector.dialect.as_str())
@@ -132,7 +132,7 @@ async fn each_vector_streamed_equals_not_streamed_on_every_interface() {
                 assert_eq!(calls(&reply), calls(first), "{what}");
                 assert_eq!(reply.text, first.text, "{what}");
                 assert_eq!(reply.thought, first.thought, "{what}");
-                // A call that was taken back is told, too.
+                // A retracted call is reported too.
                 let left = first.left.is_some() || reply.calls.len() > first.calls.len();
                 assert_eq!(reply.left.is_some(), left, "{what}");
             }

@@ -1,8 +1,8 @@
-"""Agents: a model, its tools, and who says which of its calls are carried out.
+"""Agents: a model, its tools, and the policy that decides which of its calls are carried out.
 
-The rules are those of the native part, which does no input or output: it says what to do (`_native.RunCore.take`) and is told
-what came of it. Here is what does it: one task for the reply of the model and one for each call and each question. They belong to
-the iteration that began them and end with it.
+The native part implements the rules and performs no I/O: it returns instructions (`_native.RunCore.take`) and accepts their
+results. This module carries them out, with one asyncio task for the model's reply, and one for each call and each question. The
+asyncio tasks belong to the iteration that started them, and end with it.
 """
 
 from __future__ import annotations
@@ -29,60 +29,60 @@ from ._tools import Tools
 __all__ = ["Agent", "PendingCall", "Run", "RunCall", "RunEvent", "Task"]
 
 _log = logging.getLogger("toolglot")
-# Milliseconds that no call takes.
+# No time limit, in milliseconds.
 _LONG = 2**48
 
 
 @dataclasses.dataclass(frozen=True)
 class PendingCall:
-    """A call that a person is to decide on. What runs is byte for byte what is approved."""
+    """A call that waits for a person's decision. An approved call runs with these arguments, byte for byte."""
 
     id: str
     """Its id."""
     name: str
-    """Name of the tool, as the call has it."""
+    """The name of the tool, as written in the call."""
     tool: str
-    """Name of the tool, as it is defined."""
+    """The name of the tool, as defined."""
     arguments: dict[str, Any]
-    """The arguments that would be handed over."""
+    """The arguments that the tool would get."""
     arguments_json: str
     """Their JSON text."""
     digest: str
     """SHA-256 of that text."""
     reason: str
-    """Why a person is asked."""
+    """Why the call needs confirmation."""
 
 
 @dataclasses.dataclass
 class RunCall:
-    """A call that stands."""
+    """A committed call."""
 
     id: str
     """Its id."""
     name: str
-    """Name of the tool."""
+    """The name of the tool."""
     arguments: Any
-    """The arguments: those that were handed over, once it runs. Text where the model's own cannot be read."""
+    """The arguments as the model wrote them; once the call runs, those that the tool got. Text if they are not valid JSON."""
     state: str = "stands"
-    """`"stands"`, `"waiting"`, `"running"`, and in the end `"completed"`, `"failed"`, `"denied"`, `"timed_out"`, `"cancelled"`
+    """`"stands"`, `"waiting"`, `"running"`, and finally `"completed"`, `"failed"`, `"denied"`, `"timed_out"`, `"cancelled"`
     or `"not_run"`."""
     result: Any = None
-    """What the model is told: text, a JSON value, or a list of parts as MCP writes them."""
+    """The result that the model gets: text, a JSON value, or a list of MCP content parts."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RunEvent:
-    """Something that happened in a run.
+    """An event of a run.
 
-    | kind | says | with |
+    | kind | meaning | members |
     |---|---|---|
     | `text`, `reasoning` | a piece of the reply | `text` |
-    | `named`, `written`, `retracted` | the model writes a call, has written it, or took it back | `name` |
-    | `stands` | a call counts | `id`, `name`, `arguments` |
-    | `waiting`, `running` | it waits for a person, was started | `id`, `name` |
-    | `progress` | it, or a task, gave a piece of its output | `id`, `name`, `text` |
-    | `settled` | it has its result | `id`, `name`, `state`, `result` |
-    | `begun` | it goes on as a task | `id`, `name`, `task` |
+    | `named`, `written`, `retracted` | the model wrote the name of a call, or a whole call; the call was retracted | `name` |
+    | `stands` | a call is committed | `id`, `name`, `arguments` |
+    | `waiting`, `running` | a call waits for a person, or was started | `id`, `name` |
+    | `progress` | a call or a task produced a piece of its output | `id`, `name`, `text` |
+    | `settled` | a call has its result | `id`, `name`, `state`, `result` |
+    | `begun` | a call continues as a task | `id`, `name`, `task` |
     | `later` | a task has its result | `id` (the task's), `name`, `state`, `result` |
     | `message` | a message was added to the conversation | `message` |
     """
@@ -100,11 +100,11 @@ class RunEvent:
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """What a tool gives in place of a result where that takes longer than anybody waits: the call is completed at once, with the
-    task's id as its result, and the model is told later what came of it.
+    """What a tool returns to continue its work in the background: the call completes at once, with the task's id as its result,
+    and the model gets the task's result later.
 
-    `work` is a function without parameters, sync or async, and what it gives is the result of the task; what it yields is
-    progress. Without it somebody else carries the task on, and `Run.later` tells what came of it.
+    `work` is a function without parameters, sync or async. Its return value is the result of the task; values that it yields are
+    progress. Without `work` the task runs elsewhere, and `Run.later` supplies its result.
 
     >>> import toolglot
     >>> def index(folder: str):
@@ -118,12 +118,12 @@ class Task:
     """
 
     id: str
-    """Its id, which no other call or task of the run may have."""
+    """Its id: unique among the calls and tasks of the run."""
     work: Callable[[], Any] | None = None
-    """What carries it on."""
+    """The function that does the work."""
 
     def __post_init__(self) -> None:
-        """Looks at the types, for a tool makes it."""
+        """Checks the types, since the values come from a tool."""
         if not isinstance(self.id, str):
             raise TypeError(f"Task: the id is text, not {type(self.id).__name__}")
         if self.work is not None and not callable(self.work):
@@ -131,23 +131,25 @@ class Task:
 
 
 Decision: TypeAlias = bool | str | Mapping[str, Any] | None
-"""What `approve` says: `True`, `False`, words that say why not, other arguments, or `None` to put it off."""
+"""What `approve` returns: `True`, `False`, a reason for refusing, other arguments, or `None` to defer the decision."""
 
 
 class Agent:
     """A model with tools.
 
-    `model` is the address of an OpenAI-compatible server, or a callable that takes the messages and gives the reply: an
-    iterator, sync or async, of `str`, `bytes` or what the official clients yield, or a whole response. It gets `tools`, `stop` and
-    `grammar` too if it has parameters of these names.
+    `model` is the address of an OpenAI-compatible server, or a callable that takes the messages and returns the reply: an
+    iterator, sync or async, of `str`, `bytes` or chunks of the official clients, or a whole response. It also gets `tools`, `stop`
+    and `grammar` if it has parameters of these names.
 
-    `tools` are functions, sync or async, or whatever `Tools` takes. `policy` says which calls are carried out: `"confirm"` (a
-    person is asked about each), `"allow"`, or rules, `{"deny": [..], "confirm": [..], "allow": [..]}`, of which the first that
-    applies counts, in this order; what none allows is denied. A rule is the name of a tool (`*` stands for anything), or a
-    mapping of `tools`, `tags`, `namespaces`, `annotations`, `arguments` (`[{"pointer": "/path", "pattern": "^/etc"}]`) and `reason`.
+    `tools` are functions, sync or async, or anything that `Tools` accepts. `policy` decides which calls are carried out:
+    `"confirm"` (a person is asked about each), `"allow"`, `"deny"`, or rules, `{"deny": [..], "confirm": [..], "allow": [..]}`. The
+    first matching rule applies, in this order; a call that matches none is denied. A rule is the name of a tool (`*` matches
+    anything), or a mapping of `tools`, `tags`, `namespaces`, `annotations`, `arguments`
+    (`[{"pointer": "/path", "pattern": "^/etc"}]`) and `reason`.
 
-    `approve` is asked about calls that are to be confirmed: a function of a `PendingCall`, sync or async, that gives `True`,
-    `False`, words that say why not, a mapping of other arguments, or `None` to put it off. Without it such calls wait in `Run.waiting`.
+    `approve` decides on calls that need confirmation: a function of a `PendingCall`, sync or async, that returns `True`, `False`,
+    a reason for refusing, a mapping of other arguments, or `None` to defer the decision. Without it such calls wait in
+    `Run.waiting`.
 
     >>> import toolglot
     >>> def weather(city: str) -> str:
@@ -187,32 +189,33 @@ class Agent:
         grammar: bool = False,
         recall: Callable[[Mapping[str, str]], Any] | None = None,
     ) -> None:
-        """`dialect` is what the model writes its calls in, and is taught in the system message after `system`. With `native` the
-        server gets the definitions as `tools` instead, and `dialect` says what calls in its text look like.
+        """`dialect` is the format in which the model writes its calls. The system message explains it to the model, after `system`.
+        With `native` the server gets the definitions as `tools` instead, and `dialect` is the format of calls in its text.
 
-        Of a server `name` is the model's, `request` holds further members of the request (`temperature`), and `patience` is how
-        many seconds it may be silent. `source` says what the chunks of a callable are where that cannot be told; see `events`.
+        For a server, `name` is the name of the model, `request` holds further members of the request (`temperature`), and `patience`
+        is the longest silence in seconds. `source` is the kind of a callable's chunks if it cannot be detected; see `events`.
 
-        A call has `timeout` seconds and a `Task` `task_timeout`, or with `None` as long as it takes; after `max_rounds` rounds of calls no more are carried out. With `parallel` the calls of a
-        reply run side by side, `max_concurrent` at most; else one after the other up to the first that fails. Functions that are
-        not async run in threads of their own; one that is too slow is left alone, its result dropped.
+        `timeout` limits a call and `task_timeout` a `Task`, in seconds; `None` sets no limit. After `max_rounds` rounds of calls no
+        more are carried out. With `parallel` the calls of a reply run concurrently, at most `max_concurrent` at a time; otherwise one
+        after another, up to the first that fails. Functions that are not async run in threads of their own; the thread of a call
+        that exceeds its limit continues, and its result is dropped.
 
-        `recovered` says what becomes of calls that were recovered from broken text: the model is told what was wrong, or a
-        person is asked. `references` lets arguments refer to results: `{{1.result.path}}`. `recall` is asked, for calls that
-        were started before a run was saved, what they gave: a function of their receipt (`id`, `tool`, `digest`, and `task` of a call that
-        went on as one); `None` says that nobody knows, and a `Task` that it goes on.
+        `recovered` decides about calls that were recovered from broken text: the model gets an error message (`"answer"`), or a
+        person is asked (`"confirm"`). `references` lets arguments refer to results: `{{1.result.path}}`. `recall` supplies the
+        results of calls that were started before a run was saved: a function of their receipt (`id`, `tool`, `digest`, and `task`
+        for a call that continued as one). `None` means that the result is unknown, and a `Task` that the call continues as one.
 
-        Raises `ToolsError`, `DialectError`, `ValueError` or `TypeError`, with what is wrong.
+        Raises `ToolsError`, `DialectError`, `ValueError` or `TypeError`; the message says what is wrong.
         """
         if dialect is not None and not isinstance(dialect, str):
-            raise TypeError(f"dialect: the name of one is needed, not {type(dialect).__name__}")
+            raise TypeError(f"dialect: a name is needed, not {type(dialect).__name__}")
         if system is not None and not isinstance(system, str):
             raise TypeError(f"system: text is needed, not {type(system).__name__}")
         if approve is not None and not callable(approve):
             raise TypeError(f"approve: a callable is needed, not {type(approve).__name__}")
         for option, time in (("timeout", timeout), ("task_timeout", task_timeout)):
             if time is not None and not time > 0:
-                raise ValueError(f"{option}={time!r}: more than no time is needed; None is as long as it takes")
+                raise ValueError(f"{option}={time!r}: it must be greater than 0, or None for no limit")
         for option, value, known in (("lang", lang, ("en", "zh")), ("recovered", recovered, ("answer", "confirm"))):
             if value not in known:
                 raise ValueError(f"{option}={value!r}: it is {' or '.join(map(repr, known))}")
@@ -228,7 +231,7 @@ class Agent:
         if source not in _clients.SOURCES:
             raise ValueError(f"source={source!r}: it is one of {', '.join(map(repr, _clients.SOURCES))}")
         if dialect is None and engine is None:
-            raise TypeError("dialect: say what the model writes its calls in, for example 'hermes'")
+            raise TypeError("dialect: name the model's tool-call format, for example 'hermes'")
         engine, dialect = (engine, engine.dialects[0]) if engine and not dialect else _tools.engine_of(engine, str(dialect))
         self._model = model
         self._source = source
@@ -255,28 +258,28 @@ class Agent:
         self._core = _native.AgentCore(engine, _support.dumps("agent", form))
 
     def run(self, what: str | Iterable[Mapping[str, Any]]) -> Run:
-        """A run that begins with what a user says, or goes on with messages. It does nothing until it is iterated or awaited."""
+        """Returns a run that begins with a user's message, or continues a conversation. It starts when iterated or awaited."""
         messages = [{"role": "user", "content": what}] if isinstance(what, str) else _tools.conversation(what)
         if self._system is not None:
             messages.insert(0, {"role": "system", "content": self._system})
         return Run(self, self._core.run(_support.dumps("messages", messages)))
 
     def steps(self, steps: Iterable[Mapping[str, Any]]) -> Run:
-        """A workflow: calls, `{"tool", "arguments"}`, that run one after the other without a model, and may refer to results of
-        earlier ones, `{{1.result.path}}`. The first that does not complete stops the rest."""
+        """Returns the run of a workflow: calls, `{"tool", "arguments"}`, that run one after another without a model. They may refer
+        to results of earlier ones, `{{1.result.path}}`. The first that does not complete stops the rest."""
         return Run(self, self._core.steps(_support.dumps("steps", list(steps))), workflow=True)
 
     def run_sync(
         self, what: str | Iterable[Mapping[str, Any]], *, on_event: Callable[[RunEvent], Any] | None = None
     ) -> Run:
-        """`run` for programs without an event loop: gives the run when it is finished, or waits for a decision."""
+        """`run` for programs without an event loop. Returns the run when it is finished or waits for a decision."""
         return self.run(what).sync(on_event)
 
     def resume(self, saved: str) -> Run:
-        """Goes on with a run that was saved: by this agent or by one with the same tools, on any machine.
+        """Continues a saved run of this agent or of one with the same tools, on any machine.
 
-        Calls that were started are not started again: `recall` is asked, or the model is told that their result is unknown.
-        A reply that was on its way is asked for again. Raises `SnapshotError`.
+        Never starts a call twice: `recall` supplies the results of calls that were started, or else the model learns that they are
+        unknown. Requests an incomplete reply again. Raises `SnapshotError`.
         """
         core = self._core.restore(saved)
         read = json.loads(saved)
@@ -295,14 +298,14 @@ class Agent:
 class Run:
     """A conversation of a model with its tools. Made by `Agent.run`, `Agent.steps` and `Agent.resume`.
 
-    `async for event in run` carries it on and gives a `RunEvent` for all that happens; `await run` does the same and gives the run.
-    When that ends, the run has an `outcome`, or calls of it wait for a decision (`waiting`): say it with `decide`, or save the run, and carry it on.
+    `async for event in run` drives the run and yields its `RunEvent`s; `await run` does the same and returns the run. When that ends,
+    the run has an `outcome`, or calls of it wait for a decision (`waiting`): make it with `decide`, or save the run, and iterate again.
 
-    An iteration that is left, by `break` or an exception, ends what it had begun: a reply is asked for again by the next one, and the
-    model is told that the result of a call that ran is unknown.
+    Leaving an iteration, by `break` or an exception, stops everything that it started. The next one requests an incomplete reply
+    again, and the model learns that the result of a running call is unknown.
 
-    An exception of the model or of `approve` comes out of the iteration; iterating anew asks again. One of a tool is the
-    tool's result: the model is told its name and words, and the traceback is logged (logger `toolglot`).
+    An exception of the model or of `approve` propagates from the iteration; the next iteration asks again. An exception of a tool is
+    the tool's result: the model gets its name and message, and the traceback is logged (logger `toolglot`).
     """
 
     def __init__(self, agent: Agent, core: _native.RunCore, *, workflow: bool = False) -> None:
@@ -311,27 +314,28 @@ class Run:
         self._workflow = workflow
         self._core = core
         self.calls: list[RunCall] = []
-        """The calls that stand, in order."""
+        """The committed calls, in order."""
         self._questions: dict[str, PendingCall] = {}
-        # Tasks that run, and the calls that began them.
+        # Ids of running tasks, and of the calls that began them.
         self._tasks: dict[str, str] = {}
-        # What happened and was not yet told, what is to be done, and calls of which nobody knows what came.
+        # Undelivered events, pending instructions, and calls whose result is unknown.
         self._events: collections.deque[RunEvent] = collections.deque()
         self._todo: list[dict[str, Any]] = []
         self._left: list[str] = []
         self._drive: _Drive | None = None
 
-    # What it says.
+    # State.
 
     @property
     def outcome(self) -> str | None:
-        """How it ended: `"answer"`, `"iterations"` (too many rounds), `"budget"` (nothing is left of it), `"model_failed"`, `"cancelled"`, `"steps"` (of a workflow);
-        `None` if it has not."""
+        """How it ended: `"answer"`, `"iterations"` (too many rounds), `"budget"` (used up), `"model_failed"`, `"cancelled"`,
+        `"steps"` (of a workflow); `None` if it has not."""
         return self._outcome().get("outcome")
 
     @property
     def text(self) -> str:
-        """The model's answer; after too many rounds what to tell the user; of a model that failed what it had said, or why."""
+        """The model's answer. After too many rounds or a used-up budget, a message for the user. If the model failed, its text so
+        far, or else the reason."""
         outcome = self._outcome()
         return str(outcome.get("text") or outcome.get("message") or "")
 
@@ -346,12 +350,12 @@ class Run:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The conversation so far, without what the agent says of its tools."""
+        """The conversation so far, without the agent's prompt about its tools."""
         return json.loads(self._core.messages())  # type: ignore[no-any-return]
 
     @property
     def receipts(self) -> list[dict[str, str]]:
-        """What calls left that were started: `id`, `tool`, `digest` (SHA-256 of the arguments), `task` of those that went on as one."""
+        """Receipts of the calls that were started: `id`, `tool`, `digest` (SHA-256 of the arguments), and `task` if it began one."""
         return json.loads(self._core.receipts())  # type: ignore[no-any-return]
 
     @property
@@ -361,19 +365,19 @@ class Run:
 
     @property
     def tasks(self) -> list[str]:
-        """Ids of tasks that were begun and have no result yet."""
+        """Ids of tasks that have no result yet."""
         return list(self._tasks)
 
     def save(self) -> str:
-        """The run as JSON text, at any time, for `Agent.resume`."""
+        """Returns the run as JSON text for `Agent.resume`. Can be called at any time."""
         saved = json.loads(self._core.save())
         saved["python"] = [dataclasses.asdict(one) for one in self.calls]
         return _support.dumps("run", saved)
 
-    # What it is told.
+    # Inputs.
 
     def decide(self, call: PendingCall | str, decision: Decision) -> None:
-        """Says of a call that waits what `approve` would. Raises `StateError` if it does not wait."""
+        """Decides on a waiting call, as `approve` would. Raises `StateError` if it is not waiting."""
         identity = call if isinstance(call, str) else call.id
         said = _decision(decision)
         if said is None:
@@ -383,15 +387,15 @@ class Run:
         self._wake()
 
     def later(self, task: str, result: Any) -> None:
-        """The result of a task, by its id, or by any name if no tool said that there is one; an exception is a task that failed.
-        The model is told with the next message, and asked again if it has answered. Raises `StateError` once the run is over, or
-        the task has its result."""
+        """Supplies the result of a task, by its id, or by any name if no tool began it; an exception means that the task failed.
+        The model gets it with the next message, and is asked again if it has already answered. Raises `StateError` if the run is
+        over or the task already has its result."""
         known = any(receipt.get("task") == task for receipt in self.receipts)
         self._tell({"later": {"id": task if known else "", "name": task, **_gave(result)}})
         self._wake()
 
     def cancel(self) -> None:
-        """Ends the run: calls that run are aborted, and those without a result are cancelled. From any thread."""
+        """Ends the run: aborts running calls, and cancels all without a result. Can be called from any thread."""
         drive = self._drive
         if drive is not None:
             with contextlib.suppress(RuntimeError):  # Its loop may be closed by now.
@@ -407,22 +411,22 @@ class Run:
     def _tell(self, what: dict[str, Any]) -> None:
         self._core.tell(_support.utf8(_support.dumps("run", what)))
 
-    # What carries it on.
+    # Iteration.
 
     def __aiter__(self) -> AsyncIterator[RunEvent]:
-        """Carries it on and gives what happens."""
+        """Drives the run and yields its events."""
         return _Iteration(self)
 
     def _begin(self) -> _Drive:
         if self._drive is not None:
             if not self._drive.loop.is_closed():
-                raise BusyError("the run is being carried on already")
+                raise BusyError("the run is already being iterated")
             self._drive.close()
         self._drive = _Drive(self)
         return self._drive
 
     def __await__(self) -> Generator[Any, None, Run]:
-        """Carries it on, and gives it when it is finished or waits for a decision."""
+        """Drives the run, and returns it when it is finished or waits for a decision."""
         return self._finish(None).__await__()
 
     async def _finish(self, on_event: Callable[[RunEvent], Any] | None) -> Run:
@@ -433,12 +437,12 @@ class Run:
         return self
 
     def sync(self, on_event: Callable[[RunEvent], Any] | None = None) -> Run:
-        """Carries it on without an event loop, until it is finished or waits for a decision."""
+        """Drives the run without an event loop, until it is finished or waits for a decision."""
         try:
             here = asyncio.current_task()
         except RuntimeError:
             return asyncio.run(self._finish(on_event))
-        # A loop runs in this thread already, as in a notebook: another thread has another one.
+        # This thread already runs a loop, as in a notebook: use a loop in another thread.
         out: list[Any] = []
 
         def work() -> None:
@@ -449,7 +453,7 @@ class Run:
 
         thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), name="toolglot", daemon=True)
         thread.start()
-        asked = getattr(here, "cancelling", int)  # Since Python 3.11, which cancels the task where Ctrl-C is pressed.
+        asked = getattr(here, "cancelling", int)  # Since Python 3.11, where Ctrl-C cancels the task.
         before = asked()
         try:
             while thread.is_alive():
@@ -457,7 +461,7 @@ class Run:
                 if asked() > before:
                     raise asyncio.CancelledError
         except BaseException:
-            # Nobody waits for the run any more.
+            # The caller no longer waits for the run.
             self.cancel()
             raise
         if isinstance(out[0], BaseException):
@@ -465,7 +469,7 @@ class Run:
         return self
 
     def _collect(self) -> None:
-        """Takes all that the core says: what happened waits to be told, the rest to be done."""
+        """Takes all instructions of the core: queues events for delivery, and the rest for execution."""
         while (one := self._core.take()) is not None:
             do = json.loads(one)
             self._note(do)
@@ -480,7 +484,7 @@ class Run:
     def _event(self, do: dict[str, Any]) -> RunEvent:
         identity = do.get("id", "")
         call = self._call(self._tasks.get(identity, identity))
-        # The id of a later result is that of a task, which has ended.
+        # The id of a later result is that of a task that has ended.
         name = do["result"]["name"] if do["event"] == "later" else do.get("name")
         return RunEvent(
             kind=do["event"],
@@ -514,7 +518,7 @@ class Run:
             self._tasks.pop(do["id"], None)
         call = self._call(do.get("id", ""))
         if kind == "start" and call is None:
-            # A step of a workflow: no model wrote it.
+            # A step of a workflow, which no model wrote.
             call = RunCall(do["id"], do["name"], None, "running")
             self.calls.append(call)
         if call is None:
@@ -527,7 +531,7 @@ class Run:
             call.state, call.result = do["state"], _result(do["result"])
             self._questions.pop(call.id, None)
             if self._workflow:
-                # A step waits for its task.
+                # A step of a workflow waits for its task.
                 self._tasks = {task: by for task, by in self._tasks.items() if by != call.id}
 
     def _call(self, identity: str) -> RunCall | None:
@@ -535,14 +539,14 @@ class Run:
 
     def __reduce__(self) -> Any:
         """Refuses: two copies would carry out each call twice."""
-        raise TypeError("a run is neither copied nor pickled; Run.save gives it as text")
+        raise TypeError("a run cannot be copied or pickled; Run.save returns it as text")
 
     def __repr__(self) -> str:
         return f"<toolglot.Run, {self.outcome or 'not finished'}>"
 
 
 class _Iteration(AsyncIterator[RunEvent]):
-    """An iteration over a run. No generator: Python ends those that are left at some later time, and this one at once."""
+    """An iteration over a run. Not a generator: Python may close an abandoned async generator late; this ends at once."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -554,7 +558,7 @@ class _Iteration(AsyncIterator[RunEvent]):
 
     async def __anext__(self) -> RunEvent:
         if self._runs:
-            raise BusyError("this iteration is awaited already")
+            raise BusyError("this iteration is already being awaited")
         if self._over:
             raise StopAsyncIteration
         self._runs = True
@@ -573,7 +577,7 @@ class _Iteration(AsyncIterator[RunEvent]):
         return event
 
     async def aclose(self) -> None:
-        """Leaves it."""
+        """Ends the iteration."""
         self._end()
 
     def _end(self) -> None:
@@ -587,17 +591,17 @@ class _Iteration(AsyncIterator[RunEvent]):
 
 
 class _Drive:
-    """What carries a run on for one iteration: owns all that it begins."""
+    """Drives a run for one iteration. Owns everything that it starts."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.core = run._core
         self.agent = run._agent
         self.loop = asyncio.get_running_loop()
-        # Small: a model that is faster than its host waits.
+        # Bounded, so that a model that is faster than its host waits.
         self.inbox: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue(64)
         self.tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
-        # Calls whose task has not run yet.
+        # Calls whose asyncio task has not run yet.
         self.unbegun: dict[str, dict[str, Any]] = {}
         self.errors: list[Exception] = []
         self.clock = (self.loop.time(), self.core.now())
@@ -608,7 +612,7 @@ class _Drive:
         return then + int((self.loop.time() - began) * 1000)
 
     def wake(self) -> None:
-        # Where it is full, there is something to wake up for.
+        # A full inbox wakes the drive anyway.
         if not self.inbox.full():
             self.inbox.put_nowait(("wake",))
 
@@ -617,7 +621,7 @@ class _Drive:
         self.wake()
 
     async def event(self) -> RunEvent | None:
-        """The next thing that happens; `None` if nothing will."""
+        """Returns the next event; `None` if there will be none."""
         if not self.begun:
             self.begun = True
             self.pick_up()
@@ -630,20 +634,20 @@ class _Drive:
             await self.next()
 
     def pick_up(self) -> None:
-        """Goes on where the last iteration ended."""
+        """Continues where the last iteration ended."""
         for identity in self.run._left:
-            # It was begun by an iteration that was left: what came of it is not known.
+            # Started by an earlier iteration that was left: its result is unknown.
             self.lost(identity)
         self.run._left = []
         for question in self.run.waiting:
             self.ask_person(question)
         self.act()
         if self.core.waits() == "model" and ("reply", "") not in self.tasks:
-            # Nobody has the rest of the reply.
+            # The rest of the reply is lost.
             self.ask_again()
 
     def act(self) -> None:
-        """Begins all that is to be done."""
+        """Starts all pending work."""
         self.run._collect()
         while todo := self.run._todo:
             self.run._todo = []
@@ -678,11 +682,11 @@ class _Drive:
             self.core.tell(json.dumps({"lost": identity}))
 
     def begin(self, kind: str, identity: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        # Made in the task: what is stopped before it ran has then no coroutine that nobody awaited.
+        # The task makes the coroutine: one made here would never be awaited if the task is stopped before it runs.
         self.tasks[kind, identity] = self.loop.create_task(self.guarded(kind, identity, work))
 
     async def guarded(self, kind: str, identity: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """What is begun puts what comes of it into the inbox, and last of all that it has ended."""
+        """Runs work that puts its results into the inbox, and puts the end there last."""
         if kind == "call":
             self.unbegun.pop(identity, None)
         try:
@@ -690,8 +694,8 @@ class _Drive:
         except Exception as error:  # noqa: BLE001
             await self.inbox.put(("raise", _threads.tamed(error)))
         except BaseException as error:
-            # SystemExit and its like of a model or a person do not end the program, and one that cancels itself is not stopped.
-            # Nothing is awaited here: it may be the end of the loop.
+            # SystemExit raised by a model or by `approve` does not end the program, and a task that cancels itself has failed.
+            # Nothing is awaited here, since the loop may be closing.
             if not self.stopped(kind, identity):
                 del self.tasks[kind, identity]
                 self.errors.append(_threads.tamed(error))
@@ -703,7 +707,7 @@ class _Drive:
         await self.inbox.put(("over", kind, identity, asyncio.current_task()))
 
     def stopped(self, kind: str, identity: str) -> bool:
-        """Whether the task that runs was stopped, by this drive or with the loop. What it carries out may raise the same error."""
+        """Whether the current task was stopped, by this drive or with the loop; its work may raise the same error itself."""
         task = asyncio.current_task()
         asked = getattr(task, "cancelling", None)  # Since Python 3.11.
         return self.tasks.get((kind, identity)) is not task or bool(asked and asked())
@@ -726,7 +730,7 @@ class _Drive:
                 self.loop.call_soon_threadsafe(task.cancel)
 
     def close(self) -> None:
-        """Ends all that was begun. Calls that had not run yet are begun by the next iteration."""
+        """Stops everything that was started. Calls that have not run yet are left to the next iteration."""
         self.run._todo = [*self.unbegun.values(), *self.run._todo]
         self.run._left += [identity for kind, identity in self.tasks if kind == "call" and identity not in self.unbegun]
         for kind, identity in list(self.tasks):
@@ -735,7 +739,7 @@ class _Drive:
             self.run._drive = None
 
     async def next(self) -> None:
-        """Waits for the next thing that happens, and tells the run."""
+        """Waits for the next input and passes it to the run."""
         deadline = self.core.deadline()
         timer = None if deadline is None else self.loop.call_later(max(0, deadline - self.now()) / 1000, self.wake)
         try:
@@ -762,7 +766,7 @@ class _Drive:
         elif item[0] == "tell":
             kind, identity, text, task = item[1:]
             if self.current(kind, identity, task):
-                # It may be too late for that, which the run knows; then nothing changes.
+                # The run refuses an input that comes too late; nothing changes then.
                 with contextlib.suppress(StateError):
                     self.core.tell(text)
                 if kind == "person":
@@ -773,7 +777,7 @@ class _Drive:
                 self.go_on(call, went_on)
 
     def go_on(self, call: dict[str, Any], task: Task) -> None:
-        """A call goes on as a task."""
+        """Continues a call as a task."""
         try:
             self.core.tell(_support.utf8(_support.dumps("run", {"begun": [call["id"], task.id]})))
         except StateError as error:
@@ -787,7 +791,7 @@ class _Drive:
             self.begin("call", task.id, lambda: self.settle(own, work, work, "later"))
 
     def current(self, kind: str, identity: str, task: Any) -> bool:
-        """Whether what a task says still counts: it may have been stopped, and the run may know it settled."""
+        """Whether output of a task still counts: the task may have been stopped, or the run may no longer wait for it."""
         if self.tasks.get((kind, identity)) is not task:
             return False
         if kind == "reply":
@@ -802,10 +806,10 @@ class _Drive:
         try:
             self.core.tell('"ask_again"')
         except StateError:
-            # Calls of it stand already.
+            # Calls of the reply are already committed.
             self.core.tell('{"ended": "error"}')
 
-    # The model.
+    # Model.
 
     async def ask(self, do: dict[str, Any]) -> None:
         task = asyncio.current_task()
@@ -873,7 +877,7 @@ class _Drive:
             await self.settle(own, found.work, found.work, "later")
 
     async def settle(self, call: dict[str, Any], work: Callable[[], Any], function: Any, how: str = "done") -> None:
-        """Tells what came of a call or a task."""
+        """Runs a call or a task and passes its result to the run."""
         identity = call["id"]
         began = self.loop.time()
         try:
@@ -882,7 +886,7 @@ class _Drive:
                 if how == "done":
                     await self.inbox.put(("begun", call, value, asyncio.current_task()))
                     return
-                raise TypeError("a task goes on as no other task")
+                raise TypeError("a task cannot continue as another task")
             gave = _gave(value)
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
@@ -895,7 +899,7 @@ class _Drive:
         await self.tell("call", identity, {how: {"id": identity, "name": call["name"], **gave, "duration_ms": took}})
 
     async def value(self, identity: str, work: Callable[[], Any], function: Any) -> Any:
-        """What a function gives, awaited. What it yields is progress, and its result the text of all."""
+        """Returns the awaited result of a function. Values that it yields are progress; their joined text is the result."""
         pieces: list[str] = []
 
         async def put(piece: Any) -> None:
@@ -920,14 +924,14 @@ class _Drive:
 
 
 def _gave(value: Any) -> dict[str, Any]:
-    """What a tool gave, as results have it; an exception is a failure in its words."""
+    """The members of a result for a tool's return value; an exception is a failure with its message."""
     if isinstance(value, BaseException):
         return {"status": "error", "content": _threads.words(value)}
     return {"status": "error" if _tools.failed(value) else "success", "content": _tools.content(value)}
 
 
 def _runs(do: Mapping[str, Any]) -> Any:
-    """The id by which what runs is spoken of: that of the task, else that of the call."""
+    """The id of running work: that of the task, else that of the call."""
     return do.get("task") or do.get("id")
 
 
@@ -936,7 +940,7 @@ def _milliseconds(seconds: float | None) -> int:
 
 
 class _Text:
-    """A reply that is text."""
+    """Feeds a reply that is text."""
 
     def feed(self, chunk: str | bytes, /) -> list[Any]:
         return [("model", _support.utf8(chunk) if isinstance(chunk, str) else chunk)] if chunk else []
@@ -946,7 +950,7 @@ class _Text:
 
 
 class _Response:
-    """A reply that is the response of a server."""
+    """Feeds a reply that is the response of a server."""
 
     def __init__(self, source: str) -> None:
         self._core = _native.ResponseCore(source)
@@ -963,17 +967,17 @@ def _target(source: str, _item: Any) -> Any:
 
 
 def _sync(reply: Any) -> Any:
-    """What a thread iterates over; what is async stays as it is."""
+    """Returns an iterator for a thread; returns anything async unchanged."""
     if hasattr(reply, "__aiter__") or inspect.isawaitable(reply):
         return reply
     try:
         return _clients._iter(reply)
     except TypeError:
-        raise TypeError(f"the model gave no reply but {type(reply).__name__}: text, chunks or a response are needed") from None
+        raise TypeError(f"the model returned no reply but {type(reply).__name__}: text, chunks or a response are needed") from None
 
 
 async def _closed(stream: Any) -> None:
-    """Ends what was iterated over: a connection may hang on it."""
+    """Closes a stream, which may own a connection."""
     close = getattr(stream, "aclose", None) or getattr(stream, "close", None)
     with contextlib.suppress(Exception):
         done = close() if callable(close) else None
@@ -982,7 +986,7 @@ async def _closed(stream: Any) -> None:
 
 
 def _is_async(function: Any) -> bool:
-    """Whether calling it only makes what is to be awaited or iterated in the loop."""
+    """Whether a call only creates an object to await or iterate in the loop."""
     while isinstance(function, functools.partial):
         function = function.func
     inner = function if inspect.isroutine(function) else getattr(function, "__call__", function)
@@ -995,7 +999,7 @@ async def _called(function: Callable[..., Any], *given: Any) -> Any:
 
 
 def _accepted(model: Callable[..., Any]) -> set[str]:
-    """What of `tools`, `stop` and `grammar` a model takes by name."""
+    """Returns which of `tools`, `stop` and `grammar` a model accepts by name."""
     try:
         parameters = inspect.signature(model).parameters
     except (TypeError, ValueError):
@@ -1029,7 +1033,7 @@ def _decision(said: Decision) -> Any:
         return {"deny": said}
     if isinstance(said, Mapping):
         return {"edit": _support.dumps("arguments", dict(said))}
-    raise TypeError(f"a decision is True, False, words that say why not, arguments or None, not {type(said).__name__}")
+    raise TypeError(f"a decision is True, False, a reason for refusing, arguments or None, not {type(said).__name__}")
 
 
 def _result(result: dict[str, Any]) -> Any:

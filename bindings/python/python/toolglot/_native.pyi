@@ -737,7 +737,7 @@ class Evidence:
 @final
 class Issue:
     """
-    The model's text got something wrong. Parsing goes on.
+    An error in the model's text. Parsing continues.
     """
     __match_args__ = ("kind", "severity", "message", "start", "end", "dialect", "call", "tool", "subject", "suggestion", "observation")
     def __eq__(self, value: object, /) -> bool: ...
@@ -1470,7 +1470,7 @@ class ToolSet:
 @final
 class Turn:
     """
-    Everything that one model output says.
+    The whole content of one model output.
     """
     __match_args__ = ("text", "reasoning", "calls", "errors")
     def __eq__(self, value: object, /) -> bool: ...

@@ -1,4 +1,4 @@
-"""Tools: how a model is told about them, whether its calls may be carried out, and how results are written."""
+"""Tools: the prompt that declares them, the validation of calls, and the rendering of results."""
 
 from __future__ import annotations
 
@@ -427,7 +427,7 @@ def _result(index: int, one: Any) -> dict[str, Any]:
             return {"name": call, "content": content(gave)}
         if isinstance(call, Call):
             return {"id": call.meta.get("id", ""), "name": call.name, "content": content(gave)}
-    raise TypeError(f"results[{index}]: (call, what it gave), or a mapping with name and content, is needed")
+    raise TypeError(f"results[{index}]: (call, value), or a mapping with name and content, is needed")
 
 
 _MEMBERS = ("description", "parameters", "displayName", "aliases", "tags", "usage", "examples", "commands")
