@@ -336,7 +336,7 @@ impl Drive<'_> {
         let task = open.task;
         let piece = match piece {
             Piece::Task(_) if task => {
-                Piece::Done(Err("a task goes on as no other task".to_owned()))
+                Piece::Done(Err("a task cannot continue as another task".to_owned()))
             }
             piece => piece,
         };
