@@ -122,6 +122,14 @@ Examples:
   toolglot transcode --to vcp reply.txt
   toolglot transcode --from hermes --to qwen3-coder --tools tools.json < reply.txt > other.txt";
 
+#[cfg(feature = "gateway")]
+const GATEWAY_EXAMPLES: &str = "\
+Prints its address when it is ready. All settings are described in docs/GATEWAY.md.
+
+Examples:
+  toolglot gateway --upstream http://127.0.0.1:8000
+  toolglot gateway --upstream http://127.0.0.1:8000 --dialect hermes --mode prompt --listen 127.0.0.1:0";
+
 const PROMPT_EXAMPLES: &str = "\
 Tools are a list of OpenAI's, Anthropic's or MCP's, or a plugin manifest. Layouts are listed in docs/PROMPTS.md.
 
@@ -261,6 +269,7 @@ pub enum Command {
     Call(Box<CallArgs>),
     /// Run a proxy in front of a model server: calls in its text become API tool calls
     #[cfg(feature = "gateway")]
+    #[command(after_help = GATEWAY_EXAMPLES)]
     Gateway(toolglot_gateway::Args),
     /// Write shell completions for this command
     #[command(after_help = COMPLETIONS_EXAMPLES)]

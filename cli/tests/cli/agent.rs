@@ -435,7 +435,7 @@ fn bad_input_is_refused_with_what_and_where() {
     base(&script, "hermes", &tools, &["--policy", &pattern, "Hi."]).refused(&[
         &pattern,
         "deny rule 0",
-        "no pattern",
+        "not a pattern",
     ]);
     base(&script, "hermesx", &tools, &["Hi."]).refused(&["hermesx"]);
     base(&script, "all", &tools, &["Hi."]).refused(&["all", "not a dialect"]);
