@@ -275,7 +275,7 @@ impl Body {
         while i < end {
             let pos = out.base + i as u64;
             let mut stop = end;
-            if self.mention.is_some() && !self.walks() {
+            if self.mention.is_some() && self.pattern().is_none() {
                 if let Some(at) = self.mentions(out, out.seg[i], pos) {
                     return (i + 1, Flow::Mention { at });
                 }
@@ -357,19 +357,19 @@ impl Body {
             .map(|_| 0)
     }
 
-    /// Whether one of some patterns must follow.
-    fn walks(&self) -> bool {
-        match self.at {
-            FramedAt::Enter(_)
-            | FramedAt::Gap(_)
-            | FramedAt::Tail(_)
-            | FramedAt::More(_)
-            | FramedAt::Inner(_) => true,
+    /// The walk over the patterns of which one must follow; `None` in what may be other bytes.
+    fn pattern(&self) -> Option<&Walk> {
+        match &self.at {
+            FramedAt::Enter(walk)
+            | FramedAt::Gap(walk)
+            | FramedAt::Tail(walk)
+            | FramedAt::More(walk)
+            | FramedAt::Inner(walk) => Some(walk),
             FramedAt::Payload(_)
             | FramedAt::Plain(_)
             | FramedAt::Value(_)
             | FramedAt::Lost(_)
-            | FramedAt::Confirm { .. } => false,
+            | FramedAt::Confirm { .. } => None,
         }
     }
 
@@ -738,9 +738,7 @@ impl Body {
                     ended |= bare && !self.section && payload.ended();
                     self.torn = Some(payload.torn(table));
                 }
-                let begun = self.torn.as_ref().map_or(0, |torn| torn.prefix.len());
                 self.count(out, pos);
-                out.skip(pos.saturating_sub(begun as u64));
                 self.last = pos;
                 Some(Flow::Malformed { ended })
             }

@@ -64,10 +64,8 @@ pub(super) enum Hit {
     Call,
     /// After the section's closer.
     Section,
-    /// Before the byte at that offset.
-    Passed(u64),
-    /// Before a header or turn token of that length, which has just ended.
-    Turn { len: u64, ends: bool },
+    /// Before the offset `at`, with a header, a turn token that `ends` the reply, or the next line.
+    Turn { at: u64, ends: bool },
     /// After the bracket that ends a payload without a closer, and the end of its line; or before the current byte.
     Payload { taken: bool },
     /// After a comma of the call's list, before the next object of the list, or after one of several calls that follow one
@@ -264,13 +262,13 @@ impl Lost {
         match ended {
             Some((End::Call, _)) => return Some(Hit::Call),
             Some((End::Section, _)) => return Some(Hit::Section),
-            Some((End::Turn | End::Header, len)) if self.walk.is_some() => {
-                self.provisional
-                    .get_or_insert((pos + 1).saturating_sub(len));
-            }
             Some((end @ (End::Turn | End::Header), len)) => {
-                let ends = end == End::Turn;
-                return Some(Hit::Turn { len, ends });
+                let at = (pos + 1).saturating_sub(len);
+                if self.walk.is_none() {
+                    let ends = end == End::Turn;
+                    return Some(Hit::Turn { at, ends });
+                }
+                self.provisional.get_or_insert(at);
             }
             Some((End::Line, _)) if self.walk.is_some() => {
                 self.provisional.get_or_insert(pos + 1);
@@ -288,7 +286,7 @@ impl Lost {
         if self.walk.is_none()
             && let Some(at) = self.provisional.take()
         {
-            return Some(Hit::Passed(at));
+            return Some(Hit::Turn { at, ends: false });
         }
         if std::mem::take(&mut self.key) && byte == b'{' && self.objects {
             // A key cannot begin like this: brackets are missing, and the next item of the list begins.

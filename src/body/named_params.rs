@@ -185,10 +185,6 @@ impl Body {
             }
             let pos = out.base + i as u64;
             let byte = out.seg[i];
-            let quote = match self.at {
-                NamedAt::Twin(0) | NamedAt::Quote(_) => self.closing_quote(out),
-                _ => &[],
-            };
             match &mut self.at {
                 NamedAt::Between => {
                     if byte == b'<' {
@@ -249,9 +245,17 @@ impl Body {
                     i += 1;
                 }
                 NamedAt::Quote(have) => {
-                    let at = usize::from(*have);
-                    let close = quote;
+                    let have = *have;
+                    let at = usize::from(have);
+                    let close = self.closing_quote(out);
                     if close.get(at) != Some(&byte) {
+                        if have == 0 {
+                            self.at = match self.closing_quote(out) {
+                                [] => NamedAt::Twin(0),
+                                _ => NamedAt::Quote(0),
+                            };
+                            continue;
+                        }
                         let mut value = Content::new();
                         let begun = (close.get(..at).unwrap_or_default(), pos);
                         value.begun(out, &mut self.args, begun, &mut self.inner);
@@ -263,10 +267,7 @@ impl Body {
                         let at = pos.saturating_sub(at as u64);
                         return (i, Flow::Mention { at });
                     }
-                    *have += 1;
-                }
-                NamedAt::Twin(0) if quote.first() == Some(&byte) => {
-                    self.at = NamedAt::Quote(0);
+                    self.at = NamedAt::Quote(have + 1);
                 }
                 NamedAt::Twin(have) => {
                     let at = *have as usize;

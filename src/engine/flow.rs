@@ -26,6 +26,7 @@ impl Machine<'_> {
             self.guess(chunk, bracket);
             return taken(bracket);
         }
+        let guided = self.st.may_be_guided();
         let scanner = self.scanner();
         let mut skip = Skip::default();
         let mut node = self.st.node;
@@ -62,7 +63,7 @@ impl Machine<'_> {
                 }
             }
             // The next byte may begin guided output.
-            if self.st.may_be_guided() {
+            if guided {
                 break;
             }
         }

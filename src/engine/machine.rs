@@ -362,12 +362,7 @@ impl<'p> Machine<'p> {
                 again = Some(self.rewind(chunk, at, pos));
             }
             Flow::GivenBack { from, at } => {
-                let dialect = self.st.io.block.as_ref().map(|block| block.dialect);
                 self.give_back(chunk, from, at);
-                // The token that ended the turn is framing.
-                if let Some(dialect) = dialect {
-                    self.near_block(dialect, at);
-                }
                 again = Some(self.rewind(chunk, at, pos));
             }
             Flow::Hidden { at } => {
@@ -566,24 +561,25 @@ impl<'p> Machine<'p> {
         });
     }
 
-    /// Ends a broken block with the stream, at `end`. What was hidden after its last call, which ends at `from`, becomes text.
+    /// Ends a broken block with the stream or the turn, at `end`. What was hidden after its last call, which ends at `from`, becomes text.
     pub fn give_back(&mut self, chunk: Chunk<'_>, from: u64, end: u64) {
         let Some(block) = &self.st.io.block else {
             return;
         };
         let text = self.opts.broken == Broken::Text && self.opts.retain == Retain::Block;
-        if !block.kept || !text {
+        let dialect = block.dialect;
+        if block.kept && text {
+            let rest = block.slice(from, end).to_vec();
+            self.close(chunk, from);
+            if !rest.is_empty() {
+                self.recovered(chunk, &rest, Span::new(from, end));
+            }
+        } else {
             self.drop_block(chunk, end, text);
-            self.flow_again(end);
-            return;
-        }
-        let rest = block.slice(from, end).to_vec();
-        self.close(chunk, from);
-        let span = Span::new(from, end);
-        if !rest.is_empty() {
-            self.recovered(chunk, &rest, span);
         }
         self.flow_again(end);
+        // A token of the dialect that ended the turn there is framing.
+        self.near_block(dialect, end);
     }
 
     /// Acts on a body that is malformed before `pos`.

@@ -163,8 +163,9 @@ impl Machine<'_> {
             || (token.thought && (!self.opts.reasoning.reads() || self.closes_mention()));
         // A token directly after a call, and the closer of an open message after a stray backtick, are not code.
         let code = self.st.code;
-        let real = self.is_near(id, start) || code.is_inline() && token.message && self.st.message;
-        if paired || (code.hides() && !real) {
+        let real =
+            || self.is_near(id, start) || code.is_inline() && token.message && self.st.message;
+        if paired || (code.hides() && !real()) {
             return false;
         }
         if token.stray {

@@ -74,7 +74,7 @@ impl Body {
         let (quoted, rows) = (lost.in_string(), lost.rows());
         let taken = match hit {
             Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
-            Found::Call | Found::Section | Found::Turn { .. } | Found::Passed(_) => true,
+            Found::Call | Found::Section | Found::Turn { .. } => true,
         };
         let i = i - usize::from(!taken);
         if let Found::Item { .. } = hit {
@@ -98,8 +98,7 @@ impl Body {
         pos: u64,
     ) -> Option<Flow> {
         let at = match hit {
-            Found::Turn { len, .. } => pos.saturating_sub(len),
-            Found::Passed(at) => at.min(pos).max(out.from()),
+            Found::Turn { at, .. } => at.min(pos).max(out.from()),
             Found::Opener { walk, .. } => walk.start().unwrap_or(pos),
             Found::Call | Found::Section | Found::Payload { .. } | Found::Item { .. } => pos,
         };
@@ -121,7 +120,7 @@ impl Body {
                 let from = self.good.max(out.io.closed);
                 Some(Flow::GivenBack { from, at })
             }
-            Found::Turn { .. } | Found::Passed(_) => Some(Flow::Hidden { at }),
+            Found::Turn { .. } => Some(Flow::Hidden { at }),
             // The payload continues.
             Found::Item { .. } => None,
             Found::Opener { action, walk, .. } => {
@@ -140,18 +139,7 @@ impl Body {
 
     /// Reports that nothing in the block can continue at `pos`.
     pub(super) fn broken(&mut self, out: &mut Out<'_>, pos: u64) -> Option<Flow> {
-        let walk = match &self.at {
-            FramedAt::Enter(walk)
-            | FramedAt::Gap(walk)
-            | FramedAt::Tail(walk)
-            | FramedAt::More(walk)
-            | FramedAt::Inner(walk) => walk.start(),
-            FramedAt::Payload(_)
-            | FramedAt::Plain(_)
-            | FramedAt::Value(_)
-            | FramedAt::Lost(_)
-            | FramedAt::Confirm { .. } => None,
-        };
+        let walk = self.pattern().and_then(Walk::start);
         if let Some(word) = self.trailing_words(out) {
             self.good = word;
         }
