@@ -1,6 +1,8 @@
 //! Wrappers of models and tools: services of `tower`, spans of `tracing`.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,10 +12,10 @@ use tokio::time::{Instant, sleep};
 use toolglot::DialectSet;
 use toolglot::json::{Map, Value};
 use toolglot_agent::driver::{
-    Driver, Executor, Executors, Progress, Script, ServiceExecutor, ToolService, Traced, Watch,
+    Driver, Executor, Executors, Progress, Script, ServiceExecutor, ToolService, Traced,
     agent_span, function, task,
 };
-use toolglot_agent::{Agent, Confirm, Decision, Do, Ended, Event, Outcome, Policy};
+use toolglot_agent::{Agent, Confirm, Decision, Ended, Outcome, Policy};
 use toolglot_tools::outcome::{Content, RenderOptions, ToolResult};
 use toolglot_tools::prompt::Lang;
 use toolglot_tools::{CallConfig, Inventory, Tool};
@@ -21,6 +23,8 @@ use tower::ServiceBuilder;
 use tracing::Instrument;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+
+use common::Seen;
 
 async fn nobody(_: Confirm) -> Option<Decision> {
     panic!("nobody is to be asked")
@@ -45,21 +49,10 @@ fn calls(count: u32) -> String {
     (0..count).map(call).collect()
 }
 
-#[derive(Default)]
-struct Settled(Vec<(Ended, ToolResult)>);
-
-impl Watch for Settled {
-    fn does(&mut self, one: &Do) {
-        if let Do::Event(Event::Settled { state, result, .. }) = one {
-            self.0.push((*state, result.clone()));
-        }
-    }
-}
-
 async fn drive(executor: &dyn Executor, count: u32) -> Vec<(Ended, ToolResult)> {
     let model = Script::new([calls(count).as_str(), "Done."]);
-    let mut settled = Settled::default();
-    let driver = Driver::new(&model, executor, &nobody).watch(&mut settled);
+    let mut seen = Seen::default();
+    let driver = Driver::new(&model, executor, &nobody).watch(&mut seen);
     let outcome = driver.drive(&mut agent().run("Go.")).await;
     assert_eq!(
         outcome,
@@ -67,7 +60,7 @@ async fn drive(executor: &dyn Executor, count: u32) -> Vec<(Ended, ToolResult)> 
             text: "Done.".to_owned()
         })
     );
-    settled.0
+    seen.settled
 }
 
 fn words(result: &ToolResult) -> &str {

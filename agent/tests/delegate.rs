@@ -1,18 +1,20 @@
 //! Agents and workflows as tools of agents.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use toolglot::DialectSet;
 use toolglot::json::{Map, Value};
-use toolglot_agent::driver::{
-    Approver, Delegate, Driver, Executors, Script, Watch, Workflow, function,
-};
-use toolglot_agent::{Agent, Budget, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Step};
+use toolglot_agent::driver::{Approver, Delegate, Driver, Executors, Script, Workflow, function};
+use toolglot_agent::{Agent, Budget, Confirm, Decision, Ended, Outcome, Policy, Step};
 use toolglot_tools::outcome::{Content, ToolResult};
 use toolglot_tools::{CallConfig, Inventory, Tool};
+
+use common::{Seen, call};
 
 fn agent(mut tools: Vec<Tool>, policy: Policy) -> Agent {
     tools.iter_mut().for_each(|tool| tool.agent_callable = true);
@@ -24,10 +26,6 @@ fn agent(mut tools: Vec<Tool>, policy: Policy) -> Agent {
     .unwrap()
     .config(CallConfig::enabled())
     .policy(policy)
-}
-
-fn call(tool: &str, arguments: &str) -> String {
-    format!("<tool_call>{{\"name\": \"{tool}\", \"arguments\": {arguments}}}</tool_call>")
 }
 
 fn look() -> Tool {
@@ -43,24 +41,6 @@ fn looks(count: &Arc<AtomicUsize>) -> Executors {
             async move { Ok::<_, String>(Value::Object(given)) }
         }),
     )
-}
-
-#[derive(Default)]
-struct Seen {
-    settled: Vec<(Ended, ToolResult)>,
-    progress: String,
-}
-
-impl Watch for Seen {
-    fn does(&mut self, one: &Do) {
-        match one {
-            Do::Event(Event::Settled { state, result, .. }) => {
-                self.settled.push((*state, result.clone()));
-            }
-            Do::Event(Event::Progress { text, .. }) => self.progress.push_str(text),
-            _ => {}
-        }
-    }
 }
 
 /// Runs an agent whose only tool is another agent, which replies `replies`; returns the result of the call.

@@ -1,5 +1,7 @@
 //! Requests of tools and of model clients, against servers that misbehave.
 
+mod common;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -7,10 +9,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use toolglot::DialectSet;
 use toolglot::json::{Value, json};
-use toolglot_agent::driver::{Api, ChatModel, Driver, Executors, Script, Toolbox, Watch, function};
-use toolglot_agent::{Agent, Confirm, Decision, Do, Ended, Event, Outcome, Policy};
-use toolglot_tools::outcome::{Content, Shape, ToolResult};
+use toolglot_agent::driver::{Api, ChatModel, Driver, Executors, Script, Toolbox, function};
+use toolglot_agent::{Agent, Confirm, Decision, Ended, Outcome, Policy};
+use toolglot_tools::outcome::{Content, Shape};
 use toolglot_tools::{CallConfig, Inventory, Tool};
+
+use common::Seen;
 
 /// What a server does with a connection after reading its request.
 #[derive(Clone)]
@@ -90,17 +94,6 @@ fn stop() -> String {
     event(&json!({"delta": {}, "finish_reason": "stop"})) + "data: [DONE]\n\n"
 }
 
-#[derive(Default)]
-struct Log(Vec<(Ended, ToolResult)>);
-
-impl Watch for Log {
-    fn does(&mut self, one: &Do) {
-        if let Do::Event(Event::Settled { state, result, .. }) = one {
-            self.0.push((*state, result.clone()));
-        }
-    }
-}
-
 async fn nobody(_: Confirm) -> Option<Decision> {
     None
 }
@@ -132,13 +125,13 @@ async fn request(http: Value, spec: Value, arguments: Value) -> Result<(Ended, S
         json!({"name": "f", "arguments": arguments})
     );
     let model = Script::new([text.as_str(), "Done."]);
-    let mut log = Log::default();
-    let driver = Driver::new(&model, &toolbox.executors, &nobody).watch(&mut log);
+    let mut seen = Seen::default();
+    let driver = Driver::new(&model, &toolbox.executors, &nobody).watch(&mut seen);
     driver
         .drive(&mut agent(toolbox.tools).run("Go."))
         .await
         .expect("an outcome");
-    let (how, result) = log.0.pop().expect("a result");
+    let (how, result) = seen.settled.pop().expect("a result");
     let text = match result.content.as_slice() {
         [Content::Text(text)] => text.clone(),
         [Content::Json(value)] => value.to_string(),
@@ -305,15 +298,15 @@ async fn errors_of_http_tools_are_reported() {
     }
 }
 
-async fn drive(model: &ChatModel, shape: Shape) -> (Outcome, Log) {
+async fn drive(model: &ChatModel, shape: Shape) -> (Outcome, Seen) {
     let executors = Executors::new().with("f", function(async |_| Ok::<_, String>("rain")));
-    let mut log = Log::default();
+    let mut seen = Seen::default();
     let mut run = agent(vec![tool()]).shape(shape).run("Go.");
     let outcome = Driver::new(model, &executors, &nobody)
-        .watch(&mut log)
+        .watch(&mut seen)
         .drive(&mut run)
         .await;
-    (outcome.expect("an outcome"), log)
+    (outcome.expect("an outcome"), seen)
 }
 
 const CALL: &str = "<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>";
@@ -358,7 +351,7 @@ async fn a_server_is_asked_in_a_dialect_or_with_native_tools() {
             text: "Rain.".to_owned()
         }
     );
-    assert_eq!(log.0.len(), 2);
+    assert_eq!(log.settled.len(), 2);
     let seen = seen.lock().expect("no panic").clone();
     assert!(
         seen[0].contains("\"tools\":[{\"type\":\"function\""),
@@ -416,7 +409,7 @@ async fn anthropic_and_ollama_are_asked_in_their_way() {
     let (outcome, log) = drive(&model, Shape::Anthropic).await;
     let text = "Rain.".to_owned();
     assert_eq!(outcome, Outcome::Answer { text: text.clone() });
-    assert_eq!(log.0.len(), 1);
+    assert_eq!(log.settled.len(), 1);
     let requests = seen.lock().expect("no panic").clone();
     assert!(
         requests[0].starts_with("POST /v1/messages "),
@@ -467,7 +460,7 @@ async fn anthropic_and_ollama_are_asked_in_their_way() {
     let model = ChatModel::with_api(&format!("http://127.0.0.1:{port}"), "m", Api::Ollama);
     let (outcome, log) = drive(&model.expect("an address"), Shape::OpenAi).await;
     assert_eq!(outcome, Outcome::Answer { text });
-    assert_eq!(log.0.len(), 1);
+    assert_eq!(log.settled.len(), 1);
     let requests = seen.lock().expect("no panic").clone();
     assert!(
         requests[0].starts_with("POST /api/chat "),
@@ -577,7 +570,7 @@ async fn servers_that_stall_or_call_forever_end() {
             text: "Rain.".to_owned()
         }
     );
-    assert_eq!(log.0.len(), 1);
+    assert_eq!(log.settled.len(), 1);
     let (port, seen) = server(vec![Act::Say(STREAM.to_owned() + &text(CALL) + &stop())]).await;
     let (outcome, _) = drive(&model(port), Shape::Text).await;
     assert!(matches!(outcome, Outcome::Iterations { .. }), "{outcome:?}");

@@ -1,25 +1,19 @@
 //! Processes as executors: their input, their results, and that none of them is left running.
 #![cfg(unix)]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toolglot::DialectSet;
 use toolglot::json::{Value, json};
-use toolglot_agent::driver::{Driver, Script, Toolbox, Watch};
-use toolglot_agent::{Agent, Confirm, Decision, Do, Ended, Event, Policy};
+use toolglot_agent::driver::{Driver, Script, Toolbox};
+use toolglot_agent::{Agent, Confirm, Decision, Ended, Policy};
 use toolglot_tools::outcome::{Content, ToolResult};
 use toolglot_tools::{CallConfig, Inventory};
 
-struct Log(Vec<(Ended, ToolResult)>);
-
-impl Watch for Log {
-    fn does(&mut self, one: &Do) {
-        if let Do::Event(Event::Settled { state, result, .. }) = one {
-            self.0.push((*state, result.clone()));
-        }
-    }
-}
+use common::Seen;
 
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -48,11 +42,11 @@ async fn call(spec: Value, arguments: Value, timeout: u64, folder: &Path) -> (En
     );
     let model = Script::new([text.as_str(), "Done."]);
     let nobody = async |_: Confirm| -> Option<Decision> { None };
-    let mut log = Log(vec![]);
+    let mut seen = Seen::default();
     let mut run = agent.run("Go.");
-    let driver = Driver::new(&model, &toolbox.executors, &nobody).watch(&mut log);
+    let driver = Driver::new(&model, &toolbox.executors, &nobody).watch(&mut seen);
     driver.drive(&mut run).await.expect("an outcome");
-    log.0.pop().expect("a result")
+    seen.settled.pop().expect("a result")
 }
 
 fn words(result: &ToolResult) -> &str {

@@ -2,6 +2,8 @@
 //! `docs/AGENT.md` has all of them.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -16,6 +18,8 @@ use toolglot_agent::{
 };
 use toolglot_tools::outcome::{Shape, Status, ToolResult, call_ids};
 use toolglot_tools::{CallConfig, Inventory, Tool};
+
+use common::call;
 
 fn tool(id: &str, tags: &[&str]) -> Tool {
     let mut tool = Tool::new(id).description("A tool").callable(true);
@@ -35,10 +39,6 @@ fn side_by_side() -> CallConfig {
     let mut config = CallConfig::enabled();
     config.parallel_execution = true;
     config
-}
-
-fn call(name: &str, arguments: &str) -> String {
-    format!("<tool_call>{{\"name\": \"{name}\", \"arguments\": {arguments}}}</tool_call>\n")
 }
 
 /// Returns a run whose model has replied `reply`.
@@ -99,9 +99,9 @@ fn each_caller_has_permissions_and_scopes_of_its_own() {
     ];
     let shared = agent(&tools, side_by_side());
     let reply = [
-        call("files:read", r#"{"path": "/home/a"}"#),
+        call("files:read", r#"{"path": "/docs/a"}"#),
         call("files:read", r#"{"path": "/etc/b"}"#),
-        call("files:write", r#"{"path": "/home/c"}"#),
+        call("files:write", r#"{"path": "/docs/c"}"#),
         call("mail:read", "{}"),
     ]
     .concat();
@@ -120,7 +120,7 @@ fn each_caller_has_permissions_and_scopes_of_its_own() {
     assert_eq!(
         started(r#"{"allow": [{"tags": ["read"]}]}"#),
         [
-            r#"files:read {"path":"/home/a"}"#,
+            r#"files:read {"path":"/docs/a"}"#,
             r#"files:read {"path":"/etc/b"}"#,
             "mail:read {}"
         ]
@@ -130,8 +130,8 @@ fn each_caller_has_permissions_and_scopes_of_its_own() {
             r#"{"deny": [{"arguments": [{"pointer": "/path", "pattern": "^/etc/"}]}], "allow": [{"namespaces": ["files"]}]}"#
         ),
         [
-            r#"files:read {"path":"/home/a"}"#,
-            r#"files:write {"path":"/home/c"}"#
+            r#"files:read {"path":"/docs/a"}"#,
+            r#"files:write {"path":"/docs/c"}"#
         ]
     );
     assert!(started("{}").is_empty(), "whom nobody allowed anything");

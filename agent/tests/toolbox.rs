@@ -1,17 +1,19 @@
 //! Files and folders of tools: plugins with their implementations, workflows and agents composed of other tools.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use toolglot::DialectSet;
 use toolglot::json::{Map, Value, json};
-use toolglot_agent::driver::{
-    Approver, Driver, Executors, Model, Script, Toolbox, Watch, function,
-};
-use toolglot_agent::{Agent, Confirm, Decision, Do, Ended, Event, Outcome, Policy};
-use toolglot_tools::outcome::{Content, ToolResult};
+use toolglot_agent::driver::{Approver, Driver, Executors, Model, Script, Toolbox, function};
+use toolglot_agent::{Agent, Confirm, Decision, Ended, Outcome, Policy};
+use toolglot_tools::outcome::Content;
 use toolglot_tools::{CallConfig, Registry, ToolKind};
+
+use common::{Seen, call};
 
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -26,28 +28,6 @@ fn write(folder: &Path, file: &str, text: &str) {
     let path = folder.join(file);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
-}
-
-fn call(name: &str, arguments: &str) -> String {
-    format!("<tool_call>{{\"name\": \"{name}\", \"arguments\": {arguments}}}</tool_call>")
-}
-
-#[derive(Default)]
-struct Seen {
-    settled: Vec<(Ended, ToolResult)>,
-    progress: String,
-}
-
-impl Watch for Seen {
-    fn does(&mut self, one: &Do) {
-        match one {
-            Do::Event(Event::Settled { state, result, .. }) => {
-                self.settled.push((*state, result.clone()));
-            }
-            Do::Event(Event::Progress { text, .. }) => self.progress.push_str(text),
-            _ => {}
-        }
-    }
 }
 
 /// A toolbox, an agent with all its tools, and the calls that people were asked about.

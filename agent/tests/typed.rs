@@ -1,14 +1,18 @@
 //! Tools whose parameters are Rust types.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolglot::DialectSet;
 use toolglot::json::{Value, json};
-use toolglot_agent::driver::{Driver, Executors, Function, Script, Watch, typed};
-use toolglot_agent::{Agent, Confirm, Decision, Do, Ended, Event, Policy};
-use toolglot_tools::outcome::{Content, ToolResult};
+use toolglot_agent::driver::{Driver, Executors, Function, Script, typed};
+use toolglot_agent::{Agent, Confirm, Decision, Ended, Policy};
+use toolglot_tools::outcome::Content;
 use toolglot_tools::{CallConfig, Inventory, Tool};
+
+use common::{Seen, call};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -50,17 +54,6 @@ fn weather() -> (Tool, Function) {
     })
 }
 
-#[derive(Default)]
-struct Settled(Vec<(Ended, ToolResult)>);
-
-impl Watch for Settled {
-    fn does(&mut self, one: &Do) {
-        if let Do::Event(Event::Settled { state, result, .. }) = one {
-            self.0.push((*state, result.clone()));
-        }
-    }
-}
-
 async fn nobody(_: Confirm) -> Option<Decision> {
     None
 }
@@ -69,23 +62,20 @@ async fn nobody(_: Confirm) -> Option<Decision> {
 async fn called((tool, function): (Tool, Function), arguments: &str) -> (Ended, Content) {
     let tool = tool.callable(true);
     let executors = Executors::new().with(&tool.id, function);
-    let call = format!(
-        "<tool_call>{{\"name\": \"{}\", \"arguments\": {arguments}}}</tool_call>",
-        tool.id
-    );
+    let call = call(&tool.id, arguments);
     let set = DialectSet::builtin("hermes").unwrap();
     let agent = Agent::new(&set, "hermes", Inventory::of([tool]).unwrap())
         .unwrap()
         .config(CallConfig::enabled())
         .policy(Policy::allow_all());
     let model = Script::new([call.as_str(), "Done."]);
-    let mut settled = Settled::default();
+    let mut seen = Seen::default();
     Driver::new(&model, &executors, &nobody)
-        .watch(&mut settled)
+        .watch(&mut seen)
         .drive(&mut agent.run("Go."))
         .await
         .unwrap();
-    let (state, mut result) = settled.0.remove(0);
+    let (state, mut result) = seen.settled.remove(0);
     (state, result.content.remove(0))
 }
 

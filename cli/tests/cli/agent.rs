@@ -41,8 +41,13 @@ It is said."#;
 
 /// Runs a model with this script, its tools, and the rest of the command line. The policy is JSON; if it is empty, none is given.
 fn agent(script: &str, policy: &str, more: &[&str], input: &str) -> Ran {
+    agent_with(TOOLS, script, policy, more, input)
+}
+
+/// The same with the tools of this file.
+fn agent_with(tools: &str, script: &str, policy: &str, more: &[&str], input: &str) -> Ran {
     let model = format!("script:{}", file("script.txt", script));
-    let tools = file("tools.toml", TOOLS);
+    let tools = file("tools.toml", tools);
     let mut args = vec!["run", "--model", &model, "--tools", &tools];
     let dialect = ["--dialect", "hermes"];
     args.extend(dialect);
@@ -762,46 +767,20 @@ execute.agent = { tools = ["greet"], dialect = "hermes", script = "helper.txt", 
         "helper.txt",
         "<tool_call>{\"name\": \"greet\", \"arguments\": {\"who\": \"Bo\"}}</tool_call>\n---\nBo is greeted.",
     );
-    let made = MADE.replace("helper.txt", &script);
-    let tools = file("made.toml", format!("{TOOLS}{made}"));
+    let made = format!("{TOOLS}{}", MADE.replace("helper.txt", &script));
     let helps = "<tool_call>{\"name\": \"helper\", \"arguments\": {\"task\": \"Greet Bo.\"}}</tool_call>\n---\nDone.";
-    let model = format!("script:{}", file("asks.txt", helps));
     let log = path("made.jsonl");
-    let base = [
-        "run",
-        "--model",
-        &model,
-        "--dialect",
-        "hermes",
-        "--tools",
-        &tools,
-    ];
-    let args = |more: &[&'static str]| -> Vec<String> {
-        base.iter()
-            .copied()
-            .chain(more.iter().copied())
-            .map(str::to_owned)
-            .collect()
-    };
-    let run_with = |args: &[String], input: &[u8]| {
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        run(&args, input)
-    };
     // People are asked about what runs inside, too.
-    let mut asked = args(&["--yes-to", "helper", "--yes-to", "greet", "Go."]);
-    asked.extend(["--log".to_owned(), log.clone()]);
-    let ran = run_with(&asked, b"y\ny\n");
+    let asked = [
+        "--yes-to", "helper", "--yes-to", "greet", "--log", &log, "Go.",
+    ];
+    let ran = agent_with(&made, helps, "", &asked, "y\ny\n");
     assert_eq!((ran.code, ran.out.trim_end()), (0, "Done."), "{}", ran.err);
     assert_eq!(ran.err.matches("Run it?").count(), 2, "{}", ran.err);
     assert!(ran.err.contains("helper: completed"), "{}", ran.err);
     assert_eq!(run(&["replay", &log], b"").code, 0);
-    let policy = file(
-        "made.json",
-        r#"{"deny": [{"tools": ["say"]}], "allow": [{}]}"#,
-    );
-    let mut denied = args(&["--output", "events", "Go."]);
-    denied.extend(["--policy".to_owned(), policy]);
-    let ran = run_with(&denied, b"");
+    let policy = r#"{"deny": [{"tools": ["say"]}], "allow": [{}]}"#;
+    let ran = agent_with(&made, helps, policy, &["--output", "events", "Go."], "");
     let progress = events(&ran, "progress");
     assert!(!progress.is_empty());
     let settled = events(&ran, "settled");
@@ -811,6 +790,7 @@ execute.agent = { tools = ["greet"], dialect = "hermes", script = "helper.txt", 
     );
 
     // One call of such a tool.
+    let tools = file("made.toml", &made);
     let ran = run(
         &["call", "--tools", &tools, "greet", r#"{"who": "Al"}"#],
         b"",
