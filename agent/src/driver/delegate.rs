@@ -67,8 +67,9 @@ impl Delegate {
     pub fn tool(id: &str, description: &str) -> Tool {
         let mut tool = Tool::new(id).description(description);
         let what = json!({"type": "string", "description": "What is to be done, with all that must be known for it"});
-        tool.parameters =
-            Some(json!({"type": "object", "properties": {"task": what}, "required": [Self::WHAT]}));
+        tool.parameters = Some(
+            json!({"type": "object", "properties": {(Self::WHAT): what}, "required": [Self::WHAT]}),
+        );
         tool
     }
 }

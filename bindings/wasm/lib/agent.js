@@ -195,8 +195,9 @@ export class Run {
   }
 
   later(task, result) {
-    const known = this.receipts.some((receipt) => receipt.task === string("task", task));
-    this.#tell({ later: { id: known ? task : "", name: task, ...gave(result) } });
+    const name = string("task", task);
+    const known = this.receipts.some((receipt) => receipt.task === name);
+    this.#tell({ later: { id: known ? name : "", name, ...gave(result) } });
     this.#drive?.wake();
   }
 
