@@ -5,8 +5,7 @@
 //! what ends a value.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::Utf8;
-use toolglot_scan::{Case, Node, ROOT, Skip};
+use toolglot_scan::{Case, Node, ROOT, Skip, Utf8, quote_after};
 
 use super::args::tool_name;
 use super::fields::{self, Field};
@@ -35,6 +34,8 @@ pub(crate) struct Body {
     closed: u64,
     fields: Vec<Field>,
     kinds: KindSet,
+    /// How many bytes of the mark that would close the quotation before the block have come, while it may follow.
+    mention: Option<u8>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +63,7 @@ impl Body {
             closed: 0,
             fields: vec![],
             kinds: KindSet::default(),
+            mention: Some(0),
         }
     }
 
@@ -153,7 +155,12 @@ impl Body {
     ) -> (usize, Flow) {
         let mut skip = Skip::default();
         while i < end {
+            let looks = self.mention.is_some() && self.fields.len() == 1;
+            if looks && let Some(at) = self.mentions(out, out.seg[i], out.base + i as u64) {
+                return (i + 1, Flow::Mention { at });
+            }
             if let KeyQuoteAt::Value(_) = self.at {
+                let end = if looks { i + 1 } else { end };
                 match self.value(out, table, i, end, &mut skip) {
                     Ok(next) => i = next,
                     Err(stop) => return stop,
@@ -174,7 +181,8 @@ impl Body {
             let pos = out.base + i as u64;
             self.marks = table.marks.next(self.marks, byte);
             // The beginning of a block's opener stays in the carry: it may open the next block.
-            out.skip(pos.saturating_sub(table.marks.hold(self.marks) as u64));
+            let hold = table.marks.hold(self.marks).max(self.waits());
+            out.skip(pos.saturating_sub(hold as u64));
             let hits = table.marks.hits(self.marks);
             if let Some(again) = self.again(table, hits, pos) {
                 repeated(out, &self.fields, &mut self.kinds, Span::new(again, pos));
@@ -216,6 +224,27 @@ impl Body {
             }
         }
         (i, Flow::More)
+    }
+
+    /// Consumes a byte at the beginning of the first value, or after its closer. If the byte completes the closing quotation
+    /// mark of the one before the block, all of it is a mention; then returns where the mark began.
+    fn mentions(&mut self, out: &Out<'_>, byte: u8, pos: u64) -> Option<u64> {
+        let have = self.mention.take()?;
+        let from = match &self.at {
+            KeyQuoteAt::Value(value) => value.start,
+            _ => self.closed,
+        };
+        let quote = out.io.block.as_ref().and_then(|block| block.quoted);
+        let close = quote.map_or(&[][..], quote_after);
+        let place = pos.checked_sub(from) == Some(u64::from(have));
+        let fits = place && close.get(usize::from(have)) == Some(&byte);
+        self.mention = fits.then_some(have + 1);
+        (fits && usize::from(have) + 1 == close.len()).then_some(from)
+    }
+
+    /// How many bytes may belong to the quotation mark that makes all of it a mention.
+    fn waits(&self) -> usize {
+        self.mention.map_or(0, usize::from)
     }
 
     /// Where a repetition of the last value's closer begins, if it ends at `pos` and directly follows the closer.
@@ -504,6 +533,7 @@ impl Body {
         end: usize,
         skip: &mut Skip,
     ) -> Result<usize, (usize, Flow)> {
+        let waits = self.waits();
         let KeyQuoteAt::Value(value) = &mut self.at else {
             return Ok(i);
         };
@@ -601,7 +631,8 @@ impl Body {
             }
         }
         let pos = out.base + i as u64;
-        let settled = value.settled(pos, quote.scanner.dfa.hold(value.node));
+        let hold = quote.scanner.dfa.hold(value.node).max(waits);
+        let settled = value.settled(pos, hold);
         value.looked(out.seg, out.base, pos);
         deliver(out, &mut self.fields, settled);
         Ok(i)
@@ -612,6 +643,7 @@ impl Body {
         self.marks = ROOT;
         self.chars = Utf8::default();
         self.line_start = false;
+        self.mention = Some(0);
     }
 }
 
