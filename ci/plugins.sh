@@ -48,7 +48,7 @@ rm -rf "$work/own"
 "$tools/bin/maturin" build -q --profile quick --locked --manifest-path bindings/python/Cargo.toml -i "$tools/bin/python" --out "$work/own" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-index --no-deps --force-reinstall "$work"/own/*.whl
 
-# How outputs are cut stands there.
+# `cutting.py` there splits outputs into chunks.
 export PYTHONPATH=$PWD/tests/clients PYTHONDONTWRITEBYTECODE=1
 "$venv/bin/python" $here/signatures.py --check "$work/vllm-$vllm" "$work/sglang-$sglang"
 echo "the stored signatures are those of vllm $vllm and sglang $sglang"

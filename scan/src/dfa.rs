@@ -150,7 +150,8 @@ pub struct Dfa {
 }
 
 impl Dfa {
-    /// Builds the automaton. Fails if there are too many patterns. The caller must have rejected empty patterns.
+    /// Builds the automaton. Fails if the patterns are too many or too long, or use every byte value. The caller must have
+    /// rejected empty patterns.
     pub fn new(patterns: Vec<Pattern>) -> Result<Self, String> {
         let mut column = Box::new([0_u8; 256]);
         let mut columns: Vec<u8> = vec![];

@@ -1,8 +1,8 @@
 //! The position in a stream: what was read, what of it was delivered, what is held back and what is read again.
 //!
 //! `from` is the first byte that no event covers yet. Bytes from there on are in the chunk or, if they came with an earlier
-//! one, in the carry, which always ends where the chunk begins. Nothing else keeps bytes of the input, and nothing else goes
-//! back in it.
+//! one, in the carry, which always ends where the chunk begins. Nothing else keeps undelivered bytes, apart from what a family
+//! cannot write yet, and nothing else goes back in the input.
 
 use serde::{Deserialize, Serialize};
 

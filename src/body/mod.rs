@@ -247,7 +247,7 @@ impl Body {
     }
 
     /// Delivers what was complete when the stream ended at `end` with the block open. Returns false if nothing was, or if it
-    /// cannot be told from what was not.
+    /// cannot be distinguished from what was not.
     pub fn salvage(&mut self, out: &mut Out<'_>, family: &Family, end: u64) -> bool {
         match (self, family) {
             (Self::KeyQuote(body), Family::KeyQuote(table)) => body.salvage(out, table, end),

@@ -158,8 +158,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Reports an invalid API tool call. The issue has no dialect and an empty span, by which sinks tell it from issues of
-    /// the text.
+    /// Reports an invalid API tool call. The issue has no dialect and an empty span; so sinks recognize that it is not an issue
+    /// of the text.
     fn refuse(&mut self, kind: Kind, name: &str, span: Span) {
         let chunk = self.nothing();
         self.out(chunk)

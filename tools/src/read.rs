@@ -164,7 +164,7 @@ pub fn prefixed(server: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
 /// The JSON value of a text, which is JSON or YAML.
 ///
 /// # Errors
-/// It is neither; a key stands twice.
+/// It is neither, or a key occurs twice.
 pub fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
     let fail = |why: String| ReadError {
         origin: origin.to_owned(),

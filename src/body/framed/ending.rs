@@ -128,7 +128,7 @@ impl Body {
         let fix = String::from_utf8_lossy(&self.fix);
         let closes = |began: &str| {
             let mut closers = unit.chain(section).map(|close| close.replace("$x", &fix));
-            // Blanks may stand before its bracket.
+            // Blanks may precede its bracket.
             closers.any(|close| began_with(&close, began) || began_with(&close, began.trim_end()))
         };
         walk.blank() || began.is_none_or(|began| closes(&began))

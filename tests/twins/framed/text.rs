@@ -149,7 +149,7 @@ impl<'a> Twin<'a> {
         let mut line = 0;
         // The end of what looked like a call in JSON: nothing in it begins another one.
         let mut spoilt = 0;
-        // Up to there stands a marker that opened nothing.
+        // The end of a marker that opened nothing.
         let mut passed = 0;
         while at < input.len() {
             // Whether openers and framing count here.
@@ -194,7 +194,7 @@ impl<'a> Twin<'a> {
                     if let Opens::Spoilt(end) = no {
                         spoilt = end;
                     }
-                    // After a marker of equal bytes that opens nothing, the next one begins behind it.
+                    // After a marker of equal bytes that opens nothing, the next one begins after it.
                     let equal =
                         |o: &&&Opener<'_>| o.literal[1..] == o.literal[..o.literal.len() - 1];
                     let passed_by = all.iter().find(equal).map_or(0, |o| o.literal.len());
