@@ -21,7 +21,7 @@ mod strings;
 mod tests;
 mod values;
 
-use crate::dialect::payload::Syntax;
+use crate::dialect::payload::{BareMark, Syntax};
 use serde::{Deserialize, Serialize};
 
 use super::lost::{Quote, Torn};
@@ -30,7 +30,7 @@ use crate::event::Span;
 pub(crate) use pen::Emit;
 use pen::{Decode, Feed, Meaning, Pen};
 use scalars::{Literal, Python};
-use strings::{Escape, Quoted, border};
+use strings::{Escape, Quoted};
 
 /// The rules of one stream.
 #[derive(Clone, Copy, Debug)]
@@ -46,17 +46,30 @@ impl Rules<'_> {
         delim.map_or(&[], |delim| delim.as_bytes())
     }
 
-    /// How much of a delimiter has come after `len` bytes of one and then `byte`.
-    fn delim_after(&self, which: u8, len: u8, byte: u8) -> Option<(u8, u8)> {
-        let delim = self.delim(which);
-        if delim.get(usize::from(len)) == Some(&byte) {
-            return Some((which, len + 1));
+    /// The marker that a value without quotes may be ending with, and how much of it has come, after `len` bytes of
+    /// `which` and then `byte`.
+    fn bare_mark(&self, which: u8, len: u8, byte: u8) -> (u8, u8) {
+        let marks = &self.syntax.bare_values;
+        let before = marks.get(usize::from(which));
+        let before = before.and_then(|(mark, _)| mark.as_bytes().get(..usize::from(len)));
+        let before = before.unwrap_or_default();
+        for from in 0..=before.len() {
+            let tail = &before[from..];
+            let fits = |(mark, _): &(String, _)| {
+                let rest = mark.as_bytes().strip_prefix(tail);
+                rest.and_then(<[u8]>::first) == Some(&byte)
+            };
+            if let Some(found) = marks.iter().position(fits) {
+                return (found as u8, tail.len() as u8 + 1);
+            }
         }
-        match border(delim, usize::from(len).min(delim.len()), byte) {
-            // No two delimiters begin with the same byte.
-            0 => self.delim_at(byte).map(|which| (which, 1)),
-            len => Some((which, len as u8)),
-        }
+        (0, 0)
+    }
+
+    /// The marker of which `len` bytes have come, if that is all of it.
+    fn whole_mark(&self, which: u8, len: u8) -> Option<BareMark> {
+        let (mark, kind) = self.syntax.bare_values.get(usize::from(which))?;
+        (mark.len() == usize::from(len)).then_some(*kind)
     }
 
     fn delim_at(&self, byte: u8) -> Option<u8> {
@@ -163,7 +176,7 @@ enum LexerAt {
     BareKey,
     /// In a value without quotes that may still be a literal.
     Literal(Literal),
-    /// In a value without quotes that is a string; this many bytes match a delimiter.
+    /// In a value without quotes that is a string; this many bytes match a marker.
     BareText {
         which: u8,
         len: u8,
@@ -336,6 +349,12 @@ impl Lexer {
             && let Some(delim) = syntax.delims.get(usize::from(which))
         {
             let taken = delim.as_bytes().get(..usize::from(len));
+            torn.prefix = taken.unwrap_or_default().to_vec();
+        }
+        if let LexerAt::BareText { which, len } = self.at
+            && let Some((mark, _)) = syntax.bare_values.get(usize::from(which))
+        {
+            let taken = mark.as_bytes().get(..usize::from(len));
             torn.prefix = taken.unwrap_or_default().to_vec();
         }
         if let Some(open) = &mut torn.brackets {

@@ -3,7 +3,7 @@
 use toolglot_scan::path::{self, Paths};
 
 use super::evidence::{self, Evidence};
-use super::payload::{BraceTable, JsonTable, PythonTable, Syntax};
+use super::payload::{BareMark, BraceTable, JsonTable, PythonTable, Syntax};
 use super::spec::{self, Payload};
 
 /// The effect of a pattern.
@@ -645,6 +645,21 @@ fn goes_on(spec: &spec::Framed) -> Vec<u8> {
     goes_on.filter(|byte| !taken.contains(byte)).collect()
 }
 
+/// What raises doubts in a value without quotes.
+fn bare_marks(spec: &spec::Framed) -> Vec<(String, BareMark)> {
+    let units = spec.unit.iter();
+    let units = units.filter(|unit| unit.payload == Payload::Braces);
+    let markers = units.flat_map(|unit| {
+        let open = unit.open.iter().map(|open| (open, BareMark::Opener));
+        let close = unit.close.iter().map(|close| (close, BareMark::Closer));
+        open.chain(close)
+    });
+    let delims = spec.braces.delimiters.iter();
+    let all = markers.chain(delims.map(|delim| (delim, BareMark::Delimiter)));
+    let literal = |(marker, mark): (&String, _)| Some((path::literal(marker).ok()?, mark));
+    all.filter_map(literal).collect()
+}
+
 /// Tables of the contents of calls.
 fn payloads(spec: &spec::Framed) -> (JsonTable, PythonTable, BraceTable) {
     let json = JsonTable {
@@ -675,7 +690,7 @@ fn payloads(spec: &spec::Framed) -> (JsonTable, PythonTable, BraceTable) {
         syntax: Syntax {
             delims: spec.braces.delimiters.clone(),
             bare_keys: true,
-            bare_values: true,
+            bare_values: bare_marks(spec),
             ..Syntax::default()
         },
         prefix: spec.braces.prefix.clone(),

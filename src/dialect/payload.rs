@@ -13,8 +13,20 @@ pub(crate) struct Syntax {
     pub delims: Vec<String>,
     /// Keys have no quotes.
     pub bare_keys: bool,
-    /// Any other text is a string, up to the next comma or closing bracket.
-    pub bare_values: bool,
+    /// Any other text is a string, up to the next comma or closing bracket; not if this is empty. It also holds what
+    /// raises doubts in such text.
+    pub bare_values: Vec<(String, BareMark)>,
+}
+
+/// A marker in a string without quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BareMark {
+    /// The closer of a call: brackets are missing before it.
+    Closer,
+    /// It may have begun or ended a string.
+    Delimiter,
+    /// The opener of a call.
+    Opener,
 }
 
 /// The keys of calls in JSON.

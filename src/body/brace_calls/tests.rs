@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::body::live::rig::{self, Payload};
-use crate::dialect::payload::Syntax;
+use crate::dialect::payload::{BareMark, Syntax};
 use crate::limits::Options;
 
 impl Payload for Body {
@@ -33,7 +33,7 @@ fn table(delim: &str, typed: bool) -> BraceTable {
         syntax: Syntax {
             delims: vec![delim.to_owned()],
             bare_keys: true,
-            bare_values: true,
+            bare_values: vec![(delim.to_owned(), BareMark::Delimiter)],
             ..Syntax::default()
         },
         prefix: "call:".to_owned(),

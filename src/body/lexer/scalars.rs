@@ -6,6 +6,7 @@ use toolglot_scan::json;
 use super::number::{Num, Radix};
 use super::pen::{Emit, Feed, Meaning};
 use super::{Lexer, LexerAt, Rules, Shape, Token, Took, is_blank};
+use crate::dialect::payload::BareMark;
 use crate::error::Kind;
 
 pub(super) const WORDS: [(&[u8], &str, Shape); 6] = [
@@ -310,7 +311,7 @@ impl Lexer {
         (i, None)
     }
 
-    /// In a string without quotes. A delimiter in it may have begun or ended a string: the text around it may be two values.
+    /// In a string without quotes. A marker in it leaves doubts: the text around it may be two values.
     pub(super) fn bare_text<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -331,6 +332,12 @@ impl Lexer {
             }
             _ => {}
         }
+        let (which, len) = rules.bare_mark(which, len, byte);
+        let mark = rules.whole_mark(which, len);
+        if mark == Some(BareMark::Closer) {
+            // The closer's last byte is left for what reads the rest of a broken call.
+            return (i, Some(Self::unfit(rules, byte)));
+        }
         // The next line may not be part of it.
         let mut over = false;
         if f.hold.is_some() {
@@ -344,17 +351,19 @@ impl Lexer {
         if byte < 0x20 || byte == b'"' || byte == b'\\' {
             self.written(f, i, byte);
         }
-        let found = rules.delim_after(which, len, byte);
-        let (which, len) = found.unwrap_or_default();
-        let whole = found.is_some() && rules.delim(which).len() == usize::from(len);
-        self.at = match whole {
-            true => LexerAt::BareText { which, len: 0 },
-            false => LexerAt::BareText { which, len },
+        let doubt = match mark {
+            Some(BareMark::Delimiter) => Some(Kind::BareQuote),
+            Some(BareMark::Opener) => Some(Kind::BareMarkup),
+            Some(BareMark::Closer) | None => None,
         };
         let at = (f.pos(i) + 1).saturating_sub(u64::from(len));
-        let quote = whole.then_some(Token::Repaired(Kind::BareQuote, at));
+        let doubt = doubt.map(|kind| Token::Repaired(kind, at));
         let line = over.then(|| Token::Repaired(Kind::UnclosedValue, f.pos(i)));
-        (i + 1, quote.or(line))
+        self.at = LexerAt::BareText {
+            which,
+            len: if mark.is_some() { 0 } else { len },
+        };
+        (i + 1, doubt.or(line))
     }
 
     /// Emits the bytes on hold before `i` as string content, after `open`.

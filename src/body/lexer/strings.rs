@@ -480,7 +480,7 @@ impl Lexer {
             }
             return (i + 1, None);
         }
-        if key || !rules.syntax.bare_values {
+        if key || rules.syntax.bare_values.is_empty() {
             return (i, Some(Self::unfit(rules, f.src[i])));
         }
         let begun = String::from_utf8_lossy(&delim[..usize::from(len).min(delim.len())]);

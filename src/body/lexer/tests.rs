@@ -159,10 +159,12 @@ fn python() -> Syntax {
 }
 
 fn gemma() -> Syntax {
+    let delims = vec!["<|\"|>".to_owned(), "zzy".to_owned()];
+    let mark = |delim: &String| (delim.clone(), BareMark::Delimiter);
     Syntax {
-        delims: vec!["<|\"|>".to_owned(), "zzy".to_owned()],
+        bare_values: delims.iter().map(mark).collect(),
+        delims,
         bare_keys: true,
-        bare_values: true,
         ..Syntax::default()
     }
 }

@@ -39,7 +39,7 @@ impl Lexer {
             b'"' | b'\'' => Some(Shape::String),
             _ if rules.delim_at(byte).is_some() => Some(Shape::String),
             b',' | b':' | b'}' | b']' | 0..0x20 => None,
-            _ if syntax.bare_values => Some(Shape::Bare),
+            _ if !syntax.bare_values.is_empty() => Some(Shape::Bare),
             b'-' | b'+' | b'.' | b'0'..=b'9' => Some(Shape::Number),
             _ => WORDS
                 .iter()
