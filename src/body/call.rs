@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Out;
 use super::args::is_torn;
 use super::heard::Held;
+use super::out::{Out, Quotation};
 use super::typed::Typed;
 use crate::dialect::Dialect;
 use crate::error::{Kind, KindSet, Severity};
@@ -307,7 +307,7 @@ impl Out<'_> {
     /// Records that the hidden part of a broken call ends at `span`, inside a string: it may be a quotation, and so may the
     /// text that follows.
     pub fn open_string(&mut self, span: Span) {
-        self.io.quoted = Some(span.end);
+        self.io.quoted = Some(Quotation::default());
         let kinds = self.io.block.as_ref().map(|block| block.kinds);
         if kinds.is_some_and(|kinds| !kinds.contains(Kind::OpenString)) {
             self.repaired(Kind::OpenString, span);

@@ -743,6 +743,12 @@ impl Body {
                 Some(Flow::Malformed { ended })
             }
             Step::Limit(kind) => {
+                if let FramedAt::Payload(payload) = &self.at
+                    && payload.torn(table).string.is_some()
+                {
+                    // Its strings are not read on, and its closer may be part of one.
+                    out.open_string(Span::new(pos, pos));
+                }
                 self.drop_call(out, pos);
                 Some(Flow::Limit { kind, ended })
             }

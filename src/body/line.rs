@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{Go, Walk};
 
 use super::live::{LiveCall, Step, rules};
+use super::lost::Torn;
 use super::plain::unfenced;
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
 use crate::dialect::payload::JsonTable;
@@ -28,8 +29,29 @@ pub(crate) struct Body {
     calls: u32,
     /// Its JSON broke, and nothing has closed the hidden part after it.
     broke: bool,
+    quotes: Quotes,
     /// Where the last line that counts ended.
     last: u64,
+}
+
+/// The strings of broken JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Quotes {
+    open: bool,
+    escaped: bool,
+}
+
+impl Quotes {
+    fn step(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            match byte {
+                _ if std::mem::take(&mut self.escaped) => {}
+                b'\\' => self.escaped = self.open,
+                b'"' => self.open = !self.open,
+                _ => {}
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +92,7 @@ impl Body {
             span: header.span,
             calls: 0,
             broke: false,
+            quotes: Quotes::default(),
             last: header.at,
         }
     }
@@ -162,7 +185,9 @@ impl Body {
                 }
                 LineAt::Hidden(None) => {
                     let newline = memchr::memchr(b'\n', &out.seg[i..end]);
-                    i = newline.map_or(end, |n| i + n + 1);
+                    let to = newline.map_or(end, |n| i + n + 1);
+                    self.quotes.step(&out.seg[i..to]);
+                    i = to;
                     out.skip(out.base + i as u64);
                     if newline.is_some() {
                         self.at = LineAt::Hidden(Some(table.all.begin()));
@@ -176,6 +201,9 @@ impl Body {
                 | LineAt::After(_)
                 | LineAt::Hidden(_) => {
                     let (taken, flow) = self.walk(out, table, out.seg[i], pos);
+                    if taken && let LineAt::Hidden(_) = self.at {
+                        self.quotes.step(&out.seg[i..=i]);
+                    }
                     i += usize::from(taken);
                     flow
                 }
@@ -324,10 +352,16 @@ impl Body {
             // The call has its input already.
             Head::Input if after => out.tool_issue(Kind::MalformedBody, span, &self.name, ""),
             Head::Input => {}
-            _ => return Some(Flow::Closed { end: start }),
+            _ => {
+                if self.broke && self.quotes.open {
+                    out.open_string(Span::new(start, start));
+                }
+                return Some(Flow::Closed { end: start });
+            }
         }
         out.skip(end);
         self.broke = head == Head::Input && after;
+        self.quotes = Quotes::default();
         self.at = LineAt::Hidden(None);
         None
     }
@@ -420,9 +454,14 @@ impl Body {
                     self.last = out.io.closed;
                 }
                 // Where only brackets are missing, the next header may follow.
-                let closers = match &self.at {
-                    LineAt::Json { payload, .. } => payload.torn(self.json_table(table)).closers,
-                    _ => false,
+                let torn = match &self.at {
+                    LineAt::Json { payload, .. } => payload.torn(self.json_table(table)),
+                    _ => Torn::default(),
+                };
+                let closers = torn.closers;
+                self.quotes = Quotes {
+                    open: torn.string.is_some(),
+                    escaped: false,
                 };
                 self.abandon(out, pos);
                 out.skip(pos);

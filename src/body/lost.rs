@@ -45,6 +45,16 @@ pub(super) enum Quote {
     Param,
 }
 
+/// The words at which a payload broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Word {
+    /// Nothing has come yet.
+    Before,
+    In,
+    /// The last byte is white space.
+    Blank,
+}
+
 /// What ends the hidden bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum End {
@@ -87,6 +97,8 @@ pub(super) struct Lost {
     string: Option<Quote>,
     /// After a backslash in the string.
     escaped: bool,
+    /// It broke at a word, which a quotation mark may end that nothing opened.
+    unpaired: Option<Word>,
     /// Bytes that open strings.
     quotes: Vec<u8>,
     delims: Vec<Needle>,
@@ -162,7 +174,13 @@ impl Lost {
         let param = table.spec.params(unit).and_then(|param| {
             let open = param.open.iter().find_map(|open| {
                 let open = toolglot_scan::path::literal(&open.replace("$x", fix)).ok()?;
-                (!open.is_empty()).then(|| needle(&open))
+                // What also begins a closer shows no parameter.
+                let closer = |close: &String| {
+                    let close = table.last_literal(close, fix);
+                    close.is_some_and(|close| close.starts_with(&open))
+                };
+                let shows = !open.is_empty() && !unit.close.iter().any(closer);
+                shows.then(|| needle(&open))
             })?;
             let closers = param.close.iter();
             let closers = closers.filter_map(|close| table.last_literal(close, fix));
@@ -170,6 +188,7 @@ impl Lost {
         });
         Self {
             ends,
+            unpaired: torn.string.is_none().then_some(Word::Before),
             string: torn.string,
             escaped: false,
             quotes,
@@ -296,6 +315,7 @@ impl Lost {
             });
         }
         let inside = self.string.is_some();
+        self.word(byte);
         self.string(byte);
         if inside || self.string.is_some() {
             return None;
@@ -347,6 +367,21 @@ impl Lost {
         };
     }
 
+    /// Follows the words at which the payload broke. A mark directly after them opens no string but ends one whose own
+    /// opening mark is missing.
+    fn word(&mut self, byte: u8) {
+        let Some(word) = self.unpaired.filter(|_| !self.quotes.contains(&byte)) else {
+            return;
+        };
+        let part = byte >= 0x80 || byte.is_ascii_alphanumeric();
+        self.unpaired = match word {
+            Word::Before if !part => None,
+            _ if b"{[(,:=".contains(&byte) => None,
+            _ if byte.is_ascii_whitespace() => Some(Word::Blank),
+            _ => Some(Word::In),
+        };
+    }
+
     /// Consumes a byte in a string, or one that may open a string.
     fn string(&mut self, byte: u8) {
         if std::mem::take(&mut self.escaped) {
@@ -382,7 +417,9 @@ impl Lost {
         if self.param.as_mut().is_some_and(|(open, _)| open.step(byte)) {
             return Some(Quote::Param);
         }
-        self.quotes.contains(&byte).then_some(Quote::Byte(byte))
+        let opens = self.quotes.contains(&byte);
+        let closes = opens && self.unpaired.take() == Some(Word::In);
+        (opens && !closes).then_some(Quote::Byte(byte))
     }
 
     /// Consumes a byte outside strings.

@@ -16,6 +16,14 @@ use crate::hints::{Schema, Tool, Tools, Types};
 use crate::issue::Issue;
 use crate::limits::{Limits, Options, Retain, TextMode, UnknownTool, Untyped};
 
+/// What has come since a string that may still be open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Quotation {
+    words: bool,
+    /// A line has ended.
+    line: bool,
+}
+
 /// The state of a stream beside its mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Io {
@@ -32,8 +40,8 @@ pub(crate) struct Io {
     pub torn: bool,
     /// Where the last closed call in the text ended.
     pub closed: u64,
-    /// Where a block ended whose hidden part ended inside a string: blocks that follow directly are recovered.
-    pub quoted: Option<u64>,
+    /// After a block whose hidden part ended inside a string: the string may go on, and blocks in it are recovered.
+    pub quoted: Option<Quotation>,
     /// Valid calls in the text so far.
     pub valid: u32,
     /// How many of them are not withheld.
@@ -380,15 +388,17 @@ impl<'p> Out<'p> {
         self.hold(to);
     }
 
-    /// Notes text between two blocks: the second does not follow directly.
+    /// Notes text between two blocks: words and the end of a line show that the string does not go on.
     fn unquote(&mut self, data: &[u8], stuff: Stuff<'_>) {
-        let counts = match stuff {
-            Stuff::Text | Stuff::Reasoning => true,
-            Stuff::Protected(_) => false,
-        };
-        if counts && !data.trim_ascii().is_empty() {
-            self.io.quoted = None;
+        if let Stuff::Protected(_) = stuff {
+            return;
         }
+        if let Some(quotation) = &mut self.io.quoted {
+            quotation.words |= !data.trim_ascii().is_empty();
+            quotation.line |= data.contains(&b'\n');
+        }
+        let over = |quotation: &Quotation| quotation.words && quotation.line;
+        self.io.quoted = self.io.quoted.take().filter(|quotation| !over(quotation));
     }
 
     /// Ends the text-like run: an incomplete character will not be completed.

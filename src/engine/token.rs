@@ -165,7 +165,8 @@ impl Machine<'_> {
         let code = self.st.code;
         let real =
             || self.is_near(id, start) || code.is_inline() && token.message && self.st.message;
-        if paired || (code.hides() && !real()) {
+        let hidden = code.hides() && !real();
+        if paired || (hidden && (token.stray || !code.is_inline())) {
             return false;
         }
         if token.stray {
@@ -191,7 +192,7 @@ impl Machine<'_> {
             return false;
         }
         let message = self.in_message(id, token);
-        if token.closes && !near && !message {
+        if token.closes && !near && !message && !hidden {
             self.dialect_issue(chunk, token.dialects[0], Kind::OrphanClose, span);
         }
         let vouched = self.st.io.vouches(start);
@@ -201,7 +202,8 @@ impl Machine<'_> {
             start,
             end,
             quote: self.st.tail.quote().filter(|_| !vouched),
-            sure: near || vouched || message || self.is_chosen(token),
+            // A backtick that nothing has closed yet begins code only if the reply goes on.
+            sure: !hidden && (near || vouched || message || self.is_chosen(token)),
             twin: false,
             named: false,
         };

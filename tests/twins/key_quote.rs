@@ -143,6 +143,9 @@ impl Family for KeyQuote {
             run.warn("lookalike_marker");
             return Block::text(at);
         }
+        let quote = quote_before(&input[..start]);
+        let quote = quote.filter(|quote| Some(*quote) == quote_before(&run.outcome.text));
+        let mentioned = |at: usize| quote.is_some_and(|quote| input[at..].starts_with(quote));
         let mut fields: Vec<(String, String)> = vec![];
         let mut junk = Junk::default();
         // Chosen: the position right after the opener is a line start for comments.
@@ -198,7 +201,7 @@ impl Family for KeyQuote {
             if key_end - at > run.setup.limits.name {
                 return Block::limit(run, self, "limit_name", at);
             }
-            let Some((quote, mut from)) = self.value_open(input, key_end) else {
+            let Some((kind, mut from)) = self.value_open(input, key_end) else {
                 junk.open = true;
                 let behind = self.behind_colon(input, key_end);
                 at = self.behind_half_opener(input, behind);
@@ -210,12 +213,15 @@ impl Family for KeyQuote {
                 return Block::limit(run, self, "limit_params", at);
             }
             let key = &input[at..key_end];
-            while let Some(open) = quote.open.iter().find(|open| quote.fits(input, from, open)) {
+            if fields.is_empty() && mentioned(from) {
+                return Block::text(from);
+            }
+            while let Some(open) = kind.open.iter().find(|open| kind.fits(input, from, open)) {
                 run.warn("repeated_marker");
                 from += open.len();
             }
             let mut by_closer = false;
-            let (text, next, closed) = match self.value(run, quote, from) {
+            let (text, next, closed) = match self.value(run, kind, from) {
                 End::Closed { text, next, mixed } => {
                     by_closer = !mixed;
                     if mixed {
@@ -236,28 +242,26 @@ impl Family for KeyQuote {
                 }
                 End::Stream => {
                     run.error("unclosed_value");
-                    let quote = quote_before(&input[..start]);
-                    let quoted = quote.is_some() && quote == quote_before(&run.outcome.text);
                     let block = junk.cut(run);
                     // Its opener is only mentioned.
-                    let text = block.text || quoted;
+                    let text = block.text || quote.is_some();
                     return Block { text, ..block };
                 }
             };
             if text - from > run.setup.limits.value {
                 return Block::limit(run, self, "limit_value", from + run.setup.limits.value);
             }
-            fields.push((key.to_owned(), self.finished(&input[from..text], quote)));
-            if self.swallows(quote, &input[from..text]) {
+            fields.push((key.to_owned(), self.finished(&input[from..text], kind)));
+            if self.swallows(kind, &input[from..text]) {
                 run.warn("bare_markup");
             }
             at = next;
+            if by_closer && fields.len() == 1 && mentioned(at) {
+                return Block::text(at);
+            }
             let again = |at: usize| {
                 let at = skip(input, at, char::is_whitespace);
-                let close = quote
-                    .close
-                    .iter()
-                    .find(|close| quote.fits(input, at, close));
+                let close = kind.close.iter().find(|close| kind.fits(input, at, close));
                 close.filter(|_| by_closer).map(|close| at + close.len())
             };
             while let Some(end) = again(at) {

@@ -128,7 +128,7 @@ impl Read<'_> {
             return Self::typed(reader, &text, schema);
         }
         let from = reader.at;
-        let value = Self::bare(reader, schema)?;
+        let value = self.bare(reader, schema)?;
         // Chosen: where all values are delimited, text that begins like a delimiter has the type of delimited text.
         let mut delims = self.rules.delimiters.iter();
         let begins = delims.any(|delim| reader.input[from..].starts_with(&delim[..1]));
@@ -148,9 +148,15 @@ impl Read<'_> {
     }
 
     /// A value without quotes: JSON if it is a JSON scalar, otherwise text. It is always text if the schema asks for text.
-    fn bare(reader: &mut Reader<'_>, schema: Option<&Value>) -> Result<Value, Fault> {
+    fn bare(&self, reader: &mut Reader<'_>, schema: Option<&Value>) -> Result<Value, Fault> {
         let rest = &reader.input[reader.at..];
-        let len = rest.find([',', '}', ']']).ok_or(Fault::Cut)?;
+        let closers = self.rules.closers.iter();
+        let closer = closers.filter_map(|close| rest.find(close.as_str())).min();
+        let end = rest.find([',', '}', ']']);
+        if let Some(at) = closer.filter(|at| end.is_none_or(|end| *at < end)) {
+            return Err(Fault::At(reader.at + at));
+        }
+        let len = end.ok_or(Fault::Cut)?;
         reader.at += len;
         let text = rest[..len].trim_end_matches([' ', '\t', '\n', '\r']);
         let types = schema.map(schema::types).unwrap_or_default();

@@ -159,6 +159,8 @@ pub struct Braces {
     pub prefix: String,
     pub delimiters: Vec<String>,
     pub all_delimited: bool,
+    /// The closers of calls.
+    pub closers: Vec<String>,
 }
 
 pub struct Reasoning {
@@ -419,6 +421,11 @@ impl Spec {
                 prefix: word(braces, "prefix", ""),
                 delimiters: strings(braces, "delimiters", &[]),
                 all_delimited: is(braces, "all_delimited"),
+                closers: units
+                    .into_iter()
+                    .flatten()
+                    .flat_map(|unit| strings(unit.as_table().expect("a unit"), "close", &[]))
+                    .collect(),
             },
             ids: pairs(framed.get("ids")),
             doubled: word(framed, "doubled", ""),
