@@ -105,11 +105,12 @@ pub fn attributes(header: &[u8]) -> Vec<(String, String)> {
 /// An attribute as written.
 struct Loose<'t> {
     name: &'t [u8],
-    value: &'t [u8],
+    /// `None` in what is no attribute: a word without a value, or other bytes.
+    value: Option<&'t [u8]>,
     quoted: bool,
 }
 
-/// The attributes of a tag as models write them: in either quote or without quotes. Skips what is not an attribute.
+/// The attributes of a tag as models write them: in either quote or without quotes.
 fn loose(text: &[u8]) -> Vec<Loose<'_>> {
     let mut out = vec![];
     let mut rest = text;
@@ -119,10 +120,19 @@ fn loose(text: &[u8]) -> Vec<Loose<'_>> {
         let (name, tail) = rest.split_at(len);
         let tail = tail.trim_ascii_start();
         let Some(tail) = tail.strip_prefix(b"=").filter(|_| len > 0) else {
-            match rest.get(len.max(1)..) {
-                Some(next) if !next.is_empty() => rest = next,
-                _ => return out,
+            let (stray, next) = rest.split_at(len.max(1).min(rest.len()));
+            if stray.is_empty() {
+                return out;
             }
+            // A slash may end the tag.
+            if stray != b"/" {
+                out.push(Loose {
+                    name: stray,
+                    value: None,
+                    quoted: false,
+                });
+            }
+            rest = next;
             continue;
         };
         let tail = tail.trim_ascii_start();
@@ -140,7 +150,7 @@ fn loose(text: &[u8]) -> Vec<Loose<'_>> {
         };
         out.push(Loose {
             name,
-            value,
+            value: Some(value),
             quoted,
         });
         rest = next;
@@ -151,9 +161,9 @@ fn loose(text: &[u8]) -> Vec<Loose<'_>> {
 fn pairs(all: &[Loose<'_>]) -> Vec<(String, String)> {
     let pair = |one: &Loose<'_>| {
         let name = String::from_utf8_lossy(one.name).into_owned();
-        (name, decode(one.value))
+        one.value.map(|value| (name, decode(value)))
     };
-    all.iter().map(pair).collect()
+    all.iter().filter_map(pair).collect()
 }
 
 /// The attributes of a tag as models write them, values decoded.
@@ -167,10 +177,10 @@ pub fn checked_attributes(text: &[u8]) -> (Vec<(String, String)>, Option<String>
     (pairs(&all), doubt(&all))
 }
 
-/// The first attribute of a tag that is ambiguous: one given again with a different value, or one whose unquoted value
-/// contains a quotation mark and does not look like JSON.
+/// The first attribute of a tag that is ambiguous: one given again with a different value, one whose unquoted value
+/// contains a quotation mark and does not look like JSON, or what is no attribute.
 pub fn doubtful(text: &[u8]) -> Option<String> {
-    doubt(&loose(text))
+    doubt(&loose(text.strip_suffix(b">").unwrap_or(text)))
 }
 
 fn doubt(all: &[Loose<'_>]) -> Option<String> {
@@ -182,8 +192,9 @@ fn doubt(all: &[Loose<'_>]) -> Option<String> {
         }
     }
     let stray = |one: &Loose<'_>| {
-        let json = one.value.starts_with(b"{") || one.value.starts_with(b"[");
-        !one.quoted && !json && String::from_utf8_lossy(one.value).contains(QUOTES)
+        let Some(value) = one.value else { return true };
+        let json = value.starts_with(b"{") || value.starts_with(b"[");
+        !one.quoted && !json && String::from_utf8_lossy(value).contains(QUOTES)
     };
     let found = all
         .iter()

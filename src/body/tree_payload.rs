@@ -248,8 +248,9 @@ impl Elements {
                 let tag = if close {
                     Tag::Close { name }
                 } else {
-                    let rest = xml::loose_attributes(&inside.as_bytes()[name.len()..]);
-                    let extra = rest.iter().any(|(key, _)| !is_fact(key));
+                    let rest = &inside.as_bytes()[name.len()..];
+                    let (rest, doubt) = xml::checked_attributes(rest);
+                    let extra = doubt.is_some() || rest.iter().any(|(key, _)| !is_fact(key));
                     Tag::Open {
                         name,
                         closed,

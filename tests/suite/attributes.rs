@@ -172,3 +172,33 @@ fn misspelt_attributes_lose_and_guess_nothing() {
     let fitting = tried.values().filter(|count| **count > 20).count();
     assert!(fitting > 18, "{tried:?}");
 }
+
+/// A tag of a call or a parameter with more in it than attributes.
+fn strayed(text: &str) -> Vec<String> {
+    let mut out = vec![];
+    for (at, _) in text.match_indices('>') {
+        let tag = &text[text[..at].rfind('<').unwrap_or(at)..at];
+        // Tags of sections hold nothing that a call needs, and special tokens have no attributes.
+        let named = ["=", "path", "wipe"].iter().any(|part| tag.contains(part));
+        if named && !tag.contains(['|', '/']) {
+            for stray in [" dry_run", " 危险", " !", " dry-run path"] {
+                out.push(format!("{}{stray}{}", &text[..at], &text[at..]));
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn what_is_no_attribute_is_reported() {
+    let wrong = |turn: &Turn| {
+        let safe = |call: &Call| {
+            let words = ["dry", "危险", "!"];
+            let holds = |word: &&str| call.name.contains(*word) || call.arguments.contains(*word);
+            call.grade == Grade::Recovered || words.iter().any(|word| holds(word))
+        };
+        (!turn.calls.iter().all(safe)).then_some("the words in the tag vanished")
+    };
+    let tried = read_slips(|_, text| strayed(text), wrong);
+    assert!(tried.len() > 15, "{tried:?}");
+}

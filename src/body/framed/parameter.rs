@@ -71,7 +71,7 @@ impl Body {
                 };
                 match name {
                     Some(name) => {
-                        pairs = xml::loose_attributes(&key.as_bytes()[name.len()..]);
+                        (pairs, doubt) = xml::checked_attributes(&key.as_bytes()[name.len()..]);
                         key = name.to_owned();
                     }
                     None => return Some(self.refuse(out, Kind::MalformedBody, span)),
@@ -94,10 +94,12 @@ impl Body {
             doubt = Some(key.clone());
         }
         if let Some(loose) = walk.loose().filter(|_| tag.is_empty()) {
-            pairs.extend(match loose.start == word.end {
-                true => xml::loose_attributes(out.slice(loose.start, loose.end).as_bytes()),
-                false => tag::attributes(&out.slice(start, end)),
-            });
+            let (more, stray) = match loose.start == word.end {
+                true => xml::checked_attributes(out.slice(loose.start, loose.end).as_bytes()),
+                false => (tag::attributes(&out.slice(start, end)), None),
+            };
+            pairs.extend(more);
+            doubt = doubt.or(stray);
         }
         if unit.fix_name && key_is_tool(out, self.args.as_ref(), &key) {
             // This is not a parameter but the next call, or a repetition of the call's own opener.
