@@ -45,7 +45,7 @@ pub const fn sentence(kind: Kind) -> &'static str {
         Kind::UnknownTool => "工具不存在",
         Kind::UnknownParam => "工具没有该参数",
         Kind::MissingRequired => "缺少必填参数",
-        Kind::TypeMismatch => "参数值的类型不对",
+        Kind::TypeMismatch => "参数值不符合其定义",
         Kind::LimitValue => "参数值过长",
         Kind::LimitBlock => "请求块过长",
         Kind::LimitCalls => "调用次数过多",
