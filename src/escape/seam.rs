@@ -25,8 +25,10 @@ struct Opener {
     len: u32,
     /// Inside its tag: attributes may follow.
     tag: bool,
-    /// Directly after a letter or a digit.
+    /// In a word.
     word: bool,
+    /// After a word and white space: what follows may be evidence, but not a second word.
+    spaced: bool,
 }
 
 impl Opener {
@@ -35,17 +37,19 @@ impl Opener {
             len: 0,
             tag: marker.contains(&b'<') && !marker.ends_with(b">"),
             word: false,
+            spaced: false,
         }
     }
 
     /// The state after one more byte. Outside of tags a second word is prose.
     fn after(self, byte: u8) -> Option<Self> {
-        let prose = self.word && !self.tag && xml::is_space(byte);
         let word = byte.is_ascii_alphanumeric() || byte >= 0x80;
+        let prose = word && self.spaced && !self.tag;
         (self.len < PROBE_BLANKS && !prose).then_some(Self {
             len: self.len + 1,
             tag: self.tag && byte != b'>',
             word,
+            spaced: xml::is_space(byte) && (self.word || self.spaced),
         })
     }
 }
