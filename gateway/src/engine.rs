@@ -1,6 +1,7 @@
 //! Conversion of a response. An engine reads the bytes of a body, and writes the client's bytes.
 
 mod chat;
+pub mod gathered;
 pub mod pieces;
 
 use toolglot::rewrite::Same;

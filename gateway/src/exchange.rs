@@ -17,10 +17,13 @@ use toolglot::{Options, ToolChoice, Tools};
 
 use crate::config::{Api, Mode, Recovered, Rule};
 use crate::face::Face;
-use crate::models::Chosen;
+use crate::models::{Chosen, TAUGHT};
 use crate::server::{App, Live};
+use crate::settings::Lost;
 use crate::upstream::words;
 use crate::{headers, log, prompt, seed, translate};
+
+pub use scribe::Said;
 
 /// Time limit for `/props`.
 const PROPS: Duration = Duration::from_secs(3);
@@ -86,6 +89,8 @@ struct Terms {
     streams: bool,
     /// The client reads trailers.
     trailers: bool,
+    /// What the translated request lacks.
+    lost: Lost,
 }
 
 impl Terms {
@@ -99,9 +104,12 @@ impl Terms {
         self.face.is(self.api)
     }
 
-    /// How often the model may be asked again.
+    /// How often the model may be asked again. A response with several choices or log probabilities is only converted in place.
     fn rounds(&self) -> u32 {
+        let several = self.chat.get("n").and_then(Value::as_u64) > Some(1);
+        let logs = self.chat.get("logprobs").and_then(Value::as_bool) == Some(true);
         match self.rule.recovered {
+            Some(Recovered::Ask) if several || logs => 0,
             Some(Recovered::Ask) => self.rule.rounds.unwrap_or(1),
             Some(Recovered::Withhold | Recovered::Deliver) | None => 0,
         }
@@ -156,6 +164,8 @@ async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<
         true => {
             terms.path = parts.uri.path().to_owned();
             terms.query = parts.uri.query().map(str::to_owned);
+            // Nothing was translated.
+            terms.lost = Lost::default();
             body.into()
         }
         false => {
@@ -164,7 +174,12 @@ async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<
                     prompt::written(&terms.chat, &terms.rule, &terms.chosen, &mut terms.options);
                 terms.chat = written.map_err(Refusal::odd)?;
             }
-            let (path, body) = translate::request(terms.api, &terms.chat).map_err(Refusal::odd)?;
+            let (path, mut body) = translate::request(terms.api, &terms.chat, &mut terms.lost);
+            if terms.same() {
+                let Terms { asked, lost, .. } = &mut terms;
+                translate::keep(asked, &mut body, lost);
+            }
+            terms.lost.allowed().map_err(Refusal::odd)?;
             terms.path = path.to_owned();
             body.to_string().into()
         }
@@ -187,7 +202,8 @@ async fn terms(
         .and_then(Value::as_str)
         .unwrap_or_default();
     let rule = live.config.rule(model);
-    let chat = match face.to_chat(&asked) {
+    let mut lost = Lost::default();
+    let chat = match face.to_chat(&asked, &mut lost) {
         Ok(chat) => chat,
         // The server reports it in its own words.
         Err(_) if face.is(api) && rule.mode != Some(Mode::Prompt) => Value::Null,
@@ -200,8 +216,9 @@ async fn terms(
     let chosen = match rule.dialect.as_deref() {
         Some(names) if names != "auto" => live.models.named(names),
         Some(_) | None => {
-            look_up(live, from, model).await;
-            live.models.auto(model, tools.is_some())
+            let prompt = rule.mode == Some(Mode::Prompt);
+            look_up(live, from, model, prompt).await;
+            live.models.auto(model, tools.is_some(), prompt)
         }
     };
     let fail = |why| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, why);
@@ -235,7 +252,8 @@ async fn terms(
         .any(|one| one.trim().eq_ignore_ascii_case("trailers"));
     let mut headers = headers::read_request(from);
     let anthropic = api == Api::Anthropic;
-    headers::key(&mut headers, live.config.key.as_deref(), anthropic);
+    let key = live.config.key.as_deref();
+    headers::key(&mut headers, key, api, face.is(api));
     if anthropic && !headers.contains_key("anthropic-version") {
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
     }
@@ -259,19 +277,31 @@ async fn terms(
         query: None,
         headers,
         trailers,
+        lost,
     })
 }
 
 /// Looks up a new model: by its name, or else once by the chat template that llama.cpp's server returns.
-async fn look_up(live: &Live, from: &HeaderMap, model: &str) {
+async fn look_up(live: &Live, from: &HeaderMap, model: &str, prompt: bool) {
     if !live.models.is_new(model) || live.models.name(model) {
         return;
     }
     live.models.asked(model);
+    if live.config.api.unwrap_or_default() == Api::OpenAi {
+        ask_for_template(live, from, model).await;
+    }
+    if prompt && live.models.is_unknown(model) {
+        log::line(&format!(
+            "model {model:?}: dialect {TAUGHT}, because nothing tells another one"
+        ));
+    }
+}
+
+async fn ask_for_template(live: &Live, from: &HeaderMap, model: &str) {
     let mut to = headers::read_request(from);
     to.remove(CONTENT_TYPE);
     to.remove(CONTENT_LENGTH);
-    headers::key(&mut to, live.config.key.as_deref(), false);
+    headers::key(&mut to, live.config.key.as_deref(), Api::OpenAi, false);
     let body = reqwest::Body::from("");
     let ask = async {
         let place = ("/props", None);

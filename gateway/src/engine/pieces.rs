@@ -7,6 +7,7 @@ use toolglot::sink::openai::{Delta, Deltas, Head, Reason, Settings, Usage};
 use toolglot::source::{Anthropic, Feeder, Item, Ollama, OpenAi, Source, Take, Telling};
 use toolglot::{DialectSet, Event, Finish, NotDelivered, Options, Parser, Severity, Sink, Stage};
 
+use super::gathered::Spaces;
 use super::{Engine, Told};
 use crate::config::Api;
 use crate::face::Writer;
@@ -281,7 +282,7 @@ impl Reader {
         std::mem::take(&mut locked(&self.shared).queue)
     }
 
-    fn same(&self) -> Same {
+    pub fn same(&self) -> Same {
         let shared = locked(&self.shared);
         match shared.changed {
             true => Same::No,
@@ -374,11 +375,18 @@ pub struct Pieces {
     holds: bool,
     /// The last event alone carries no information.
     waits: bool,
+    /// For protocols whose text comes in blocks.
+    spaces: Option<Spaces>,
 }
 
 impl Pieces {
     /// `holds`: the end waits for a decision, because the model may be asked again.
-    pub fn new(reader: Reader, writer: Box<dyn Writer>, holds: bool) -> Self {
+    pub fn new(
+        reader: Reader,
+        writer: Box<dyn Writer>,
+        holds: bool,
+        spaces: Option<Spaces>,
+    ) -> Self {
         Self {
             reader,
             writer,
@@ -388,6 +396,7 @@ impl Pieces {
             end: None,
             holds,
             waits: false,
+            spaces,
         }
     }
 
@@ -396,6 +405,11 @@ impl Pieces {
         let mut ending = ending;
         for piece in pieces {
             count(&piece, &mut self.told);
+            let piece = match &mut self.spaces {
+                Some(spaces) => spaces.piece(piece),
+                None => Some(piece),
+            };
+            let Some(piece) = piece else { continue };
             match &piece {
                 Piece::Call { .. } | Piece::Arguments { .. } => self.text_only = false,
                 Piece::Failed { .. } => self.failed = true,
@@ -452,6 +466,9 @@ impl Engine for Pieces {
 
     fn passed(&mut self, bytes: &[u8]) {
         self.writer.passed(bytes);
+        if let Some(spaces) = &mut self.spaces {
+            spaces.passed();
+        }
     }
 
     fn finish(&mut self, out: &mut Vec<u8>, ending: &mut Vec<u8>) {
@@ -492,50 +509,5 @@ impl Engine for Pieces {
             self.let_go(out);
             self.writer.close(out);
         }
-    }
-}
-
-/// Gathers a response that is not streamed.
-#[derive(Clone, Debug, Default)]
-pub struct Gathered {
-    pub text: String,
-    pub thought: String,
-    /// Id, name and arguments.
-    pub calls: Vec<(String, String, String)>,
-    pub reason: Option<Reason>,
-    pub beside: Option<serde_json::Value>,
-    pub failed: Option<(String, String)>,
-}
-
-impl Gathered {
-    pub fn piece(&mut self, piece: Piece) {
-        match piece {
-            Piece::Begin => {}
-            Piece::Text(text) => self.text.push_str(&text),
-            Piece::Thought(text) => self.thought.push_str(&text),
-            Piece::Call { id, name, .. } => self.calls.push((id, name, String::new())),
-            Piece::Arguments { index, json } => {
-                if let Some(call) = self.calls.get_mut(index as usize) {
-                    call.2.push_str(&json);
-                }
-            }
-            Piece::End { reason, void, left } => {
-                self.reason = Some(reason);
-                self.beside = beside(&void, &left);
-            }
-            Piece::Failed { message, kind } => self.failed = Some((message, kind)),
-        }
-    }
-
-    /// Reads a whole body. Returns whether it means the same as the gathered response.
-    pub fn read(reader: &mut Reader, body: &[u8], told: &mut Told) -> (Self, bool) {
-        let mut all = Self::default();
-        let mut pieces = reader.feed(body);
-        pieces.extend(reader.finish());
-        for piece in pieces {
-            count(&piece, told);
-            all.piece(piece);
-        }
-        (all, reader.same() != Same::No)
     }
 }

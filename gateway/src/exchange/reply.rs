@@ -17,13 +17,15 @@ use toolglot::sink::openai::{Calls, Head};
 use super::scribe::Scribe;
 use super::{Refusal, Terms, head};
 use crate::config::Api;
-use crate::engine::pieces::{self, Gathered, Pieces, Reader};
+use crate::engine::gathered::Gathered;
+use crate::engine::pieces::{self, Pieces, Reader};
 use crate::engine::{ChatStream, ChatWhole, Engine, Told};
 use crate::face::Face;
 use crate::metrics::Open;
 use crate::pump::{Client, Framing, Pump};
 use crate::record::Record;
 use crate::server::Live;
+use crate::settings::{IGNORED, Lost};
 use crate::upstream::words;
 use crate::{headers, log, translate};
 
@@ -37,7 +39,8 @@ const ISSUES: HeaderName = HeaderName::from_static("toolglot-issues");
 pub async fn pass(live: &Arc<Live>, request: Request, held: Held) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let mut to = headers::request(&parts.headers);
-    headers::key(&mut to, live.config.key.as_deref(), false);
+    let api = live.config.api.unwrap_or_default();
+    headers::key(&mut to, live.config.key.as_deref(), api, true);
     // A body of known length keeps its length.
     if let Some(length) = parts.headers.get("content-length") {
         to.insert("content-length", length.clone());
@@ -82,6 +85,9 @@ pub async fn reply(
     };
     let status = upstream.status();
     let mut response = head(&upstream, true);
+    if let Some(names) = terms.lost.header() {
+        response.headers_mut().insert(IGNORED, names);
+    }
     // Some servers answer with a whole body to a request for a stream: a client of another protocol gets a stream.
     let streams = match terms.same() {
         true => streamed,
@@ -181,7 +187,8 @@ impl Made {
         settings.calls = Calls::AtClose;
         let mut reader = Reader::new(terms.api, set, options, &settings, spare(terms));
         let mut told = Told::default();
-        let (all, same) = Gathered::read(&mut reader, body, &mut told);
+        let spaces = terms.face.spaces();
+        let (all, same) = Gathered::read(&mut reader, body, &mut told, spaces);
         let failed = all.failed.as_ref().map(|(message, _)| message.clone());
         let (body, status) = match failed {
             _ if same && terms.same() => (None, None),
@@ -235,7 +242,8 @@ fn again(terms: &Terms, said: &str, wrong: &str) -> Option<(String, String)> {
     let messages = chat.get_mut("messages")?.as_array_mut()?;
     messages.push(json!({"role": "assistant", "content": said}));
     messages.push(json!({"role": "user", "content": wrong}));
-    let (path, body) = translate::request(terms.api, &chat).ok()?;
+    // The first request was allowed.
+    let (path, body) = translate::request(terms.api, &chat, &mut Lost::default());
     Some((path.to_owned(), body.to_string()))
 }
 
@@ -244,7 +252,7 @@ async fn ask_again(terms: &Terms, body: &[u8], wrong: &[String]) -> Option<Bytes
     let mut scribe = Scribe::new(pieces::source(terms.api));
     scribe.feed(body);
     scribe.end();
-    let (_, request) = again(terms, &scribe.text, &wrong.join("\n"))?;
+    let (_, request) = again(terms, &scribe.said.text, &wrong.join("\n"))?;
     let upstream = terms.send(request.into()).await.ok()?;
     if !upstream.status().is_success() {
         return None;
@@ -255,7 +263,7 @@ async fn ask_again(terms: &Terms, body: &[u8], wrong: &[String]) -> Option<Bytes
 
 /// Whether the model's output must be kept.
 fn wants_scribe(terms: &Terms) -> bool {
-    terms.chosen.dialect.is_none() || terms.live.config.record.is_some() || terms.rounds() > 0
+    terms.chosen.unproven || terms.live.config.record.is_some() || terms.rounds() > 0
 }
 
 /// Returns the whole body of a response, up to the limit.
@@ -295,7 +303,7 @@ fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
         .dialect
         .as_deref()
         .is_none_or(|names| names == "auto");
-    let Some(scribe) = scribe.filter(|scribe| !scribe.over) else {
+    let Some(scribe) = scribe.filter(|scribe| !scribe.said.over) else {
         return;
     };
     if let Some(folder) = terms.live.config.record.clone() {
@@ -305,16 +313,15 @@ fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
             texts: terms.live.models.texts().clone(),
             options: terms.options.clone(),
             tools: terms.chat.get("tools").cloned(),
-            text: scribe.text.clone(),
-            cuts: scribe.cuts.clone(),
+            said: scribe.said.clone(),
         };
         tokio::task::spawn_blocking(move || record.write(&folder));
     }
-    if auto && terms.chosen.dialect.is_none() {
+    if auto && terms.chosen.unproven {
         terms
             .live
             .models
-            .reply(&terms.model, &scribe.text, &terms.options);
+            .reply(&terms.model, &scribe.said.text, &terms.options);
     }
 }
 
@@ -349,7 +356,7 @@ impl Stream {
             false => {
                 let reader = Reader::new(terms.api, set, options, settings, spare(&terms));
                 let writer = terms.face.writer(&terms.asked);
-                Box::new(Pieces::new(reader, writer, rounds > 0))
+                Box::new(Pieces::new(reader, writer, rounds > 0, terms.face.spaces()))
             }
         };
         let total = Duration::from_secs(terms.live.config.limits.total);
@@ -438,7 +445,7 @@ impl Stream {
             said.end();
         }
         let wrong = self.pump.engine().wrong();
-        let Some((_, body)) = again(&self.terms, &said.text, &wrong) else {
+        let Some((_, body)) = again(&self.terms, &said.said.text, &wrong) else {
             return false;
         };
         match self.terms.send(body.into()).await {
