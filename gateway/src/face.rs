@@ -36,8 +36,8 @@ pub trait Writer: Send {
     /// Bytes of a server with the same protocol were forwarded unchanged.
     fn passed(&mut self, _: &[u8]) {}
 
-    /// Whether an event alone carries no information, so that the next one decides whether it is sent.
-    fn waits(&self, _: &[u8]) -> bool {
+    /// Whether an event alone carries no information, so that the next one decides whether it is sent. `before`: the last one waits.
+    fn waits(&self, _: &[u8], _before: bool) -> bool {
         false
     }
 

@@ -117,7 +117,11 @@ impl Pump {
 
     /// Processes the current event.
     fn event(&mut self, out: &mut Vec<u8>) {
-        let event = std::mem::take(&mut self.event);
+        let mut event = std::mem::take(&mut self.event);
+        // The rest of a line end whose beginning was sent.
+        if self.passing && self.raw.is_empty() && event.first() == Some(&b'\n') {
+            out.push(event.remove(0));
+        }
         let last = self.framing == Framing::Events && is_done(&event);
         let comment = self.framing == Framing::Events && !says(&event);
         if self.finished || comment {

@@ -152,10 +152,9 @@ impl Spaces {
         }
     }
 
-    /// The server's own bytes were forwarded, and what waits was in them.
-    pub fn passed(&mut self) {
-        self.open |= !self.held.is_empty();
-        self.held.clear();
+    /// Whether some is held back.
+    pub fn waits(&self) -> bool {
+        !self.held.is_empty()
     }
 }
 
@@ -176,8 +175,6 @@ mod tests {
         spaces.piece(Piece::Thought("b".to_owned()));
         assert!(spaces.piece(Piece::Text("\n".to_owned())).is_none());
         spaces.piece(Piece::Thought("b".to_owned()));
-        assert!(spaces.piece(Piece::Text("\n".to_owned())).is_none());
-        spaces.passed();
-        assert!(spaces.piece(Piece::Text("\n".to_owned())).is_some());
+        assert!(spaces.piece(Piece::Text("\n".to_owned())).is_none() && spaces.waits());
     }
 }

@@ -453,22 +453,20 @@ pub fn count(piece: &Piece, told: &mut Told) {
 impl Engine for Pieces {
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let pieces = self.reader.feed(bytes);
-        self.waits = self.writer.waits(bytes);
+        self.waits = self.writer.waits(bytes, self.waits);
         self.write(pieces, out, None);
     }
 
     fn same(&self) -> Same {
+        let waits = self.waits || self.spaces.as_ref().is_some_and(Spaces::waits);
         match self.reader.same() {
-            Same::Yes if self.waits => Same::Waits,
+            Same::Yes if waits => Same::Waits,
             same => same,
         }
     }
 
     fn passed(&mut self, bytes: &[u8]) {
         self.writer.passed(bytes);
-        if let Some(spaces) = &mut self.spaces {
-            spaces.passed();
-        }
     }
 
     fn finish(&mut self, out: &mut Vec<u8>, ending: &mut Vec<u8>) {

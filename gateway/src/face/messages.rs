@@ -331,8 +331,10 @@ impl Writer for Messages {
         }
     }
 
-    fn waits(&self, bytes: &[u8]) -> bool {
-        memchr::memmem::find(bytes, b"content_block_start").is_some()
+    fn waits(&self, bytes: &[u8], before: bool) -> bool {
+        let told = |what: &[u8]| memchr::memmem::find(bytes, what).is_some();
+        // Anthropic's server sends one after the start of the first block.
+        told(b"content_block_start") || before && told(b"event: ping")
     }
 
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {

@@ -4,5 +4,7 @@ mod chat;
 mod faces;
 mod process;
 mod prompt;
+mod settings;
 mod support;
+mod upstreams;
 mod vectors;
