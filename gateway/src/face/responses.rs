@@ -450,6 +450,14 @@ impl Responses {
                     ),
                     out,
                 );
+                let part = plain!({"type": "reasoning_text", "text": kept});
+                self.event(
+                    at(
+                        "response.content_part.done",
+                        plain!({"content_index": 0, "part": part}),
+                    ),
+                    out,
+                );
                 thought_item(&id, &kept)
             }
             Open::Call => {
@@ -490,9 +498,14 @@ impl Responses {
             plain!({"type": "response.output_item.added", "output_index": index, "item": item}),
             out,
         );
-        if open == Open::Text {
-            let part =
-                plain!({"type": "output_text", "text": "", "annotations": [], "logprobs": []});
+        let part = match open {
+            Open::Text => {
+                Some(plain!({"type": "output_text", "text": "", "annotations": [], "logprobs": []}))
+            }
+            Open::Thought => Some(plain!({"type": "reasoning_text", "text": ""})),
+            Open::Call => None,
+        };
+        if let Some(part) = part {
             self.event(plain!({"type": "response.content_part.added", "item_id": id, "output_index": index, "content_index": 0, "part": part}), out);
         }
     }
