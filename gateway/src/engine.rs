@@ -57,6 +57,11 @@ pub trait Engine: Send {
     /// Whether the output means the same as the body.
     fn same(&self) -> Same;
 
+    /// The same for the last event alone, although the output is not the same any more.
+    fn same_last(&self) -> Same {
+        Same::No
+    }
+
     /// These bytes were forwarded unchanged.
     fn passed(&mut self, _: &[u8]) {}
 

@@ -9,8 +9,9 @@ from gateway_servers import spoken
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
-# The block is not closed, so its call may be truncated: a recovered call.
-CUT = 'So: <tool_call>\n{"name": "f", "arguments": {"a": 1}}'
+# The call is not closed, so it may be truncated: a recovered one.
+CUT = "So: <tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n\n</tool_call>"
+WHOLE = CUT.replace("\n\n<", "\n</function>\n<").removeprefix("So: ")
 QUESTION = [{"role": "user", "content": "go"}]
 
 
@@ -103,7 +104,7 @@ RECOVERED = ["withhold", "deliver", "ask"]
 
 def recovered_rules():
     """One rule for each way to treat recovered calls, by the name of the model."""
-    return "".join(f'[[models]]\nmatch = "{rule}*"\ndialect = "hermes"\nrecovered = "{rule}"\n' for rule in RECOVERED)
+    return "".join(f'[[models]]\nmatch = "{rule}*"\ndialect = "qwen3-coder"\nrecovered = "{rule}"\n' for rule in RECOVERED)
 
 
 def check_recovered(clients, server):
@@ -113,7 +114,7 @@ def check_recovered(clients, server):
                 try:
                     name = f"{rule}-{way.__name__}"
                     # The second reply of a model that is asked again is complete.
-                    replies = iter([CUT] + [CALL] * 2)
+                    replies = iter([CUT, WHOLE])
                     server.answers[name] = lambda stream, replies=replies: spoken(server.api, next(replies), stream)
                     reply = Reply()
                     way(clients, f"{name}/lot", QUESTION, [own.tool("f", "", SCHEMA)], reply)
