@@ -16,6 +16,7 @@ use toolglot::sink::openai::{Calls, Settings};
 use toolglot::{Options, ToolChoice, Tools};
 
 use crate::config::{Api, Mode, Recovered, Rule};
+use crate::engine::pieces::Wire;
 use crate::face::Face;
 use crate::models::{Chosen, TAUGHT};
 use crate::server::{App, Live};
@@ -72,6 +73,9 @@ struct Terms {
     live: Arc<Live>,
     face: Face,
     api: Api,
+    /// Both sides speak the same protocol.
+    same: bool,
+    wire: Wire,
     model: String,
     rule: Rule,
     chosen: Chosen,
@@ -99,13 +103,11 @@ impl Terms {
         self.chosen.dialect.as_deref().unwrap_or("unknown")
     }
 
-    /// Both sides speak the same protocol.
-    fn same(&self) -> bool {
-        self.face.is(self.api)
-    }
-
     /// How often the model may be asked again. A response with several choices or log probabilities is only converted in place.
     fn rounds(&self) -> u32 {
+        if self.wire == Wire::Responses {
+            return 0;
+        }
         let several = self.chat.get("n").and_then(Value::as_u64) > Some(1);
         let logs = self.chat.get("logprobs").and_then(Value::as_bool) == Some(true);
         match self.rule.recovered {
@@ -160,7 +162,7 @@ async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<
     let asked = asked.unwrap_or(Value::Null);
     let mut terms = terms(app, &live, face, &parts.headers, asked).await?;
     let prompt = terms.rule.mode == Some(Mode::Prompt);
-    let body = match terms.same() && !prompt {
+    let body = match terms.same && !prompt {
         true => {
             terms.path = parts.uri.path().to_owned();
             terms.query = parts.uri.query().map(str::to_owned);
@@ -175,7 +177,7 @@ async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<
                 terms.chat = written.map_err(Refusal::odd)?;
             }
             let (path, mut body) = translate::request(terms.api, &terms.chat, &mut terms.lost);
-            if terms.same() {
+            if terms.same {
                 let Terms { asked, lost, .. } = &mut terms;
                 translate::keep(asked, &mut body, lost);
             }
@@ -202,11 +204,15 @@ async fn terms(
         .and_then(Value::as_str)
         .unwrap_or_default();
     let rule = live.config.rule(model);
+    let prompt = rule.mode == Some(Mode::Prompt);
+    let responses = live.config.responses && face == Face::Responses && !prompt;
+    let wire = Wire::of(api, responses);
+    let same = face.is(api) || wire == Wire::Responses;
     let mut lost = Lost::default();
     let chat = match face.to_chat(&asked, &mut lost) {
         Ok(chat) => chat,
         // The server reports it in its own words.
-        Err(_) if face.is(api) && rule.mode != Some(Mode::Prompt) => Value::Null,
+        Err(_) if same && !prompt => Value::Null,
         Err(why) => return Err(Refusal::odd(why)),
     };
     // An empty list declares none.
@@ -216,7 +222,6 @@ async fn terms(
     let chosen = match rule.dialect.as_deref() {
         Some(names) if names != "auto" => live.models.named(names),
         Some(_) | None => {
-            let prompt = rule.mode == Some(Mode::Prompt);
             look_up(live, from, model, prompt).await;
             live.models.auto(model, tools.is_some(), prompt)
         }
@@ -253,11 +258,11 @@ async fn terms(
     let mut headers = headers::read_request(from);
     let anthropic = api == Api::Anthropic;
     let key = live.config.key.as_deref();
-    headers::key(&mut headers, key, api, face.is(api));
+    headers::key(&mut headers, key, api, same);
     if anthropic && !headers.contains_key("anthropic-version") {
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
     }
-    if !face.is(api) {
+    if !same {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     Ok(Terms {
@@ -265,6 +270,8 @@ async fn terms(
         live: Arc::clone(live),
         face,
         api,
+        same,
+        wire,
         model: model.to_owned(),
         rule,
         chosen,

@@ -122,9 +122,11 @@ impl Pump {
     fn event(&mut self, out: &mut Vec<u8>) {
         let mut event = std::mem::take(&mut self.event);
         // The rest of a line end whose beginning was sent.
-        if self.owes && self.raw.is_empty() && event.first() == Some(&b'\n') {
-            out.push(event.remove(0));
-            self.owes = false;
+        if self.raw.is_empty() && event.first() == Some(&b'\n') && (self.owes || !self.passing) {
+            event.remove(0);
+            if std::mem::take(&mut self.owes) {
+                out.push(b'\n');
+            }
         }
         let last = self.framing == Framing::Events && is_done(&event);
         let comment = self.framing == Framing::Events && !says(&event);
@@ -143,6 +145,9 @@ impl Pump {
             return;
         }
         self.engine.feed(&event, &mut self.made);
+        if !self.passing {
+            self.engine.flush(&mut self.made);
+        }
         if last {
             self.end(out);
             return match self.passing {
@@ -181,6 +186,7 @@ impl Pump {
             Same::No => {
                 self.passing = false;
                 self.raw.clear();
+                self.engine.flush(&mut self.made);
                 out.append(&mut self.made);
             }
         }

@@ -8,7 +8,7 @@ use toolglot::source::{Anthropic, Feeder, Item, Ollama, OpenAi, Source, Take, Te
 use toolglot::{DialectSet, Event, Finish, NotDelivered, Options, Parser, Severity, Sink, Stage};
 
 use super::gathered::Spaces;
-use super::{Engine, Told};
+use super::{Engine, Told, responses};
 use crate::config::Api;
 use crate::face::Writer;
 
@@ -157,12 +157,34 @@ impl Source for Tap {
     }
 }
 
-/// A reader of server responses.
-pub fn source(api: Api) -> Box<dyn Source + Send> {
-    match api {
-        Api::OpenAi => Box::new(OpenAi::new()),
-        Api::Anthropic => Box::new(Anthropic::new()),
-        Api::Ollama => Box::new(Ollama::new()),
+/// The form of a server's responses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    Chat,
+    Responses,
+    Messages,
+    Ollama,
+}
+
+impl Wire {
+    /// `responses`: the server answers `/v1/responses` itself.
+    pub fn of(api: Api, responses: bool) -> Self {
+        match api {
+            Api::OpenAi if responses => Self::Responses,
+            Api::OpenAi => Self::Chat,
+            Api::Anthropic => Self::Messages,
+            Api::Ollama => Self::Ollama,
+        }
+    }
+
+    /// Returns a reader.
+    pub fn source(self) -> Box<dyn Source + Send> {
+        match self {
+            Self::Chat => Box::new(OpenAi::new()),
+            Self::Responses => Box::<responses::Responses>::default(),
+            Self::Messages => Box::new(Anthropic::new()),
+            Self::Ollama => Box::new(Ollama::new()),
+        }
     }
 }
 
@@ -194,7 +216,7 @@ impl Sink for Both<'_> {
 
 /// Converts bytes of a response to pieces.
 pub struct Reader {
-    api: Api,
+    wire: Wire,
     set: DialectSet,
     options: Options,
     settings: Settings,
@@ -207,16 +229,16 @@ pub struct Reader {
 
 impl Reader {
     pub fn new(
-        api: Api,
+        wire: Wire,
         set: &DialectSet,
         options: &Options,
         settings: &Settings,
         head: Head,
     ) -> Self {
         let (head, shared) = (Arc::new(Mutex::new(head)), Arc::default());
-        let line = Line::new(api, set, options, settings, &head, &shared);
+        let line = Line::new(wire, set, options, settings, &head, &shared);
         Self {
-            api,
+            wire,
             set: set.clone(),
             options: options.clone(),
             settings: settings.clone(),
@@ -238,7 +260,7 @@ impl Reader {
         locked(&self.shared).changed = true;
         let (options, settings) = (&self.options, &self.settings);
         self.line = Line::new(
-            self.api,
+            self.wire,
             &self.set,
             options,
             settings,
@@ -249,7 +271,7 @@ impl Reader {
     }
 
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Piece> {
-        if self.api == Api::OpenAi {
+        if self.wire == Wire::Chat {
             learn(&mut locked(&self.head), bytes);
         }
         let Line { feeder, deltas } = &mut self.line;
@@ -295,7 +317,7 @@ impl Reader {
 
 impl Line {
     fn new(
-        api: Api,
+        wire: Wire,
         set: &DialectSet,
         options: &Options,
         settings: &Settings,
@@ -306,7 +328,7 @@ impl Line {
         let door: Door = Box::new(move |delta| locked(&out).goes(Piece::from(delta)));
         let tell = Given::default().learn(Arc::clone(head));
         let tap = Tap {
-            source: Box::new(Telling::new(source(api), tell)),
+            source: Box::new(Telling::new(wire.source(), tell)),
             shared: Arc::clone(shared),
         };
         let parser = Parser::new(set, options.clone());
@@ -377,6 +399,8 @@ pub struct Pieces {
     waits: bool,
     /// For protocols whose text comes in blocks.
     spaces: Option<Spaces>,
+    /// Pieces that are written unless the bytes that they were made from are forwarded.
+    pending: Vec<Piece>,
 }
 
 impl Pieces {
@@ -397,27 +421,33 @@ impl Pieces {
             holds,
             waits: false,
             spaces,
+            pending: vec![],
         }
     }
 
-    fn write(&mut self, pieces: Vec<Piece>, out: &mut Vec<u8>, ending: Option<&mut Vec<u8>>) {
-        let head = self.reader.head();
-        let mut ending = ending;
+    fn take(&mut self, pieces: Vec<Piece>) {
         for piece in pieces {
             count(&piece, &mut self.told);
             let piece = match &mut self.spaces {
                 Some(spaces) => spaces.piece(piece),
                 None => Some(piece),
             };
-            let Some(piece) = piece else { continue };
             match &piece {
-                Piece::Call { .. } | Piece::Arguments { .. } => self.text_only = false,
-                Piece::Failed { .. } => self.failed = true,
-                Piece::End { .. } if self.holds => {
-                    self.end = Some(piece);
-                    continue;
-                }
-                Piece::Begin | Piece::Text(_) | Piece::Thought(_) | Piece::End { .. } => {}
+                Some(Piece::Call { .. } | Piece::Arguments { .. }) => self.text_only = false,
+                Some(Piece::Failed { .. }) => self.failed = true,
+                Some(Piece::Begin | Piece::Text(_) | Piece::Thought(_) | Piece::End { .. })
+                | None => {}
+            }
+            self.pending.extend(piece);
+        }
+    }
+
+    fn write(&mut self, out: &mut Vec<u8>, mut ending: Option<&mut Vec<u8>>) {
+        let head = self.reader.head();
+        for piece in std::mem::take(&mut self.pending) {
+            if self.holds && matches!(piece, Piece::End { .. }) {
+                self.end = Some(piece);
+                continue;
             }
             let failed = matches!(piece, Piece::Failed { .. });
             match ending.as_deref_mut().filter(|_| failed) {
@@ -451,10 +481,14 @@ pub fn count(piece: &Piece, told: &mut Told) {
 }
 
 impl Engine for Pieces {
-    fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+    fn feed(&mut self, bytes: &[u8], _: &mut Vec<u8>) {
         let pieces = self.reader.feed(bytes);
         self.waits = self.writer.waits(bytes, self.waits);
-        self.write(pieces, out, None);
+        self.take(pieces);
+    }
+
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        self.write(out, None);
     }
 
     fn same(&self) -> Same {
@@ -467,11 +501,13 @@ impl Engine for Pieces {
 
     fn passed(&mut self, bytes: &[u8]) {
         self.writer.passed(bytes);
+        self.pending.clear();
     }
 
     fn finish(&mut self, out: &mut Vec<u8>, ending: &mut Vec<u8>) {
         let pieces = self.reader.finish();
-        self.write(pieces, out, Some(ending));
+        self.take(pieces);
+        self.write(out, Some(ending));
         if !self.asks() {
             self.let_go(out);
         }

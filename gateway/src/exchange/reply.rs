@@ -18,7 +18,7 @@ use super::scribe::Scribe;
 use super::{Refusal, Terms, head};
 use crate::config::Api;
 use crate::engine::gathered::Gathered;
-use crate::engine::pieces::{self, Pieces, Reader};
+use crate::engine::pieces::{Pieces, Reader};
 use crate::engine::{ChatStream, ChatWhole, Engine, Told};
 use crate::face::Face;
 use crate::metrics::Open;
@@ -89,7 +89,7 @@ pub async fn reply(
         response.headers_mut().insert(IGNORED, names);
     }
     // Some servers answer with a whole body to a request for a stream: a client of another protocol gets a stream.
-    let streams = match terms.same() {
+    let streams = match terms.same {
         true => streamed,
         false => terms.streams,
     };
@@ -98,7 +98,7 @@ pub async fn reply(
             let name = HeaderValue::from_static("toolglot-issues");
             response.headers_mut().insert(TRAILER, name);
         }
-        if !terms.same() {
+        if !terms.same {
             let kind = HeaderValue::from_static(terms.face.stream_type());
             response.headers_mut().insert(CONTENT_TYPE, kind);
         }
@@ -112,7 +112,7 @@ pub async fn reply(
             ..Told::default()
         };
         ended(&terms, &told, None);
-        if !terms.same() {
+        if !terms.same {
             let error = terms.face.error(status, &message(&body));
             response.headers_mut().insert(CONTENT_TYPE, JSON);
             body = error.to_string().into();
@@ -124,7 +124,7 @@ pub async fn reply(
     loop {
         let started = Instant::now();
         let scribe = wants_scribe(&terms).then(|| {
-            let mut scribe = Scribe::new(pieces::source(terms.api));
+            let mut scribe = Scribe::new(terms.wire.source());
             scribe.feed(&body);
             scribe.end();
             scribe
@@ -174,7 +174,7 @@ struct Made {
 impl Made {
     fn of(terms: &Terms, body: &[u8]) -> Self {
         let (set, options) = (&terms.chosen.set, &terms.options);
-        if terms.same() && terms.face == Face::Chat && terms.rounds() == 0 {
+        if terms.same && terms.face == Face::Chat && terms.rounds() == 0 {
             let (body, told) = ChatWhole::rewrite(set, options, &terms.settings, body);
             return Self {
                 body,
@@ -185,13 +185,13 @@ impl Made {
         }
         let mut settings = terms.settings.clone();
         settings.calls = Calls::AtClose;
-        let mut reader = Reader::new(terms.api, set, options, &settings, spare(terms));
+        let mut reader = Reader::new(terms.wire, set, options, &settings, spare(terms));
         let mut told = Told::default();
         let spaces = terms.face.spaces();
         let (all, same) = Gathered::read(&mut reader, body, &mut told, spaces);
         let failed = all.failed.as_ref().map(|(message, _)| message.clone());
         let (body, status) = match failed {
-            _ if same && terms.same() => (None, None),
+            _ if same && terms.same => (None, None),
             Some(message) => {
                 let status = StatusCode::BAD_GATEWAY;
                 (
@@ -249,7 +249,7 @@ fn again(terms: &Terms, said: &str, wrong: &str) -> Option<(String, String)> {
 
 /// Asks the model again: returns the body of its second reply.
 async fn ask_again(terms: &Terms, body: &[u8], wrong: &[String]) -> Option<Bytes> {
-    let mut scribe = Scribe::new(pieces::source(terms.api));
+    let mut scribe = Scribe::new(terms.wire.source());
     scribe.feed(body);
     scribe.end();
     let (_, request) = again(terms, &scribe.said.text, &wrong.join("\n"))?;
@@ -350,24 +350,23 @@ impl Stream {
     fn new(terms: Terms, upstream: reqwest::Response, held: Held) -> Self {
         let (set, options, settings) = (&terms.chosen.set, &terms.options, &terms.settings);
         let rounds = terms.rounds();
-        let engine: Box<dyn Engine> = match terms.same() && terms.face == Face::Chat && rounds == 0
-        {
+        let engine: Box<dyn Engine> = match terms.same && terms.face == Face::Chat && rounds == 0 {
             true => Box::new(ChatStream::new(set, options, settings)),
             false => {
-                let reader = Reader::new(terms.api, set, options, settings, spare(&terms));
+                let reader = Reader::new(terms.wire, set, options, settings, spare(&terms));
                 let writer = terms.face.writer(&terms.asked);
                 Box::new(Pieces::new(reader, writer, rounds > 0, terms.face.spaces()))
             }
         };
         let total = Duration::from_secs(terms.live.config.limits.total);
         let to = match Face::framing(terms.api) {
-            _ if terms.same() => Client::Same,
+            _ if terms.same => Client::Same,
             Framing::Events if terms.face != Face::Ollama => Client::Comments,
             Framing::Events | Framing::Lines => Client::Nothing,
         };
         Self {
             pump: Pump::new(Face::framing(terms.api), engine, to),
-            scribe: wants_scribe(&terms).then(|| Scribe::new(pieces::source(terms.api))),
+            scribe: wants_scribe(&terms).then(|| Scribe::new(terms.wire.source())),
             deadline: tokio::time::Instant::now() + total,
             rounds,
             state: State::Open,
@@ -436,11 +435,8 @@ impl Stream {
             return false;
         }
         self.rounds -= 1;
-        let mut said = Scribe::new(pieces::source(self.terms.api));
-        if let Some(scribe) = self
-            .scribe
-            .replace(Scribe::new(pieces::source(self.terms.api)))
-        {
+        let mut said = Scribe::new(self.terms.wire.source());
+        if let Some(scribe) = self.scribe.replace(Scribe::new(self.terms.wire.source())) {
             said = scribe;
             said.end();
         }

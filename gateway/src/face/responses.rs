@@ -231,7 +231,7 @@ fn item(item: &Value, out: &mut Vec<Value>, lost: &mut Lost) -> Result<(), Strin
             }
             out.push(json!({"role": role, "content": content}));
         }
-        other => return Err(format!("an item of type {other:?} is not known")),
+        other => lost.refuse(format!("an item of type {other:?} is not known")),
     }
     Ok(())
 }
@@ -278,6 +278,8 @@ pub struct Responses {
     number: u64,
     begun: bool,
     open: Option<Open>,
+    /// The id of the current item.
+    item: String,
     /// Text, thought or arguments of the current item.
     kept: String,
     call: (String, String),
@@ -312,7 +314,10 @@ fn response(
     output: &[serde_json::Value],
 ) -> serde_json::Value {
     let mut out = echo.clone();
-    out["id"] = format!("resp_{}", head.id).into();
+    out["id"] = match head.id.starts_with("resp_") {
+        true => head.id.as_str().into(),
+        false => format!("resp_{}", head.id).into(),
+    };
     out["object"] = "response".into();
     out["created_at"] = head.created.into();
     out["model"] = head.model.as_str().into();
@@ -377,6 +382,7 @@ impl Responses {
             number: 0,
             begun: false,
             open: None,
+            item: String::new(),
             kept: String::new(),
             call: Default::default(),
             output: vec![],
@@ -410,9 +416,9 @@ impl Responses {
     }
 
     /// Closes the current item.
-    fn close_item(&mut self, head: &Head, out: &mut Vec<u8>) {
+    fn close_item(&mut self, out: &mut Vec<u8>) {
         let Some(open) = self.open else { return };
-        let (id, index) = (self.id(head), self.output.len());
+        let (id, index) = (std::mem::take(&mut self.item), self.output.len());
         let kept = std::mem::take(&mut self.kept);
         let place = plain!({"item_id": id, "output_index": index});
         let at = |kind: &str, more: serde_json::Value| {
@@ -484,9 +490,10 @@ impl Responses {
         if self.open == Some(open) && open != Open::Call {
             return;
         }
-        self.close_item(head, out);
+        self.close_item(out);
         self.open = Some(open);
         let (id, index) = (self.id(head), self.output.len());
+        self.item.clone_from(&id);
         let item = match open {
             Open::Text => {
                 plain!({"type": "message", "id": id, "role": "assistant", "status": "in_progress", "content": []})
@@ -510,10 +517,11 @@ impl Responses {
         }
     }
 
-    fn delta(&mut self, kind: &str, text: &str, head: &Head, out: &mut Vec<u8>) {
+    fn delta(&mut self, kind: &str, text: &str, out: &mut Vec<u8>) {
         self.kept.push_str(text);
-        let (id, index) = (self.id(head), self.output.len());
-        let mut value = plain!({"type": kind, "item_id": id, "output_index": index, "delta": text});
+        let index = self.output.len();
+        let mut value =
+            plain!({"type": kind, "item_id": self.item, "output_index": index, "delta": text});
         match self.open {
             Some(Open::Text) => {
                 value["content_index"] = 0.into();
@@ -527,28 +535,72 @@ impl Responses {
 }
 
 impl Writer for Responses {
+    /// Items that the server wrote count like those written here.
+    fn passed(&mut self, bytes: &[u8]) {
+        let data = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+        for data in data.filter_map(|line| line.strip_prefix(b"data:")) {
+            let read: serde_json::Value = serde_json::from_slice(data).unwrap_or_default();
+            if let Some(number) = read["sequence_number"].as_u64() {
+                self.number = number + 1;
+            }
+            let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+            let item = &read["item"];
+            match read["type"].as_str().unwrap_or_default() {
+                "response.created" => self.begun = true,
+                "response.output_item.added" => {
+                    self.item = word(&item["id"]);
+                    self.kept.clear();
+                    self.open = match item["type"].as_str() {
+                        Some("message") => Some(Open::Text),
+                        Some("reasoning") => Some(Open::Thought),
+                        Some("function_call") => Some(Open::Call),
+                        Some(_) | None => None,
+                    };
+                    self.call = (word(&item["call_id"]), word(&item["name"]));
+                }
+                "response.output_text.delta"
+                | "response.reasoning_text.delta"
+                | "response.function_call_arguments.delta" => {
+                    self.kept.push_str(&word(&read["delta"]));
+                }
+                "response.output_item.done" => {
+                    self.open = None;
+                    self.kept.clear();
+                    self.output.push(item.clone());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn waits(&self, bytes: &[u8], _: bool) -> bool {
+        let told = |what: &[u8]| memchr::memmem::find(bytes, what).is_some();
+        told(b"response.output_item.added") && told(b"\"message\"")
+            || told(b"response.content_part.added")
+    }
+
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
         self.begin(head, out);
         match piece {
             Piece::Begin => {}
             Piece::Text(text) => {
                 self.open(Open::Text, head, out);
-                self.delta("response.output_text.delta", text, head, out);
+                self.delta("response.output_text.delta", text, out);
             }
             Piece::Thought(text) => {
                 self.open(Open::Thought, head, out);
-                self.delta("response.reasoning_text.delta", text, head, out);
+                self.delta("response.reasoning_text.delta", text, out);
             }
             Piece::Call { id, name, .. } => {
-                self.close_item(head, out);
+                self.close_item(out);
                 self.call = (id.clone(), name.clone());
                 self.open(Open::Call, head, out);
             }
             Piece::Arguments { json, .. } => {
-                self.delta("response.function_call_arguments.delta", json, head, out);
+                self.delta("response.function_call_arguments.delta", json, out);
             }
             Piece::End { reason, void, left } => {
-                self.close_item(head, out);
+                self.close_item(out);
                 let response = response(&self.echo, head, "completed", &self.output);
                 let left = beside(void, left);
                 let response = ended(response, Some(*reason), left.as_ref());
@@ -559,7 +611,7 @@ impl Writer for Responses {
                 self.event(plain!({"type": kind, "response": response}), out);
             }
             Piece::Failed { message, kind } => {
-                self.close_item(head, out);
+                self.close_item(out);
                 let mut response = response(&self.echo, head, "failed", &self.output);
                 response["error"] =
                     plain!({"code": "server_error", "message": format!("{kind}: {message}")});

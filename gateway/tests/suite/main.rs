@@ -4,6 +4,7 @@ mod chat;
 mod faces;
 mod process;
 mod prompt;
+mod responses;
 mod settings;
 mod support;
 mod upstreams;
