@@ -81,7 +81,7 @@ async fn worker(url: String, number: u64, end: Instant, counts: Arc<Counts>) {
 /// One exchange; returns whether its response was right.
 async fn exchange(client: &reqwest::Client, url: &str, some: usize) -> bool {
     let face = FACES[some % 4];
-    let stream = some / 4 % 2 == 0;
+    let stream = (some / 4).is_multiple_of(2);
     let kind = ["call", "call", "auto", "dies", "busy", "long"][some / 8 % 6];
     // More names than the gateway keeps.
     let model = match kind {

@@ -145,7 +145,7 @@ impl Responses {
     fn last(&mut self, response: &Value, take: &mut Take<'_>) {
         said(response, take);
         match text(response, "status") {
-            "failed" | "cancelled" => return self.fail(response, take),
+            "failed" | "cancelled" => self.fail(response, take),
             _ if std::mem::replace(&mut self.ended, true) => {}
             "incomplete" => take(Item::Finish(Finish::Length)),
             _ if self.called => take(Item::Finish(Finish::ToolCalls)),
