@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toolglot::rewrite::{Given, Same};
 use toolglot::sink::openai::{Delta, Deltas, Head, Reason, Settings, Usage};
 use toolglot::source::{Anthropic, Feeder, Item, Ollama, OpenAi, Source, Take, Telling};
-use toolglot::{DialectSet, Event, Finish, NotDelivered, Options, Parser, Severity, Sink, Stage};
+use toolglot::{
+    DialectSet, Event, Finish, Issue, NotDelivered, Options, Parser, Severity, Sink, Stage,
+};
 
 use super::gathered::Spaces;
 use super::{Engine, Told, responses};
@@ -196,19 +198,39 @@ struct Line {
     deltas: Deltas<Door>,
 }
 
+/// Issues that are kept, and the most that the model is told of.
+const WRONG: usize = 64;
+const TOLD: usize = 8;
+
+/// What is wrong with a reply, as the model is told.
+struct Wrong {
+    kind: &'static str,
+    warning: bool,
+    words: String,
+}
+
 /// Collects events of a parser for the client, and error messages for the model.
 struct Both<'a> {
     deltas: &'a mut Deltas<Door>,
-    wrong: &'a mut Vec<String>,
+    wrong: &'a mut Vec<Wrong>,
 }
 
 impl Sink for Both<'_> {
     fn event(&mut self, event: Event<'_>) {
         if let Event::Issue(issue) = &event
-            && issue.severity == Severity::Error
-            && self.wrong.len() < 8
+            && (issue.severity == Severity::Error || issue.call.is_some())
+            && self.wrong.len() < WRONG
         {
-            self.wrong.push(issue.observation());
+            // For a call that is withheld, a warning is the reason.
+            let refusal = Issue {
+                severity: Severity::Error,
+                ..issue.clone()
+            };
+            self.wrong.push(Wrong {
+                kind: issue.kind.name(),
+                warning: issue.severity == Severity::Warning,
+                words: refusal.observation(),
+            });
         }
         self.deltas.event(event);
     }
@@ -223,8 +245,7 @@ pub struct Reader {
     head: Arc<Mutex<Head>>,
     shared: Arc<Mutex<Shared>>,
     line: Line,
-    /// Observations for the model.
-    pub wrong: Vec<String>,
+    wrong: Vec<Wrong>,
 }
 
 impl Reader {
@@ -298,6 +319,20 @@ impl Reader {
         };
         deltas.finish(reason);
         self.pieces()
+    }
+
+    /// Returns what the model is told: errors, and warnings that are the reason why a call was withheld.
+    pub fn wrong(&self, told: &Told) -> String {
+        let told = |one: &&Wrong| !one.warning || told.kinds.iter().any(|kind| kind == one.kind);
+        let mut words: Vec<&str> = self
+            .wrong
+            .iter()
+            .filter(told)
+            .map(|one| one.words.as_str())
+            .collect();
+        words.dedup();
+        words.truncate(TOLD);
+        words.join("\n")
     }
 
     fn pieces(&self) -> Vec<Piece> {
@@ -528,7 +563,7 @@ impl Engine for Pieces {
     }
 
     fn wrong(&self) -> String {
-        self.reader.wrong.join("\n")
+        self.reader.wrong(&self.told)
     }
 
     fn again(&mut self) {

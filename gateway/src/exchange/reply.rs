@@ -168,7 +168,7 @@ struct Made {
     body: Option<String>,
     status: Option<StatusCode>,
     told: Told,
-    wrong: Vec<String>,
+    wrong: String,
 }
 
 impl Made {
@@ -180,7 +180,7 @@ impl Made {
                 body,
                 status: None,
                 told,
-                wrong: vec![],
+                wrong: String::new(),
             };
         }
         let mut settings = terms.settings.clone();
@@ -204,11 +204,12 @@ impl Made {
                 (Some(whole.to_string()), None)
             }
         };
+        let wrong = reader.wrong(&told);
         Self {
             body,
             status,
             told,
-            wrong: std::mem::take(&mut reader.wrong),
+            wrong,
         }
     }
 }
@@ -248,11 +249,11 @@ fn again(terms: &Terms, said: &str, wrong: &str) -> Option<(String, String)> {
 }
 
 /// Asks the model again: returns the body of its second reply.
-async fn ask_again(terms: &Terms, body: &[u8], wrong: &[String]) -> Option<Bytes> {
+async fn ask_again(terms: &Terms, body: &[u8], wrong: &str) -> Option<Bytes> {
     let mut scribe = Scribe::new(terms.wire.source());
     scribe.feed(body);
     scribe.end();
-    let (_, request) = again(terms, &scribe.said.text, &wrong.join("\n"))?;
+    let (_, request) = again(terms, &scribe.said.text, wrong)?;
     let upstream = terms.send(request.into()).await.ok()?;
     if !upstream.status().is_success() {
         return None;
