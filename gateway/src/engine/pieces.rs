@@ -224,7 +224,7 @@ impl Sink for Both<'_> {
             // For a call that is withheld, a warning is the reason.
             let refusal = Issue {
                 severity: Severity::Error,
-                ..issue.clone()
+                ..*issue
             };
             self.wrong.push(Wrong {
                 kind: issue.kind.name(),
