@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The official clients of OpenAI, Anthropic and Ollama talk through the gateway. They are installed only below target/.
+# The official clients of OpenAI, Anthropic and Ollama, for Python and JavaScript, and the AI SDK talk through the gateway. They are
+# installed only below target/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -13,9 +14,26 @@ if ! install_packages "$venv" "$wanted"; then
   exit 77
 fi
 
+# Without Node.js or a registry, the other clients are tested alone.
+packages=$CARGO_TARGET_DIR/js-clients
+wanted=tests/clients/package.json
+mkdir -p "$packages"
+if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2> /dev/null; then
+  echo "no Node.js 20 or later: the JavaScript clients were not tested"
+  packages=-
+elif ! cmp -s "$wanted" "$packages/installed.json"; then
+  cp "$wanted" "$packages/package.json"
+  if npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$packages" > "$packages/npm.log" 2>&1; then
+    cp "$wanted" "$packages/installed.json"
+  else
+    echo "the JavaScript clients cannot be installed, and were not tested"
+    packages=-
+  fi
+fi
+
 # The program that the tests of the gateway use.
 cargo test -q --workspace --locked --test gateway --no-run
-PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" tests/clients/gateway_clients.py "$CARGO_TARGET_DIR/debug/toolglot-gateway" tests/vectors/*.jsonl
+PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" tests/clients/gateway_clients.py "$CARGO_TARGET_DIR/debug/toolglot-gateway" "$packages" tests/vectors/*.jsonl
 
 # Verify the systemd unit with a program that exists here.
 if command -v systemd-analyze > /dev/null; then

@@ -178,6 +178,8 @@ pub struct Config {
     pub(crate) upstream: Option<String>,
     pub(crate) listen: Option<String>,
     pub(crate) api: Option<Api>,
+    /// The server, of OpenAI's protocol, answers `/v1/responses` itself.
+    pub(crate) responses: bool,
     /// The key for the server, instead of the client's.
     pub(crate) key: Option<String>,
     /// The environment variable with the key.

@@ -1,7 +1,9 @@
 //! Conversion of a response. An engine reads the bytes of a body, and writes the client's bytes.
 
 mod chat;
+pub mod gathered;
 pub mod pieces;
+mod responses;
 
 use toolglot::rewrite::Same;
 
@@ -50,11 +52,19 @@ impl Told {
 
 /// Converts a streamed response.
 pub trait Engine: Send {
-    /// Consumes bytes of the body and appends the output.
+    /// Consumes bytes of the body and appends the output, except for what [`flush`](Self::flush) appends.
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>);
+
+    /// The bytes since the last call of [`passed`](Self::passed) or of this are not forwarded: appends the output in their place.
+    fn flush(&mut self, _: &mut Vec<u8>) {}
 
     /// Whether the output means the same as the body.
     fn same(&self) -> Same;
+
+    /// The same for the last event alone, although the output is not the same any more.
+    fn same_last(&self) -> Same {
+        Same::No
+    }
 
     /// These bytes were forwarded unchanged.
     fn passed(&mut self, _: &[u8]) {}

@@ -16,11 +16,15 @@ use toolglot::sink::openai::{Calls, Settings};
 use toolglot::{Options, ToolChoice, Tools};
 
 use crate::config::{Api, Mode, Recovered, Rule};
+use crate::engine::pieces::Wire;
 use crate::face::Face;
-use crate::models::Chosen;
+use crate::models::{Chosen, TAUGHT};
 use crate::server::{App, Live};
+use crate::settings::Lost;
 use crate::upstream::words;
 use crate::{headers, log, prompt, seed, translate};
+
+pub use scribe::Said;
 
 /// Time limit for `/props`.
 const PROPS: Duration = Duration::from_secs(3);
@@ -69,6 +73,9 @@ struct Terms {
     live: Arc<Live>,
     face: Face,
     api: Api,
+    /// Both sides speak the same protocol.
+    same: bool,
+    wire: Wire,
     model: String,
     rule: Rule,
     chosen: Chosen,
@@ -86,6 +93,8 @@ struct Terms {
     streams: bool,
     /// The client reads trailers.
     trailers: bool,
+    /// What the translated request lacks.
+    lost: Lost,
 }
 
 impl Terms {
@@ -94,14 +103,15 @@ impl Terms {
         self.chosen.dialect.as_deref().unwrap_or("unknown")
     }
 
-    /// Both sides speak the same protocol.
-    fn same(&self) -> bool {
-        self.face.is(self.api)
-    }
-
-    /// How often the model may be asked again.
+    /// How often the model may be asked again. A response with several choices or log probabilities is only converted in place.
     fn rounds(&self) -> u32 {
+        if self.wire == Wire::Responses {
+            return 0;
+        }
+        let several = self.chat.get("n").and_then(Value::as_u64) > Some(1);
+        let logs = self.chat.get("logprobs").and_then(Value::as_bool) == Some(true);
         match self.rule.recovered {
+            Some(Recovered::Ask) if several || logs => 0,
             Some(Recovered::Ask) => self.rule.rounds.unwrap_or(1),
             Some(Recovered::Withhold | Recovered::Deliver) | None => 0,
         }
@@ -152,10 +162,12 @@ async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<
     let asked = asked.unwrap_or(Value::Null);
     let mut terms = terms(app, &live, face, &parts.headers, asked).await?;
     let prompt = terms.rule.mode == Some(Mode::Prompt);
-    let body = match terms.same() && !prompt {
+    let body = match terms.same && !prompt {
         true => {
             terms.path = parts.uri.path().to_owned();
             terms.query = parts.uri.query().map(str::to_owned);
+            // Nothing was translated.
+            terms.lost = Lost::default();
             body.into()
         }
         false => {
@@ -164,7 +176,12 @@ async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<
                     prompt::written(&terms.chat, &terms.rule, &terms.chosen, &mut terms.options);
                 terms.chat = written.map_err(Refusal::odd)?;
             }
-            let (path, body) = translate::request(terms.api, &terms.chat).map_err(Refusal::odd)?;
+            let (path, mut body) = translate::request(terms.api, &terms.chat, &mut terms.lost);
+            if terms.same {
+                let Terms { asked, lost, .. } = &mut terms;
+                translate::keep(asked, &mut body, lost);
+            }
+            terms.lost.allowed().map_err(Refusal::odd)?;
             terms.path = path.to_owned();
             body.to_string().into()
         }
@@ -187,10 +204,15 @@ async fn terms(
         .and_then(Value::as_str)
         .unwrap_or_default();
     let rule = live.config.rule(model);
-    let chat = match face.to_chat(&asked) {
+    let prompt = rule.mode == Some(Mode::Prompt);
+    let responses = live.config.responses && face == Face::Responses && !prompt;
+    let wire = Wire::of(api, responses);
+    let same = face.is(api) || wire == Wire::Responses;
+    let mut lost = Lost::default();
+    let chat = match face.to_chat(&asked, &mut lost) {
         Ok(chat) => chat,
         // The server reports it in its own words.
-        Err(_) if face.is(api) && rule.mode != Some(Mode::Prompt) => Value::Null,
+        Err(_) if same && !prompt => Value::Null,
         Err(why) => return Err(Refusal::odd(why)),
     };
     // An empty list declares none.
@@ -200,8 +222,8 @@ async fn terms(
     let chosen = match rule.dialect.as_deref() {
         Some(names) if names != "auto" => live.models.named(names),
         Some(_) | None => {
-            look_up(live, from, model).await;
-            live.models.auto(model, tools.is_some())
+            look_up(live, from, model, prompt).await;
+            live.models.auto(model, tools.is_some(), prompt)
         }
     };
     let fail = |why| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, why);
@@ -235,11 +257,12 @@ async fn terms(
         .any(|one| one.trim().eq_ignore_ascii_case("trailers"));
     let mut headers = headers::read_request(from);
     let anthropic = api == Api::Anthropic;
-    headers::key(&mut headers, live.config.key.as_deref(), anthropic);
+    let key = live.config.key.as_deref();
+    headers::key(&mut headers, key, api, same);
     if anthropic && !headers.contains_key("anthropic-version") {
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
     }
-    if !face.is(api) {
+    if !same {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     Ok(Terms {
@@ -247,6 +270,8 @@ async fn terms(
         live: Arc::clone(live),
         face,
         api,
+        same,
+        wire,
         model: model.to_owned(),
         rule,
         chosen,
@@ -259,19 +284,31 @@ async fn terms(
         query: None,
         headers,
         trailers,
+        lost,
     })
 }
 
 /// Looks up a new model: by its name, or else once by the chat template that llama.cpp's server returns.
-async fn look_up(live: &Live, from: &HeaderMap, model: &str) {
+async fn look_up(live: &Live, from: &HeaderMap, model: &str, prompt: bool) {
     if !live.models.is_new(model) || live.models.name(model) {
         return;
     }
     live.models.asked(model);
+    if live.config.api.unwrap_or_default() == Api::OpenAi {
+        ask_for_template(live, from, model).await;
+    }
+    if prompt && live.models.is_unknown(model) {
+        log::line(&format!(
+            "model {model:?}: dialect {TAUGHT}, because nothing tells another one"
+        ));
+    }
+}
+
+async fn ask_for_template(live: &Live, from: &HeaderMap, model: &str) {
     let mut to = headers::read_request(from);
     to.remove(CONTENT_TYPE);
     to.remove(CONTENT_LENGTH);
-    headers::key(&mut to, live.config.key.as_deref(), false);
+    headers::key(&mut to, live.config.key.as_deref(), Api::OpenAi, false);
     let body = reqwest::Body::from("");
     let ask = async {
         let place = ("/props", None);

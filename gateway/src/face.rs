@@ -10,8 +10,10 @@ use toolglot::json::{Map, Value, json};
 use toolglot::sink::openai::Head;
 
 use crate::config::Api;
-use crate::engine::pieces::{Gathered, Piece};
+use crate::engine::gathered::{Gathered, Spaces};
+use crate::engine::pieces::Piece;
 use crate::pump::Framing;
+use crate::settings::Lost;
 
 /// A client protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +36,8 @@ pub trait Writer: Send {
     /// Bytes of a server with the same protocol were forwarded unchanged.
     fn passed(&mut self, _: &[u8]) {}
 
-    /// Whether an event alone carries no information, so that the next one decides whether it is sent.
-    fn waits(&self, _: &[u8]) -> bool {
+    /// Whether an event alone carries no information, so that the next one decides whether it is sent. `before`: the last one waits.
+    fn waits(&self, _: &[u8], _before: bool) -> bool {
         false
     }
 
@@ -71,16 +73,16 @@ impl Face {
     /// Converts a request to chat completions.
     ///
     /// # Errors
-    /// The request asks for something that chat completions do not have; nothing is dropped silently.
-    pub fn to_chat(self, asked: &Value) -> Result<Value, String> {
+    /// The request cannot be read. `lost` gets what chat completions do not have.
+    pub fn to_chat(self, asked: &Value, lost: &mut Lost) -> Result<Value, String> {
         if asked.as_object().is_none() {
             return Err("the body is not a JSON object".to_owned());
         }
         match self {
             Self::Chat => Ok(asked.clone()),
-            Self::Responses => responses::to_chat(asked),
-            Self::Messages => messages::to_chat(asked),
-            Self::Ollama => ollama::to_chat(asked),
+            Self::Responses => responses::to_chat(asked, lost),
+            Self::Messages => messages::to_chat(asked, lost),
+            Self::Ollama => Ok(ollama::to_chat(asked, lost)),
         }
     }
 
@@ -90,6 +92,14 @@ impl Face {
             Self::Responses => Box::new(responses::Responses::new(asked)),
             Self::Messages => Box::<messages::Messages>::default(),
             Self::Ollama => Box::<ollama::Ollama>::default(),
+        }
+    }
+
+    /// Returns the rule for white space, if text comes in blocks.
+    pub fn spaces(self) -> Option<Spaces> {
+        match self {
+            Self::Responses | Self::Messages => Some(Spaces::default()),
+            Self::Chat | Self::Ollama => None,
         }
     }
 
@@ -176,16 +186,19 @@ pub fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
 }
 
 /// Returns a tool in the form of chat completions.
-fn function(name: &str, description: Option<&Value>, parameters: Option<&Value>) -> Value {
+fn function(tool: &Value, parameters: Option<&Value>) -> Value {
     let mut function = Map::new();
-    function.insert("name".to_owned(), name.into());
-    if let Some(description) = description {
-        function.insert("description".to_owned(), description.clone());
-    }
-    if let Some(parameters) = parameters {
+    let own = ["name", "description", "strict"];
+    copy(tool, &mut function, &own.map(|key| (key, key)));
+    if let Some(parameters) = parameters.filter(|schema| !schema.is_null()) {
         function.insert("parameters".to_owned(), parameters.clone());
     }
     json!({"type": "function", "function": (Value::Object(function))})
+}
+
+/// Returns a format of replies in the form of chat completions.
+fn schema(schema: Value) -> Value {
+    json!({"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}})
 }
 
 /// Returns a call in the form of chat completions.

@@ -5,6 +5,8 @@ use axum::http::header::{
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
+use crate::config::Api;
+
 /// The header with the key of Anthropic's clients.
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
@@ -52,9 +54,14 @@ pub fn read_request(headers: &HeaderMap) -> HeaderMap {
     out
 }
 
-/// Replaces the client's key with the gateway's, or puts the client's where the server's protocol expects it.
-pub fn key(headers: &mut HeaderMap, key: Option<&str>, anthropic: bool) {
+/// Replaces the client's key with the gateway's, or puts the client's where the server's protocol expects it. A client that speaks this
+/// protocol (`same`) has put it there itself.
+pub fn key(headers: &mut HeaderMap, key: Option<&str>, api: Api, same: bool) {
     use axum::http::header::AUTHORIZATION;
+    let anthropic = api == Api::Anthropic;
+    if key.is_none() && same {
+        return;
+    }
     let bearer = |headers: &HeaderMap| {
         let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
         value.strip_prefix("Bearer ").map(str::to_owned)
@@ -114,14 +121,15 @@ mod tests {
     #[test]
     fn keys_are_replaced_or_go_where_the_server_looks_for_them() {
         let mut headers = map(&[("authorization", "Bearer a")]);
-        key(&mut headers, None, false);
+        key(&mut headers, None, Api::OpenAi, false);
+        key(&mut headers, None, Api::Anthropic, true);
         assert_eq!(headers["authorization"], "Bearer a");
-        key(&mut headers, None, true);
+        key(&mut headers, None, Api::Anthropic, false);
         assert_eq!(
             (headers.len(), &headers["x-api-key"]),
             (1, &HeaderValue::from_static("a"))
         );
-        key(&mut headers, Some("b"), false);
+        key(&mut headers, Some("b"), Api::OpenAi, true);
         assert_eq!(
             (headers.len(), &headers["authorization"]),
             (1, &HeaderValue::from_static("Bearer b"))

@@ -23,6 +23,8 @@ mod pump;
 mod record;
 mod seed;
 mod server;
+mod settings;
+mod signals;
 mod translate;
 mod upstream;
 
@@ -67,6 +69,8 @@ pub fn run(args: &Args) -> Result<(), StartError> {
         .build()
         .map_err(StartError::Runtime)?;
     runtime.block_on(async {
+        // Whoever reads the address may send a signal.
+        let end = server::told_to_end();
         let gateway = Gateway::bind(args).await?;
         {
             use std::io::Write as _;
@@ -75,6 +79,6 @@ pub fn run(args: &Args) -> Result<(), StartError> {
             let _ = writeln!(out, "listening on http://{}", gateway.address());
             let _ = out.flush();
         }
-        gateway.serve(server::told_to_end()).await
+        gateway.serve(end).await
     })
 }

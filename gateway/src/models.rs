@@ -11,14 +11,53 @@ use crate::log;
 const KEPT: usize = 1024;
 /// Name for several dialects.
 const DEFAULT: &str = "default";
+/// The dialect that a prompt teaches if nothing is known of a model. More models were trained on it than on any other, and it is plain
+/// JSON in a tag.
+pub const TAUGHT: &str = "hermes";
 
 /// Detected dialects of models, and compiled sets.
 pub struct Models {
     texts: BTreeMap<String, String>,
     detector: Mutex<Option<Arc<Detector>>>,
     sets: Mutex<HashMap<String, DialectSet>>,
-    /// The detected dialects of a model, that of its calls first; empty while unknown.
-    found: Mutex<HashMap<String, Vec<String>>>,
+    found: Mutex<Found>,
+}
+
+/// The detected dialects of models. The least recently used one is forgotten for a new one.
+#[derive(Default)]
+struct Found {
+    models: HashMap<String, Model>,
+    /// Counts uses.
+    clock: u64,
+}
+
+struct Model {
+    /// Its dialects, that of its calls first; empty while unknown.
+    ids: Vec<String>,
+    used: u64,
+}
+
+impl Found {
+    fn get(&mut self, model: &str) -> Option<&[String]> {
+        self.clock += 1;
+        let found = self.models.get_mut(model)?;
+        found.used = self.clock;
+        Some(&found.ids)
+    }
+
+    /// Returns what was known before.
+    fn put(&mut self, model: &str, ids: Vec<String>) -> Option<Vec<String>> {
+        if self.models.len() >= KEPT && !self.models.contains_key(model) {
+            let oldest = self.models.iter().min_by_key(|(_, model)| model.used);
+            if let Some(name) = oldest.map(|(name, _)| name.clone()) {
+                self.models.remove(&name);
+            }
+        }
+        self.clock += 1;
+        let used = self.clock;
+        let before = self.models.insert(model.to_owned(), Model { ids, used });
+        before.map(|before| before.ids)
+    }
 }
 
 /// The dialects of one response.
@@ -29,6 +68,8 @@ pub struct Chosen {
     pub dialect: Option<String>,
     /// The members of the set, for recordings.
     pub ids: Vec<String>,
+    /// No evidence tells the dialect yet: the reply will.
+    pub unproven: bool,
 }
 
 fn locked<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -55,23 +96,30 @@ impl Models {
         Ok(Chosen {
             set: self.set(&ids)?,
             dialect: dialect.cloned(),
+            unproven: dialect.is_none(),
             ids,
         })
     }
 
-    /// The dialects of a model that no rule covers: the detected ones, or all possible ones.
-    pub fn auto(&self, model: &str, tools: bool) -> Result<Chosen, String> {
-        let mut ids = locked(&self.found).get(model).cloned().unwrap_or_default();
+    /// The dialects of a model that no rule covers: the detected ones, or all possible ones. `prompt`: one is needed to teach it.
+    pub fn auto(&self, model: &str, tools: bool, prompt: bool) -> Result<Chosen, String> {
+        let found = locked(&self.found).get(model).map(<[String]>::to_vec);
+        let mut ids = found.unwrap_or_default();
+        let unproven = ids.is_empty();
+        if unproven && prompt {
+            ids.push(TAUGHT.to_owned());
+        }
         let dialect = ids.first().cloned();
-        ids.push(match (&dialect, tools) {
+        ids.push(match (unproven, tools) {
             // The other dialects of the default set stay, for thoughts.
-            (Some(_), _) | (None, false) => DEFAULT.to_owned(),
+            (false, _) | (true, false) => DEFAULT.to_owned(),
             // Calls without a marker count if the tools are known.
-            (None, true) => "any".to_owned(),
+            (true, true) => "any".to_owned(),
         });
         Ok(Chosen {
             set: self.set(&ids)?,
             dialect,
+            unproven,
             ids,
         })
     }
@@ -104,14 +152,13 @@ impl Models {
 
     /// Whether a model has not been looked up yet.
     pub fn is_new(&self, model: &str) -> bool {
-        !locked(&self.found).contains_key(model)
+        locked(&self.found).get(model).is_none()
     }
 
     /// Records that a model was looked up without a result.
     pub fn asked(&self, model: &str) {
-        let mut found = locked(&self.found);
-        if found.len() < KEPT {
-            found.entry(model.to_owned()).or_default();
+        if self.is_new(model) {
+            locked(&self.found).put(model, vec![]);
         }
     }
 
@@ -148,7 +195,7 @@ impl Models {
 
     /// Learns from a whole reply of an unknown model.
     pub fn reply(&self, model: &str, text: &str, options: &Options) {
-        if self.is_known(model) {
+        if !self.is_unknown(model) {
             return;
         }
         let found = self.detector().detect(text.as_bytes(), options);
@@ -159,18 +206,15 @@ impl Models {
         }
     }
 
-    fn is_known(&self, model: &str) -> bool {
-        let found = locked(&self.found);
-        found.get(model).is_some_and(|ids| !ids.is_empty())
+    /// Whether nothing has told the dialect of a model yet.
+    pub fn is_unknown(&self, model: &str) -> bool {
+        let mut found = locked(&self.found);
+        found.get(model).is_none_or(<[String]>::is_empty)
     }
 
     fn keep(&self, model: &str, ids: Vec<String>, why: &str) {
-        let mut found = locked(&self.found);
-        if found.len() >= KEPT && !found.contains_key(model) {
-            return;
-        }
         let words = ids.join(", ");
-        let before = found.insert(model.to_owned(), ids);
+        let before = locked(&self.found).put(model, ids);
         if before.is_none_or(|before| before.is_empty()) {
             log::line(&format!("model {model:?}: dialect {words}, by {why}"));
         }
@@ -200,9 +244,9 @@ mod tests {
         models.template("m", "{{ '<\u{ff5c}tool\u{2581}calls\u{2581}begin\u{ff5c}>' }}{{ '<\u{ff5c}tool\u{2581}call\u{2581}begin\u{ff5c}>function' }}");
         models.asked("m");
         assert!(!models.is_new("m"));
-        let found = models.auto("m", true).unwrap().dialect;
+        let found = models.auto("m", true, false).unwrap().dialect;
         assert!(found.is_some_and(|id| id.starts_with("deepseek")), "kept");
-        assert_eq!(models.auto("other", true).unwrap().ids, ["any"]);
+        assert_eq!(models.auto("other", true, false).unwrap().ids, ["any"]);
     }
 
     #[test]
@@ -210,7 +254,7 @@ mod tests {
         let models = Models::new(BTreeMap::new());
         assert!(!models.name("gpt-2") && models.is_new("gpt-2"));
         assert!(models.name("glm-4.6-q4_k_m.gguf"));
-        let chosen = models.auto("glm-4.6-q4_k_m.gguf", true).unwrap();
+        let chosen = models.auto("glm-4.6-q4_k_m.gguf", true, false).unwrap();
         assert_eq!(chosen.dialect.as_deref(), Some("glm45"));
         // Models that write calls in several ways, or have a separate dialect for thoughts.
         for name in [
@@ -219,7 +263,7 @@ mod tests {
             "ibm-granite/granite-3.2-8b-instruct",
         ] {
             assert!(models.name(name), "{name}");
-            let ids = models.auto(name, true).unwrap().ids;
+            let ids = models.auto(name, true, false).unwrap().ids;
             assert!(ids.len() > 2, "{name}: {ids:?}");
         }
     }
@@ -230,14 +274,40 @@ mod tests {
         let reply = "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
         models.reply("m", reply, &Options::default());
         assert_eq!(
-            models.auto("m", false).unwrap().dialect.as_deref(),
+            models.auto("m", false, false).unwrap().dialect.as_deref(),
             Some("hermes")
         );
         models.reply("m", "<function=f>{}</function>", &Options::default());
         assert_eq!(
-            models.auto("m", false).unwrap().dialect.as_deref(),
+            models.auto("m", false, false).unwrap().dialect.as_deref(),
             Some("hermes")
         );
+    }
+
+    #[test]
+    fn the_least_recently_used_name_is_forgotten() {
+        let models = Models::new(BTreeMap::new());
+        assert!(models.name("glm-4.6"));
+        for number in 0..KEPT {
+            models.asked(&format!("m{number}"));
+            assert!(!models.is_new("glm-4.6"));
+        }
+        assert!(models.is_new("m0") && !models.is_new("m1"));
+        assert_eq!(locked(&models.found).models.len(), KEPT);
+    }
+
+    #[test]
+    fn a_prompt_teaches_a_dialect_until_a_reply_shows_another() {
+        let models = Models::new(BTreeMap::new());
+        let chosen = models.auto("m", true, true).unwrap();
+        assert_eq!(
+            (chosen.dialect.as_deref(), chosen.unproven),
+            (Some(TAUGHT), true)
+        );
+        let reply = "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>";
+        models.reply("m", reply, &Options::default());
+        let chosen = models.auto("m", true, true).unwrap();
+        assert!(chosen.dialect.is_some_and(|id| id.starts_with("glm")) && !chosen.unproven);
     }
 
     #[test]

@@ -102,13 +102,22 @@ fn guide(
             false => Ok(()),
         };
     }
+    let mut add = |key: &str, value: Value| match out.get(key) {
+        Some(own) if !own.is_null() && text(own, "type") != "text" => Err(format!(
+            "`{key}`: in mode `prompt` the gateway sets it itself, for the grammar of calls"
+        )),
+        Some(_) | None => {
+            out.insert(key.to_owned(), value);
+            Ok(())
+        }
+    };
     let made = || CallGrammar::new(layout, offered).map_err(|error| error.to_string());
     match (grammar, forced) {
         (Grammar::Gbnf, true) => {
-            out.insert("grammar".to_owned(), made()?.gbnf().into());
+            add("grammar", made()?.gbnf().into())?;
         }
         (Grammar::StructuralTag, false) => {
-            out.insert("response_format".to_owned(), made()?.structural_tag());
+            add("response_format", made()?.structural_tag())?;
         }
         (Grammar::None | Grammar::Gbnf, false) => {}
         (Grammar::None | Grammar::StructuralTag, true) => {
@@ -165,6 +174,14 @@ fn conversation(
             let name: &String = names
                 .get(id)
                 .ok_or_else(|| format!("the result {id:?} belongs to no call"))?;
+            if list(message, "content")
+                .iter()
+                .any(|part| text(part, "type") != "text")
+            {
+                return Err(format!(
+                    "the result {id:?} is not only text, and cannot be written in a prompt"
+                ));
+            }
             results.push(ToolResult::text(id, name, Status::Success, &words(message)));
             let more = all
                 .get(at + 1)
@@ -206,7 +223,10 @@ fn conversation(
             "" => written,
             own => format!("{own}\n{written}"),
         };
-        out.push(json!({"role": "assistant", "content": content}));
+        let mut said = message.as_object().cloned().unwrap_or_default();
+        said.remove("tool_calls");
+        said.insert("content".to_owned(), content.into());
+        out.push(Value::Object(said));
     }
     Ok(out)
 }

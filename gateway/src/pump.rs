@@ -43,6 +43,8 @@ pub struct Pump {
     blank: bool,
     /// The last byte was a carriage return that ended a line.
     after_return: bool,
+    /// The bytes that were forwarded last end in the middle of a line end.
+    owes: bool,
     /// Waiting events, and their conversion.
     raw: Vec<u8>,
     made: Vec<u8>,
@@ -60,6 +62,7 @@ impl Pump {
             event: vec![],
             blank: true,
             after_return: false,
+            owes: false,
             raw: vec![],
             made: vec![],
             finished: false,
@@ -117,7 +120,14 @@ impl Pump {
 
     /// Processes the current event.
     fn event(&mut self, out: &mut Vec<u8>) {
-        let event = std::mem::take(&mut self.event);
+        let mut event = std::mem::take(&mut self.event);
+        // The rest of a line end whose beginning was sent.
+        if self.raw.is_empty() && event.first() == Some(&b'\n') && (self.owes || !self.passing) {
+            event.remove(0);
+            if std::mem::take(&mut self.owes) {
+                out.push(b'\n');
+            }
+        }
         let last = self.framing == Framing::Events && is_done(&event);
         let comment = self.framing == Framing::Events && !says(&event);
         if self.finished || comment {
@@ -129,25 +139,38 @@ impl Pump {
             };
             match self.raw.is_empty() && self.made.is_empty() {
                 _ if !understood => {}
-                true => out.extend_from_slice(&event),
+                true => self.forward(&event, out),
                 false => self.raw.extend_from_slice(&event),
             }
             return;
         }
         self.engine.feed(&event, &mut self.made);
+        if !self.passing {
+            self.engine.flush(&mut self.made);
+        }
         if last {
             self.end(out);
             return match self.passing {
-                true => out.extend_from_slice(&event),
+                true => self.forward(&event, out),
                 false => self.engine.close(out),
             };
         }
         if self.passing {
             self.raw.extend_from_slice(&event);
             self.decide(out);
+        } else if self.to == Client::Same && self.engine.same_last() == Same::Yes {
+            // Of another choice than the one that was changed.
+            self.made.clear();
+            self.forward(&event, out);
         } else {
+            self.owes = false;
             out.append(&mut self.made);
         }
+    }
+
+    fn forward(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(bytes);
+        self.owes = bytes.last() == Some(&b'\r');
     }
 
     /// Sends waiting events, if they need not wait.
@@ -155,13 +178,15 @@ impl Pump {
         match self.engine.same() {
             Same::Yes => {
                 self.engine.passed(&self.raw);
-                out.append(&mut self.raw);
+                let raw = std::mem::take(&mut self.raw);
+                self.forward(&raw, out);
                 self.made.clear();
             }
             Same::Waits => {}
             Same::No => {
                 self.passing = false;
                 self.raw.clear();
+                self.engine.flush(&mut self.made);
                 out.append(&mut self.made);
             }
         }

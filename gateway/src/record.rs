@@ -8,6 +8,7 @@ use toolglot::json::{Map, Value, to_value};
 use toolglot::{Options, ToolChoice};
 use toolglot_testkit::recording::{Dialect, Ready, Recording};
 
+use crate::exchange::Said;
 use crate::models::Chosen;
 use crate::{log, seed};
 
@@ -19,9 +20,7 @@ pub struct Record {
     pub texts: BTreeMap<String, String>,
     pub options: Options,
     pub tools: Option<Value>,
-    /// The model's output, and the lengths of its chunks.
-    pub text: String,
-    pub cuts: Vec<usize>,
+    pub said: Said,
 }
 
 impl Record {
@@ -52,16 +51,20 @@ impl Record {
         }
         let mut recording = Recording {
             note: format!("gateway, model {:?}", self.model),
-            input: self.text.as_bytes().to_vec(),
-            cuts: Some(self.cuts.clone()),
+            input: self.said.text.as_bytes().to_vec(),
+            cuts: Some(self.said.cuts.clone()),
             dialects: names.chain(files).collect(),
             options: said,
             tools: self.tools,
-            finish: "stop".to_owned(),
+            finish: self.said.finish.name().to_owned(),
             ..Recording::default()
         };
         if let Ok(ready) = Ready::new(&recording) {
-            recording.expect = Some(ready.run(self.text.as_bytes(), &self.cuts).entries());
+            recording.expect = Some(
+                ready
+                    .run(self.said.text.as_bytes(), &self.said.cuts)
+                    .entries(),
+            );
         }
         recording
     }

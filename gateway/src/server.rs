@@ -20,6 +20,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::config::{Config, ConfigError};
 use crate::metrics::Metrics;
 use crate::models::Models;
+use crate::signals::Signal;
 use crate::upstream::Upstream;
 use crate::{Args, exchange, log};
 
@@ -97,7 +98,7 @@ pub struct Gateway {
     address: SocketAddr,
     app: Arc<App>,
     args: Args,
-    hangup: Hangup,
+    hangup: Signal,
 }
 
 impl Gateway {
@@ -106,8 +107,7 @@ impl Gateway {
     /// # Errors
     /// The configuration is invalid, or the address cannot be bound.
     pub async fn bind(args: &Args) -> Result<Self, StartError> {
-        // Install the handler before announcing the address: without it the signal ends the process.
-        let hangup = Hangup::new();
+        let hangup = Signal::hangup();
         let live = Live::new(args)?;
         let wanted = live.config.listen.as_deref().unwrap_or("127.0.0.1:8080");
         let fail = |error| StartError::Listen {
@@ -205,57 +205,21 @@ async fn any(State(app): State<Arc<App>>, request: Request) -> Response {
     exchange::serve(app, request).await
 }
 
-/// Waits for a signal to end the process.
-pub async fn told_to_end() {
-    let interrupt = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-            return interrupt.await;
-        };
+/// Returns what waits for a signal to end the process.
+pub fn told_to_end() -> impl Future<Output = ()> + Send {
+    let (mut interrupt, mut terminate) = (Signal::interrupt(), Signal::terminate());
+    async move {
         tokio::select! {
-            () = interrupt => {}
-            _ = terminate.recv() => {}
+            () = interrupt.arrives() => {}
+            () = terminate.arrives() => {}
         }
-    }
-    #[cfg(not(unix))]
-    interrupt.await;
-}
-
-/// The signal to reload the configuration; it never arrives on systems without it.
-struct Hangup {
-    #[cfg(unix)]
-    signal: Option<tokio::signal::unix::Signal>,
-}
-
-impl Hangup {
-    fn new() -> Self {
-        Self {
-            #[cfg(unix)]
-            signal: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok(),
-        }
-    }
-
-    async fn told(&mut self) {
-        #[cfg(unix)]
-        if let Some(signal) = &mut self.signal
-            && signal.recv().await.is_some()
-        {
-            return;
-        }
-        std::future::pending().await
     }
 }
 
 /// Reloads the configuration on each signal. An invalid one changes nothing.
-async fn reload(app: Arc<App>, args: Args, mut hangup: Hangup) {
+async fn reload(app: Arc<App>, args: Args, mut hangup: Signal) {
     loop {
-        hangup.told().await;
+        hangup.arrives().await;
         match Live::new(&args) {
             Ok(live) => {
                 *app.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);

@@ -4,32 +4,115 @@ use toolglot::json::{Map, Value, json};
 
 use crate::config::Api;
 use crate::face::{copy, list, text};
+use crate::settings::Lost;
+
+/// Members of chat completions that are translated for every server.
+const CARRIED: [&str; 17] = [
+    "max_completion_tokens",
+    "max_tokens",
+    "messages",
+    "model",
+    "n",
+    "parallel_tool_calls",
+    "reasoning_effort",
+    "response_format",
+    "stop",
+    "stream",
+    "stream_options",
+    "temperature",
+    "thinking",
+    "tool_choice",
+    "tools",
+    "top_k",
+    "top_p",
+];
+/// Members without which the answer would be another.
+const NEEDED: [&str; 18] = [
+    "audio",
+    "function_call",
+    "functions",
+    "grammar",
+    "guided_choice",
+    "guided_grammar",
+    "guided_json",
+    "guided_regex",
+    "json_schema",
+    "logit_bias",
+    "logprobs",
+    "moderation",
+    "regex",
+    "ebnf",
+    "structured_outputs",
+    "structural_tag",
+    "top_logprobs",
+    "web_search_options",
+];
+
+/// Settings that Ollama's server has among its options.
+const OPTIONS: [(&str, &str); 9] = [
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("top_k", "top_k"),
+    ("min_p", "min_p"),
+    ("seed", "seed"),
+    ("max_tokens", "num_predict"),
+    ("max_completion_tokens", "num_predict"),
+    ("frequency_penalty", "frequency_penalty"),
+    ("presence_penalty", "presence_penalty"),
+];
 
 /// Default for the maximum tokens of an Anthropic reply: that API requires a number.
 const TOKENS: u32 = 8192;
 
-/// Returns the server's path, and the request.
-///
-/// # Errors
-/// The server's protocol lacks something that the request asks for; nothing is dropped silently.
-pub fn request(api: Api, chat: &Value) -> Result<(&'static str, Value), String> {
+/// Returns the server's path, and the request. `lost` gets what the server's protocol does not have.
+pub fn request(api: Api, chat: &Value, lost: &mut Lost) -> (&'static str, Value) {
     if chat.get("n").and_then(Value::as_u64).is_some_and(|n| n > 1) && api != Api::OpenAi {
-        return Err("`n`: this server gives one choice".to_owned());
+        lost.refuse("`n`: this server gives one choice");
     }
     match api {
-        Api::OpenAi => Ok(("/v1/chat/completions", openai(chat))),
-        Api::Anthropic => Ok(("/v1/messages", anthropic(chat)?)),
-        Api::Ollama => Ok(("/api/chat", ollama(chat)?)),
+        Api::OpenAi => ("/v1/chat/completions", openai(chat, lost)),
+        Api::Anthropic => ("/v1/messages", anthropic(chat, lost)),
+        Api::Ollama => ("/api/chat", ollama(chat, lost)),
     }
 }
 
+/// For a server of the client's own protocol: the members that were not translated stay as they came.
+pub fn keep(asked: &Value, body: &mut Value, lost: &mut Lost) {
+    const WRITTEN: [&str; 3] = ["tools", "tool_choice", "parallel_tool_calls"];
+    let mut kept = vec![];
+    let (Some(from), Some(to)) = (asked.as_object(), body.as_object_mut()) else {
+        return;
+    };
+    for (key, value) in from {
+        if !WRITTEN.contains(&key.as_str()) && !to.contains_key(key) {
+            to.insert(key.clone(), value.clone());
+            kept.push(key.as_str());
+        }
+    }
+    if let (Some(own), Some(options)) = (
+        from.get("options").and_then(Value::as_object),
+        to.get_mut("options").and_then(Value::as_object_mut),
+    ) {
+        for (key, value) in own {
+            options.or_insert(key, || value.clone());
+        }
+        kept.push("options");
+    }
+    lost.keep(|name| kept.contains(&name.split('.').next().unwrap_or_default()));
+}
+
 /// A stream reports its usage only on request.
-fn openai(chat: &Value) -> Value {
+fn openai(chat: &Value, lost: &mut Lost) -> Value {
     let mut out = chat.clone();
-    if let Some(map) = out.as_object_mut()
-        && map.get("stream").and_then(Value::as_bool) == Some(true)
-    {
-        map.or_insert("stream_options", || json!({"include_usage": true}));
+    if let Some(map) = out.as_object_mut() {
+        if map.get("stream").and_then(Value::as_bool) == Some(true) {
+            map.or_insert("stream_options", || json!({"include_usage": true}));
+        }
+        // Of another protocol: there is no word for it here. A server's own member of this name is an object.
+        if map.get("thinking").and_then(Value::as_bool) == Some(true) {
+            map.remove("thinking");
+            lost.ignore("thinking");
+        }
     }
     out
 }
@@ -49,10 +132,49 @@ pub fn words(message: &Value) -> String {
         Some(_) | None => {
             let texts = list(message, "content")
                 .iter()
+                .filter(|part| text(part, "type") == "text")
                 .map(|part| text(part, "text"));
             texts.collect::<Vec<_>>().join("\n")
         }
     }
+}
+
+/// The same, if there is nothing else in it.
+fn plain(message: &Value, lost: &mut Lost) -> String {
+    for part in list(message, "content") {
+        if text(part, "type") != "text" {
+            let (role, kind) = (text(message, "role"), text(part, "type"));
+            lost.refuse(format!(
+                "content of type {kind:?} in a message of role {role:?} cannot be converted"
+            ));
+        }
+    }
+    words(message)
+}
+
+/// Accounts for the members of a message, of its calls, and of its parts.
+fn account(message: &Value, carried: &[&str], lost: &mut Lost) {
+    let all = [&["role", "content", "tool_calls", "tool_call_id"], carried].concat();
+    lost.rest(message, "messages.", &all, &["function_call"]);
+    for part in list(message, "content") {
+        lost.rest(part, "", &["type", "text", "image_url"], &[]);
+        let image = part.get("image_url").unwrap_or(&Value::Null);
+        lost.rest(image, "image_url.", &["url"], &[]);
+    }
+}
+
+/// Only functions can be translated.
+fn functions<'v>(chat: &'v Value, lost: &mut Lost) -> Vec<&'v Value> {
+    let all = list(chat, "tools").iter();
+    let own = all.filter(|tool| {
+        let function = tool.get("function").is_some();
+        if !function {
+            let kind = text(tool, "type");
+            lost.refuse(format!("a tool of type {kind:?} cannot be converted"));
+        }
+        function
+    });
+    own.collect()
 }
 
 fn arguments(call: &Value) -> Value {
@@ -72,10 +194,8 @@ fn format(chat: &Value) -> Option<&Value> {
         .filter(|format| !matches!(text(format, "type"), "" | "text"))
 }
 
-fn anthropic(chat: &Value) -> Result<Value, String> {
-    if format(chat).is_some() {
-        return Err("`response_format`: this server does not support it".to_owned());
-    }
+fn anthropic(chat: &Value, lost: &mut Lost) -> Value {
+    lost.rest(chat, "", &[&CARRIED[..], &["user"]].concat(), &NEEDED);
     let mut out = Map::new();
     copy(
         chat,
@@ -95,9 +215,19 @@ fn anthropic(chat: &Value) -> Result<Value, String> {
     if !stops.is_empty() {
         out.insert("stop_sequences".to_owned(), Value::Array(stops));
     }
+    if let Some(user) = chat.get("user").filter(|user| !user.is_null()) {
+        out.insert("metadata".to_owned(), json!({"user_id": (user.clone())}));
+    }
+    effort(chat, &mut out, lost);
     let mut tools = vec![];
-    for tool in list(chat, "tools") {
+    for tool in functions(chat, lost) {
         let function = tool.get("function").unwrap_or(&Value::Null);
+        lost.rest(
+            function,
+            "tools.",
+            &["name", "description", "parameters", "strict"],
+            &[],
+        );
         let mut own = Map::new();
         copy(
             function,
@@ -106,6 +236,7 @@ fn anthropic(chat: &Value) -> Result<Value, String> {
                 ("name", "name"),
                 ("description", "description"),
                 ("parameters", "input_schema"),
+                ("strict", "strict"),
             ],
         );
         own.or_insert(
@@ -119,7 +250,12 @@ fn anthropic(chat: &Value) -> Result<Value, String> {
         None | Some(Value::Null) => json!({"type": "auto"}),
         Some(Value::String(word)) if word == "required" => json!({"type": "any"}),
         Some(Value::String(word)) => json!({"type": (word.clone())}),
-        Some(choice) => json!({"type": "tool", "name": (name(choice))}),
+        Some(choice) => {
+            if name(choice).is_empty() {
+                lost.refuse(format!("`tool_choice` {choice} cannot be converted"));
+            }
+            json!({"type": "tool", "name": (name(choice))})
+        }
     };
     if single && let Some(map) = choice.as_object_mut() {
         map.insert("disable_parallel_tool_use".to_owned(), Value::Bool(true));
@@ -130,24 +266,55 @@ fn anthropic(chat: &Value) -> Result<Value, String> {
     }
     let (mut system, mut messages): (Vec<String>, Vec<Value>) = (vec![], vec![]);
     for message in list(chat, "messages") {
+        account(message, &[], lost);
         match text(message, "role") {
-            "system" | "developer" => system.push(words(message)),
+            "system" | "developer" => system.push(plain(message, lost)),
             "tool" => {
                 let result = json!({
                     "type": "tool_result",
                     "tool_use_id": (text(message, "tool_call_id")),
-                    "content": (words(message)),
+                    "content": (plain(message, lost)),
                 });
                 push(&mut messages, "user", vec![result]);
             }
-            role => push(&mut messages, role, blocks(message)?),
+            role => push(&mut messages, role, blocks(message, lost)),
         }
     }
     if !system.is_empty() {
         out.insert("system".to_owned(), system.join("\n\n").into());
     }
     out.insert("messages".to_owned(), Value::Array(messages));
-    Ok(Value::Object(out))
+    Value::Object(out)
+}
+
+/// Converts how much the model thinks, and the format of its reply.
+fn effort(chat: &Value, out: &mut Map, lost: &mut Lost) {
+    let mut config = Map::new();
+    match text(chat, "reasoning_effort") {
+        "" => {}
+        "none" => {
+            out.insert("thinking".to_owned(), json!({"type": "disabled"}));
+        }
+        effort @ ("low" | "medium" | "high" | "xhigh" | "max") => {
+            config.insert("effort".to_owned(), effort.into());
+        }
+        _ => lost.ignore("reasoning_effort"),
+    }
+    if chat.get("thinking").is_some_and(|value| !value.is_null()) {
+        lost.ignore("thinking");
+    }
+    if let Some(format) = format(chat) {
+        match format.pointer("/json_schema/schema") {
+            Some(schema) => {
+                let format = json!({"type": "json_schema", "schema": (schema.clone())});
+                config.insert("format".to_owned(), format);
+            }
+            None => lost.refuse("`response_format`: this server needs a JSON schema"),
+        }
+    }
+    if config.iter().next().is_some() {
+        out.insert("output_config".to_owned(), Value::Object(config));
+    }
 }
 
 /// Appends blocks; consecutive blocks of one role are one message.
@@ -165,7 +332,7 @@ fn push(messages: &mut Vec<Value>, role: &str, blocks: Vec<Value>) {
     messages.push(json!({"role": role, "content": (Value::Array(blocks))}));
 }
 
-fn blocks(message: &Value) -> Result<Vec<Value>, String> {
+fn blocks(message: &Value, lost: &mut Lost) -> Vec<Value> {
     let mut blocks = vec![];
     match message.get("content") {
         Some(Value::String(words)) if words.is_empty() => {}
@@ -175,7 +342,7 @@ fn blocks(message: &Value) -> Result<Vec<Value>, String> {
                 match text(part, "type") {
                     "text" => blocks.push(json!({"type": "text", "text": (text(part, "text"))})),
                     "image_url" => blocks.push(image(part)),
-                    other => return Err(format!("content of type {other:?} is not known")),
+                    other => lost.refuse(format!("content of type {other:?} cannot be converted")),
                 }
             }
         }
@@ -185,7 +352,7 @@ fn blocks(message: &Value) -> Result<Vec<Value>, String> {
             "type": "tool_use", "id": (text(call, "id")), "name": (name(call)), "input": (arguments(call)),
         }));
     }
-    Ok(blocks)
+    blocks
 }
 
 fn url(part: &Value) -> &str {
@@ -204,8 +371,19 @@ fn image(part: &Value) -> Value {
     json!({"type": "image", "source": source})
 }
 
-fn ollama(chat: &Value) -> Result<Value, String> {
+fn ollama(chat: &Value, lost: &mut Lost) -> Value {
+    let options = OPTIONS.map(|(key, _)| key);
+    lost.rest(chat, "", &[&CARRIED[..], &options].concat(), &NEEDED);
     let mut out = Map::new();
+    for tool in functions(chat, lost) {
+        let function = tool.get("function").unwrap_or(&Value::Null);
+        lost.rest(
+            function,
+            "tools.",
+            &["name", "description", "parameters"],
+            &[],
+        );
+    }
     copy(chat, &mut out, &[("model", "model"), ("tools", "tools")]);
     match chat.get("tool_choice") {
         None | Some(Value::Null) => {}
@@ -213,34 +391,19 @@ fn ollama(chat: &Value) -> Result<Value, String> {
         Some(Value::String(word)) if word == "none" => {
             out.remove("tools");
         }
-        Some(choice) => {
-            return Err(format!(
-                "`tool_choice` {choice}: this server cannot be required to call a tool"
-            ));
-        }
+        Some(choice) => lost.refuse(format!(
+            "`tool_choice` {choice}: this server cannot be required to call a tool"
+        )),
     }
     if out.contains_key("tools")
         && chat.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false)
     {
-        return Err("`parallel_tool_calls` false: this server does not support it".to_owned());
+        lost.refuse("`parallel_tool_calls` false: this server does not support it");
     }
     let stream = chat.get("stream").and_then(Value::as_bool).unwrap_or(false);
     out.insert("stream".to_owned(), Value::Bool(stream));
     let mut options = Map::new();
-    copy(
-        chat,
-        &mut options,
-        &[
-            ("temperature", "temperature"),
-            ("top_p", "top_p"),
-            ("top_k", "top_k"),
-            ("seed", "seed"),
-            ("max_tokens", "num_predict"),
-            ("max_completion_tokens", "num_predict"),
-            ("frequency_penalty", "frequency_penalty"),
-            ("presence_penalty", "presence_penalty"),
-        ],
-    );
+    copy(chat, &mut options, &OPTIONS);
     let stops = stops(chat);
     if !stops.is_empty() {
         options.insert("stop".to_owned(), Value::Array(stops));
@@ -248,27 +411,56 @@ fn ollama(chat: &Value) -> Result<Value, String> {
     if !options.is_empty() {
         out.insert("options".to_owned(), Value::Object(options));
     }
+    let think = match text(chat, "reasoning_effort") {
+        "" => chat.get("thinking").cloned(),
+        "none" => Some(Value::Bool(false)),
+        effort @ ("low" | "medium" | "high") => Some(effort.into()),
+        _ => {
+            lost.ignore("reasoning_effort");
+            None
+        }
+    };
+    if let Some(think) = think {
+        out.insert("think".to_owned(), think);
+    }
     if let Some(format) = format(chat) {
-        let schema = format.pointer("/json_schema/schema").cloned();
-        out.insert("format".to_owned(), schema.unwrap_or_else(|| "json".into()));
+        match (format.pointer("/json_schema/schema"), text(format, "type")) {
+            (Some(schema), _) => out.insert("format".to_owned(), schema.clone()),
+            (None, "json_object") => out.insert("format".to_owned(), "json".into()),
+            (None, other) => {
+                lost.refuse(format!(
+                    "`response_format` of type {other:?} cannot be converted"
+                ));
+                None
+            }
+        };
     }
     let mut messages = vec![];
     // Results name the tool; those of chat completions name the call.
     let mut names = std::collections::HashMap::new();
     for message in list(chat, "messages") {
         let mut own = Map::new();
-        copy(
-            message,
-            &mut own,
-            &[("role", "role"), ("reasoning_content", "thinking")],
-        );
+        account(message, &["reasoning_content"], lost);
+        copy(message, &mut own, &[("reasoning_content", "thinking")]);
+        let role = match text(message, "role") {
+            "developer" => "system",
+            role => role,
+        };
+        own.insert("role".to_owned(), role.into());
+        let mut images: Vec<Value> = vec![];
+        for part in list(message, "content") {
+            match (text(part, "type"), url(part).split_once(";base64,")) {
+                ("text", _) => {}
+                ("image_url", Some((_, data))) => images.push(data.into()),
+                ("image_url", None) => {
+                    lost.refuse("an image by its address: this server needs its data");
+                }
+                (other, _) => {
+                    lost.refuse(format!("content of type {other:?} cannot be converted"));
+                }
+            }
+        }
         own.insert("content".to_owned(), words(message).into());
-        let images: Vec<Value> = list(message, "content")
-            .iter()
-            .filter(|part| text(part, "type") == "image_url")
-            .filter_map(|part| url(part).split_once(";base64,"))
-            .map(|(_, data)| data.into())
-            .collect();
         if !images.is_empty() {
             own.insert("images".to_owned(), Value::Array(images));
         }
@@ -286,5 +478,5 @@ fn ollama(chat: &Value) -> Result<Value, String> {
         messages.push(Value::Object(own));
     }
     out.insert("messages".to_owned(), Value::Array(messages));
-    Ok(Value::Object(out))
+    Value::Object(out)
 }

@@ -1,14 +1,11 @@
 //! The connection to the model server.
 
 use std::error::Error;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Method};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt;
 
 /// Time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(30);
@@ -32,9 +29,15 @@ impl Upstream {
         if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
             return Err(format!("`{address}`: only http and https are asked"));
         }
+        // Fails if the process has one already, which is then used.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = |unpacks: bool| {
-            let builder = Client::builder()
-                .tls_backend_preconfigured(tls(base.scheme() == "https")?)
+            let builder = match base.scheme() {
+                "https" => Client::builder(),
+                // The system's root certificates are not read: a machine without any can talk to itself.
+                _ => Client::builder().tls_certs_only([]),
+            };
+            let builder = builder
                 .redirect(Policy::none())
                 .connect_timeout(CONNECT)
                 .gzip(unpacks);
@@ -78,24 +81,6 @@ impl Upstream {
         let request = client.request(method, self.url(path, query));
         request.headers(headers).body(body).send().await
     }
-}
-
-/// The system's root certificates are read only if TLS is `needed`: a machine without any can talk to itself.
-fn tls(needed: bool) -> Result<ClientConfig, String> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let fail = |error: rustls::Error| format!("TLS cannot be set up: {error}");
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(fail)?;
-    Ok(match needed {
-        true => config
-            .with_platform_verifier()
-            .map_err(fail)?
-            .with_no_client_auth(),
-        false => config
-            .with_root_certificates(RootCertStore::empty())
-            .with_no_client_auth(),
-    })
 }
 
 /// Formats an error with its causes, without the address, which may contain secrets.

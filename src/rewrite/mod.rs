@@ -158,6 +158,19 @@ struct State {
     /// A document was found.
     seen: bool,
     finished: bool,
+    /// How the choices of the documents of the last feed compare.
+    last: Same,
+}
+
+impl Same {
+    /// Of two parts of a response.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::No, _) | (_, Self::No) => Self::No,
+            (Self::Waits, _) | (_, Self::Waits) => Self::Waits,
+            (Self::Yes, Self::Yes) => Self::Yes,
+        }
+    }
 }
 
 impl Rewriter {
@@ -174,6 +187,7 @@ impl Rewriter {
             start: vec![],
             seen: false,
             finished: false,
+            last: Same::No,
         };
         state.spare(&Head::default());
         Self {
@@ -201,11 +215,17 @@ impl Rewriter {
             return Same::No;
         }
         let each = self.state.choices.iter().map(Choice::same);
-        each.fold(Same::Yes, |all, one| match (all, one) {
-            (Same::No, _) | (_, Same::No) => Same::No,
-            (Same::Waits, _) | (_, Same::Waits) => Same::Waits,
-            (Same::Yes, Same::Yes) => Same::Yes,
-        })
+        each.fold(Same::Yes, Same::and)
+    }
+
+    /// The same for the bytes of the last feed alone: with [`Same::Yes`], they concern only choices whose text was not changed and is
+    /// not held back, so they can be sent in place of the output made from them.
+    #[must_use]
+    pub fn same_last(&self) -> Same {
+        match self.passing {
+            true => self.state.last,
+            false => Same::No,
+        }
     }
 
     /// Sets how calls and reasoning are written.
@@ -245,6 +265,7 @@ impl Rewriter {
         if state.finished {
             return errors;
         }
+        state.last = Same::Yes;
         if !state.seen {
             let room = SHOWN - state.start.len();
             state
@@ -379,8 +400,11 @@ impl State {
                 fault(SourceError::Shape { line, why }, faults);
                 continue;
             };
+            let before = own.same();
             let out = own.read(line, &choice, faults);
+            let same = before.and(own.same());
             made.extend(out.into_iter().map(|made| (index, made)));
+            self.last = self.last.and(same);
         }
         self.write(made, &once, list.is_empty(), take);
     }
@@ -463,6 +487,7 @@ impl State {
 
     /// Handles an error of the server: what is held back is sent, and nothing is sent twice.
     fn break_off(&mut self, take: &mut Lines<'_>) {
+        self.last = Same::No;
         for place in 0..self.choices.len() {
             let index = self.choices[place].index;
             let mut made = self.choices[place].finish(Some(Finish::Error), &mut vec![]);

@@ -673,3 +673,32 @@ fn a_completion_reports_whether_its_text_was_changed() {
         assert_eq!(completer.finish(None).1.changed, changed, "{content}");
     }
 }
+
+#[test]
+fn bytes_of_other_choices_stay_the_same() {
+    let said = |index: u32, text: &str| {
+        let text = serde_json::to_string(text).unwrap();
+        format!(
+            "data: {{\"choices\":[{{\"index\":{index},\"delta\":{{\"content\":{text}}}}}]}}\n\n"
+        )
+    };
+    let error = "data: {\"error\":{\"message\":\"x\"}}\n\n";
+    let usage = "data: {\"choices\":[],\"usage\":{}}\n\n";
+    let mut rewriter = Rewriter::new(&DialectSet::defaults(), Options::default()).passing();
+    for (event, same) in [
+        (said(0, "a"), Same::Yes),
+        (said(1, "b < c"), Same::Yes),
+        (said(0, "<tool_call name=\"f\">"), Same::No),
+        (said(1, "d"), Same::Yes),
+        (usage.to_owned(), Same::Yes),
+        (said(0, "</tool_call>"), Same::No),
+        // What is held back comes out with a later event, or with an error.
+        (said(1, "e <to"), Same::Waits),
+        (said(1, "y f"), Same::Waits),
+        (error.to_owned(), Same::No),
+    ] {
+        let errors = rewriter.feed(event.as_bytes(), &mut |_| {});
+        assert_eq!(errors.is_empty(), event != error);
+        assert_eq!(rewriter.same_last(), same, "{event}");
+    }
+}

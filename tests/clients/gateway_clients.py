@@ -3,9 +3,11 @@
 
 A server sends one vector of each dialect as text, in each of the three protocols. The gateway in front of it gives every client
 the calls: streamed and not streamed they are the same, and both are what the vector expects. Then the clients answer the calls,
-also where the server does not support tools, and servers misbehave.
+also where the server does not support tools, force calls, send images, and servers misbehave.
 
-    gateway_clients.py GATEWAY VECTORS.jsonl...
+    gateway_clients.py GATEWAY PACKAGES VECTORS.jsonl...
+
+PACKAGES is a folder with the JavaScript clients, or `-`: without them.
 """
 
 import json
@@ -18,6 +20,8 @@ import anthropic
 import ollama
 import openai
 from cutting import CUTS
+from gateway_choices import check_forced, check_images, check_recovered, check_told, recovered_rules
+from gateway_others import check_async, check_node
 from gateway_readers import FACES, Clients, Reply, Wrong, check, claim, tools_for
 from gateway_servers import APIS, LINED, Gateway, Server, misbehaviours, spoken
 
@@ -42,11 +46,18 @@ def choose(files):
     return list((thoughts | found).values())
 
 
+def dense(text):
+    return "".join(text.split())
+
+
 def check_reply(face, vector, reply):
     expect = vector["expect"]
     check("calls", reply.read(), [(call["name"], call["arguments"]) for call in expect["calls"]])
     check("all calls", len(reply.calls), len(expect["calls"]))
     strip = str.strip if expect.get("trim") else str
+    if FACES[face].blocks:
+        # White space alone is no block.
+        strip = dense
     check("text", strip(reply.text), strip(expect["text"]))
     check("thought", reply.thought.strip(), expect.get("reasoning", "").strip())
     check("reason", reply.reason, FACES[face].called if expect["calls"] else FACES[face].plain)
@@ -244,7 +255,7 @@ def check_all_broken(clients, server):
                     yield f"{name}, {way.__name__}: {type(error).__name__}: {error}"
 
 
-def check_server(program, api, vectors, folder):
+def check_server(program, packages, api, vectors, folder):
     """Runs all checks in front of a server of this protocol. Yields a fault or `None` for each response that was read."""
     server = Server(api)
     for vector in [*vectors, TALKED]:
@@ -254,23 +265,28 @@ def check_server(program, api, vectors, folder):
     rules |= dict.fromkeys(misbehaviours(api), "hermes") | dict.fromkeys(["talk", "prompt"], "hermes,reasoning-think")
     rules = "".join(f'[[models]]\nmatch = {json.dumps(name.replace("[", "?") + "/*")}\ndialect = "{ids}"\n' for name, ids in rules.items())
     # The last rule.
-    rules += 'mode = "prompt"\n'
+    rules += 'mode = "prompt"\n' + recovered_rules()
     with Gateway(program, server, rules, folder) as url:
         clients = Clients(url)
         for place, vector in enumerate(vectors):
             yield from check_vector(clients, vector, CUTS[place % len(CUTS)])
         yield from check_talk(clients, server)
         yield from check_all_broken(clients, server)
+        for more in [check_forced, check_images, check_recovered, check_told]:
+            yield from more(clients, server)
+        yield from check_async(url, vectors, check_reply)
+        if packages != "-":
+            yield from check_node(packages, url, vectors, check_reply)
     server.shutdown()
 
 
 def main():
-    program, *files = sys.argv[1:]
+    program, packages, *files = sys.argv[1:]
     vectors = choose(files)
     reads, wrong = 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for api in APIS:
-            for fault in check_server(program, api, vectors, pathlib.Path(folder)):
+            for fault in check_server(program, packages, api, vectors, pathlib.Path(folder)):
                 reads += 1
                 if fault:
                     wrong += 1

@@ -261,12 +261,14 @@ class Face:
     tool: object
     called: str
     plain: str
+    # Text comes in blocks or items.
+    blocks: bool = False
 
 
 FACES = {
     "chat": Face([chat, chat_stream], chat_tool, "tool_calls", "stop"),
-    "responses": Face([responses, responses_stream], responses_tool, "completed", "completed"),
-    "messages": Face([messages, messages_stream, messages_helper], messages_tool, "tool_use", "end_turn"),
+    "responses": Face([responses, responses_stream], responses_tool, "completed", "completed", True),
+    "messages": Face([messages, messages_stream, messages_helper], messages_tool, "tool_use", "end_turn", True),
     # Ollama has no separate reason for calls.
     "ollama": Face([ollama_chat, ollama_stream], chat_tool, "stop", "stop"),
 }

@@ -59,6 +59,10 @@ impl Engine for ChatStream {
         self.rewriter.same()
     }
 
+    fn same_last(&self) -> Same {
+        self.rewriter.same_last()
+    }
+
     fn finish(&mut self, out: &mut Vec<u8>, ending: &mut Vec<u8>) {
         let told = &mut self.told;
         let end = self.rewriter.finish(None, &mut |line| {

@@ -5,9 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toolglot::rewrite::{Given, Same};
 use toolglot::sink::openai::{Delta, Deltas, Head, Reason, Settings, Usage};
 use toolglot::source::{Anthropic, Feeder, Item, Ollama, OpenAi, Source, Take, Telling};
-use toolglot::{DialectSet, Event, Finish, NotDelivered, Options, Parser, Severity, Sink, Stage};
+use toolglot::{
+    DialectSet, Event, Finish, Issue, NotDelivered, Options, Parser, Severity, Sink, Stage,
+};
 
-use super::{Engine, Told};
+use super::gathered::Spaces;
+use super::{Engine, Told, responses};
 use crate::config::Api;
 use crate::face::Writer;
 
@@ -156,12 +159,34 @@ impl Source for Tap {
     }
 }
 
-/// A reader of server responses.
-pub fn source(api: Api) -> Box<dyn Source + Send> {
-    match api {
-        Api::OpenAi => Box::new(OpenAi::new()),
-        Api::Anthropic => Box::new(Anthropic::new()),
-        Api::Ollama => Box::new(Ollama::new()),
+/// The form of a server's responses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    Chat,
+    Responses,
+    Messages,
+    Ollama,
+}
+
+impl Wire {
+    /// `responses`: the server answers `/v1/responses` itself.
+    pub fn of(api: Api, responses: bool) -> Self {
+        match api {
+            Api::OpenAi if responses => Self::Responses,
+            Api::OpenAi => Self::Chat,
+            Api::Anthropic => Self::Messages,
+            Api::Ollama => Self::Ollama,
+        }
+    }
+
+    /// Returns a reader.
+    pub fn source(self) -> Box<dyn Source + Send> {
+        match self {
+            Self::Chat => Box::new(OpenAi::new()),
+            Self::Responses => Box::<responses::Responses>::default(),
+            Self::Messages => Box::new(Anthropic::new()),
+            Self::Ollama => Box::new(Ollama::new()),
+        }
     }
 }
 
@@ -173,19 +198,39 @@ struct Line {
     deltas: Deltas<Door>,
 }
 
+/// Issues that are kept, and the most that the model is told of.
+const WRONG: usize = 64;
+const TOLD: usize = 8;
+
+/// What is wrong with a reply, as the model is told.
+struct Wrong {
+    kind: &'static str,
+    warning: bool,
+    words: String,
+}
+
 /// Collects events of a parser for the client, and error messages for the model.
 struct Both<'a> {
     deltas: &'a mut Deltas<Door>,
-    wrong: &'a mut Vec<String>,
+    wrong: &'a mut Vec<Wrong>,
 }
 
 impl Sink for Both<'_> {
     fn event(&mut self, event: Event<'_>) {
         if let Event::Issue(issue) = &event
-            && issue.severity == Severity::Error
-            && self.wrong.len() < 8
+            && (issue.severity == Severity::Error || issue.call.is_some())
+            && self.wrong.len() < WRONG
         {
-            self.wrong.push(issue.observation());
+            // For a call that is withheld, a warning is the reason.
+            let refusal = Issue {
+                severity: Severity::Error,
+                ..*issue
+            };
+            self.wrong.push(Wrong {
+                kind: issue.kind.name(),
+                warning: issue.severity == Severity::Warning,
+                words: refusal.observation(),
+            });
         }
         self.deltas.event(event);
     }
@@ -193,29 +238,28 @@ impl Sink for Both<'_> {
 
 /// Converts bytes of a response to pieces.
 pub struct Reader {
-    api: Api,
+    wire: Wire,
     set: DialectSet,
     options: Options,
     settings: Settings,
     head: Arc<Mutex<Head>>,
     shared: Arc<Mutex<Shared>>,
     line: Line,
-    /// Observations for the model.
-    pub wrong: Vec<String>,
+    wrong: Vec<Wrong>,
 }
 
 impl Reader {
     pub fn new(
-        api: Api,
+        wire: Wire,
         set: &DialectSet,
         options: &Options,
         settings: &Settings,
         head: Head,
     ) -> Self {
         let (head, shared) = (Arc::new(Mutex::new(head)), Arc::default());
-        let line = Line::new(api, set, options, settings, &head, &shared);
+        let line = Line::new(wire, set, options, settings, &head, &shared);
         Self {
-            api,
+            wire,
             set: set.clone(),
             options: options.clone(),
             settings: settings.clone(),
@@ -237,7 +281,7 @@ impl Reader {
         locked(&self.shared).changed = true;
         let (options, settings) = (&self.options, &self.settings);
         self.line = Line::new(
-            self.api,
+            self.wire,
             &self.set,
             options,
             settings,
@@ -248,7 +292,7 @@ impl Reader {
     }
 
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Piece> {
-        if self.api == Api::OpenAi {
+        if self.wire == Wire::Chat {
             learn(&mut locked(&self.head), bytes);
         }
         let Line { feeder, deltas } = &mut self.line;
@@ -277,11 +321,25 @@ impl Reader {
         self.pieces()
     }
 
+    /// Returns what the model is told: errors, and warnings that are the reason why a call was withheld.
+    pub fn wrong(&self, told: &Told) -> String {
+        let told = |one: &&Wrong| !one.warning || told.kinds.iter().any(|kind| kind == one.kind);
+        let mut words: Vec<&str> = self
+            .wrong
+            .iter()
+            .filter(told)
+            .map(|one| one.words.as_str())
+            .collect();
+        words.dedup();
+        words.truncate(TOLD);
+        words.join("\n")
+    }
+
     fn pieces(&self) -> Vec<Piece> {
         std::mem::take(&mut locked(&self.shared).queue)
     }
 
-    fn same(&self) -> Same {
+    pub fn same(&self) -> Same {
         let shared = locked(&self.shared);
         match shared.changed {
             true => Same::No,
@@ -294,7 +352,7 @@ impl Reader {
 
 impl Line {
     fn new(
-        api: Api,
+        wire: Wire,
         set: &DialectSet,
         options: &Options,
         settings: &Settings,
@@ -305,7 +363,7 @@ impl Line {
         let door: Door = Box::new(move |delta| locked(&out).goes(Piece::from(delta)));
         let tell = Given::default().learn(Arc::clone(head));
         let tap = Tap {
-            source: Box::new(Telling::new(source(api), tell)),
+            source: Box::new(Telling::new(wire.source(), tell)),
             shared: Arc::clone(shared),
         };
         let parser = Parser::new(set, options.clone());
@@ -374,11 +432,20 @@ pub struct Pieces {
     holds: bool,
     /// The last event alone carries no information.
     waits: bool,
+    /// For protocols whose text comes in blocks.
+    spaces: Option<Spaces>,
+    /// Pieces that are written unless the bytes that they were made from are forwarded.
+    pending: Vec<Piece>,
 }
 
 impl Pieces {
     /// `holds`: the end waits for a decision, because the model may be asked again.
-    pub fn new(reader: Reader, writer: Box<dyn Writer>, holds: bool) -> Self {
+    pub fn new(
+        reader: Reader,
+        writer: Box<dyn Writer>,
+        holds: bool,
+        spaces: Option<Spaces>,
+    ) -> Self {
         Self {
             reader,
             writer,
@@ -388,22 +455,34 @@ impl Pieces {
             end: None,
             holds,
             waits: false,
+            spaces,
+            pending: vec![],
         }
     }
 
-    fn write(&mut self, pieces: Vec<Piece>, out: &mut Vec<u8>, ending: Option<&mut Vec<u8>>) {
-        let head = self.reader.head();
-        let mut ending = ending;
+    fn take(&mut self, pieces: Vec<Piece>) {
         for piece in pieces {
             count(&piece, &mut self.told);
+            let piece = match &mut self.spaces {
+                Some(spaces) => spaces.piece(piece),
+                None => Some(piece),
+            };
             match &piece {
-                Piece::Call { .. } | Piece::Arguments { .. } => self.text_only = false,
-                Piece::Failed { .. } => self.failed = true,
-                Piece::End { .. } if self.holds => {
-                    self.end = Some(piece);
-                    continue;
-                }
-                Piece::Begin | Piece::Text(_) | Piece::Thought(_) | Piece::End { .. } => {}
+                Some(Piece::Call { .. } | Piece::Arguments { .. }) => self.text_only = false,
+                Some(Piece::Failed { .. }) => self.failed = true,
+                Some(Piece::Begin | Piece::Text(_) | Piece::Thought(_) | Piece::End { .. })
+                | None => {}
+            }
+            self.pending.extend(piece);
+        }
+    }
+
+    fn write(&mut self, out: &mut Vec<u8>, mut ending: Option<&mut Vec<u8>>) {
+        let head = self.reader.head();
+        for piece in std::mem::take(&mut self.pending) {
+            if self.holds && matches!(piece, Piece::End { .. }) {
+                self.end = Some(piece);
+                continue;
             }
             let failed = matches!(piece, Piece::Failed { .. });
             match ending.as_deref_mut().filter(|_| failed) {
@@ -437,26 +516,33 @@ pub fn count(piece: &Piece, told: &mut Told) {
 }
 
 impl Engine for Pieces {
-    fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+    fn feed(&mut self, bytes: &[u8], _: &mut Vec<u8>) {
         let pieces = self.reader.feed(bytes);
-        self.waits = self.writer.waits(bytes);
-        self.write(pieces, out, None);
+        self.waits = self.writer.waits(bytes, self.waits);
+        self.take(pieces);
+    }
+
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        self.write(out, None);
     }
 
     fn same(&self) -> Same {
+        let waits = self.waits || self.spaces.as_ref().is_some_and(Spaces::waits);
         match self.reader.same() {
-            Same::Yes if self.waits => Same::Waits,
+            Same::Yes if waits => Same::Waits,
             same => same,
         }
     }
 
     fn passed(&mut self, bytes: &[u8]) {
         self.writer.passed(bytes);
+        self.pending.clear();
     }
 
     fn finish(&mut self, out: &mut Vec<u8>, ending: &mut Vec<u8>) {
         let pieces = self.reader.finish();
-        self.write(pieces, out, Some(ending));
+        self.take(pieces);
+        self.write(out, Some(ending));
         if !self.asks() {
             self.let_go(out);
         }
@@ -477,7 +563,7 @@ impl Engine for Pieces {
     }
 
     fn wrong(&self) -> String {
-        self.reader.wrong.join("\n")
+        self.reader.wrong(&self.told)
     }
 
     fn again(&mut self) {
@@ -492,50 +578,5 @@ impl Engine for Pieces {
             self.let_go(out);
             self.writer.close(out);
         }
-    }
-}
-
-/// Gathers a response that is not streamed.
-#[derive(Clone, Debug, Default)]
-pub struct Gathered {
-    pub text: String,
-    pub thought: String,
-    /// Id, name and arguments.
-    pub calls: Vec<(String, String, String)>,
-    pub reason: Option<Reason>,
-    pub beside: Option<serde_json::Value>,
-    pub failed: Option<(String, String)>,
-}
-
-impl Gathered {
-    pub fn piece(&mut self, piece: Piece) {
-        match piece {
-            Piece::Begin => {}
-            Piece::Text(text) => self.text.push_str(&text),
-            Piece::Thought(text) => self.thought.push_str(&text),
-            Piece::Call { id, name, .. } => self.calls.push((id, name, String::new())),
-            Piece::Arguments { index, json } => {
-                if let Some(call) = self.calls.get_mut(index as usize) {
-                    call.2.push_str(&json);
-                }
-            }
-            Piece::End { reason, void, left } => {
-                self.reason = Some(reason);
-                self.beside = beside(&void, &left);
-            }
-            Piece::Failed { message, kind } => self.failed = Some((message, kind)),
-        }
-    }
-
-    /// Reads a whole body. Returns whether it means the same as the gathered response.
-    pub fn read(reader: &mut Reader, body: &[u8], told: &mut Told) -> (Self, bool) {
-        let mut all = Self::default();
-        let mut pieces = reader.feed(body);
-        pieces.extend(reader.finish());
-        for piece in pieces {
-            count(&piece, told);
-            all.piece(piece);
-        }
-        (all, reader.same() != Same::No)
     }
 }

@@ -17,13 +17,15 @@ use toolglot::sink::openai::{Calls, Head};
 use super::scribe::Scribe;
 use super::{Refusal, Terms, head};
 use crate::config::Api;
-use crate::engine::pieces::{self, Gathered, Pieces, Reader};
+use crate::engine::gathered::Gathered;
+use crate::engine::pieces::{Pieces, Reader};
 use crate::engine::{ChatStream, ChatWhole, Engine, Told};
 use crate::face::Face;
 use crate::metrics::Open;
 use crate::pump::{Client, Framing, Pump};
 use crate::record::Record;
 use crate::server::Live;
+use crate::settings::{IGNORED, Lost};
 use crate::upstream::words;
 use crate::{headers, log, translate};
 
@@ -37,7 +39,8 @@ const ISSUES: HeaderName = HeaderName::from_static("toolglot-issues");
 pub async fn pass(live: &Arc<Live>, request: Request, held: Held) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let mut to = headers::request(&parts.headers);
-    headers::key(&mut to, live.config.key.as_deref(), false);
+    let api = live.config.api.unwrap_or_default();
+    headers::key(&mut to, live.config.key.as_deref(), api, true);
     // A body of known length keeps its length.
     if let Some(length) = parts.headers.get("content-length") {
         to.insert("content-length", length.clone());
@@ -82,8 +85,11 @@ pub async fn reply(
     };
     let status = upstream.status();
     let mut response = head(&upstream, true);
+    if let Some(names) = terms.lost.header() {
+        response.headers_mut().insert(IGNORED, names);
+    }
     // Some servers answer with a whole body to a request for a stream: a client of another protocol gets a stream.
-    let streams = match terms.same() {
+    let streams = match terms.same {
         true => streamed,
         false => terms.streams,
     };
@@ -92,7 +98,7 @@ pub async fn reply(
             let name = HeaderValue::from_static("toolglot-issues");
             response.headers_mut().insert(TRAILER, name);
         }
-        if !terms.same() {
+        if !terms.same {
             let kind = HeaderValue::from_static(terms.face.stream_type());
             response.headers_mut().insert(CONTENT_TYPE, kind);
         }
@@ -106,7 +112,7 @@ pub async fn reply(
             ..Told::default()
         };
         ended(&terms, &told, None);
-        if !terms.same() {
+        if !terms.same {
             let error = terms.face.error(status, &message(&body));
             response.headers_mut().insert(CONTENT_TYPE, JSON);
             body = error.to_string().into();
@@ -118,7 +124,7 @@ pub async fn reply(
     loop {
         let started = Instant::now();
         let scribe = wants_scribe(&terms).then(|| {
-            let mut scribe = Scribe::new(pieces::source(terms.api));
+            let mut scribe = Scribe::new(terms.wire.source());
             scribe.feed(&body);
             scribe.end();
             scribe
@@ -162,29 +168,30 @@ struct Made {
     body: Option<String>,
     status: Option<StatusCode>,
     told: Told,
-    wrong: Vec<String>,
+    wrong: String,
 }
 
 impl Made {
     fn of(terms: &Terms, body: &[u8]) -> Self {
         let (set, options) = (&terms.chosen.set, &terms.options);
-        if terms.same() && terms.face == Face::Chat && terms.rounds() == 0 {
+        if terms.same && terms.face == Face::Chat && terms.rounds() == 0 {
             let (body, told) = ChatWhole::rewrite(set, options, &terms.settings, body);
             return Self {
                 body,
                 status: None,
                 told,
-                wrong: vec![],
+                wrong: String::new(),
             };
         }
         let mut settings = terms.settings.clone();
         settings.calls = Calls::AtClose;
-        let mut reader = Reader::new(terms.api, set, options, &settings, spare(terms));
+        let mut reader = Reader::new(terms.wire, set, options, &settings, spare(terms));
         let mut told = Told::default();
-        let (all, same) = Gathered::read(&mut reader, body, &mut told);
+        let spaces = terms.face.spaces();
+        let (all, same) = Gathered::read(&mut reader, body, &mut told, spaces);
         let failed = all.failed.as_ref().map(|(message, _)| message.clone());
         let (body, status) = match failed {
-            _ if same && terms.same() => (None, None),
+            _ if same && terms.same => (None, None),
             Some(message) => {
                 let status = StatusCode::BAD_GATEWAY;
                 (
@@ -197,11 +204,12 @@ impl Made {
                 (Some(whole.to_string()), None)
             }
         };
+        let wrong = reader.wrong(&told);
         Self {
             body,
             status,
             told,
-            wrong: std::mem::take(&mut reader.wrong),
+            wrong,
         }
     }
 }
@@ -235,16 +243,17 @@ fn again(terms: &Terms, said: &str, wrong: &str) -> Option<(String, String)> {
     let messages = chat.get_mut("messages")?.as_array_mut()?;
     messages.push(json!({"role": "assistant", "content": said}));
     messages.push(json!({"role": "user", "content": wrong}));
-    let (path, body) = translate::request(terms.api, &chat).ok()?;
+    // The first request was allowed.
+    let (path, body) = translate::request(terms.api, &chat, &mut Lost::default());
     Some((path.to_owned(), body.to_string()))
 }
 
 /// Asks the model again: returns the body of its second reply.
-async fn ask_again(terms: &Terms, body: &[u8], wrong: &[String]) -> Option<Bytes> {
-    let mut scribe = Scribe::new(pieces::source(terms.api));
+async fn ask_again(terms: &Terms, body: &[u8], wrong: &str) -> Option<Bytes> {
+    let mut scribe = Scribe::new(terms.wire.source());
     scribe.feed(body);
     scribe.end();
-    let (_, request) = again(terms, &scribe.text, &wrong.join("\n"))?;
+    let (_, request) = again(terms, &scribe.said.text, wrong)?;
     let upstream = terms.send(request.into()).await.ok()?;
     if !upstream.status().is_success() {
         return None;
@@ -255,7 +264,7 @@ async fn ask_again(terms: &Terms, body: &[u8], wrong: &[String]) -> Option<Bytes
 
 /// Whether the model's output must be kept.
 fn wants_scribe(terms: &Terms) -> bool {
-    terms.chosen.dialect.is_none() || terms.live.config.record.is_some() || terms.rounds() > 0
+    terms.chosen.unproven || terms.live.config.record.is_some() || terms.rounds() > 0
 }
 
 /// Returns the whole body of a response, up to the limit.
@@ -295,7 +304,7 @@ fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
         .dialect
         .as_deref()
         .is_none_or(|names| names == "auto");
-    let Some(scribe) = scribe.filter(|scribe| !scribe.over) else {
+    let Some(scribe) = scribe.filter(|scribe| !scribe.said.over) else {
         return;
     };
     if let Some(folder) = terms.live.config.record.clone() {
@@ -305,16 +314,15 @@ fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
             texts: terms.live.models.texts().clone(),
             options: terms.options.clone(),
             tools: terms.chat.get("tools").cloned(),
-            text: scribe.text.clone(),
-            cuts: scribe.cuts.clone(),
+            said: scribe.said.clone(),
         };
         tokio::task::spawn_blocking(move || record.write(&folder));
     }
-    if auto && terms.chosen.dialect.is_none() {
+    if auto && terms.chosen.unproven {
         terms
             .live
             .models
-            .reply(&terms.model, &scribe.text, &terms.options);
+            .reply(&terms.model, &scribe.said.text, &terms.options);
     }
 }
 
@@ -343,24 +351,23 @@ impl Stream {
     fn new(terms: Terms, upstream: reqwest::Response, held: Held) -> Self {
         let (set, options, settings) = (&terms.chosen.set, &terms.options, &terms.settings);
         let rounds = terms.rounds();
-        let engine: Box<dyn Engine> = match terms.same() && terms.face == Face::Chat && rounds == 0
-        {
+        let engine: Box<dyn Engine> = match terms.same && terms.face == Face::Chat && rounds == 0 {
             true => Box::new(ChatStream::new(set, options, settings)),
             false => {
-                let reader = Reader::new(terms.api, set, options, settings, spare(&terms));
+                let reader = Reader::new(terms.wire, set, options, settings, spare(&terms));
                 let writer = terms.face.writer(&terms.asked);
-                Box::new(Pieces::new(reader, writer, rounds > 0))
+                Box::new(Pieces::new(reader, writer, rounds > 0, terms.face.spaces()))
             }
         };
         let total = Duration::from_secs(terms.live.config.limits.total);
         let to = match Face::framing(terms.api) {
-            _ if terms.same() => Client::Same,
+            _ if terms.same => Client::Same,
             Framing::Events if terms.face != Face::Ollama => Client::Comments,
             Framing::Events | Framing::Lines => Client::Nothing,
         };
         Self {
             pump: Pump::new(Face::framing(terms.api), engine, to),
-            scribe: wants_scribe(&terms).then(|| Scribe::new(pieces::source(terms.api))),
+            scribe: wants_scribe(&terms).then(|| Scribe::new(terms.wire.source())),
             deadline: tokio::time::Instant::now() + total,
             rounds,
             state: State::Open,
@@ -429,16 +436,13 @@ impl Stream {
             return false;
         }
         self.rounds -= 1;
-        let mut said = Scribe::new(pieces::source(self.terms.api));
-        if let Some(scribe) = self
-            .scribe
-            .replace(Scribe::new(pieces::source(self.terms.api)))
-        {
+        let mut said = Scribe::new(self.terms.wire.source());
+        if let Some(scribe) = self.scribe.replace(Scribe::new(self.terms.wire.source())) {
             said = scribe;
             said.end();
         }
         let wrong = self.pump.engine().wrong();
-        let Some((_, body)) = again(&self.terms, &said.text, &wrong) else {
+        let Some((_, body)) = again(&self.terms, &said.said.text, &wrong) else {
             return false;
         };
         match self.terms.send(body.into()).await {

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use toolglot::sink::openai::{Delta, Head, Reason};
 
 use super::Writer;
-use crate::engine::pieces::{Gathered, Piece};
+use crate::engine::gathered::Gathered;
+use crate::engine::pieces::Piece;
 
 /// Writes the stream: chunks, and `[DONE]`.
 pub struct Chat;
@@ -52,21 +53,21 @@ pub fn word(reason: Option<Reason>) -> &'static str {
 
 pub fn whole(reply: &Gathered, head: &Head) -> Value {
     let calls: Vec<Value> = reply
-        .calls
-        .iter()
+        .calls()
         .map(|(id, name, arguments)| {
             json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
         })
         .collect();
-    let mut message = json!({"role": "assistant", "content": reply.text});
+    let (text, thought) = (reply.text(), reply.thought());
+    let mut message = json!({"role": "assistant", "content": text});
     if !calls.is_empty() {
-        if reply.text.is_empty() {
+        if text.is_empty() {
             message["content"] = Value::Null;
         }
         message["tool_calls"] = calls.into();
     }
-    if !reply.thought.is_empty() {
-        message["reasoning_content"] = reply.thought.as_str().into();
+    if !thought.is_empty() {
+        message["reasoning_content"] = thought.into();
     }
     let mut out = json!({
         "id": head.id, "object": "chat.completion", "created": head.created, "model": head.model,

@@ -5,10 +5,32 @@ use toolglot::json::{Map, Value, json};
 use toolglot::sink::openai::{Head, Reason};
 
 use super::{Writer, call, content, copy, function, list, text};
-use crate::engine::pieces::{Gathered, Piece, beside};
+use crate::engine::gathered::{Gathered, Part};
+use crate::engine::pieces::{Piece, beside};
+use crate::settings::Lost;
+
+/// Members of a request that are translated.
+const CARRIED: [&str; 15] = [
+    "max_tokens",
+    "messages",
+    "metadata",
+    "model",
+    "output_config",
+    "output_format",
+    "stop_sequences",
+    "stream",
+    "system",
+    "temperature",
+    "thinking",
+    "tool_choice",
+    "tools",
+    "top_k",
+    "top_p",
+];
 
 /// Converts a request to chat completions.
-pub fn to_chat(asked: &Value) -> Result<Value, String> {
+pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
+    lost.rest(asked, "", &CARRIED, &["container", "mcp_servers"]);
     let mut out = Map::new();
     copy(
         asked,
@@ -27,9 +49,10 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
     let system = match asked.get("system") {
         Some(Value::String(system)) => system.clone(),
         Some(_) => {
-            let texts = list(asked, "system")
-                .iter()
-                .map(|block| text(block, "text"));
+            let texts = list(asked, "system").iter().map(|block| {
+                lost.rest(block, "", &["type", "text"], &[]);
+                text(block, "text")
+            });
             texts.collect::<Vec<_>>().join("\n\n")
         }
         None => String::new(),
@@ -38,22 +61,21 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
         messages.push(json!({"role": "system", "content": system}));
     }
     for message in list(asked, "messages") {
-        self::message(message, &mut messages)?;
+        self::message(message, &mut messages, lost)?;
     }
     out.insert("messages".to_owned(), Value::Array(messages));
     let mut tools = vec![];
     for tool in list(asked, "tools") {
         let Some(schema) = tool.get("input_schema") else {
             let what = text(tool, "type");
-            return Err(format!(
+            lost.refuse(format!(
                 "the tool {what:?} runs on Anthropic's own servers, which the gateway does not call"
             ));
+            continue;
         };
-        tools.push(function(
-            text(tool, "name"),
-            tool.get("description"),
-            Some(schema),
-        ));
+        let carried = ["type", "name", "description", "input_schema", "strict"];
+        lost.rest(tool, "tools.", &carried, &[]);
+        tools.push(function(tool, Some(schema)));
     }
     if !tools.is_empty() {
         out.insert("tools".to_owned(), Value::Array(tools));
@@ -74,10 +96,41 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
             out.insert("parallel_tool_calls".to_owned(), Value::Bool(false));
         }
     }
+    settings(asked, &mut out, lost);
     Ok(Value::Object(out))
 }
 
-fn message(message: &Value, out: &mut Vec<Value>) -> Result<(), String> {
+/// Converts the settings that are named or nested differently.
+fn settings(asked: &Value, out: &mut Map, lost: &mut Lost) {
+    let none = Value::Null;
+    let own = asked.get("metadata").unwrap_or(&none);
+    copy(own, out, &[("user_id", "user")]);
+    lost.rest(own, "metadata.", &["user_id"], &[]);
+    let config = asked.get("output_config").unwrap_or(&none);
+    lost.rest(config, "output_config.", &["effort", "format"], &[]);
+    copy(config, out, &[("effort", "reasoning_effort")]);
+    if let Some(format) = config.get("format").or(asked.get("output_format"))
+        && !format.is_null()
+    {
+        let schema = format.get("schema").cloned().unwrap_or_default();
+        out.insert("response_format".to_owned(), super::schema(schema));
+    }
+    let thinking = asked.get("thinking").unwrap_or(&none);
+    lost.rest(thinking, "thinking.", &["type"], &[]);
+    match text(thinking, "type") {
+        "" => {}
+        "disabled" => {
+            out.insert("reasoning_effort".to_owned(), "none".into());
+        }
+        // Translated further for a server that can only switch it.
+        _ => {
+            out.insert("thinking".to_owned(), Value::Bool(true));
+        }
+    }
+}
+
+fn message(message: &Value, out: &mut Vec<Value>, lost: &mut Lost) -> Result<(), String> {
+    lost.rest(message, "messages.", &["role", "content"], &[]);
     let role = text(message, "role");
     if let Some(content) = message.get("content").and_then(Value::as_str) {
         out.push(json!({"role": role, "content": content}));
@@ -85,11 +138,20 @@ fn message(message: &Value, out: &mut Vec<Value>) -> Result<(), String> {
     }
     let (mut parts, mut calls, mut thought) = (vec![], vec![], String::new());
     for block in list(message, "content") {
+        let carried: &[&str] = match text(block, "type") {
+            "text" => &["type", "text"],
+            "thinking" => &["type", "thinking", "signature"],
+            "image" => &["type", "source"],
+            "tool_use" => &["type", "id", "name", "input"],
+            "tool_result" => &["type", "tool_use_id", "content", "is_error"],
+            _ => &["type"],
+        };
+        lost.rest(block, "", carried, &[]);
         match text(block, "type") {
             "text" => parts.push(json!({"type": "text", "text": (text(block, "text"))})),
             "image" => parts.push(image(block)?),
             "thinking" => thought.push_str(text(block, "thinking")),
-            "redacted_thinking" => {}
+            "redacted_thinking" => lost.ignore("redacted_thinking"),
             "tool_use" => {
                 let input = block.get("input").cloned().unwrap_or_else(|| json!({}));
                 calls.push(call(
@@ -269,8 +331,10 @@ impl Writer for Messages {
         }
     }
 
-    fn waits(&self, bytes: &[u8]) -> bool {
-        memchr::memmem::find(bytes, b"content_block_start").is_some()
+    fn waits(&self, bytes: &[u8], before: bool) -> bool {
+        let told = |what: &[u8]| memchr::memmem::find(bytes, what).is_some();
+        // Anthropic's server sends one after the start of the first block.
+        told(b"content_block_start") || before && told(b"event: ping")
     }
 
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
@@ -317,17 +381,19 @@ pub fn error(kind: &str, message: &str) -> serde_json::Value {
 }
 
 pub fn whole(reply: &Gathered, head: &Head) -> serde_json::Value {
-    let mut blocks = vec![];
-    if !reply.thought.is_empty() {
-        blocks.push(plain!({"type": "thinking", "thinking": reply.thought, "signature": ""}));
-    }
-    if !reply.text.is_empty() {
-        blocks.push(plain!({"type": "text", "text": reply.text}));
-    }
-    for (id, name, arguments) in &reply.calls {
-        let input = super::input(arguments);
-        blocks.push(plain!({"type": "tool_use", "id": id, "name": name, "input": input}));
-    }
+    let blocks = reply.parts.iter().map(|part| match part {
+        Part::Text(text) => plain!({"type": "text", "text": text}),
+        Part::Thought(text) => plain!({"type": "thinking", "thinking": text, "signature": ""}),
+        Part::Call {
+            id,
+            name,
+            arguments,
+        } => {
+            let input = super::input(arguments);
+            plain!({"type": "tool_use", "id": id, "name": name, "input": input})
+        }
+    });
+    let blocks: Vec<serde_json::Value> = blocks.collect();
     let mut out = plain!({
         "id": id(head), "type": "message", "role": "assistant", "model": head.model, "content": blocks,
         "stop_reason": word(reply.reason), "stop_sequence": null, "usage": usage(head),

@@ -5,10 +5,29 @@ use toolglot::json::{Map, Value, json};
 use toolglot::sink::openai::{Head, Reason};
 
 use super::{Writer, call, copy, list, text};
-use crate::engine::pieces::{Gathered, Piece, beside};
+use crate::engine::gathered::Gathered;
+use crate::engine::pieces::{Piece, beside};
+use crate::settings::Lost;
+
+/// Options that chat completions have too.
+const OPTIONS: [(&str, &str); 9] = [
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("top_k", "top_k"),
+    ("min_p", "min_p"),
+    ("seed", "seed"),
+    ("stop", "stop"),
+    ("num_predict", "max_tokens"),
+    ("frequency_penalty", "frequency_penalty"),
+    ("presence_penalty", "presence_penalty"),
+];
 
 /// Converts a request to chat completions.
-pub fn to_chat(asked: &Value) -> Result<Value, String> {
+pub fn to_chat(asked: &Value, lost: &mut Lost) -> Value {
+    let carried = [
+        "format", "messages", "model", "options", "stream", "think", "tools",
+    ];
+    lost.rest(asked, "", &carried, &["logprobs", "top_logprobs"]);
     let mut out = Map::new();
     copy(asked, &mut out, &[("model", "model")]);
     // Ollama's own client sends an empty list if there are none, which OpenAI's server refuses.
@@ -18,20 +37,28 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
     let stream = asked.get("stream").and_then(Value::as_bool).unwrap_or(true);
     out.insert("stream".to_owned(), Value::Bool(stream));
     if let Some(options) = asked.get("options") {
-        copy(
-            options,
-            &mut out,
-            &[
-                ("temperature", "temperature"),
-                ("top_p", "top_p"),
-                ("top_k", "top_k"),
-                ("seed", "seed"),
-                ("stop", "stop"),
-                ("num_predict", "max_tokens"),
-                ("frequency_penalty", "frequency_penalty"),
-                ("presence_penalty", "presence_penalty"),
-            ],
-        );
+        lost.rest(options, "options.", &OPTIONS.map(|(own, _)| own), &[]);
+        copy(options, &mut out, &OPTIONS);
+        // A negative number sets no limit, which is the default elsewhere.
+        if out
+            .get("max_tokens")
+            .is_some_and(|max| max.as_u64().is_none())
+        {
+            out.remove("max_tokens");
+        }
+    }
+    match asked.get("think") {
+        None | Some(Value::Null) => {}
+        Some(Value::Bool(false)) => {
+            out.insert("reasoning_effort".to_owned(), "none".into());
+        }
+        // Translated further for a server that can only switch it.
+        Some(Value::Bool(true)) => {
+            out.insert("thinking".to_owned(), Value::Bool(true));
+        }
+        Some(effort) => {
+            out.insert("reasoning_effort".to_owned(), effort.clone());
+        }
     }
     match asked.get("format") {
         None | Some(Value::Null) => {}
@@ -40,15 +67,23 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
             out.insert("response_format".to_owned(), json!({"type": "json_object"}));
         }
         Some(schema) => {
-            let schema = json!({"name": "reply", "schema": (schema.clone())});
-            let format = json!({"type": "json_schema", "json_schema": schema});
-            out.insert("response_format".to_owned(), format);
+            out.insert("response_format".to_owned(), super::schema(schema.clone()));
         }
     }
     // Ollama's calls have no ids: results follow them in order.
     let (mut messages, mut count, mut open) = (vec![], 0, std::collections::VecDeque::new());
     for message in list(asked, "messages") {
         let mut own = Map::new();
+        let carried = [
+            "role",
+            "content",
+            "thinking",
+            "tool_calls",
+            "images",
+            "tool_name",
+            "tool_call_id",
+        ];
+        lost.rest(message, "messages.", &carried, &[]);
         copy(
             message,
             &mut own,
@@ -89,7 +124,7 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
             let mut parts = vec![json!({"type": "text", "text": (text(message, "content"))})];
             for image in images {
                 let data = image.as_str().unwrap_or_default();
-                let url = format!("data:image/png;base64,{data}");
+                let url = format!("data:{};base64,{data}", kind(data));
                 parts.push(json!({"type": "image_url", "image_url": {"url": url}}));
             }
             own.insert("content".to_owned(), Value::Array(parts));
@@ -97,7 +132,17 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
         messages.push(Value::Object(own));
     }
     out.insert("messages".to_owned(), Value::Array(messages));
-    Ok(Value::Object(out))
+    Value::Object(out)
+}
+
+/// The media type of an image in base64, by its first bytes; Ollama's protocol does not name it.
+fn kind(data: &str) -> &'static str {
+    match data {
+        data if data.starts_with("/9j/") => "image/jpeg",
+        data if data.starts_with("R0lG") => "image/gif",
+        data if data.starts_with("UklG") => "image/webp",
+        _ => "image/png",
+    }
 }
 
 /// Writes the stream: one document per line. Calls are sent whole.
@@ -215,15 +260,16 @@ impl Writer for Ollama {
 }
 
 pub fn whole(reply: &Gathered, head: &Head) -> serde_json::Value {
-    let mut message = plain!({"role": "assistant", "content": reply.text});
-    if !reply.thought.is_empty() {
-        message["thinking"] = reply.thought.as_str().into();
+    let mut message = plain!({"role": "assistant", "content": reply.text()});
+    let thought = reply.thought();
+    if !thought.is_empty() {
+        message["thinking"] = thought.into();
     }
-    if !reply.calls.is_empty() {
-        let calls = reply.calls.iter();
-        let calls: Vec<_> = calls
-            .map(|(_, name, arguments)| function(name, arguments))
-            .collect();
+    let calls = reply.calls();
+    let calls: Vec<_> = calls
+        .map(|(_, name, arguments)| function(name, arguments))
+        .collect();
+    if !calls.is_empty() {
         message["tool_calls"] = calls.into();
     }
     let mut out = document(head, message, true);

@@ -5,19 +5,71 @@ use toolglot::json::{Map, Value, json};
 use toolglot::sink::openai::{Head, Reason};
 
 use super::{Writer, call, content, copy, function, list, text};
-use crate::engine::pieces::{Gathered, Piece, beside};
+use crate::engine::gathered::{Gathered, Part};
+use crate::engine::pieces::{Piece, beside};
+use crate::settings::Lost;
+
+/// Members of a request that are translated, or repeated in the response.
+const CARRIED: [&str; 15] = [
+    "input",
+    "instructions",
+    "max_output_tokens",
+    "metadata",
+    "model",
+    "parallel_tool_calls",
+    "reasoning",
+    "stream",
+    "temperature",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_p",
+    "user",
+    "include",
+];
+/// Members with the same name and meaning in chat completions.
+const SAME: [(&str, &str); 4] = [
+    ("prompt_cache_key", "prompt_cache_key"),
+    ("prompt_cache_retention", "prompt_cache_retention"),
+    ("safety_identifier", "safety_identifier"),
+    ("service_tier", "service_tier"),
+];
+/// Members without which the answer would be another.
+const NEEDED: [&str; 6] = [
+    "background",
+    "conversation",
+    "moderation",
+    "previous_response_id",
+    "prompt",
+    "top_logprobs",
+];
 
 /// Converts a request to chat completions.
-pub fn to_chat(asked: &Value) -> Result<Value, String> {
-    for key in ["previous_response_id", "conversation", "prompt"] {
-        if asked.get(key).is_some_and(|value| !value.is_null()) {
-            return Err(format!(
-                "`{key}` refers to an earlier request, and the gateway stores nothing"
+pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
+    for key in [
+        "previous_response_id",
+        "conversation",
+        "prompt",
+        "background",
+    ] {
+        if !matches!(
+            asked.get(key),
+            None | Some(Value::Null | Value::Bool(false))
+        ) {
+            lost.refuse(format!(
+                "`{key}` needs a server that stores requests, and the gateway stores nothing"
             ));
         }
     }
-    if asked.get("background").and_then(Value::as_bool) == Some(true) {
-        return Err("`background` is not supported: the gateway stores nothing".to_owned());
+    let carried = [&CARRIED[..], &SAME.map(|(key, _)| key)].concat();
+    lost.rest(asked, "", &carried, &NEEDED);
+    for more in list(asked, "include") {
+        match more.as_str().unwrap_or_default() {
+            "message.output_text.logprobs" => {
+                lost.refuse("`include`: log probabilities cannot be converted");
+            }
+            _ => lost.ignore("include"),
+        }
     }
     let mut out = Map::new();
     copy(
@@ -33,6 +85,13 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
             ("user", "user"),
         ],
     );
+    copy(asked, &mut out, &SAME);
+    let none = Value::Null;
+    let reasoning = asked.get("reasoning").unwrap_or(&none);
+    lost.rest(reasoning, "reasoning.", &["effort"], &[]);
+    let written = asked.get("text").unwrap_or(&none);
+    lost.rest(written, "text.", &["format", "verbosity"], &[]);
+    copy(written, &mut out, &[("verbosity", "verbosity")]);
     if let Some(effort) = asked
         .pointer("/reasoning/effort")
         .filter(|effort| !effort.is_null())
@@ -54,7 +113,8 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
             "json_object" => {
                 out.insert("response_format".to_owned(), json!({"type": "json_object"}));
             }
-            _ => {}
+            "" | "text" => {}
+            other => lost.refuse(format!("`text.format` of type {other:?} is not known")),
         }
     }
     let mut messages = vec![];
@@ -67,7 +127,7 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
         }
         Some(_) | None => {
             for item in list(asked, "input") {
-                self::item(item, &mut messages)?;
+                self::item(item, &mut messages, lost)?;
             }
         }
     }
@@ -76,15 +136,14 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
     for tool in list(asked, "tools") {
         let kind = text(tool, "type");
         if kind != "function" {
-            return Err(format!(
+            lost.refuse(format!(
                 "the tool {kind:?} runs on OpenAI's own servers, which the gateway does not call"
             ));
+            continue;
         }
-        tools.push(function(
-            text(tool, "name"),
-            tool.get("description"),
-            tool.get("parameters"),
-        ));
+        let carried = ["type", "name", "description", "parameters", "strict"];
+        lost.rest(tool, "tools.", &carried, &[]);
+        tools.push(function(tool, tool.get("parameters")));
     }
     if !tools.is_empty() {
         out.insert("tools".to_owned(), Value::Array(tools));
@@ -108,7 +167,7 @@ pub fn to_chat(asked: &Value) -> Result<Value, String> {
     Ok(Value::Object(out))
 }
 
-fn item(item: &Value, out: &mut Vec<Value>) -> Result<(), String> {
+fn item(item: &Value, out: &mut Vec<Value>, lost: &mut Lost) -> Result<(), String> {
     match text(item, "type") {
         "function_call" => {
             let made = call(
@@ -133,7 +192,15 @@ fn item(item: &Value, out: &mut Vec<Value>) -> Result<(), String> {
             let words = match item.get("output") {
                 Some(Value::String(words)) => words.clone(),
                 Some(_) | None => {
-                    let texts = list(item, "output").iter().map(|part| text(part, "text"));
+                    let texts = list(item, "output").iter().map(|part| {
+                        match text(part, "type") {
+                            "input_text" | "output_text" | "text" => {}
+                            other => lost.refuse(format!(
+                                "a result with content of type {other:?} cannot be converted"
+                            )),
+                        }
+                        text(part, "text")
+                    });
                     texts.collect::<Vec<_>>().join("\n")
                 }
             };
@@ -142,7 +209,7 @@ fn item(item: &Value, out: &mut Vec<Value>) -> Result<(), String> {
             );
         }
         // A thought of an earlier turn: models do not get those again.
-        "reasoning" => {}
+        "reasoning" => lost.ignore("input.reasoning"),
         "message" | "" => {
             let role = match text(item, "role") {
                 "developer" => "system",
@@ -150,7 +217,7 @@ fn item(item: &Value, out: &mut Vec<Value>) -> Result<(), String> {
             };
             let content = match item.get("content") {
                 Some(Value::String(words)) => words.as_str().into(),
-                Some(_) | None => content(parts(item)?),
+                Some(_) | None => content(parts(item, lost)?),
             };
             // Text between calls of one reply belongs to their message.
             if role == "assistant"
@@ -164,13 +231,13 @@ fn item(item: &Value, out: &mut Vec<Value>) -> Result<(), String> {
             }
             out.push(json!({"role": role, "content": content}));
         }
-        other => return Err(format!("an item of type {other:?} is not known")),
+        other => lost.refuse(format!("an item of type {other:?} is not known")),
     }
     Ok(())
 }
 
 /// The parts of a message.
-fn parts(item: &Value) -> Result<Vec<Value>, String> {
+fn parts(item: &Value, lost: &mut Lost) -> Result<Vec<Value>, String> {
     let mut parts = vec![];
     for part in list(item, "content") {
         match text(part, "type") {
@@ -179,8 +246,16 @@ fn parts(item: &Value) -> Result<Vec<Value>, String> {
             }
             "refusal" => parts.push(json!({"type": "text", "text": (text(part, "refusal"))})),
             "input_image" => {
-                let url = text(part, "image_url");
-                parts.push(json!({"type": "image_url", "image_url": {"url": url}}));
+                let mut image = Map::new();
+                copy(
+                    part,
+                    &mut image,
+                    &[("image_url", "url"), ("detail", "detail")],
+                );
+                if !image.contains_key("url") {
+                    lost.refuse("an image that OpenAI's server stores cannot be converted");
+                }
+                parts.push(json!({"type": "image_url", "image_url": (Value::Object(image))}));
             }
             other => return Err(format!("content of type {other:?} is not known")),
         }
@@ -203,6 +278,8 @@ pub struct Responses {
     number: u64,
     begun: bool,
     open: Option<Open>,
+    /// The id of the current item.
+    item: String,
     /// Text, thought or arguments of the current item.
     kept: String,
     call: (String, String),
@@ -237,7 +314,10 @@ fn response(
     output: &[serde_json::Value],
 ) -> serde_json::Value {
     let mut out = echo.clone();
-    out["id"] = format!("resp_{}", head.id).into();
+    out["id"] = match head.id.starts_with("resp_") {
+        true => head.id.as_str().into(),
+        false => format!("resp_{}", head.id).into(),
+    };
     out["object"] = "response".into();
     out["created_at"] = head.created.into();
     out["model"] = head.model.as_str().into();
@@ -302,6 +382,7 @@ impl Responses {
             number: 0,
             begun: false,
             open: None,
+            item: String::new(),
             kept: String::new(),
             call: Default::default(),
             output: vec![],
@@ -335,9 +416,9 @@ impl Responses {
     }
 
     /// Closes the current item.
-    fn close_item(&mut self, head: &Head, out: &mut Vec<u8>) {
+    fn close_item(&mut self, out: &mut Vec<u8>) {
         let Some(open) = self.open else { return };
-        let (id, index) = (self.id(head), self.output.len());
+        let (id, index) = (std::mem::take(&mut self.item), self.output.len());
         let kept = std::mem::take(&mut self.kept);
         let place = plain!({"item_id": id, "output_index": index});
         let at = |kind: &str, more: serde_json::Value| {
@@ -375,6 +456,14 @@ impl Responses {
                     ),
                     out,
                 );
+                let part = plain!({"type": "reasoning_text", "text": kept});
+                self.event(
+                    at(
+                        "response.content_part.done",
+                        plain!({"content_index": 0, "part": part}),
+                    ),
+                    out,
+                );
                 thought_item(&id, &kept)
             }
             Open::Call => {
@@ -401,9 +490,10 @@ impl Responses {
         if self.open == Some(open) && open != Open::Call {
             return;
         }
-        self.close_item(head, out);
+        self.close_item(out);
         self.open = Some(open);
         let (id, index) = (self.id(head), self.output.len());
+        self.item.clone_from(&id);
         let item = match open {
             Open::Text => {
                 plain!({"type": "message", "id": id, "role": "assistant", "status": "in_progress", "content": []})
@@ -415,17 +505,23 @@ impl Responses {
             plain!({"type": "response.output_item.added", "output_index": index, "item": item}),
             out,
         );
-        if open == Open::Text {
-            let part =
-                plain!({"type": "output_text", "text": "", "annotations": [], "logprobs": []});
+        let part = match open {
+            Open::Text => {
+                Some(plain!({"type": "output_text", "text": "", "annotations": [], "logprobs": []}))
+            }
+            Open::Thought => Some(plain!({"type": "reasoning_text", "text": ""})),
+            Open::Call => None,
+        };
+        if let Some(part) = part {
             self.event(plain!({"type": "response.content_part.added", "item_id": id, "output_index": index, "content_index": 0, "part": part}), out);
         }
     }
 
-    fn delta(&mut self, kind: &str, text: &str, head: &Head, out: &mut Vec<u8>) {
+    fn delta(&mut self, kind: &str, text: &str, out: &mut Vec<u8>) {
         self.kept.push_str(text);
-        let (id, index) = (self.id(head), self.output.len());
-        let mut value = plain!({"type": kind, "item_id": id, "output_index": index, "delta": text});
+        let index = self.output.len();
+        let mut value =
+            plain!({"type": kind, "item_id": self.item, "output_index": index, "delta": text});
         match self.open {
             Some(Open::Text) => {
                 value["content_index"] = 0.into();
@@ -439,28 +535,72 @@ impl Responses {
 }
 
 impl Writer for Responses {
+    /// Items that the server wrote count like those written here.
+    fn passed(&mut self, bytes: &[u8]) {
+        let data = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+        for data in data.filter_map(|line| line.strip_prefix(b"data:")) {
+            let read: serde_json::Value = serde_json::from_slice(data).unwrap_or_default();
+            if let Some(number) = read["sequence_number"].as_u64() {
+                self.number = number + 1;
+            }
+            let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+            let item = &read["item"];
+            match read["type"].as_str().unwrap_or_default() {
+                "response.created" => self.begun = true,
+                "response.output_item.added" => {
+                    self.item = word(&item["id"]);
+                    self.kept.clear();
+                    self.open = match item["type"].as_str() {
+                        Some("message") => Some(Open::Text),
+                        Some("reasoning") => Some(Open::Thought),
+                        Some("function_call") => Some(Open::Call),
+                        Some(_) | None => None,
+                    };
+                    self.call = (word(&item["call_id"]), word(&item["name"]));
+                }
+                "response.output_text.delta"
+                | "response.reasoning_text.delta"
+                | "response.function_call_arguments.delta" => {
+                    self.kept.push_str(&word(&read["delta"]));
+                }
+                "response.output_item.done" => {
+                    self.open = None;
+                    self.kept.clear();
+                    self.output.push(item.clone());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn waits(&self, bytes: &[u8], _: bool) -> bool {
+        let told = |what: &[u8]| memchr::memmem::find(bytes, what).is_some();
+        told(b"response.output_item.added") && told(b"\"message\"")
+            || told(b"response.content_part.added")
+    }
+
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
         self.begin(head, out);
         match piece {
             Piece::Begin => {}
             Piece::Text(text) => {
                 self.open(Open::Text, head, out);
-                self.delta("response.output_text.delta", text, head, out);
+                self.delta("response.output_text.delta", text, out);
             }
             Piece::Thought(text) => {
                 self.open(Open::Thought, head, out);
-                self.delta("response.reasoning_text.delta", text, head, out);
+                self.delta("response.reasoning_text.delta", text, out);
             }
             Piece::Call { id, name, .. } => {
-                self.close_item(head, out);
+                self.close_item(out);
                 self.call = (id.clone(), name.clone());
                 self.open(Open::Call, head, out);
             }
             Piece::Arguments { json, .. } => {
-                self.delta("response.function_call_arguments.delta", json, head, out);
+                self.delta("response.function_call_arguments.delta", json, out);
             }
             Piece::End { reason, void, left } => {
-                self.close_item(head, out);
+                self.close_item(out);
                 let response = response(&self.echo, head, "completed", &self.output);
                 let left = beside(void, left);
                 let response = ended(response, Some(*reason), left.as_ref());
@@ -471,7 +611,7 @@ impl Writer for Responses {
                 self.event(plain!({"type": kind, "response": response}), out);
             }
             Piece::Failed { message, kind } => {
-                self.close_item(head, out);
+                self.close_item(out);
                 let mut response = response(&self.echo, head, "failed", &self.output);
                 response["error"] =
                     plain!({"code": "server_error", "message": format!("{kind}: {message}")});
@@ -485,22 +625,17 @@ impl Writer for Responses {
 }
 
 pub fn whole(reply: &Gathered, head: &Head, asked: &Value) -> serde_json::Value {
-    let mut output = vec![];
     let id = |kind: &str, count: usize| format!("{kind}_{}_{count}", head.id);
-    if !reply.thought.is_empty() {
-        output.push(thought_item(&id("rs", 0), &reply.thought));
-    }
-    if !reply.text.is_empty() {
-        output.push(text_item(&id("msg", output.len()), &reply.text));
-    }
-    for (call, name, arguments) in &reply.calls {
-        output.push(call_item(
-            &id("fc", output.len()),
-            (call, name),
+    let output = reply.parts.iter().enumerate().map(|(at, part)| match part {
+        Part::Text(text) => text_item(&id("msg", at), text),
+        Part::Thought(text) => thought_item(&id("rs", at), text),
+        Part::Call {
+            id: call,
+            name,
             arguments,
-            "completed",
-        ));
-    }
+        } => call_item(&id("fc", at), (call, name), arguments, "completed"),
+    });
+    let output: Vec<serde_json::Value> = output.collect();
     let response = response(&echo(asked), head, "completed", &output);
     ended(response, reply.reason, reply.beside.as_ref())
 }

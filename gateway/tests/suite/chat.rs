@@ -92,6 +92,62 @@ async fn calls_in_the_text_become_api_tool_calls() {
 }
 
 #[tokio::test]
+async fn choices_without_a_call_are_forwarded_unchanged_beside_one_with_a_call() {
+    let said = |index: u32, text: &str| {
+        let text = serde_json::Value::from(text);
+        format!(
+            "data: {{ \"choices\":[{{\"index\":{index},\"delta\":{{\"content\":{text}}}}}],\"odd\":1.50}}\n\n"
+        )
+    };
+    let end = |index: u32| {
+        format!(
+            "data: {{ \"choices\":[{{\"index\":{index},\"delta\":{{}},\"finish_reason\":\"stop\"}}]}}\n\n"
+        )
+    };
+    let (open, close) = (
+        "<tool_call>\n{\"name\": \"f\", ",
+        "\"arguments\": {}}\n</tool_call>",
+    );
+    let same = [said(0, "a"), said(1, "b"), said(1, "c < d"), end(1)];
+    let [first, second, third, last] = &same;
+    let usage = "data: { \"choices\":[],\"usage\":{\"total_tokens\":4}}\n\n";
+    let body = [
+        first,
+        &said(0, open),
+        second,
+        &said(0, close),
+        third,
+        &end(0),
+        last,
+        usage,
+        "data: [DONE]\n\n",
+    ]
+    .concat();
+    for lines in ["\n", "\r\n"] {
+        let back = body.replace('\n', lines);
+        let sent = back.clone();
+        let fake = Fake::new(move |_| Answer::events(&sent).cut(3)).await;
+        let url = gateway(&fake.url, HERMES).await + "/v1/chat/completions";
+        let got = post(&client(), &url, &request(true)).await;
+        for event in same.iter().map(String::as_str).chain([usage]) {
+            assert!(got.body.contains(event.trim_end()), "{event}: {}", got.body);
+        }
+        let events = got.body.replace("\r\n", "\n");
+        assert!(
+            !events.contains('\r') && events.ends_with("data: [DONE]\n\n"),
+            "{events:?}"
+        );
+        assert!(events.contains("\"tool_calls\":["), "{events}");
+        assert_eq!(
+            events.matches("\"finish_reason\":\"tool_calls\"").count(),
+            1,
+            "{events}"
+        );
+        assert!(!events.contains("tool_call>"), "{events}");
+    }
+}
+
+#[tokio::test]
 async fn members_without_a_value_are_ignored() {
     let empty = |body: String| {
         let more = "\"tool_calls\":[],\"function_call\":null,\"refusal\":null,\"reasoning_content\":null,\"content\":";

@@ -4,5 +4,8 @@ mod chat;
 mod faces;
 mod process;
 mod prompt;
+mod responses;
+mod settings;
 mod support;
+mod upstreams;
 mod vectors;

@@ -9,7 +9,7 @@ use tokio::process::{Child, Command};
 use toolglot_testkit::recording::{Ready, Recording};
 
 use crate::faces::request;
-use crate::support::{Fake, Reply, client, post, spoken};
+use crate::support::{Answer, Fake, Reply, client, post, spoken};
 
 const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
 
@@ -84,6 +84,15 @@ async fn open_exchanges_finish_before_the_process_ends() {
 }
 
 #[tokio::test]
+async fn a_signal_right_after_the_address_ends_the_process_in_order() {
+    for name in ["-TERM", "-INT"] {
+        let mut process = start(&["--upstream", "http://127.0.0.1:9"]).await;
+        signal(&process, name);
+        assert_eq!(process.child.wait().await.unwrap().code(), Some(0));
+    }
+}
+
+#[tokio::test]
 async fn a_configuration_is_reloaded_and_an_invalid_one_changes_nothing() {
     let fake = Fake::new(|asked| spoken("openai", &[CALL], asked.json()["stream"] == true)).await;
     let folder = folder("reload");
@@ -130,7 +139,14 @@ async fn a_process_that_cannot_start_says_why() {
 
 #[tokio::test]
 async fn responses_are_recorded_and_can_be_replayed() {
-    let fake = Fake::new(|_| spoken("openai", &["Hi ", CALL], true)).await;
+    // The token limit ends the response in a second call.
+    let said = ["Hi ", CALL, "<tool_call>"];
+    let fake = Fake::new(move |_| {
+        let answer = spoken("openai", &said, true);
+        let body = String::from_utf8(answer.pieces.concat()).unwrap();
+        Answer::events(&body.replace("\"stop\"", "\"length\""))
+    })
+    .await;
     let folder = folder("record");
     let place = folder.to_str().unwrap();
     let process = start(&[
@@ -159,8 +175,9 @@ async fn responses_are_recorded_and_can_be_replayed() {
         }
     }
     let recording = found.expect("a recording");
-    assert_eq!(recording.input, format!("Hi {CALL}").as_bytes());
-    assert_eq!(recording.cuts, Some(vec![3, CALL.len()]));
+    assert_eq!(recording.input, said.concat().as_bytes());
+    assert_eq!(recording.cuts, Some(said.map(str::len).to_vec()));
+    assert_eq!(recording.finish, "length");
     let again = Ready::new(&recording)
         .unwrap()
         .run(&recording.input, &[])

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::faces::request;
-use crate::support::{Fake, Reply, client, gateway, got, post, spoken};
+use crate::support::{Answer, Fake, Reply, client, gateway, got, post, spoken};
 
 const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
 const CUT: &str = "So: <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1\n</tool_call>";
@@ -100,11 +100,18 @@ async fn settings_for_calls_are_obeyed_or_refused() {
 
 #[tokio::test]
 async fn a_model_is_asked_again_while_the_client_has_seen_only_text() {
-    let config = "default = { dialect = \"hermes\", recovered = \"ask\" }\n";
-    for stream in [true, false] {
+    let config = "default = { dialect = \"hermes,qwen3-coder\", recovered = \"ask\" }\n";
+    // Broken JSON, and a call that is only withheld because its block may be truncated.
+    let unclosed = "So: <tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n\n</tool_call>";
+    for (stream, cut) in [
+        (true, CUT),
+        (false, CUT),
+        (true, unclosed),
+        (false, unclosed),
+    ] {
         let fake = Fake::new(move |asked| {
             let again = asked.json()["messages"].as_array().unwrap().len() > 1;
-            spoken("openai", &[if again { CALL } else { CUT }], stream)
+            spoken("openai", &[if again { CALL } else { cut }], stream)
         })
         .await;
         let url = gateway(&fake.url, config).await;
@@ -118,11 +125,11 @@ async fn a_model_is_asked_again_while_the_client_has_seen_only_text() {
         assert!(reply.left.is_none());
         assert_eq!(answer.body.matches("[DONE]").count(), usize::from(stream));
         let messages = fake.last().json()["messages"].clone();
-        assert_eq!(messages[1]["content"], CUT);
+        assert_eq!(messages[1]["content"], cut);
         assert!(
             messages[2]["content"]
                 .as_str()
-                .is_some_and(|words| !words.is_empty())
+                .is_some_and(|words| words.contains("write the call again"))
         );
         let page = got(client().get(format!("{url}/metrics")).send().await.unwrap()).await;
         assert!(
@@ -143,4 +150,29 @@ async fn a_model_is_asked_again_while_the_client_has_seen_only_text() {
     assert_eq!(reply.reason.as_deref(), Some("stop"));
     assert_eq!(answer.body.matches("[DONE]").count(), 1);
     assert_eq!(fake.asked.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_unknown_model_is_taught_a_dialect_until_its_reply_shows_another() {
+    let glm = "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>";
+    for (reply, next) in [(CALL, "<tool_call>\n{\"name\""), (glm, "<arg_key>")] {
+        let fake = Fake::new(move |asked| match asked.line.contains("/props") {
+            true => Answer::json("{}").status(404),
+            false => spoken("openai", &[reply], asked.json()["stream"] == true),
+        })
+        .await;
+        let url = gateway(&fake.url, "default.mode = \"prompt\"\n").await;
+        for expected in ["<tool_call>", next] {
+            let got = post(&client(), &path(&url), &request("chat", true)).await;
+            assert_eq!(
+                (got.status, Reply::streamed(&got).calls.len()),
+                (200, 1),
+                "{}",
+                got.body
+            );
+            let prompt = fake.last().json()["messages"][0]["content"].to_string();
+            let taught = prompt.contains("<arg_key>");
+            assert_eq!(taught, expected == "<arg_key>", "{prompt}");
+        }
+    }
 }

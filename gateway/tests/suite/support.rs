@@ -83,6 +83,8 @@ pub struct Fake {
     pub asked: Arc<Mutex<Vec<Asked>>>,
     /// The number of connections that the other side closed before the end of the answer.
     pub left: Arc<Mutex<usize>>,
+    /// Bytes of bodies that were written.
+    pub wrote: Arc<Mutex<usize>>,
 }
 
 impl Fake {
@@ -90,19 +92,27 @@ impl Fake {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (asked, left) = (Arc::default(), Arc::<Mutex<usize>>::default());
+        let wrote = Arc::<Mutex<usize>>::default();
+        let written = Arc::clone(&wrote);
         let say: Arc<Say> = Arc::new(say);
         let (log, gone) = (Arc::clone(&asked), Arc::clone(&left));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (say, log, gone) = (Arc::clone(&say), Arc::clone(&log), Arc::clone(&gone));
+                let written = Arc::clone(&written);
                 tokio::spawn(async move {
-                    if speak(stream, &*say, &log).await.is_err() {
+                    if speak(stream, &*say, &log, &written).await.is_err() {
                         *gone.lock().unwrap() += 1;
                     }
                 });
             }
         });
-        Self { url, asked, left }
+        Self {
+            url,
+            asked,
+            left,
+            wrote,
+        }
     }
 
     pub fn last(&self) -> Asked {
@@ -115,7 +125,12 @@ impl Fake {
     }
 }
 
-async fn speak(mut stream: TcpStream, say: &Say, log: &Mutex<Vec<Asked>>) -> std::io::Result<()> {
+async fn speak(
+    mut stream: TcpStream,
+    say: &Say,
+    log: &Mutex<Vec<Asked>>,
+    wrote: &Mutex<usize>,
+) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut kept = vec![];
     while let Some(asked) = read(&mut stream, &mut kept).await {
@@ -135,6 +150,7 @@ async fn speak(mut stream: TcpStream, say: &Say, log: &Mutex<Vec<Asked>>) -> std
             chunk.extend_from_slice(piece);
             chunk.extend_from_slice(b"\r\n");
             stream.write_all(&chunk).await?;
+            *wrote.lock().unwrap() += piece.len();
             if !answer.pause.is_zero() {
                 tokio::time::sleep(answer.pause).await;
             }
@@ -311,7 +327,8 @@ impl Reply {
             for call in delta["tool_calls"].as_array().into_iter().flatten() {
                 let index = usize::try_from(call["index"].as_u64().unwrap()).unwrap();
                 if index == reply.calls.len() {
-                    let name = call["function"]["name"].as_str().unwrap();
+                    let name = call["function"]["name"].as_str();
+                    let name = name.unwrap_or_else(|| panic!("{}", got.body));
                     reply.calls.push((name.to_owned(), String::new()));
                 }
                 let arguments = call["function"]["arguments"].as_str().unwrap_or_default();

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# A soak of the gateway: exchanges of every kind, streamed and not, on every face, with servers that die in a call or refuse and
+# clients that leave. No response may be wrong, and neither memory nor open exchanges may grow. Not part of ci/full.sh.
+#
+#   ci/soak.sh                an hour
+#   ci/soak.sh 180            as many seconds
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=ci/lib.sh
+. ci/lib.sh
+share_target
+cargo bench -q -p toolglot-gateway --bench load --locked -- soak "${1:-3600}"
