@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import pickle
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -462,6 +463,42 @@ def test_rules_of_the_core_hold_here():
     assert [one.state for one in run.calls] == ["failed", "completed"] and "n" in run.calls[0].result
     run = agent(Script(call("nothing"), call("double", n=1), "ok"), policy={"deny": [{"tools": ["d*"], "reason": "no doubles"}], "allow": "*"}).run_sync("go")
     assert [one.state for one in run.calls] == ["failed", "denied"] and "no doubles" in run.calls[1].result
+
+
+def test_a_budget_limits_a_run():
+    many = [call("double", n=n) for n in range(9)]
+    run = agent(Script(*many), budget={"calls": 1}).run_sync("go")
+    assert run.outcome == "budget" and "budget" in run.text and [one.state for one in run.calls] == ["completed", "not_run"]
+    assert run.calls[0].duration >= 0 and run.calls[1].duration is None
+    assert agent(Script("x" * 100), budget={"bytes": 10}).run_sync("go").outcome == "budget"
+
+    async def hangs() -> None:
+        "Hangs."
+        await asyncio.sleep(3600)
+
+    run = agent(Script(call("hangs")), tools=[hangs], budget={"time": 0.02}, timeout=7200).run_sync("go")
+    assert run.outcome == "budget" and run.calls[0].state == "cancelled"
+    for wrong, words in [({"call": 1}, "'call'"), ({"calls": -1}, "calls=-1"), ({"bytes": 0.5}, "bytes=0.5"), ({"calls": True}, "calls=True")]:
+        with pytest.raises(ValueError, match=words):
+            agent(Script(), budget=wrong)
+    with pytest.raises(TypeError, match="budget"):
+        agent(Script(), budget=3)
+
+
+def test_a_query_of_a_database_is_a_tool():
+    """Item 28 of the checklist: besides functions, services and workflows."""
+    table = sqlite3.connect(":memory:", check_same_thread=False)
+    table.execute("create table ferries (port text, leaves text)")
+    table.executemany("insert into ferries values (?, ?)", [("Leith", "12:00"), ("Leith", "17:30"), ("Burntisland", "9:00")])
+
+    def ferries(port: str) -> list[str]:
+        "Tells when the ferries of a port leave."
+        return [leaves for (leaves,) in table.execute("select leaves from ferries where port = ? order by leaves", [port])]
+
+    replies = [call("ferries", port="Leith"), call("ferries", port="' or 1=1 --"), "Twice."]
+    run = agent(Script(*replies), tools=[ferries]).run_sync("When?")
+    assert [one.result for one in run.calls] == [["12:00", "17:30"], []] and run.text == "Twice."
+    table.close()
 
 
 def test_policies_match_tags_and_arguments():

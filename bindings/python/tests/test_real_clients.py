@@ -124,3 +124,45 @@ def test_asynchronous(server, how):
             assert message(chunks)[0] == WANTED[number][0]
 
     asyncio.run(main())
+
+
+CALLS = ['Now. <tool_call>{"name": "double", "arguments": {"n": 4}}</tool_call>', "It is 8."]
+
+
+def double(n: int) -> int:
+    "Doubles a number."
+    return 2 * n
+
+
+@pytest.mark.parametrize("how", replay.CUTS)
+def test_agents_ask_through_the_clients(how):
+    with replay.Server(CALLS) as server:
+        address = server.url(how) + "/v1"
+        blocking = openai.OpenAI(base_url=address, api_key="none", max_retries=0, timeout=60)
+        httpx = pytest.importorskip("httpx")
+
+        def asked(messages):
+            # The server has one output for each round.
+            return {"model": str(sum(one["role"] == "assistant" for one in messages)), "messages": messages, "stream": True}
+
+        def raw(messages):
+            with httpx.stream("POST", f"{address}/chat/completions", json=asked(messages), timeout=60) as response:
+                yield from response.iter_bytes()
+
+        async def coroutine(messages):
+            return await asynchronous.chat.completions.create(**asked(messages))
+
+        def agent(model):
+            return tg.Agent(model, tools=[double], dialect="hermes", policy="allow")
+
+        for model in [lambda messages: blocking.chat.completions.create(**asked(messages)), raw]:
+            run = agent(model).run_sync("Double 4.")
+            assert (run.text, [one.result for one in run.calls]) == ("It is 8.", [8])
+
+        async def main():
+            for model in [lambda messages: asynchronous.chat.completions.create(**asked(messages)), coroutine]:
+                run = await agent(model).run("Double 4.")
+                assert (run.text, [one.result for one in run.calls]) == ("It is 8.", [8])
+
+        asynchronous = openai.AsyncOpenAI(base_url=address, api_key="none", max_retries=0, timeout=60)
+        asyncio.run(main())

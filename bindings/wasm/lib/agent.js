@@ -11,7 +11,7 @@ import { ToolglotError, flag, kind, known, string, whole, word, wrong } from "./
 const SOURCES = ["openai", "anthropic", "ollama"];
 const OPTIONS = [
   "model", "tools", "dialect", "policy", "approve", "system", "name", "apiKey", "request", "source", "patience", "native", "engine",
-  "lang", "timeout", "taskTimeout", "maxRounds", "parallel", "maxConcurrent", "recovered", "references", "grammar", "recall",
+  "lang", "timeout", "taskTimeout", "maxRounds", "budget", "parallel", "maxConcurrent", "recovered", "references", "grammar", "recall",
 ];
 /** The end of a response, which clients do not pass on. */
 const END = {
@@ -77,6 +77,7 @@ export class Agent {
       references: flag("references", given.references ?? false),
       task_timeout: whole("taskTimeout", given.taskTimeout ?? 3_600_000),
       max_concurrent: whole("maxConcurrent", given.maxConcurrent ?? 4),
+      budget: budget(given.budget ?? {}),
       grammar: flag("grammar", given.grammar ?? false),
     };
     this.#handle = core.made(core.x.toolglot_agent_new(core.out));
@@ -113,7 +114,7 @@ export class Agent {
 
   resume(saved) {
     const made = this.#begin("toolglot_agent_restore", string("saved", saved));
-    return new Run(PRIVATE, this, made, JSON.parse(saved));
+    return new Run(PRIVATE, this, made, { ...JSON.parse(saved), resumed: true });
   }
 
   free() {
@@ -132,14 +133,18 @@ export class Run {
   /** Ids of running tasks, and of the calls that began them. */
   #tasks = new Map();
   #workflow;
+  /** Instructions that were taken before the next iteration. */
+  #held = [];
 
-  constructor(key, agent, handle, { javascript: calls = [], workflow = false } = {}) {
+  constructor(key, agent, handle, { javascript: calls = [], workflow = false, resumed = false } = {}) {
     if (key !== PRIVATE) throw wrong("Run: use agent.run()");
     this.#agent = agent;
     this.#handle = handle;
     this.#workflow = workflow;
     this.#own = new Owned(this, agent.core(), "run", [["toolglot_run_free", handle]]);
     this.calls = calls;
+    // What waits is known at once. An iteration asks about the waiting calls anyway.
+    if (resumed) this.#held = this.#drain().filter((one) => one.do !== "confirm");
   }
 
   #write(what) {
@@ -204,7 +209,10 @@ export class Run {
   cancel() {
     this.#tell({ cancel: null });
     if (this.#drive) this.#drive.wake();
-    else this.#drain();
+    else {
+      this.#drain();
+      this.#held = [];
+    }
   }
 
   #tell(what) {
@@ -254,7 +262,7 @@ export class Run {
     const what = one.do === "event" ? one.event : one.do;
     let call = this.#call(one.id);
     if (!call && (what === "stands" || what === "start")) {
-      call = { id: one.id, name: one.name, arguments: parsed(one.arguments), state: "stands", result: null };
+      call = { id: one.id, name: one.name, arguments: parsed(one.arguments), state: "stands", result: null, duration: null };
       this.calls.push(call);
     }
     if (what === "confirm") {
@@ -270,6 +278,7 @@ export class Run {
     if (what === "settled") {
       call.state = one.state;
       call.result = result(one.result);
+      call.duration = one.result.duration_ms ?? null;
       this.#questions.delete(call.id);
       // A step of a workflow waits for its task.
       if (this.#workflow) this.#tasks.forEach((by, task) => by === call.id && this.#tasks.delete(task));
@@ -280,7 +289,7 @@ export class Run {
     if (this.#drive) throw new ToolglotError("state", "the run is already being iterated");
     const drive = new Drive(this.#agent, {
       call: (id) => this.#call(this.#tasks.get(id) ?? id),
-      drain: () => this.#drain(),
+      drain: () => [...this.#held.splice(0), ...this.#drain()],
       left: this.#left,
       model: (chunk) => this.#model(chunk),
       questions: this.#questions,
@@ -796,6 +805,12 @@ function policy(given) {
     rules[verdict] = list.map((one) => (typeof one === "string" ? { tools: [one] } : one));
   }
   return rules;
+}
+
+/** The limits of a run. */
+function budget(given) {
+  const limits = Object.entries(known("budget", given, ["calls", "bytes", "time"])).filter(([, limit]) => limit !== undefined);
+  return Object.fromEntries(limits.map(([name, limit]) => [name, whole(`budget.${name}`, limit)]));
 }
 
 function decided(said) {

@@ -68,6 +68,8 @@ class RunCall:
     or `"not_run"`."""
     result: Any = None
     """The result that the model gets: text, a JSON value, or a list of MCP content parts."""
+    duration: float | None = None
+    """How long it ran, in seconds; `None` if it did not run, or nobody measured it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,6 +186,7 @@ class Agent:
         max_rounds: int = 5,
         parallel: bool = False,
         max_concurrent: int = 4,
+        budget: Mapping[str, float] | None = None,
         recovered: Literal["answer", "confirm"] = "answer",
         references: bool = False,
         grammar: bool = False,
@@ -196,7 +199,8 @@ class Agent:
         is the longest silence in seconds. `source` is the kind of a callable's chunks if it cannot be detected; see `events`.
 
         `timeout` limits a call and `task_timeout` a `Task`, in seconds; `None` sets no limit. After `max_rounds` rounds of calls no
-        more are carried out. With `parallel` the calls of a reply run concurrently, at most `max_concurrent` at a time; otherwise one
+        more are carried out. `budget` limits a run further: `{"calls": 20, "bytes": 100_000, "time": 60}`, calls that may start, bytes
+        that the model may write, and seconds. With `parallel` the calls of a reply run concurrently, at most `max_concurrent` at a time; otherwise one
         after another, up to the first that fails. Functions that are not async run in threads of their own; the thread of a call
         that exceeds its limit continues, and its result is dropped.
 
@@ -253,6 +257,7 @@ class Agent:
             "references": references,
             "max_concurrent": max_concurrent,
             "task_timeout": _milliseconds(task_timeout),
+            "budget": _budget(budget),
             "grammar": grammar,
         }
         self._core = _native.AgentCore(engine, _support.dumps("agent", form))
@@ -529,6 +534,8 @@ class Run:
             call.state = kind
         elif kind == "settled":
             call.state, call.result = do["state"], _result(do["result"])
+            took = do["result"].get("duration_ms")
+            call.duration = None if took is None else took / 1000
             self._questions.pop(call.id, None)
             if self._workflow:
                 # A step of a workflow waits for its task.
@@ -937,6 +944,20 @@ def _runs(do: Mapping[str, Any]) -> Any:
 
 def _milliseconds(seconds: float | None) -> int:
     return _LONG if seconds is None else max(1, round(min(seconds * 1000, _LONG)))
+
+
+def _budget(budget: Mapping[str, float] | None) -> dict[str, int]:
+    """The limits of a run: counts, and seconds for `time`."""
+    if budget is not None and not isinstance(budget, Mapping):
+        raise TypeError(f"budget: a mapping is needed, not {type(budget).__name__}")
+    limits = {}
+    for name, limit in (budget or {}).items():
+        if name not in ("calls", "bytes", "time"):
+            raise ValueError(f"budget: there is no limit {name!r}; there are 'calls', 'bytes' and 'time'")
+        if isinstance(limit, bool) or not isinstance(limit, (int, float) if name == "time" else int) or limit < 0:
+            raise ValueError(f"budget: {name}={limit!r}: a number that is not negative is needed")
+        limits[name] = _milliseconds(limit) if name == "time" else int(limit)
+    return limits
 
 
 class _Text:
