@@ -16,7 +16,7 @@ use toolglot_agent::{
     Agent, Ask, Budget, CallState, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Records,
     Run, Said, Start, Step,
 };
-use toolglot_tools::outcome::{Shape, Status, ToolResult, call_ids};
+use toolglot_tools::outcome::{Content, Shape, Status, ToolResult, call_ids};
 use toolglot_tools::{CallConfig, Inventory, Tool};
 
 use common::call;
@@ -503,7 +503,7 @@ fn everything_that_happens_is_an_event() {
         .config(CallConfig::enabled())
         .policy(Policy::allow_all());
     let reply = format!("<think>Which?</think>I look. {}", call("a", "{}"));
-    let mut run = said(&agent, &reply);
+    let mut run = said(&agent, reply.trim_end());
     run.progress("call_0_0", "half").unwrap();
     done(&mut run, "call_0_0");
     let list = all(&mut run);
@@ -540,7 +540,11 @@ fn everything_that_happens_is_an_event() {
     };
     assert!(list.contains(&Do::Event(piece)));
     let (how, result) = settled(&list)[0];
-    assert_eq!((how, result.name.as_str()), (Ended::Completed, "a"));
+    let well = [Content::Text("well".to_owned())];
+    assert_eq!(
+        (how, result.content.as_slice()),
+        (Ended::Completed, &well[..])
+    );
 }
 
 /// Item 38 of the checklist: each round has what all earlier ones left, the conversation and the observations; the loop ends with an
@@ -611,16 +615,10 @@ fn a_cancel_keeps_finished_results_and_leaves_no_call_without_one() {
         .policy(Policy::from_json(policy).unwrap())
         .shape(Shape::OpenAi);
     let mut run = agent.run("Go.");
-    for name in ["a", "b", "c"] {
-        let call = NativeCall {
-            id: Some(format!("id-{name}")),
-            name: name.to_owned(),
-            arguments: "{}".to_owned(),
-        };
-        run.native_call(&call).unwrap();
-    }
-    run.model(b"And now <tool_call>{\"na").unwrap();
-    done(&mut run, "id-a");
+    let calls = ["a", "b", "c"].map(|name| call(name, "{}")).concat();
+    run.model(format!("{calls}And now <tool_call>{{\"na").as_bytes())
+        .unwrap();
+    done(&mut run, "call_0_0");
     all(&mut run);
     run.cancel();
     let list = all(&mut run);
@@ -629,7 +627,7 @@ fn a_cancel_keeps_finished_results_and_leaves_no_call_without_one() {
         .filter(|one| matches!(one, Do::Abort { .. }))
         .collect();
     let running = Do::Abort {
-        call: "id-b".to_owned(),
+        call: "call_0_1".to_owned(),
     };
     assert_eq!(aborted, [&running], "one ran");
     assert_eq!(run.outcome(), Some(&Outcome::Cancelled));
@@ -646,7 +644,7 @@ fn a_cancel_keeps_finished_results_and_leaves_no_call_without_one() {
     assert_eq!(results[1]["content"], results[2]["content"]);
     // The rest of the reply and a late result change nothing.
     assert!(run.model(b"me").is_err());
-    let late = ToolResult::text("id-b", "b", Status::Success, "late");
+    let late = ToolResult::text("call_0_1", "b", Status::Success, "late");
     assert!(run.done(late).is_err() && all(&mut run).is_empty());
 }
 
