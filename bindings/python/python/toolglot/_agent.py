@@ -112,8 +112,10 @@ class Task:
     >>> def index(folder: str):
     ...     "Reads all files of a folder."
     ...     return toolglot.Task(f"index-{folder}", lambda: f"{folder} has 3 files")
-    >>> replies = ['<tool_call>{"name": "index", "arguments": {"folder": "a"}}</tool_call>', "I wait.", "There are 3."]
-    >>> model = lambda messages: replies[sum(one["role"] == "assistant" for one in messages)]
+    >>> def model(messages):
+    ...     if "3 files" in messages[-1]["content"]:
+    ...         return "There are 3."
+    ...     return "I wait." if len(messages) > 2 else '<tool_call>{"name": "index", "arguments": {"folder": "a"}}</tool_call>'
     >>> run = toolglot.Agent(model, tools=[index], dialect="hermes", policy="allow").run_sync("Index a.")
     >>> run.text, run.messages[-2]["content"]
     ('There are 3.', 'index index-a: a has 3 files')
