@@ -173,13 +173,16 @@ impl Run {
         Ok(())
     }
 
-    /// Reports the result of a running call. The result's status is how the call ended; its id is the call's.
+    /// Reports the result of a running call. The result's status is how the call ended; its id is the call's, and its name becomes the
+    /// one that the model wrote.
     ///
     /// # Errors
     /// There is no such call, or it is not running.
     pub fn done(&mut self, mut result: ToolResult) -> Result<(), RunError> {
         let at = self.running(&result.id)?;
-        result.id.clone_from(&self.state.calls[at].id);
+        let entry = &self.state.calls[at];
+        result.id.clone_from(&entry.id);
+        result.name.clone_from(&entry.name);
         self.end(at, ended(result.status), result);
         self.advance();
         Ok(())
