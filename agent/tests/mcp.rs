@@ -522,13 +522,12 @@ async fn a_server_is_used_over_http() {
         assert!(progress.iter().all(|one| one.starts_with("half")));
     }
     drop(mcp);
-    let heads = heads.lock().unwrap();
+    let heads = std::mem::take(&mut *heads.lock().unwrap());
     let key = |head: &&String| head.contains("authorization: bearer quiet\r\n");
     assert!(
         heads.len() > 5 && heads.iter().all(|head| key(&head)),
         "{heads:?}"
     );
-    drop(heads);
     // Nowhere else: the key would go along.
     let gone = address.replace("/mcp", "/gone");
     let why = Mcp::http("w", &gone, Some("quiet"), limits()).await;

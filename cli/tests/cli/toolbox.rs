@@ -208,7 +208,7 @@ fn web(body: &'static str) -> u16 {
         for socket in listener.incoming() {
             let mut socket = socket.expect("a connection");
             let mut lines = BufReader::new(socket.try_clone().expect("a socket")).lines();
-            while lines.next().expect("a head").expect("a line") != "" {}
+            while !lines.next().expect("a head").expect("a line").is_empty() {}
             let answer = format!(
                 "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
                 body.len()
