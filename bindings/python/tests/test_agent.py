@@ -466,7 +466,8 @@ def test_a_budget_limits_a_run():
         await asyncio.sleep(3600)
 
     run = agent(Script(call("hangs")), tools=[hangs], budget={"time": 0.02}, timeout=7200).run_sync("go")
-    assert run.outcome == "budget" and run.calls[0].state == "cancelled"
+    # The time may be up before the call is written.
+    assert run.outcome == "budget" and {one.state for one in run.calls} <= {"cancelled"}
     for wrong, words in [({"call": 1}, "'call'"), ({"calls": -1}, "calls=-1"), ({"bytes": 0.5}, "bytes=0.5"), ({"calls": True}, "calls=True")]:
         with pytest.raises(ValueError, match=words):
             agent(Script(), budget=wrong)

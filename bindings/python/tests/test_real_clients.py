@@ -150,13 +150,13 @@ def done(run):
 @pytest.mark.parametrize("how", replay.CUTS)
 def test_agents_ask_through_the_clients(how):
     async def main(address):
-        client = openai.AsyncOpenAI(base_url=address, api_key="none", max_retries=0, timeout=60)
+        async with openai.AsyncOpenAI(base_url=address, api_key="none", max_retries=0, timeout=60) as client:
 
-        async def coroutine(messages):
-            return await client.chat.completions.create(**asked(messages))
+            async def coroutine(messages):
+                return await client.chat.completions.create(**asked(messages))
 
-        for model in [coroutine, lambda messages: client.chat.completions.create(**asked(messages))]:
-            assert done(await agent(model).run("Double 4."))
+            for model in [coroutine, lambda messages: client.chat.completions.create(**asked(messages))]:
+                assert done(await agent(model).run("Double 4."))
 
     with replay.Server(CALLS) as server:
         address = server.url(how) + "/v1"
