@@ -158,10 +158,10 @@ fn main() -> ExitCode {
     println!("| | |\n|---|---:|");
     println!("| a call in the engine alone | {:.1} µs |", each(engine));
     println!(
-        "| a call that a run checks, starts and settles, beside that | {:.1} µs |",
+        "| a call that a run checks, starts and settles, in addition | {:.1} µs |",
         each(whole - engine)
     );
-    println!("| what it holds, beside the engine | {bytes} bytes |");
+    println!("| memory per call, in addition to the engine's | {bytes} bytes |");
     println!(
         "| {RUNS} runs that wait for a person | {:.0} MB, {} bytes each |",
         open as f64 / 1e6,

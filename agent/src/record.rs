@@ -44,8 +44,8 @@ pub struct Record {
 /// ```
 /// # use toolglot::{DialectSet, Finish};
 /// # use toolglot_agent::{Agent, Records};
-/// # use toolglot_tools::Inventory;
-/// let agent = Agent::new(&DialectSet::defaults(), "hermes", Inventory::of([])?)?;
+/// # use toolglot_tools::{CallConfig, Inventory};
+/// let agent = Agent::new(&DialectSet::defaults(), "hermes", Inventory::of([])?)?.config(CallConfig::enabled());
 /// let mut run = agent.run("How is the weather?");
 /// run.model(br#"<tool_call>{"name": "weather", "arguments": {}}</tool_call>"#)?;
 /// let mut records = Records::new();

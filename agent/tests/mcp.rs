@@ -1,21 +1,28 @@
 //! Misbehaving servers of the Model Context Protocol. The server is written by hand, line by line, so that it shares no code with the
 //! client.
 
+mod common;
+
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{
-    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf,
+    WriteHalf,
 };
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use toolglot::DialectSet;
 use toolglot_agent::driver::{
     Driver, Executor, Executors, Mcp, McpError, McpLimits, Piece, Script, Stream,
 };
-use toolglot_agent::{Agent, Confirm, Decision, Do, Outcome, Policy, Start};
+use toolglot_agent::{Agent, Confirm, Decision, Do, Ended, Outcome, Policy, Start};
 use toolglot_tools::outcome::Content;
 use toolglot_tools::{CallConfig, Inventory};
+
+use common::{Seen, call};
 
 /// One end of a connection, as lines of JSON.
 struct Server {
@@ -336,6 +343,56 @@ async fn a_deadline_ends_a_call_that_hangs() {
     assert!(matches!(outcome, Ok(Outcome::Answer { .. })), "{outcome:?}");
 }
 
+/// The first call is answered only when it has been cancelled; the answer goes to nobody, and the next call gets its own.
+#[tokio::test]
+async fn an_answer_that_comes_too_late_is_dropped() {
+    let acts: Acts = |message, said| {
+        let params = &message["params"];
+        match message["method"].as_str() {
+            Some("notifications/cancelled") => {
+                said.push(result(&json!({"id": params["requestId"]}), "late"));
+            }
+            Some("tools/call") if params["arguments"]["n"] == 2 => {
+                said.push(result(&message, "second"));
+            }
+            _ => {}
+        }
+        true
+    };
+    let (mcp, _heard) = connect(&["f"], acts).await;
+    let mut tools = mcp.tools().await.unwrap();
+    tools[0].agent_callable = true;
+    let mut config = CallConfig::enabled();
+    config.timeout = 100;
+    let agent = Agent::new(
+        &DialectSet::defaults(),
+        "hermes",
+        Inventory::of(tools).unwrap(),
+    )
+    .unwrap()
+    .config(config)
+    .policy(Policy::allow_all());
+    let model = Script::new([
+        call("s:f", r#"{"n": 1}"#).as_str(),
+        call("s:f", r#"{"n": 2}"#).as_str(),
+        "I see.",
+    ]);
+    let executors = Executors::new().with("s:f", mcp.executor());
+    let nobody = async |_: Confirm| None;
+    let mut seen = Seen::default();
+    let driver = Driver::new(&model, &executors, &nobody).watch(&mut seen);
+    let outcome = driver.drive(&mut agent.run("go")).await;
+    assert!(matches!(outcome, Ok(Outcome::Answer { .. })), "{outcome:?}");
+    let second = vec![Content::Text("second".to_owned())];
+    let ends: Vec<_> = seen
+        .settled
+        .iter()
+        .map(|(how, result)| (*how, result.content.clone()))
+        .collect();
+    assert_eq!(ends[0].0, Ended::TimedOut);
+    assert_eq!(ends[1..], [(Ended::Completed, second)]);
+}
+
 #[tokio::test]
 async fn a_server_that_dies_fails_its_calls() {
     let (mcp, _heard) = connect(&["f"], |message, _| message["method"] != "tools/call").await;
@@ -383,6 +440,98 @@ async fn a_changed_list_is_signalled() {
     assert!(gave.is_ok());
     let told = timeout(Duration::from_secs(5), changed.changed());
     told.await.expect("in time").expect("the connection stands");
+}
+
+/// Reads a request of HTTP: its head in small letters, and its body.
+async fn request(socket: &mut TcpStream) -> (String, Value) {
+    let mut reader = BufReader::new(socket);
+    let (mut head, mut length) = (String::new(), 0);
+    while !head.ends_with("\r\n\r\n") {
+        let mut line = String::new();
+        reader.read_line(&mut line).await.expect("a line");
+        let line = line.to_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().expect("a length");
+        }
+        head.push_str(&line);
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).await.expect("a body");
+    (head, serde_json::from_slice(&body).unwrap_or_default())
+}
+
+/// Serves streamable HTTP: answers with JSON, and calls with a stream of events. Returns its address, and the heads of all requests.
+async fn web() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let heads = Arc::new(Mutex::new(vec![]));
+    let seen = heads.clone();
+    tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.expect("a connection");
+            let (head, message) = request(&mut socket).await;
+            let of =
+                |result: Value| json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+            let json = |result: Value| ("200 OK", "application/json", of(result).to_string());
+            let (status, kind, body) = match message["method"].as_str() {
+                _ if head.starts_with("post /gone ") => {
+                    ("307 Moved", "text/plain\r\nlocation: /mcp", String::new())
+                }
+                Some("initialize") => json(json!({
+                    "protocolVersion": message["params"]["protocolVersion"],
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "web", "version": "1"},
+                })),
+                Some("tools/list") => json(json!({"tools": [tool("f")]})),
+                Some("tools/call") => {
+                    let token = &message["params"]["_meta"]["progressToken"];
+                    let half = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+                        "params": {"progressToken": token, "progress": 1, "message": "half"}});
+                    let given = &message["params"]["arguments"];
+                    let done =
+                        of(json!({"content": [{"type": "text", "text": given.to_string()}]}));
+                    let events = format!("data: {half}\n\ndata: {done}\n\n");
+                    ("200 OK", "text/event-stream", events)
+                }
+                Some(_) => ("202 Accepted", "text/plain", String::new()),
+                None => ("405 Method Not Allowed", "text/plain", String::new()),
+            };
+            seen.lock().unwrap().push(head);
+            let answer = format!(
+                "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            );
+            let _ = socket.write_all(answer.as_bytes()).await;
+        }
+    });
+    (address, heads)
+}
+
+#[tokio::test]
+async fn a_server_is_used_over_http() {
+    let (address, heads) = web().await;
+    let mcp = Mcp::http("w", &address, Some("quiet"), limits())
+        .await
+        .unwrap();
+    let tools = mcp.tools().await.unwrap();
+    assert_eq!(tools[0].id, "w:f");
+    for n in [1, 2] {
+        let given = json!({ "n": n }).to_string();
+        let (progress, gave) = all(start(&mcp, "w:f", &given).await).await;
+        assert_eq!(gave, Ok(vec![Content::Text(given)]));
+        assert!(progress.iter().all(|one| one.starts_with("half")));
+    }
+    drop(mcp);
+    let heads = std::mem::take(&mut *heads.lock().unwrap());
+    let key = |head: &&String| head.contains("authorization: bearer quiet\r\n");
+    assert!(
+        heads.len() > 5 && heads.iter().all(|head| key(&head)),
+        "{heads:?}"
+    );
+    // Nowhere else: the key would go along.
+    let gone = address.replace("/mcp", "/gone");
+    let why = Mcp::http("w", &gone, Some("quiet"), limits()).await;
+    assert!(why.unwrap_err().why.contains("307"));
 }
 
 #[tokio::test]

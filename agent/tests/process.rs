@@ -98,17 +98,17 @@ async fn arguments_come_as_json_and_as_items_and_never_through_a_shell() {
         place.display()
     );
     assert_eq!(words(&result), wanted);
-    let (how, result) = call(
-        json!({"argv": ["echo", "{a}"]}),
-        json!({"a": "-rf"}),
-        60_000,
-        &here,
-    )
-    .await;
-    assert_eq!(
-        (how, words(&result)),
-        (Ended::Failed, "`-rf`: a value cannot begin with `-` here")
-    );
+    for option in ["-rf", "-inf", "-NaN", "-e5", "-"] {
+        let spec = json!({"argv": ["echo", "{a}"]});
+        let (how, result) = call(spec, json!({"a": option}), 60_000, &here).await;
+        let why = format!("`{option}`: a value cannot begin with `-` here");
+        assert_eq!((how, words(&result)), (Ended::Failed, why.as_str()));
+    }
+    for number in ["-1", "-0.5", "-2e3"] {
+        let spec = json!({"argv": ["echo", "{a}"]});
+        let (how, result) = call(spec, json!({"a": number}), 60_000, &here).await;
+        assert_eq!((how, words(&result)), (Ended::Completed, number));
+    }
 }
 
 #[tokio::test]

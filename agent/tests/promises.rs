@@ -13,10 +13,10 @@ use toolglot_agent::driver::{
     Approver, Driver, Executor, Executors, Model, Script, Stream, Watch, Workflow, function, pieces,
 };
 use toolglot_agent::{
-    Agent, Ask, CallState, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Records, Run,
-    Said, Start, Step,
+    Agent, Ask, Budget, CallState, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Records,
+    Run, Said, Start, Step,
 };
-use toolglot_tools::outcome::{Shape, Status, ToolResult, call_ids};
+use toolglot_tools::outcome::{Content, Shape, Status, ToolResult, call_ids};
 use toolglot_tools::{CallConfig, Inventory, Tool};
 
 use common::call;
@@ -325,7 +325,7 @@ fn every_field_of_the_configuration_is_obeyed() {
         (starts(&list).len(), asked.count(), settled(&list).len())
     };
     let on = r#"{"enabled": true, "parallelExecution": true"#;
-    assert_eq!(counts("{}"), (0, 0, 2), "enabled");
+    assert_eq!(counts("{}"), (0, 0, 0), "enabled");
     assert_eq!(counts(&format!("{on}}}")), (2, 0, 0));
     assert_eq!(
         counts(r#"{"enabled": true}"#),
@@ -367,6 +367,42 @@ fn every_field_of_the_configuration_is_obeyed() {
     let own = Agent::from_json(&DialectSet::builtin("vcp").unwrap(), form).unwrap();
     let reply = "<<<[TOOL_REQUEST]>>>\ntool_name:「始」f「末」\n<<<[END_TOOL_REQUEST]>>>";
     assert_eq!(starts(&all(&mut said(&own, reply)))[0].tool, "f");
+}
+
+/// Items 91 and 110 of the checklist: without a configuration calls are off. What looks like one is text, and nothing is answered.
+#[test]
+fn switched_off_calls_are_text() {
+    let tools = [tool("a", &[])];
+    let reply = format!("I look. {}", call("a", "{}"));
+    let off = agent(&tools, CallConfig::default());
+    let mut run = said(&off, &reply);
+    let list = all(&mut run);
+    let events = |list: &[Do]| {
+        let made = |one: &&Do| matches!(one, Do::Event(Event::Named { .. } | Event::Stands { .. }));
+        list.iter().filter(made).count()
+    };
+    assert_eq!(events(&list), 0);
+    let answer = Outcome::Answer {
+        text: reply.clone(),
+    };
+    assert_eq!(run.outcome(), Some(&answer));
+    let asked = list.iter().find_map(|one| match one {
+        Do::Ask(ask) => Some(ask.messages.len()),
+        _ => None,
+    });
+    assert_eq!(asked, Some(1), "no tool is declared");
+
+    // Switched off while a person decides: the call has its result, and the model is told.
+    let ask = Policy::from_json(r#"{"confirm": [{}]}"#).unwrap();
+    let on = agent(&tools, CallConfig::enabled()).policy(ask);
+    let mut run = said(&on, &reply);
+    assert_eq!(events(&all(&mut run)), 2);
+    let mut run = Run::restore(&off, &run.save()).unwrap();
+    all(&mut run);
+    run.decision("call_0_0", Decision::Approve).unwrap();
+    let list = all(&mut run);
+    assert!(starts(&list).is_empty() && settled(&list)[0].0 == Ended::Failed);
+    assert_eq!(run.messages().len(), 3, "{:?}", run.messages());
 }
 
 /// Item 69 of the checklist: only tools made callable may be called, and this is checked again when a call starts.
@@ -445,7 +481,7 @@ fn rounds_have_requests_states_and_results() {
     assert_eq!(written[0][2]["result"]["status"], "denied");
 }
 
-/// Items 54 and 35 of the checklist: text before a call is published before the call runs.
+/// Item 54 of the checklist: text before a call is published before the call runs.
 #[test]
 fn text_before_a_call_is_told_before_the_call_runs() {
     let agent = agent(&[tool("a", &[])], CallConfig::enabled());
@@ -458,18 +494,179 @@ fn text_before_a_call_is_told_before_the_call_runs() {
     assert!(text < named && named < running && running < start);
 }
 
-/// Item 78 of the checklist: `toolId_methodName` and a name of the dialect's own reach the handler of the tool.
+/// Item 35 of the checklist: thinking, the choice of a tool, its start, pieces of its output, and its end with the result are events.
+#[test]
+fn everything_that_happens_is_an_event() {
+    let tools = Inventory::of([tool("a", &[])]).unwrap();
+    let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)
+        .unwrap()
+        .config(CallConfig::enabled())
+        .policy(Policy::allow_all());
+    let reply = format!("<think>Which?</think>I look. {}", call("a", "{}"));
+    let mut run = said(&agent, reply.trim_end());
+    run.progress("call_0_0", "half").unwrap();
+    done(&mut run, "call_0_0");
+    let list = all(&mut run);
+    let mut names: Vec<String> = vec![];
+    for one in &list {
+        if let Do::Event(event) = one {
+            let written: Value =
+                serde_json::from_str(&serde_json::to_string(event).unwrap()).unwrap();
+            names.push(written["event"].as_str().unwrap().to_owned());
+        }
+    }
+    names.dedup();
+    assert_eq!(
+        names,
+        [
+            "reasoning",
+            "text",
+            "named",
+            "written",
+            "stands",
+            "running",
+            "progress",
+            "settled",
+            "message"
+        ]
+    );
+    let thought = Event::Reasoning {
+        text: "Which?".to_owned(),
+    };
+    assert!(list.contains(&Do::Event(thought)));
+    let piece = Event::Progress {
+        id: "call_0_0".to_owned(),
+        text: "half".to_owned(),
+    };
+    assert!(list.contains(&Do::Event(piece)));
+    let (how, result) = settled(&list)[0];
+    let well = [Content::Text("well".to_owned())];
+    assert_eq!(
+        (how, result.content.as_slice()),
+        (Ended::Completed, &well[..])
+    );
+}
+
+/// Item 38 of the checklist: each round has what all earlier ones left, the conversation and the observations; the loop ends with an
+/// answer, at the maximum of rounds, or where the host's condition is met.
+#[test]
+fn a_loop_carries_its_conversation_and_ends() {
+    let mut config = CallConfig::enabled();
+    config.max_iterations = 2;
+    let agent = agent(&[tool("a", &[])], config);
+    let calls = [1, 2, 3].map(|n| call("a", &format!("{{\"n\": {n}}}")));
+    let [first, second, third] = &calls;
+    // Returns how the loop ended, and the number of messages that each round began with.
+    let played = |agent: &Agent, replies: &[&str]| {
+        let mut run = agent.run("Go.");
+        let mut carried: Vec<Vec<Value>> = vec![];
+        let mut replies = replies.iter();
+        loop {
+            match run.take().unwrap() {
+                Do::Ask(ask) => {
+                    let before = carried.last().cloned().unwrap_or_default();
+                    assert_eq!(ask.messages[..before.len()], before, "nothing is lost");
+                    carried.push(ask.messages);
+                    run.model(replies.next().unwrap().as_bytes()).unwrap();
+                    run.model_ended(Finish::Stop).unwrap();
+                }
+                Do::Start(start) => {
+                    let seen = format!("seen {}", start.arguments);
+                    run.done(ToolResult::text(&start.id, "a", Status::Success, &seen))
+                        .unwrap();
+                }
+                Do::Finished(outcome) => {
+                    let lengths: Vec<usize> = carried.iter().map(Vec::len).collect();
+                    let last = carried.pop().unwrap();
+                    return (outcome, lengths, last);
+                }
+                _ => {}
+            }
+        }
+    };
+    let (outcome, lengths, last) = played(&agent, &[first, second, "Done."]);
+    let text = "Done.".to_owned();
+    assert_eq!(
+        (outcome, lengths),
+        (Outcome::Answer { text }, vec![2, 4, 6])
+    );
+    for (at, n) in [(3, 1), (5, 2)] {
+        let observed = last[at]["content"].as_str().unwrap();
+        assert!(
+            observed.contains(&format!("seen {{\"n\":{n}}}")),
+            "{observed}"
+        );
+    }
+    let (outcome, lengths, _) = played(&agent, &[first, second, third]);
+    assert!(matches!(outcome, Outcome::Iterations { .. }));
+    assert_eq!(lengths, [2, 4, 6]);
+    let bounded = agent.clone().budget(Budget::new().calls(1));
+    let (outcome, lengths, _) = played(&bounded, &[first, second]);
+    assert!(matches!(outcome, Outcome::Budget { .. }));
+    assert_eq!(lengths, [2, 4]);
+}
+
+/// Item 88 of the checklist: a cancel ends the reply and what runs, keeps finished results, and marks the rest as cancelled. The
+/// conversation has a result for each call, so that it can be continued.
+#[test]
+fn a_cancel_keeps_finished_results_and_leaves_no_call_without_one() {
+    let policy = r#"{"confirm": [{"tools": ["c"]}], "allow": [{}]}"#;
+    let agent = agent(&["a", "b", "c"].map(|id| tool(id, &[])), side_by_side())
+        .policy(Policy::from_json(policy).unwrap())
+        .shape(Shape::OpenAi);
+    let mut run = agent.run("Go.");
+    let calls = ["a", "b", "c"].map(|name| call(name, "{}")).concat();
+    run.model(format!("{calls}And now <tool_call>{{\"na").as_bytes())
+        .unwrap();
+    done(&mut run, "call_0_0");
+    all(&mut run);
+    run.cancel();
+    let list = all(&mut run);
+    let aborted: Vec<&Do> = list
+        .iter()
+        .filter(|one| matches!(one, Do::Abort { .. }))
+        .collect();
+    let running = Do::Abort {
+        call: "call_0_1".to_owned(),
+    };
+    assert_eq!(aborted, [&running], "one ran");
+    assert_eq!(run.outcome(), Some(&Outcome::Cancelled));
+    let [_, reply, results @ ..] = run.messages() else {
+        panic!("{:?}", run.messages())
+    };
+    let calls = reply["tool_calls"].as_array().unwrap();
+    assert_eq!((calls.len(), results.len()), (3, 3));
+    for (call, result) in calls.iter().zip(results) {
+        assert_eq!(call["id"], result["tool_call_id"]);
+    }
+    assert_eq!(results[0]["content"], "well");
+    assert_ne!(results[1]["content"], "well");
+    assert_eq!(results[1]["content"], results[2]["content"]);
+    // The rest of the reply and a late result change nothing.
+    assert!(run.model(b"me").is_err());
+    let late = ToolResult::text("call_0_1", "b", Status::Success, "late");
+    assert!(run.done(late).is_err() && all(&mut run).is_empty());
+}
+
+/// Item 78 of the checklist: calls are validated, and `toolId_methodName` and a name of the dialect's own reach the handler of the
+/// tool.
 #[test]
 fn a_flat_name_reaches_its_tool() {
     let mut read = tool("files:read", &[]);
+    read.parameters = Some(json!({"type": "object", "properties": {"path": {"type": "string"}}}));
     read.commands = vec![("hermes".to_owned(), "ReadFile".to_owned())];
     let agent = agent(&[read], CallConfig::enabled());
     for name in ["files:read", "files_read", "ReadFile"] {
         let list = all(&mut said(&agent, &call(name, "{}")));
         assert_eq!(starts(&list)[0].tool, "files:read", "{name}");
     }
-    let list = all(&mut said(&agent, &call("files_write", "{}")));
-    assert!(starts(&list).is_empty());
+    for wrong in [
+        call("files_write", "{}"),
+        call("files_read", r#"{"pth": "a"}"#),
+    ] {
+        let list = all(&mut said(&agent, &wrong));
+        assert!(starts(&list).is_empty() && settled(&list)[0].0 == Ended::Failed);
+    }
 }
 
 /// Item 89 of the checklist: results have the role `tool`, on which rules about messages can rely; nothing comes between a reply and its

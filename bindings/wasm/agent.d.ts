@@ -136,6 +136,8 @@ export interface RunCall {
   readonly state: "stands" | "waiting" | "running" | Ended;
   /** The result that the model gets: text, a JSON value, or a list of MCP content parts. */
   readonly result: JsonValue;
+  /** How long it ran, in milliseconds; `null` if it did not run, or nobody measured it. */
+  readonly duration: number | null;
 }
 
 /** An event of a run. */
@@ -217,6 +219,8 @@ export interface AgentOptions {
   taskTimeout?: number;
   /** Maximum number of rounds of calls. Default: 5. */
   maxRounds?: number;
+  /** Further limits of a run: calls that may start, bytes that the model may write, milliseconds. */
+  budget?: { calls?: number; bytes?: number; time?: number };
   /** Run the calls of a reply concurrently, at most `maxConcurrent` (4); otherwise one after another, up to the first that fails. */
   parallel?: boolean;
   maxConcurrent?: number;
@@ -275,7 +279,7 @@ export class Run implements AsyncIterable<RunEvent> {
   readonly waiting: PendingCall[];
   /** Decides on a waiting call, as `approve` would. Throws `state` if it is not waiting. */
   decide(call: PendingCall | string, decision: Decision): void;
-  /** Ids of tasks that have no result yet. For a resumed run they are known once it is iterated. */
+  /** Ids of tasks that have no result yet. */
   readonly tasks: string[];
   /**
    * Supplies the result of a task, by its id, or by any name if no tool began it; an `Error` means that the task failed. The model gets

@@ -136,9 +136,7 @@ impl Process {
                     .collect::<Vec<_>>(),
             };
             for one in list {
-                // A negative number is not an option.
-                let number = one.parse::<f64>().is_ok();
-                if !ended && item.head().is_empty() && one.starts_with('-') && !number {
+                if !ended && item.head().is_empty() && one.starts_with('-') && !number(&one) {
                     return Err(format!("`{one}`: a value cannot begin with `-` here"));
                 }
                 if one.contains('\0') {
@@ -256,6 +254,12 @@ impl Executor for Process {
     }
 }
 
+/// Returns whether a text that begins with `-` is a negative number, and so no option. Words that Rust reads as a number (`-inf`) are
+/// options to a program.
+fn number(text: &str) -> bool {
+    text[1..].starts_with(|first: char| first.is_ascii_digit()) && text.parse::<f64>().is_ok()
+}
+
 /// The group of a process. Dropping it kills the group.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -274,7 +278,7 @@ impl Group {
 
     /// There are no process groups here: only the process itself is killed, when its handle is dropped.
     #[cfg(not(unix))]
-    fn of(_: &Child) -> Self {
+    pub(super) fn of(_: &Child) -> Self {
         Self {}
     }
 }

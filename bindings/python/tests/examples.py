@@ -37,7 +37,7 @@ def sources(root):
         else:
             yield name, [test for test in finder.find(module) if test.examples and _is_of(test, name)]
     parser = doctest.DocTestParser()
-    for page in ("README.md", "bindings/python/README.md", "docs/PYTHON.md"):
+    for page in ("README.md", "bindings/python/README.md", "docs/PYTHON.md", "docs/AGENT.md"):
         text = (Path(root) / page).read_text(encoding="utf-8")
         # Examples that need a missing library are left out.
         text = FENCE.sub(lambda fence: fence[0] if _can_run(fence[0]) else "", text)

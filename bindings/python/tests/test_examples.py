@@ -15,5 +15,5 @@ def test_examples(tests):
 
 def test_there_are_some():
     counted = {name: sum(len(test.examples) for test in tests) for name, tests in SOURCES}
-    for name in ("toolglot", "toolglot._clients", "toolglot._functions", "toolglot._tools", "toolglot._agent", "toolglot._native.Engine", "docs/PYTHON.md"):
+    for name in ("toolglot", "toolglot._clients", "toolglot._functions", "toolglot._tools", "toolglot._agent", "toolglot._native.Engine", "docs/PYTHON.md", "docs/AGENT.md"):
         assert counted[name] > 1, name

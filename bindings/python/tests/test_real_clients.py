@@ -124,3 +124,61 @@ def test_asynchronous(server, how):
             assert message(chunks)[0] == WANTED[number][0]
 
     asyncio.run(main())
+
+
+CALLS = ['Now. <tool_call>{"name": "double", "arguments": {"n": 4}}</tool_call>', "It is 8."]
+
+
+def double(n: int) -> int:
+    "Doubles a number."
+    return 2 * n
+
+
+def asked(messages):
+    """A request; the server has one output for each round."""
+    return {"model": str(sum(one["role"] == "assistant" for one in messages)), "messages": messages, "stream": True}
+
+
+def agent(model):
+    return tg.Agent(model, tools=[double], dialect="hermes", policy="allow")
+
+
+def done(run):
+    return run.text == "It is 8." and [one.result for one in run.calls] == [8]
+
+
+@pytest.mark.parametrize("how", replay.CUTS)
+def test_agents_ask_through_the_clients(how):
+    async def main(address):
+        async with openai.AsyncOpenAI(base_url=address, api_key="none", max_retries=0, timeout=60) as client:
+
+            async def coroutine(messages):
+                return await client.chat.completions.create(**asked(messages))
+
+            for model in [coroutine, lambda messages: client.chat.completions.create(**asked(messages))]:
+                assert done(await agent(model).run("Double 4."))
+
+    with replay.Server(CALLS) as server:
+        address = server.url(how) + "/v1"
+        client = openai.OpenAI(base_url=address, api_key="none", max_retries=0, timeout=60)
+        assert done(agent(lambda messages: client.chat.completions.create(**asked(messages))).run_sync("Double 4."))
+        asyncio.run(main(address))
+
+
+@pytest.mark.parametrize("name", ["httpx", "httpx2"])
+@pytest.mark.parametrize("how", replay.CUTS)
+def test_agents_ask_through_httpx(name, how):
+    httpx = pytest.importorskip(name, reason=f"{name} is not installed, so no agent asked through it")
+    with replay.Server(CALLS) as server:
+        address = server.url(how) + "/v1/chat/completions"
+
+        def blocking(messages):
+            with httpx.stream("POST", address, json=asked(messages), timeout=60) as response:
+                yield from response.iter_bytes()
+
+        async def asynchronous(messages):
+            async with httpx.AsyncClient(timeout=60) as client, client.stream("POST", address, json=asked(messages)) as response:
+                async for piece in response.aiter_bytes():
+                    yield piece
+
+        assert done(agent(blocking).run_sync("Double 4.")) and done(agent(asynchronous).run_sync("Double 4."))

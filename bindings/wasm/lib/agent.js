@@ -4,29 +4,19 @@
 // them out. Everything that an iteration over a run starts belongs to it and ends with it.
 
 import { Owned } from "./core.js";
+import { Feed, LONGEST, SOURCES, pieces, server } from "./model.js";
 import { PRIVATE } from "./stream.js";
 import { LANG, Tools, content } from "./tools.js";
 import { ToolglotError, flag, kind, known, string, whole, word, wrong } from "./words.js";
 
-const SOURCES = ["openai", "anthropic", "ollama"];
 const OPTIONS = [
   "model", "tools", "dialect", "policy", "approve", "system", "name", "apiKey", "request", "source", "patience", "native", "engine",
-  "lang", "timeout", "taskTimeout", "maxRounds", "parallel", "maxConcurrent", "recovered", "references", "grammar", "recall",
+  "lang", "timeout", "taskTimeout", "maxRounds", "budget", "parallel", "maxConcurrent", "recovered", "references", "grammar", "recall",
 ];
-/** The end of a response, which clients do not pass on. */
-const END = {
-  openai: "data: [DONE]\n\n",
-  anthropic: 'data: {"type":"message_stop"}\n\n',
-  ollama: '{"done":true}\n',
-};
 const SAVED = 0, MESSAGES = 1, RECEIPTS = 2, OUTCOME = 3;
 const WAITS = ["model", "calls", "nothing"];
 /** The maximum number of queued inputs. */
 const WAITING = 64;
-/** The number of stop sequences that all servers accept. */
-const STOPS = 4;
-/** The longest delay of a timer, in milliseconds. */
-const LONGEST = 2 ** 31 - 1;
 
 /** What a tool returns to continue its work in the background. See agent.d.ts. */
 export class Task {
@@ -77,6 +67,7 @@ export class Agent {
       references: flag("references", given.references ?? false),
       task_timeout: whole("taskTimeout", given.taskTimeout ?? 3_600_000),
       max_concurrent: whole("maxConcurrent", given.maxConcurrent ?? 4),
+      budget: budget(given.budget ?? {}),
       grammar: flag("grammar", given.grammar ?? false),
     };
     this.#handle = core.made(core.x.toolglot_agent_new(core.out));
@@ -113,7 +104,7 @@ export class Agent {
 
   resume(saved) {
     const made = this.#begin("toolglot_agent_restore", string("saved", saved));
-    return new Run(PRIVATE, this, made, JSON.parse(saved));
+    return new Run(PRIVATE, this, made, { ...JSON.parse(saved), resumed: true });
   }
 
   free() {
@@ -132,14 +123,18 @@ export class Run {
   /** Ids of running tasks, and of the calls that began them. */
   #tasks = new Map();
   #workflow;
+  /** Instructions that were taken before the next iteration. */
+  #held = [];
 
-  constructor(key, agent, handle, { javascript: calls = [], workflow = false } = {}) {
+  constructor(key, agent, handle, { javascript: calls = [], workflow = false, resumed = false } = {}) {
     if (key !== PRIVATE) throw wrong("Run: use agent.run()");
     this.#agent = agent;
     this.#handle = handle;
     this.#workflow = workflow;
     this.#own = new Owned(this, agent.core(), "run", [["toolglot_run_free", handle]]);
     this.calls = calls;
+    // What waits is known at once. An iteration asks about the waiting calls anyway.
+    if (resumed) this.#held = this.#drain().filter((one) => one.do !== "confirm");
   }
 
   #write(what) {
@@ -204,7 +199,10 @@ export class Run {
   cancel() {
     this.#tell({ cancel: null });
     if (this.#drive) this.#drive.wake();
-    else this.#drain();
+    else {
+      this.#drain();
+      this.#held = [];
+    }
   }
 
   #tell(what) {
@@ -254,7 +252,7 @@ export class Run {
     const what = one.do === "event" ? one.event : one.do;
     let call = this.#call(one.id);
     if (!call && (what === "stands" || what === "start")) {
-      call = { id: one.id, name: one.name, arguments: parsed(one.arguments), state: "stands", result: null };
+      call = { id: one.id, name: one.name, arguments: parsed(one.arguments), state: "stands", result: null, duration: null };
       this.calls.push(call);
     }
     if (what === "confirm") {
@@ -270,6 +268,7 @@ export class Run {
     if (what === "settled") {
       call.state = one.state;
       call.result = result(one.result);
+      call.duration = one.result.duration_ms ?? null;
       this.#questions.delete(call.id);
       // A step of a workflow waits for its task.
       if (this.#workflow) this.#tasks.forEach((by, task) => by === call.id && this.#tasks.delete(task));
@@ -280,7 +279,7 @@ export class Run {
     if (this.#drive) throw new ToolglotError("state", "the run is already being iterated");
     const drive = new Drive(this.#agent, {
       call: (id) => this.#call(this.#tasks.get(id) ?? id),
-      drain: () => this.#drain(),
+      drain: () => [...this.#held.splice(0), ...this.#drain()],
       left: this.#left,
       model: (chunk) => this.#model(chunk),
       questions: this.#questions,
@@ -601,187 +600,9 @@ class Drive {
   }
 }
 
-/** Converts the items of a reply to inputs of a run. */
-class Feed {
-  #core;
-  #source;
-  #response = null;
-  #objects = false;
-
-  constructor(agent) {
-    this.#core = agent.core();
-    this.#source = agent.source;
-  }
-
-  feed(item) {
-    if (typeof item === "string" || ArrayBuffer.isView(item) || item instanceof ArrayBuffer) {
-      if (this.#source === "text") return item.length === 0 ? [] : [{ chunk: item instanceof ArrayBuffer ? new Uint8Array(item) : item }];
-      return this.#say((core, handle, buffer) => core.lend(item, (at, len) => core.x.toolglot_response_feed(handle, at, len, buffer)));
-    }
-    const found = shape(item);
-    if (found === null) throw wrong(`model: a chunk must be text, bytes or a chunk of a client, not ${kind(item)}`);
-    if (!this.#objects) this.#source = found;
-    this.#objects = true;
-    const json = JSON.stringify(item);
-    const sent = this.#source === "ollama" ? `${json}\n` : `data: ${json}\n\n`;
-    return this.#say((core, handle, buffer) => core.lend(sent, (at, len) => core.x.toolglot_response_feed(handle, at, len, buffer)));
-  }
-
-  finish() {
-    if (this.#source === "text") return [{ told: { ended: "stop" } }];
-    const last = this.#objects ? this.#say((core, handle, buffer) => core.lend(END[this.#source], (at, len) => (
-      core.x.toolglot_response_feed(handle, at, len, buffer)
-    ))) : [];
-    return [...last, ...this.#say((core, handle, buffer) => core.x.toolglot_response_finish(handle, buffer))];
-  }
-
-  #say(step) {
-    const core = this.#core;
-    this.#response ??= core.made(core.x.toolglot_response_new(SOURCES.indexOf(this.#source), core.out));
-    const lines = core.written((buffer) => step(core, this.#response, buffer)).split("\n");
-    return lines.filter((line) => line !== "").map((told) => ({ told }));
-  }
-
-  free() {
-    if (this.#response !== null) this.#core.drop("toolglot_response_free", this.#response);
-    this.#response = null;
-  }
-}
-
-/** The API that a chunk comes from. */
-function shape(item) {
-  if (typeof item !== "object" || item === null) return null;
-  if (Array.isArray(item.choices) || (item.error && item.type !== "error")) return "openai";
-  if (typeof item.type === "string") return "anthropic";
-  return ["message", "response", "done"].some((name) => item[name] !== undefined) ? "ollama" : null;
-}
-
-/** Yields the pieces of a reply of any type. */
-async function* pieces(reply) {
-  if (reply === undefined || reply === null) throw wrong(`model: a reply is needed, not ${kind(reply)}`);
-  if (typeof Response === "function" && reply instanceof Response) {
-    if (!reply.ok) throw new ToolglotError("model", `model: HTTP ${reply.status}: ${(await reply.text()).slice(0, 4096)}`);
-    if (reply.body) yield* pieces(reply.body);
-  } else if (typeof reply === "string" || ArrayBuffer.isView(reply) || reply instanceof ArrayBuffer) {
-    yield reply;
-  } else if (reply[Symbol.asyncIterator] || reply[Symbol.iterator]) {
-    yield* reply;
-  } else if (typeof reply.getReader === "function") {
-    // Some browsers cannot iterate their streams.
-    const reader = reply.getReader();
-    try {
-      for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
-    } finally {
-      await reader.cancel();
-    }
-  } else {
-    yield reply;
-  }
-}
-
 function iterates(value) {
   const made = value?.[Symbol.toStringTag];
   return made === "AsyncGenerator" || made === "Generator";
-}
-
-/** A model behind an OpenAI-compatible server. */
-function server(address, given) {
-  let url;
-  try {
-    url = new URL(address);
-  } catch {
-    url = null;
-  }
-  if (!url || !/^https?:$/.test(url.protocol)) throw wrong(`model: '${address}' is not an address that begins with http:// or https://`);
-  const path = url.pathname.replace(/\/+$/, "") || "/v1";
-  url.pathname = path.endsWith("/chat/completions") ? path : `${path}/chat/completions`;
-  const headers = { "content-type": "application/json", accept: "text/event-stream" };
-  if (given.apiKey) headers.authorization = `Bearer ${string("apiKey", given.apiKey)}`;
-  const patience = whole("patience", given.patience ?? 300_000);
-  return async function* ask(messages, { tools, stop, grammar, signal }) {
-    const body = { ...given.request, model: given.name ?? "", messages, stream: true };
-    if (tools.length > 0) body.tools = tools;
-    if (stop.length > 0) body.stop = stop.slice(0, STOPS);
-    if (grammar) body.grammar = grammar;
-    const request = { method: "POST", headers, body: JSON.stringify(body), redirect: "error" };
-    for (let tries = 0; ; tries += 1) {
-      const silence = new Silence(signal, patience);
-      let answer = null, why, wait = 500 * 2 ** tries, again = true;
-      try {
-        answer = await fetch(url, { ...request, signal: silence.signal });
-        silence.over();
-        if (answer.ok) {
-          for await (const piece of pieces(answer.body)) {
-            silence.over();
-            yield piece;
-            silence.begin();
-          }
-          return;
-        }
-        why = `HTTP ${answer.status} ${words(await answer.text())}`.trim();
-        again = answer.status === 429 || answer.status >= 500;
-        wait = retryAfter(answer.headers.get("retry-after")) ?? wait;
-      } catch (error) {
-        if (signal.aborted) throw error;
-        why = silence.signal.aborted ? `the server was silent for ${patience / 1000} s` : error.cause?.message || error.message;
-        if (answer?.ok) throw new ToolglotError("model", `${url.origin}: the reply broke off: ${why}`, { cause: error });
-      } finally {
-        silence.over();
-      }
-      if (wait > 60_000) throw new ToolglotError("model", `${url.origin}: ${why}; it asks to wait for ${Math.round(wait / 1000)} s`);
-      if (!again || tries >= 3) throw new ToolglotError("model", `${url.origin}: ${why}`);
-      await new Promise((go, stop) => {
-        const timer = setTimeout(go, wait);
-        signal.addEventListener("abort", () => {
-          clearTimeout(timer);
-          stop(signal.reason);
-        }, { once: true });
-      });
-    }
-  };
-}
-
-/** A signal that aborts with another one, or after a time of silence. */
-class Silence {
-  #controller = new AbortController();
-  #wait;
-  #timer = null;
-
-  constructor(signal, wait) {
-    this.#wait = wait;
-    if (signal.aborted) this.#controller.abort(signal.reason);
-    signal.addEventListener("abort", () => this.#controller.abort(signal.reason), { once: true });
-    this.begin();
-  }
-
-  get signal() {
-    return this.#controller.signal;
-  }
-
-  begin() {
-    this.#timer = setTimeout(() => this.#controller.abort(), Math.min(LONGEST, this.#wait));
-  }
-
-  over() {
-    clearTimeout(this.#timer);
-  }
-}
-
-/** The error message that a server sends in place of a response. */
-function words(text) {
-  try {
-    const said = JSON.parse(text);
-    return said.error?.message ?? said.message ?? text;
-  } catch {
-    return text.slice(0, 4096);
-  }
-}
-
-function retryAfter(said) {
-  if (said === null) return null;
-  const seconds = Number(said);
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(said) - Date.now();
-  return Number.isNaN(wait) ? null : Math.max(0, wait);
 }
 
 function policy(given) {
@@ -796,6 +617,12 @@ function policy(given) {
     rules[verdict] = list.map((one) => (typeof one === "string" ? { tools: [one] } : one));
   }
   return rules;
+}
+
+/** The limits of a run. */
+function budget(given) {
+  const limits = Object.entries(known("budget", given, ["calls", "bytes", "time"])).filter(([, limit]) => limit !== undefined);
+  return Object.fromEntries(limits.map(([name, limit]) => [name, whole(`budget.${name}`, limit)]));
 }
 
 function decided(said) {

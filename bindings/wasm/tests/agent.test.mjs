@@ -171,7 +171,9 @@ test("events arrive as they happen", async () => {
   assert(types.indexOf("stands") < types.indexOf("running") && types.indexOf("running") < types.indexOf("settled"));
   assert.equal(events.filter(({ type }) => type === "text").map(({ text }) => text).join(""), "So: It is 42.");
   assert.deepEqual([run.outcome, run.text, run.completed], ["answer", "It is 42.", true]);
-  assert.deepEqual(run.calls, [{ id: "call_0_0", name: "double", arguments: { n: 21 }, state: "completed", result: 42 }]);
+  const [{ duration, ...one }] = run.calls;
+  assert.deepEqual([run.calls.length, one], [1, { id: "call_0_0", name: "double", arguments: { n: 21 }, state: "completed", result: 42 }]);
+  assert(duration >= 0);
   assert.deepEqual(run.messages.map(({ role }) => role), ["user", "assistant", "user", "assistant"]);
   assert.equal(run.receipts[0].digest.length, 64);
 });
@@ -283,6 +285,16 @@ test("without a policy nothing runs unasked, and what waits can be saved", async
   assert.deepEqual(run.waiting.map((one) => one.arguments), [{ n: 4 }, { n: 5 }]);
   const saved = run.save();
   const again = own.resume(saved);
+  // What waits is known at once, and each call is asked about once.
+  assert.deepEqual(again.waiting.map((one) => one.arguments), [{ n: 4 }, { n: 5 }]);
+  const asked = [];
+  const approve = (one) => void asked.push(one.id);
+  await new tg.Agent({ model: script("", "ok"), tools: double, dialect: "hermes", approve }).resume(saved).done();
+  assert.deepEqual(asked, ["call_0_0", "call_0_1"]);
+  const early = own.resume(saved);
+  early.decide(early.waiting[0], false);
+  early.cancel();
+  assert.deepEqual([(await early.done()).outcome, states(early)], ["cancelled", ["denied", "not_run"]]);
   await again.done();
   assert.deepEqual(states(again), ["waiting", "waiting"]);
   again.decide(again.waiting[0], { n: 6 });
@@ -370,6 +382,16 @@ test("rules, workflows, later results", async () => {
   assert.deepEqual(states(same), ["completed", "completed", "not_run", "not_run"]);
   const many = await agent(script(...Array.from({ length: 9 }, (_, n) => call("double", { n }))), { maxRounds: 2 }).run("go").done();
   assert.deepEqual([many.outcome, many.completed], ["iterations", false]);
+  const few = await agent(script(call("double", { n: 1 }), call("double", { n: 2 })), { budget: { calls: 1 } }).run("go").done();
+  assert.deepEqual([few.outcome, states(few)], ["budget", ["completed", "not_run"]]);
+  assert.deepEqual(few.calls.map(({ duration }) => typeof duration), ["number", "object"]);
+  assert.match(few.text, /budget/);
+  const short = await agent(script("x".repeat(100)), { budget: { bytes: 10 } }).run("go").done();
+  assert.equal(short.outcome, "budget");
+  const hangs = named("hangs", () => new Promise(() => {}));
+  const late = await agent(script(call("hangs")), { tools: hangs, budget: { time: 20 } }).run("go").done();
+  // The time may be up before the call is written.
+  assert.deepEqual([late.outcome, states(late).filter((one) => one !== "cancelled")], ["budget", []]);
   const chain = await agent(script(call("fails") + call("double", { n: 1 }), "ok")).run("go").done();
   assert.deepEqual(states(chain), ["failed", "not_run"]);
   assert.equal(chain.calls[0].result, "RangeError: no luck");
@@ -449,6 +471,7 @@ test("a task can run elsewhere, and is recalled by its own id", async () => {
   const handed = await recalled(new Task("job-1"));
   assert.deepEqual([handed.outcome, handed.tasks], [null, ["job-1"]]);
   const failed = own().resume(handed.save());
+  assert.deepEqual(failed.tasks, ["job-1"]);
   failed.later("job-1", new RangeError("gone"));
   assert.equal((await failed.done()).text, "done");
   assert.match(told(failed), /index job-1: RangeError: gone/);
@@ -516,6 +539,8 @@ test("bad agents say what is wrong", () => {
   throws(() => agent(script(), { policy: "maybe" }), "argument", /'maybe'/);
   throws(() => agent(script(), { policy: { alow: "x" } }), "argument", /alow/);
   throws(() => agent(script(), { policy: { allow: [{ arguments: [{ pointer: "n", pattern: "x" }] }] } }), "argument", /allow rule 0/);
+  throws(() => agent(script(), { budget: { call: 1 } }), "argument", /'call'/);
+  throws(() => agent(script(), { budget: { time: -1 } }), "argument", /budget\.time/);
   throws(() => agent(script(), { odd: 1 }), "argument", /'odd'/);
   throws(() => agent(script(), { source: "x" }), "argument", /'x'/);
 });

@@ -7,7 +7,7 @@ use toolglot::json::{Value, json};
 
 use crate::{Ran, directory, file, repository, run};
 
-const TOOLS: &str = r#"
+pub const TOOLS: &str = r#"
 [[tools]]
 name = "say"
 description = "Says it again"
@@ -45,7 +45,7 @@ fn agent(script: &str, policy: &str, more: &[&str], input: &str) -> Ran {
 }
 
 /// The same with the tools of this file.
-fn agent_with(tools: &str, script: &str, policy: &str, more: &[&str], input: &str) -> Ran {
+pub fn agent_with(tools: &str, script: &str, policy: &str, more: &[&str], input: &str) -> Ran {
     let model = format!("script:{}", file("script.txt", script));
     let tools = file("tools.toml", tools);
     let mut args = vec!["run", "--model", &model, "--tools", &tools];
@@ -60,12 +60,12 @@ fn agent_with(tools: &str, script: &str, policy: &str, more: &[&str], input: &st
 }
 
 /// The events, with the outcome as the last one.
-fn events(ran: &Ran, name: &str) -> Vec<Value> {
+pub fn events(ran: &Ran, name: &str) -> Vec<Value> {
     let named = |line: &Value| line["event"] == name;
     ran.json().into_iter().filter(named).collect()
 }
 
-fn path(name: &str) -> String {
+pub fn path(name: &str) -> String {
     directory().join(name).to_str().expect("a path").to_owned()
 }
 
@@ -213,7 +213,10 @@ fn a_log_is_replayed() {
         r#"{"run":"#,
         r#"{"do":"ask","#,
         r#"{"model":"#,
+        r#""event":"named""#,
+        r#""event":"stands""#,
         r#"{"decision":["#,
+        r#"{"do":"start","#,
         r#"{"done":"#,
     ] {
         assert!(text.contains(word), "{word}");
@@ -633,6 +636,11 @@ fn the_example_of_the_page_runs() {
         .split_once("toolglot run")
         .expect("its arguments")
         .1;
+    let readme = fs::read_to_string(repository("README.md")).expect("the page");
+    assert!(
+        readme.replace("\\\n", " ").contains(line),
+        "the same example"
+    );
     let (args, said) = line.split_once('"').expect("what the user says");
     let mut args: Vec<&str> = args.split_whitespace().collect();
     args.insert(0, "run");
@@ -656,202 +664,10 @@ fn the_example_of_the_page_runs() {
         "count_words: denied: only files",
         "read_file {\"path\":\"note.txt\"}",
         "report: completed",
+        "tides:high_water: completed",
         "clerk: completed",
     ] {
         assert!(err.contains(word), "{word}: {err}");
     }
     assert!(Path::new(&repository("examples/agent/note.txt")).exists());
-}
-
-/// A Model Context Protocol server that speaks JSON lines.
-const SERVER: &str = r#"
-import json, os, sys
-tools = [{"name": name, "description": name, "inputSchema": {"type": "object"}} for name in ("add", "drop")]
-for line in sys.stdin:
-    message = json.loads(line)
-    method = message.get("method")
-    if method == "initialize":
-        result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
-    elif method == "tools/list":
-        result = {"tools": tools}
-    elif method == "tools/call":
-        said = message["params"]["arguments"]
-        result = {"content": [{"type": "text", "text": str(said["a"] + said["b"]) + os.environ.get("UNIT", "")}]}
-    else:
-        continue
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
-"#;
-
-#[test]
-fn tools_of_a_server_are_called() {
-    let program = file("server.py", SERVER);
-    let servers = |rest: &str| {
-        let text = format!(
-            "[mcp.math]\nprocess = {{ argv = [\"python3\", \"{program}\"], env = {{ UNIT = \" m\" }} }}\n{rest}"
-        );
-        file("servers.toml", &text)
-    };
-    let tools = servers("tools = [\"add\"]\n");
-    let arguments = r#"{"a": 1, "b": 2}"#;
-    let ran = run(&["call", "--tools", &tools, "math:add", arguments], b"");
-    assert_eq!((ran.code, ran.out.as_str()), (0, "3 m\n"), "{}", ran.err);
-    let ran = run(&["call", "--tools", &tools, "math:drop", "{}"], b"");
-    assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("agents may not call it"), "{}", ran.err);
-
-    let script = r#"<tool_call>{"name": "math:add", "arguments": {"a": 40, "b": 2}}</tool_call>
----
-42 m."#;
-    let model = format!("script:{}", file("math.txt", script));
-    let args = [
-        "run",
-        "--model",
-        &model,
-        "--dialect",
-        "hermes",
-        "--tools",
-        &tools,
-        "How long?",
-    ];
-    let ran = run(&args, b"y\n");
-    assert_eq!((ran.code, ran.out.as_str()), (0, "42 m.\n"), "{}", ran.err);
-
-    for (rest, why) in [
-        (
-            "tools = [\"none\"]\n",
-            "mcp.math: it has no tool `none`; there are add, drop",
-        ),
-        ("tools = []\n", "mcp.math: `tools` says which"),
-        (
-            "url = \"http://localhost\"\ntools = [\"*\"]\n",
-            "either `process` or `url`",
-        ),
-        ("tool = []\n", "unknown field `tool`"),
-    ] {
-        let tools = servers(rest);
-        let ran = run(&["call", "--tools", &tools, "math:add", arguments], b"");
-        assert_eq!(ran.code, 2, "{rest}");
-        assert!(ran.err.contains(why), "{rest}: {}", ran.err);
-    }
-    let gone = file(
-        "gone.toml",
-        "[mcp.x]\nprocess = { argv = [\"./none\"] }\ntools = [\"*\"]\n",
-    );
-    let ran = run(&["call", "--tools", &gone, "x:f", "{}"], b"");
-    assert_eq!(ran.code, 2);
-    assert!(
-        ran.err.contains("mcp.x: it cannot be started"),
-        "{}",
-        ran.err
-    );
-}
-
-#[test]
-fn tools_of_a_file_are_made_of_others() {
-    const MADE: &str = r#"
-[[tools]]
-name = "greet"
-description = "Greets twice"
-parameters = { type = "object", properties = { who = { type = "string" } }, required = ["who"] }
-execute.workflow = { steps = [
-  { tool = "say", arguments = { what = "{{input.who}}" } },
-  { tool = "say", arguments = { what = "again {{1.result}}" } },
-] }
-
-[[tools]]
-name = "helper"
-description = "Helps"
-execute.agent = { tools = ["greet"], dialect = "hermes", script = "helper.txt", budget = { calls = 3 } }
-"#;
-    let script = file(
-        "helper.txt",
-        "<tool_call>{\"name\": \"greet\", \"arguments\": {\"who\": \"Bo\"}}</tool_call>\n---\nBo is greeted.",
-    );
-    let made = format!("{TOOLS}{}", MADE.replace("helper.txt", &script));
-    let helps = "<tool_call>{\"name\": \"helper\", \"arguments\": {\"task\": \"Greet Bo.\"}}</tool_call>\n---\nDone.";
-    let log = path("made.jsonl");
-    // People are asked about what runs inside, too.
-    let asked = [
-        "--yes-to", "helper", "--yes-to", "greet", "--log", &log, "Go.",
-    ];
-    let ran = agent_with(&made, helps, "", &asked, "y\ny\n");
-    assert_eq!((ran.code, ran.out.trim_end()), (0, "Done."), "{}", ran.err);
-    assert_eq!(ran.err.matches("Run it?").count(), 2, "{}", ran.err);
-    assert!(ran.err.contains("helper: completed"), "{}", ran.err);
-    assert_eq!(run(&["replay", &log], b"").code, 0);
-    let policy = r#"{"deny": [{"tools": ["say"]}], "allow": [{}]}"#;
-    let ran = agent_with(&made, helps, policy, &["--output", "events", "Go."], "");
-    let progress = events(&ran, "progress");
-    assert!(!progress.is_empty());
-    let settled = events(&ran, "settled");
-    assert!(
-        settled[0].to_string().contains("Bo is greeted"),
-        "{settled:?}"
-    );
-
-    // One call of such a tool.
-    let tools = file("made.toml", &made);
-    let ran = run(
-        &["call", "--tools", &tools, "greet", r#"{"who": "Al"}"#],
-        b"",
-    );
-    assert_eq!(
-        (ran.code, ran.out.trim_end()),
-        (0, "said again said Al"),
-        "{}",
-        ran.err
-    );
-    let ran = run(
-        &["call", "--tools", &tools, "helper", r#"{"task": "Go."}"#],
-        b"",
-    );
-    assert_eq!(
-        (ran.code, ran.out.trim_end()),
-        (0, "Bo is greeted."),
-        "{}",
-        ran.err
-    );
-    let wrong = file(
-        "wrong.toml",
-        "[[tools]]\nname = \"a\"\ndescription = \"A\"\nexecute.workflow = { steps = [{ tool = \"b\" }] }\n",
-    );
-    run(&["call", "--tools", &wrong, "a", "{}"], b"").refused(&[
-        &wrong,
-        "tools[0].execute",
-        "there is no tool `b`",
-    ]);
-}
-
-#[test]
-fn a_folder_of_plugins_is_a_set_of_tools() {
-    let folder = directory().join("plugins");
-    let plugin = folder.join("sums");
-    fs::create_dir_all(&plugin).expect("a folder");
-    let manifest = r#"
-name: sums
-version: 1
-tools:
-  - id: add
-    description: Adds
-    agentCallable: true
-    execute: { process: { argv: [cat, sum.txt], stdin: none } }
-  - id: twice
-    description: Adds twice
-    agentCallable: true
-    implementation: { type: workflow, workflowId: twice.json }
-"#;
-    fs::write(plugin.join("plugin.yaml"), manifest).expect("a file");
-    fs::write(plugin.join("sum.txt"), "42").expect("a file");
-    fs::write(
-        plugin.join("twice.json"),
-        r#"[{"tool": "sums:add"}, {"tool": "sums:add"}]"#,
-    )
-    .expect("a file");
-    let tools = folder.to_str().expect("a path");
-    for name in ["sums:add", "sums:twice"] {
-        let ran = run(&["call", "--tools", tools, name, "{}"], b"");
-        assert_eq!((ran.code, ran.out.trim_end()), (0, "42"), "{}", ran.err);
-    }
-    fs::remove_file(plugin.join("plugin.yaml")).expect("it was there");
-    run(&["call", "--tools", tools, "sums:add", "{}"], b"").refused(&[tools, "plugin.yaml"]);
 }
