@@ -15,6 +15,7 @@ mod engine;
 mod exchange;
 mod face;
 mod headers;
+pub mod listen;
 mod log;
 mod metrics;
 mod models;
@@ -75,6 +76,6 @@ pub fn run(args: &Args) -> Result<(), StartError> {
             let _ = writeln!(out, "listening on http://{}", gateway.address());
             let _ = out.flush();
         }
-        gateway.serve(server::told_to_end()).await
+        gateway.serve(listen::told_to_end()).await
     })
 }
