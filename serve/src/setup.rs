@@ -84,13 +84,12 @@ impl Setup {
 
     /// Builds everything once, so that what cannot be built is reported at the start and not by a request. Returns the tools.
     pub(crate) fn check(&self) -> Result<Inventory, String> {
-        let agents = self.agents.iter();
-        let agents = agents.map(|of| Ok((self.agent(of, &of.dialect, None)?, &of.model)));
-        let nobody: Arc<dyn Model> = Arc::new(Nobody);
-        for made in agents.chain([Ok((self.caller()?, &nobody))]) {
-            let (agent, model): (Agent, _) = made?;
-            self.executors(&agent, model, Arc::new(Refuses))?;
+        for of in &self.agents {
+            let agent = self.agent(of, &of.dialect, None)?;
+            self.executors(&agent, &of.model, Arc::new(Refuses))?;
         }
+        let nobody: Arc<dyn Model> = Arc::new(Nobody);
+        self.executors(&self.caller()?, &nobody, Arc::new(Refuses))?;
         let names: HashSet<&str> = self.agents.iter().map(|of| of.name.as_str()).collect();
         if names.len() < self.agents.len() {
             return Err("two agents have the same name".to_owned());
