@@ -105,8 +105,9 @@ impl Reader {
             // Looked up before reading: what was announced until then is in the store.
             let at = self.live.as_mut().map(|live| *live.borrow_and_update());
             let over = at.is_none_or(|at| at.over);
-            if over || at.is_some_and(|at| at.last > self.after) {
-                let read = self.app.store.events(self.run, self.after);
+            let last = at.map_or(u64::MAX, |at| at.last);
+            if last > self.after {
+                let read = self.app.store.events(self.run, self.after, last);
                 let list = read.map_err(|_| Over::Server)?;
                 if let Some((n, _)) = list.last() {
                     self.after = *n;

@@ -1,7 +1,7 @@
 //! Runs that are not over: what each waits for, and the task that carries it out.
 //!
 //! Everything that happens is in the [`Store`] before it is announced, so that a subscriber never has an event that a restart
-//! forgets. A pass of the driver is one transaction.
+//! forgets; and what is announced has happened, so that a question that somebody sees can be answered.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -19,7 +19,7 @@ use crate::store::{Line, Store, StoreError};
 /// How far a run is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct At {
-    /// Number of its last event in the store.
+    /// Number of its last event that subscribers may have.
     pub last: u64,
     /// There will be no other.
     pub over: bool,
@@ -139,6 +139,7 @@ impl Live {
         self.line(&Outcome::Cancelled, false);
         lock(&self.journal).outcome = self.text(&Outcome::Cancelled);
         self.flush(None)?;
+        self.announce();
         self.over();
         Ok(true)
     }
@@ -181,7 +182,7 @@ impl Live {
         journal.pending.push(Line { n, message, data });
     }
 
-    /// Writes what is not in the store yet, then announces it.
+    /// Writes what is not in the store yet.
     fn flush(&self, state: Option<&str>) -> Result<(), StoreError> {
         let mut journal = lock(&self.journal);
         if journal.pending.is_empty() && state.is_none() {
@@ -192,18 +193,29 @@ impl Live {
             .append(self.number, &journal.pending, state, outcome)?;
         journal.last += journal.pending.len() as u64;
         journal.pending.clear();
-        self.at.send_modify(|at| at.last = journal.last);
         Ok(())
     }
 
-    fn ask(self: &Arc<Self>, confirm: Confirm) -> (Asked, oneshot::Receiver<Decision>) {
+    /// Announces what is in the store.
+    fn announce(&self) {
+        let last = lock(&self.journal).last;
+        self.at
+            .send_if_modified(|at| std::mem::replace(&mut at.last, last) != last);
+    }
+
+    /// Opens a question. Ids of calls within calls may be the same, so they are made different.
+    fn ask(self: &Arc<Self>, confirm: &mut Confirm) -> (Asked, oneshot::Receiver<Decision>) {
         let (answer, decided) = oneshot::channel();
         let mut questions = lock(&self.questions);
-        questions.0 += 1;
-        let serial = questions.0;
-        questions.1.push(Question {
+        let (serials, list) = &mut *questions;
+        while list.iter().any(|one| one.confirm.id == confirm.id) {
+            confirm.id.push('_');
+        }
+        *serials += 1;
+        let serial = *serials;
+        list.push(Question {
             serial,
-            confirm,
+            confirm: confirm.clone(),
             answer,
         });
         let live = Arc::clone(self);
@@ -241,12 +253,13 @@ impl Asks {
 }
 
 impl Approver for Asks {
-    fn confirm(&self, call: Confirm) -> Task<Option<Decision>> {
-        let (live, inner, id) = (Arc::clone(&self.live), self.inner, call.id.clone());
+    fn confirm(&self, mut call: Confirm) -> Task<Option<Decision>> {
+        let (live, inner) = (Arc::clone(&self.live), self.inner);
+        let (asked, decided) = live.ask(&mut call);
+        let id = call.id.clone();
         if inner {
-            live.line(&Do::Confirm(call.clone()), false);
+            live.line(&Do::Confirm(call), false);
         }
-        let (asked, decided) = live.ask(call);
         Box::pin(async move {
             let decision = decided.await.ok()?;
             drop(asked);
@@ -330,6 +343,8 @@ pub fn drive(
         let end = poll_fn(|context| {
             let polled = drive.as_mut().poll(context);
             let flushed = own.flush(None);
+            // Not before: by now the questions of these events can be answered.
+            own.announce();
             ready.take();
             match (polled, flushed) {
                 (Poll::Pending, Err(error)) => Poll::Ready(Err(Stopped::Save(error.to_string()))),

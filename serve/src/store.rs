@@ -229,12 +229,18 @@ impl Store {
         Ok(last.and_then(|n| n.try_into().ok()).unwrap_or(0))
     }
 
-    /// Returns the next events after number `after`, as many as fit in a batch, but at least one if there is one.
-    pub fn events(&self, run: i64, after: u64) -> Result<Vec<(u64, String)>, StoreError> {
+    /// Returns the next events after number `after` up to `last`, as many as fit in a batch, but at least one if there is one.
+    pub fn events(
+        &self,
+        run: i64,
+        after: u64,
+        last: u64,
+    ) -> Result<Vec<(u64, String)>, StoreError> {
         let db = self.db();
-        let text = "SELECT n, data FROM events WHERE run = ? AND n > ? ORDER BY n LIMIT 512";
+        let text =
+            "SELECT n, data FROM events WHERE run = ? AND n > ? AND n <= ? ORDER BY n LIMIT 512";
         let mut next = db.prepare_cached(text)?;
-        let mut rows = next.query(params![run, number(after)])?;
+        let mut rows = next.query(params![run, number(after), number(last)])?;
         let (mut list, mut bytes) = (vec![], 0);
         while let Some(row) = rows.next()? {
             let (n, data): (i64, String) = (row.get(0)?, row.get(1)?);

@@ -137,7 +137,7 @@ async fn wrong_requests_are_told_what_is_wrong() {
             r#"{"name": "say", "arguments": []}"#,
             400,
             "bad_request",
-            "map",
+            "object",
         ),
         (
             "POST",

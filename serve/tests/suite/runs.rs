@@ -109,7 +109,7 @@ async fn a_decision_names_the_arguments_that_were_shown() {
         (json!({"call": call, "decision": "approve"}), "digest"),
         (
             json!({"call": call, "digest": digest, "decision": "approve", "arguments": "{}"}),
-            "map",
+            "object",
         ),
         (
             json!({"call": call, "digest": digest, "decision": "approve", "all": true}),
@@ -162,30 +162,25 @@ async fn calls_within_calls_ask_too() {
     let asks = call("twice", &json!({}));
     let up = Up::with(Script::new([asks.as_str(), "Done."])).await;
     let id = up.begin(&json!({"task": "Say it twice."})).await;
-    let mut events = up.subscribe(&id, 0).await;
+    let mut asked = vec![];
     for what in ["one", "two"] {
         let arguments = json!({"what": what}).to_string();
-        let asked = events
-            .until(json!({"do": "confirm", "arguments": arguments}))
-            .await;
-        let body = json!({"call": asked["id"], "digest": asked["digest"], "decision": "approve"});
-        while up.run(&id).await["waiting"][0]["call"] != asked["id"] {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(up.decide(&id, &body).await.status, 204);
-        let decided = events
-            .until(json!({"decision": [asked["id"], "approve"]}))
-            .await;
-        assert!(decided["n"].as_u64() > asked["n"].as_u64());
+        let wanted = json!({"do": "confirm", "arguments": arguments});
+        asked.push(up.until(&id, wanted).await);
     }
-    assert_eq!(
-        events.until(json!({"event": "settled"})).await["state"],
-        "completed"
-    );
-    assert_eq!(
-        events.until(json!({"outcome": "answer"})).await["text"],
-        "Done."
-    );
+    let waiting = up.run(&id).await["waiting"].take();
+    assert_eq!(waiting.as_array().unwrap().len(), 2);
+    for (one, step) in asked.iter().zip(["step_0", "step_1"]) {
+        assert_eq!(one["id"], format!("call_0_0/{step}"));
+        let body = json!({"call": one["id"], "digest": one["digest"], "decision": "approve"});
+        assert_eq!(up.decide(&id, &body).await.status, 204);
+        up.until(&id, json!({"decision": [one["id"], "approve"]}))
+            .await;
+    }
+    let settled = up.until(&id, json!({"event": "settled"})).await;
+    assert_eq!(settled["state"], "completed", "{settled}");
+    let answer = up.until(&id, json!({"outcome": "answer"})).await;
+    assert_eq!(answer["text"], "Done.");
 }
 
 #[tokio::test]
