@@ -76,6 +76,6 @@ pub fn run(args: &Args) -> Result<(), StartError> {
             let _ = writeln!(out, "listening on http://{}", gateway.address());
             let _ = out.flush();
         }
-        gateway.serve(listen::told_to_end()).await
+        gateway.serve(server::told_to_end()).await
     })
 }

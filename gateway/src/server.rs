@@ -166,6 +166,28 @@ async fn any(State(app): State<Arc<App>>, request: Request) -> Response {
     exchange::serve(app, request).await
 }
 
+/// Waits for a signal to end the process.
+pub async fn told_to_end() {
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+            return interrupt.await;
+        };
+        tokio::select! {
+            () = interrupt => {}
+            _ = terminate.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    interrupt.await;
+}
+
 /// The signal to reload the configuration; it never arrives on systems without it.
 struct Hangup {
     #[cfg(unix)]

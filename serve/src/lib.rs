@@ -38,4 +38,3 @@ mod store;
 pub use server::{ServeError, Server};
 pub use setup::{AgentSetup, Options, Setup};
 pub use store::StoreError;
-pub use toolglot_gateway::listen::told_to_end;
