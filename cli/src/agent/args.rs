@@ -126,7 +126,7 @@ pub struct CallArgs {
     pub tools: ToolArgs,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let read = text
         .parse()
         .ok()

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 use tokio::runtime::Runtime;
@@ -15,7 +16,7 @@ use toolglot_serve::{AgentSetup, Options, Server, Setup};
 use toolglot_testkit::sets::{Choice, Sets};
 use toolglot_tools::prompt::Lang;
 
-use super::args::api;
+use super::args::{api, seconds};
 use super::model::model;
 use super::plan::single;
 use super::{note, note_hidden, open, policy, signals};
@@ -67,6 +68,12 @@ pub struct ServeArgs {
     /// File that keeps the runs; `:memory:` keeps them only as long as the server runs
     #[arg(long, value_name = "FILE", default_value = "toolglot-runs.db")]
     store: PathBuf,
+    /// How long a call may take, with the questions of calls within it
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
+    timeout: Duration,
+    /// Maximum number of rounds of calls
+    #[arg(long, value_name = "N", default_value = "5")]
+    max_rounds: u32,
     /// Folder to serve in place of the built-in page
     #[arg(long, value_name = "DIR")]
     page: Option<PathBuf>,
@@ -125,6 +132,8 @@ fn setup(args: &ServeArgs, runtime: &Runtime) -> Result<Setup, Stop> {
         setup.origin = path.display().to_string();
     }
     setup.policy = policy(args.policy.as_deref(), Policy::confirm_all)?;
+    setup.config.timeout = u64::try_from(args.timeout.as_millis()).unwrap_or(u64::MAX);
+    setup.config.max_iterations = args.max_rounds;
     setup.lang = args.lang;
     for given in &args.models {
         let (name, address) = named(given);
