@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -27,7 +28,7 @@ use crate::{calls, events};
 const BODY: usize = 1 << 20;
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// Maximum number of runs in an answer.
-const LISTED: usize = 500;
+const LISTED: usize = 100;
 
 type Answer = Result<Response, Problem>;
 
@@ -45,6 +46,19 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/api/{*path}", axum::routing::any(nothing))
         .method_not_allowed_fallback(method)
         .with_state(app)
+}
+
+/// The run that a path names.
+pub struct Known(pub Entry);
+
+impl FromRequestParts<Arc<App>> for Known {
+    type Rejection = Problem;
+
+    async fn from_request_parts(head: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let id = Path::<String>::from_request_parts(head, app).await;
+        let Path(id) = id.map_err(|error| Problem::bad(error.body_text()))?;
+        app.run(&id).map(Self)
+    }
 }
 
 async fn nothing() -> Problem {
@@ -159,15 +173,14 @@ fn shown(app: &App, run: &Entry) -> Map {
     out
 }
 
-async fn one(State(app): State<Arc<App>>, Path(id): Path<String>) -> Answer {
-    let run = app.run(&id)?;
+async fn one(State(app): State<Arc<App>>, Known(run): Known) -> Answer {
     let mut out = shown(&app, &run);
     let mut messages = vec![json!({"role": "user", "content": run.task})];
     for line in app.store.messages(run.number)? {
         let line: Value = serde_json::from_str(&line).unwrap_or_default();
         messages.extend(line.get("message").cloned());
     }
-    let waiting = app.live(&id).map(|live| live.waiting());
+    let waiting = app.live(&run.id).map(|live| live.waiting());
     let waiting = waiting.iter().flatten().map(|call| {
         json!({
             "call": call.id,
@@ -214,8 +227,7 @@ impl Decide {
     }
 }
 
-async fn decide(State(app): State<Arc<App>>, Path(id): Path<String>, request: Request) -> Answer {
-    let run = app.run(&id)?;
+async fn decide(State(app): State<Arc<App>>, Known(run): Known, request: Request) -> Answer {
     let asked = body::<Decide>(request).await?;
     let (call, digest) = (asked.call.clone(), asked.digest.clone());
     let decided = match app.live(&run.id) {
@@ -242,14 +254,14 @@ async fn decide(State(app): State<Arc<App>>, Path(id): Path<String>, request: Re
     }
 }
 
-async fn cancel(State(app): State<Arc<App>>, Path(id): Path<String>) -> Answer {
-    let run = app.run(&id)?;
-    let live = app.live(&id).filter(|_| run.outcome.is_none());
+async fn cancel(State(app): State<Arc<App>>, Known(run): Known) -> Answer {
+    let live = app.live(&run.id).filter(|_| run.outcome.is_none());
     let Some(live) = live else {
-        return Err(Problem::new(409, "finished", format!("run {id} is over")));
+        let why = format!("run {} is over", run.id);
+        return Err(Problem::new(409, "finished", why));
     };
     if live.cancel()? {
-        app.forget(&id);
+        app.forget(&run.id);
     }
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
-use axum::extract::{FromRequestParts, Path, Query, Request, State};
+use axum::extract::{FromRequestParts, Query, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::UPGRADE;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -17,6 +17,7 @@ use futures_util::stream::{self, Stream, StreamExt};
 use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
+use crate::api::Known;
 use crate::app::App;
 use crate::guard::PROTOCOL;
 use crate::live::At;
@@ -36,12 +37,11 @@ pub struct Place {
 
 pub async fn serve(
     State(app): State<Arc<App>>,
-    Path(id): Path<String>,
+    Known(run): Known,
     place: Result<Query<Place>, QueryRejection>,
     request: Request,
 ) -> Result<Response, Problem> {
     let Query(place) = place.map_err(|error| Problem::bad(error.body_text()))?;
-    let run = app.run(&id)?;
     let permit = Arc::clone(&app.streams).try_acquire_owned();
     let permit = permit.map_err(|_| {
         let why = "too many streams of events are open";
@@ -51,7 +51,7 @@ pub async fn serve(
     let reader = Reader {
         after: last_event(headers)?.or(place.after).unwrap_or(0),
         run: run.number,
-        live: app.live(&id).map(|live| live.subscribe()),
+        live: app.live(&run.id).map(|live| live.subscribe()),
         end: app.end.subscribe(),
         app,
         _permit: permit,

@@ -141,6 +141,7 @@ impl Server {
         let guarded = from_fn_with_state(Arc::clone(&self.guard), guard::inside);
         let router = Router::new()
             .route("/open/{code}", get(enter))
+            .method_not_allowed_fallback(api::method)
             .with_state(Arc::new(entrance))
             .merge(api::router(Arc::clone(&self.app)).layer(guarded))
             .fallback_service(axum::routing::any(page::serve).with_state(self.pages))

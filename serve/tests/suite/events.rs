@@ -50,6 +50,8 @@ async fn a_subscriber_resumes_after_any_event() {
     let request = up.request("GET", &path).bearer_auth(&up.token);
     let got = request.header("last-event-id", "x").send().await.unwrap();
     assert_eq!(got.status(), 400);
+    let got = up.get(&format!("/api/runs/{id}/events?after=-1")).await;
+    got.refused(400, "bad_request", "after");
 }
 
 #[tokio::test]
