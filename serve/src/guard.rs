@@ -19,10 +19,13 @@ pub const PROTOCOL: &str = "toolglot.v1";
 /// Beside it, the token.
 const TOKEN_PROTOCOL: &str = "toolglot.token.";
 
-const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; \
+/// The content security policy: the server's own files, and nothing else.
+pub const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const HEADERS: [(HeaderName, &str); 6] = [
+/// The headers of a response that has no others of these names.
+const HEADERS: [(HeaderName, &str); 7] = [
+    (header::CACHE_CONTROL, "no-store"),
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -180,11 +183,9 @@ pub async fn outside(State(guard): State<Arc<Guard>>, request: Request, next: Ne
     };
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
-        headers.insert(name, HeaderValue::from_static(value));
+        let value = HeaderValue::from_static(value);
+        headers.entry(name).or_insert(value);
     }
-    headers
-        .entry(header::CACHE_CONTROL)
-        .or_insert(HeaderValue::from_static("no-store"));
     response
 }
 

@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
+};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
 use crate::api;
-use crate::guard::hex;
+use crate::guard::{POLICY, hex};
 use crate::problem::Problem;
 
 /// Names and contents of the files that were there when the program was built.
@@ -26,6 +28,10 @@ const ABSENT: &str = "<!doctype html>
 build this program again, or start it with <code>--page page/dist</code>. docs/SERVE.md describes the interface for programs.</p>
 </html>
 ";
+
+/// The worker in which the page runs functions that the person at the page wrote: it may do that, and nothing else.
+const WORKER: &str = "sandbox.js";
+const WORKER_POLICY: &str = "default-src 'none'; script-src 'unsafe-eval'";
 
 /// Where the files are.
 pub enum Pages {
@@ -132,13 +138,22 @@ pub async fn serve(State(pages): State<Arc<Pages>>, request: Request) -> Respons
         return absent();
     };
     let kind = kind(&name);
+    let policy = if name == WORKER {
+        WORKER_POLICY
+    } else {
+        POLICY
+    };
     let read = tokio::task::spawn_blocking(move || pages.read(&name)).await;
     let Some(content) = read.ok().flatten() else {
         return absent();
     };
     let tag = format!("\"{}\"", &hex(&Sha256::digest(&content))[..32]);
     // The browser asks each time, and gets what has changed.
-    let fresh = [(CACHE_CONTROL, "no-cache".to_owned()), (ETAG, tag.clone())];
+    let fresh = [
+        (CACHE_CONTROL, "no-cache"),
+        (ETAG, &tag),
+        (CONTENT_SECURITY_POLICY, policy),
+    ];
     match known(request.headers(), &tag) {
         true => (StatusCode::NOT_MODIFIED, fresh).into_response(),
         false => (fresh, [(CONTENT_TYPE, kind)], content).into_response(),

@@ -32,6 +32,7 @@ async fn served(name: &str) -> (Up, std::path::PathBuf) {
         ("index.html", "<!doctype html>hello"),
         ("main.js", "export {}"),
         ("style.css", "p {}"),
+        ("sandbox.js", "onmessage"),
         ("icon.svg", "<svg/>"),
         ("a b.json", "{}"),
         ("noend", "?"),
@@ -83,6 +84,29 @@ async fn files_have_their_types() {
             "{path}"
         );
         assert_eq!(got.text, text, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_worker_may_run_code_from_text() {
+    let (up, _) = served("worker").await;
+    for (path, worker) in [
+        ("/sandbox.js", true),
+        ("/main.js", false),
+        ("/pkg/sandbox.js", false),
+    ] {
+        let got = client()
+            .get(format!("{}{path}", up.url))
+            .send()
+            .await
+            .unwrap();
+        let policy = got.headers()["content-security-policy"].to_str().unwrap();
+        assert_eq!(
+            policy == "default-src 'none'; script-src 'unsafe-eval'",
+            worker,
+            "{path}"
+        );
+        assert_eq!(policy.contains("connect-src 'self'"), !worker, "{path}");
     }
 }
 
