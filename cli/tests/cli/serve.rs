@@ -100,7 +100,7 @@ fn a_run_survives_the_death_of_its_server() {
         {"name": "wait", "description": "Takes its time", "execute": {"process": {"stdin": "none",
             "argv": ["sh", "-c", "echo started >> \"$0\"; exec sleep 30", starts]}}},
     ]});
-    let tools = file("serve-tools.json", &tools.to_string());
+    let tools = file("serve-tools.json", tools.to_string());
     let rules = r#"{"confirm": [{"tools": ["facts"]}], "allow": [{}]}"#;
     let rules = file("serve-policy.json", rules);
     let model = format!("script:{}", file("serve-replies.txt", REPLIES));

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
-use toolglot_agent::driver::Script;
-use toolglot_serve::Options;
+use toolglot_agent::driver::{Model, Script, Stream, pieces};
+use toolglot_agent::{Ask, Said};
+use toolglot_serve::{AgentSetup, Options};
 use toolglot_tools::outcome::Shape;
 
-use crate::support::{Slow, Up, call, says, setup, text};
+use crate::support::{Slow, Up, call, folder, kept, says, setup, text};
 
 fn kinds(events: &[Value]) -> Vec<String> {
     let kind = |event: &Value| {
@@ -292,4 +293,56 @@ async fn secrets_are_in_no_event() {
     assert_eq!(text(&events), "The key is [key], they say.");
     let run = up.run(&id).await.to_string();
     assert!(run.contains("[key]") && !run.contains("hunter2"), "{run}");
+}
+
+/// A model with a defect.
+struct Panics;
+
+impl Model for Panics {
+    fn ask(&self, _: Ask) -> Stream<Said> {
+        pieces(async move |_| panic!("a test"))
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_panics_is_stopped_and_others_go_on() {
+    let mut both = setup(says("hello"));
+    let set = both.agents[0].set.clone();
+    let panics = AgentSetup::new("panics", set, "hermes", Arc::new(Panics));
+    both.agents.push(panics);
+    let up = Up::start(both, Options::default()).await;
+    let body = json!({"task": "Hello.", "agent": "panics"});
+    let broken = up.begin(&body).await;
+    let id = up.begin(&json!({"task": "Hello."})).await;
+    up.until(&id, json!({"event": "waiting"})).await;
+    while up.run(&broken).await["state"] != "stopped" {
+        tokio::task::yield_now().await;
+    }
+    let run = up.run(&broken).await;
+    assert!(
+        run["reason"].as_str().unwrap().contains("internal error"),
+        "{run}"
+    );
+    assert_eq!(up.run(&id).await["state"], "waiting");
+    let cancel = format!("/api/runs/{broken}/cancel");
+    assert_eq!(up.post(&cancel, &json!({})).await.status, 204);
+    assert_eq!(up.run(&broken).await["state"], "finished");
+}
+
+#[tokio::test]
+async fn many_runs_are_carried_out_at_once() {
+    let asks = call("facts", &json!({}));
+    let model = Script::new([asks.as_str(), "Two ferries."]);
+    let up = Up::start(setup(model), kept(&folder("many"))).await;
+    let mut ids = vec![];
+    for _ in 0..50 {
+        ids.push(up.begin(&json!({"task": "How many?"})).await);
+    }
+    let first = up.all(&ids[0]).await;
+    assert_eq!(first.last().unwrap()["text"], "Two ferries.");
+    for id in &ids[1..] {
+        assert_eq!(up.all(id).await.len(), first.len());
+        assert_eq!(up.run(id).await["state"], "finished");
+    }
+    up.finish().await;
 }
