@@ -1,12 +1,12 @@
 //! Runs survive the end of the server; its file is checked before it is used.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use toolglot_agent::driver::Script;
+use toolglot_agent::driver::{Script, function};
 use toolglot_serve::{Options, ServeError, StoreError};
 
 use crate::support::{Gated, Slow, Up, call, folder, kept, says, setup, text};
@@ -87,6 +87,50 @@ async fn a_running_call_is_never_started_again() {
         assert!(up.run(&id).await["messages"].to_string().contains(words));
         assert_eq!(events.last().unwrap()["text"], "Over.");
         end(up, killed).await;
+    }
+}
+
+#[tokio::test]
+async fn killed_after_any_event_a_run_ends_and_no_call_starts_twice() {
+    let asks = call("facts", &json!({}));
+    let two = format!("{asks}\n{}", call("facts", &json!({"again": true})));
+    let count = Arc::new(AtomicUsize::new(0));
+    let make = || {
+        let model = Script::new([asks.as_str(), two.as_str(), "Over."]).chunk(1024);
+        let mut setup = setup(model);
+        let count = Arc::clone(&count);
+        let counts = function(move |_| {
+            count.fetch_add(1, Ordering::SeqCst);
+            std::future::ready(Ok::<_, String>("two ferries"))
+        });
+        setup.toolbox.executors.add("facts", Arc::new(counts));
+        setup
+    };
+    let (mut at, mut all) = (1, usize::MAX);
+    while at <= all {
+        count.store(0, Ordering::SeqCst);
+        let options = kept(&folder("any"));
+        let up = Up::start(make(), options.clone()).await;
+        let id = up.begin(&json!({"task": "How many?"})).await;
+        let mut events = up.subscribe(&id, 0).await;
+        let mut seen = vec![];
+        while seen.len() < at {
+            seen.push(events.next().await.unwrap());
+        }
+        up.kill().await;
+
+        let up = Up::start(make(), options).await;
+        let events = up.all(&id).await;
+        assert_eq!(events[..at], seen, "killed after {at}");
+        assert_eq!(events.last().unwrap()["text"], "Over.", "killed after {at}");
+        let starts = events.iter().filter(|event| event["do"] == "start");
+        let ids: Vec<_> = starts.map(|start| start["id"].to_string()).collect();
+        assert_eq!(ids.len(), 3, "killed after {at}: {ids:?}");
+        assert!(count.load(Ordering::SeqCst) <= 3, "killed after {at}");
+        assert_eq!(up.run(&id).await["messages"].as_array().unwrap().len(), 6);
+        up.kill().await;
+        all = events.len();
+        at += 1;
     }
 }
 
