@@ -1,14 +1,15 @@
 //! Accepts connections for a router, and ends them gracefully. Other servers of this workspace use it too.
 
 use std::future::Future;
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::Router;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 /// Limits for the head of a request: time and size.
 const HEAD_TIME: Duration = Duration::from_secs(30);
@@ -24,13 +25,13 @@ pub async fn serve(
     end: impl Future<Output = ()>,
 ) -> Open {
     let service = TowerToHyperService::new(router);
-    let mut http = Builder::new(TokioExecutor::new()).http1_only();
-    http.http1()
-        .timer(TokioTimer::new())
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(HEAD_SIZE);
-    let open = GracefulShutdown::new();
-    let mut end = std::pin::pin!(end);
+    // Each connection has a receiver.
+    let ends = watch::Sender::new(());
+    let mut end = pin!(end);
     loop {
         let stream = tokio::select! {
             () = &mut end => break,
@@ -46,23 +47,30 @@ pub async fn serve(
         };
         // Chunks are small and must not be delayed.
         let _ = stream.set_nodelay(true);
-        let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service.clone());
-        let connection = open.watch(connection.into_owned());
+        let connection = http.serve_connection(TokioIo::new(stream), service.clone());
+        let connection = connection.with_upgrades();
+        let mut told = ends.subscribe();
         tokio::spawn(async move {
-            // The client disconnected, or does not speak HTTP.
+            let mut connection = pin!(connection);
+            // An error: the client disconnected, or does not speak HTTP.
+            tokio::select! {
+                _ = connection.as_mut() => return,
+                _ = told.changed() => connection.as_mut().graceful_shutdown(),
+            }
             let _ = connection.await;
         });
     }
-    Open(open)
+    Open(ends)
 }
 
 /// Exchanges that are still open.
-pub struct Open(GracefulShutdown);
+pub struct Open(watch::Sender<()>);
 
 impl Open {
     /// Waits until they are finished; returns whether they were, within `patience`.
     pub async fn finish(self, patience: Duration) -> bool {
-        tokio::time::timeout(patience, self.0.shutdown())
+        self.0.send_replace(());
+        tokio::time::timeout(patience, self.0.closed())
             .await
             .is_ok()
     }
