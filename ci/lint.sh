@@ -23,3 +23,4 @@ cargo clippy -p toolglot-agent --lib --tests --locked -- -D warnings
 cargo clippy -p toolglot-agent --lib --tests --features tokio --locked -- -D warnings
 cargo clippy -p toolglot-agent --lib --tests --all-features --locked -- -D warnings
 cargo clippy -p toolglot-cli --all-targets --no-default-features --locked -- -D warnings
+cargo clippy -p toolglot-cli --all-targets --features gateway,serve --locked -- -D warnings

@@ -17,5 +17,8 @@ export TOOLGLOT_FLAT=$CARGO_TARGET_DIR/c
 mkdir -p "$TOOLGLOT_FLAT"
 # One failure must not hide another.
 test_workspace --no-fail-fast
+if [[ ${1:-} == --quick ]]; then exit; fi
 # The library as its hosts use it, without features.
-if [[ ${1:-} != --quick ]]; then cargo test -p toolglot --locked; fi
+cargo test -p toolglot --locked
+# The command with its servers.
+cargo test -p toolglot-cli --features gateway,serve --test cli --locked -- serve help

@@ -235,3 +235,33 @@ async fn a_workflow_is_a_tool() {
     let (state, why, count) = worked(manifest, r#"{"city": "{{1.result}}"}"#).await;
     assert_eq!((state, count), (Ended::Failed, 0), "{why}");
 }
+
+#[tokio::test]
+async fn steps_of_a_workflow_ask_under_the_id_of_their_call() {
+    for (decision, state) in [
+        (Some(Decision::Approve), Ended::Completed),
+        (None, Ended::Failed),
+    ] {
+        let ids = Arc::new(Mutex::new(vec![]));
+        let (seen, count) = (Arc::clone(&ids), Arc::new(AtomicUsize::new(0)));
+        let asks: Arc<dyn Approver> = Arc::new(move |confirm: Confirm| {
+            seen.lock().unwrap().push(confirm.id);
+            std::future::ready(decision.clone())
+        });
+        let inner = agent(vec![look()], Policy::confirm_all());
+        let list = steps(r#"[{"tool": "look"}, {"tool": "look"}]"#);
+        let workflow = Workflow::new(inner, list, Arc::new(looks(&count)), asks);
+        let executors = Executors::new().with("skill", workflow);
+        let skill = Tool::new("skill").description("A skill");
+        let outer = agent(vec![skill], Policy::allow_all());
+        let said = [call("skill", "{}"), "Done.".to_owned()];
+        let model = Script::new(said.iter().map(String::as_str));
+        let nobody = async |_: Confirm| None;
+        let mut seen = Seen::default();
+        let driver = Driver::new(&model, &executors, &nobody).watch(&mut seen);
+        driver.drive(&mut outer.run("Go.")).await.unwrap();
+        assert_eq!(seen.settled[0].0, state);
+        let ids = ids.lock().unwrap();
+        assert_eq!(*ids, ["call_0_0/step_0", "call_0_0/step_1"]);
+    }
+}

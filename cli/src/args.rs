@@ -17,6 +17,8 @@ use toolglot_tools::prompt::Lang;
 
 #[cfg(feature = "agent")]
 use crate::agent::args::{CALL_EXAMPLES, CallArgs, RUN_EXAMPLES, RunArgs};
+#[cfg(feature = "serve")]
+use crate::agent::serve;
 use crate::api::{Format, MaskArgs, OpenAiArgs};
 
 const EXAMPLES: &str = "\
@@ -271,6 +273,10 @@ pub enum Command {
     #[cfg(feature = "gateway")]
     #[command(after_help = GATEWAY_EXAMPLES)]
     Gateway(toolglot_gateway::Args),
+    /// Serve agents to programs and to a page in the browser: tools, calls, runs and questions
+    #[cfg(feature = "serve")]
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(Box<serve::ServeArgs>),
     /// Write shell completions for this command
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),

@@ -88,6 +88,8 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
             Ok(()) => Ok(Verdict::Clean),
             Err(error) => Err(Stop::because(error)),
         },
+        #[cfg(feature = "serve")]
+        Some(Command::Serve(args)) => agent::serve::run(args),
         Some(Command::Completions(args)) => manual::completions(args),
         Some(Command::Man(args)) => manual::pages(args),
     }

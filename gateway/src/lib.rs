@@ -15,6 +15,7 @@ mod engine;
 mod exchange;
 mod face;
 mod headers;
+pub mod listen;
 mod log;
 mod metrics;
 mod models;

@@ -9,10 +9,6 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -22,11 +18,7 @@ use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::signals::Signal;
 use crate::upstream::Upstream;
-use crate::{Args, exchange, log};
-
-/// Limits for the head of a request: time and size.
-const HEAD_TIME: Duration = Duration::from_secs(30);
-const HEAD_SIZE: usize = 64 << 10;
+use crate::{Args, exchange, listen, log};
 
 /// Why the gateway does not start.
 #[derive(Debug, thiserror::Error)]
@@ -149,42 +141,11 @@ impl Gateway {
             .fallback(any)
             .layer(CatchPanicLayer::new())
             .with_state(Arc::clone(&self.app));
-        let service = TowerToHyperService::new(router);
-        let graceful = GracefulShutdown::new();
-        let mut end = std::pin::pin!(end);
-        loop {
-            let stream = tokio::select! {
-                () = &mut end => break,
-                accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => stream,
-                    Err(error) => {
-                        // Too many open files: wait for others to end.
-                        log::line(&format!("a connection was not accepted: {error}"));
-                        tokio::time::sleep(Duration::from_millis(100)).await;
-                        continue;
-                    }
-                },
-            };
-            // Chunks are small and must not be delayed.
-            let _ = stream.set_nodelay(true);
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIME)
-                .max_buf_size(HEAD_SIZE)
-                .serve_connection(TokioIo::new(stream), service.clone());
-            let connection = graceful.watch(connection);
-            tokio::spawn(async move {
-                // The client disconnected, or does not speak HTTP.
-                let _ = connection.await;
-            });
-        }
-        drop(self.listener);
+        let failed = |error: &_| log::line(&format!("a connection was not accepted: {error}"));
+        let open = listen::serve(self.listener, router, failed, end).await;
         reload.abort();
         let patience = Duration::from_secs(self.app.live().config.limits.shutdown);
-        if tokio::time::timeout(patience, graceful.shutdown())
-            .await
-            .is_err()
-        {
+        if !open.finish(patience).await {
             let open = self.app.metrics.opened();
             log::line(&format!("ends with {open} exchanges open"));
         }

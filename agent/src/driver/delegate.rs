@@ -89,10 +89,7 @@ impl Inner {
             return Err(format!("`{name}` says what is to be done, and is missing"));
         };
         let mut run = self.agent.run(what);
-        let asked = Asked {
-            inner: self,
-            call: call.id,
-        };
+        let asked = Asked::new(&self.approver, &call.id);
         let mut shown = Shown { out };
         let driver = Driver::new(&*self.model, &*self.executor, &asked).watch(&mut shown);
         match driver.drive(&mut run).await {
@@ -105,16 +102,22 @@ impl Inner {
     }
 }
 
-/// Asks the delegate's approver, under ids that begin with the outer call's.
-struct Asked<'a> {
-    inner: &'a Inner,
-    call: String,
+/// Asks about calls within a call, under ids that begin with the outer call's.
+pub(super) struct Asked<'a> {
+    approver: &'a Arc<dyn Approver>,
+    call: &'a str,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(approver: &'a Arc<dyn Approver>, call: &'a str) -> Self {
+        Self { approver, call }
+    }
 }
 
 impl Approver for Asked<'_> {
     fn confirm(&self, mut confirm: Confirm) -> Task<Option<Decision>> {
         confirm.id = format!("{}/{}", self.call, confirm.id);
-        let asked = self.inner.approver.confirm(confirm);
+        let asked = self.approver.confirm(confirm);
         Box::pin(async move { Some(asked.await.unwrap_or_else(|| Decision::Deny(String::new()))) })
     }
 }

@@ -7,6 +7,7 @@ use toolglot::Finish;
 use toolglot::json::{Map, Value};
 use toolglot_tools::outcome::{Content, Status};
 
+use super::delegate::Asked;
 use super::{Approver, Driver, Executor, Gave, Model, Piece, Stream, Watch, pieces};
 use crate::agent::Agent;
 use crate::reference::referred as referred_in;
@@ -19,7 +20,8 @@ use crate::step::{Ask, Do, Event, Outcome, Start};
 /// Arguments of a step may refer to those of the call, `{{input.name}}`, and to results of earlier steps, `{{1.result.path}}`. A string
 /// that is only a reference becomes the value itself; if the call omits that argument, it is omitted here too. The result is that of the
 /// last step; the first step that does not complete fails the call. Steps are calls of an agent: its
-/// tools, rules and [budget](Agent::budget) apply to them.
+/// tools, rules and [budget](Agent::budget) apply to them. Steps that need confirmation have ids that begin with that of the
+/// call (`call_0_0/step_1`); a postponed decision is a denial.
 #[derive(Clone)]
 pub struct Workflow {
     inner: Arc<Inner>,
@@ -86,7 +88,8 @@ impl Inner {
         let steps: Vec<Step> = self.steps.iter().map(filled).collect();
         let mut run = self.agent.steps(&steps);
         let mut last = Last::default();
-        let driver = Driver::new(&Nobody, &*self.executor, &*self.approver).watch(&mut last);
+        let asked = Asked::new(&self.approver, &call.id);
+        let driver = Driver::new(&Nobody, &*self.executor, &asked).watch(&mut last);
         match driver.drive(&mut run).await {
             Ok(Outcome::Steps { completed: true }) => Ok(last.content),
             Ok(_) => Err(last

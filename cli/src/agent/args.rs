@@ -10,7 +10,7 @@ use toolglot_tools::prompt::Lang;
 
 use crate::args::{OneDialect, lang, meant};
 
-fn api() -> impl TypedValueParser<Value = Api> {
+pub fn api() -> impl TypedValueParser<Value = Api> {
     meant(&[
         (Api::OpenAi, "As OpenAI's chat completions: most servers"),
         (Api::Anthropic, "As Anthropic's messages"),
@@ -126,7 +126,7 @@ pub struct CallArgs {
     pub tools: ToolArgs,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let read = text
         .parse()
         .ok()

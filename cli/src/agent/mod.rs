@@ -7,6 +7,8 @@ mod model;
 mod people;
 mod plan;
 pub mod run;
+#[cfg(feature = "serve")]
+pub mod serve;
 mod signals;
 mod watch;
 
@@ -38,8 +40,7 @@ fn runtime() -> Result<Runtime, Stop> {
 }
 
 /// Reads the tools, including those of their servers; paths are relative to the file. A folder has plugins.
-fn toolbox(args: &ToolArgs, runtime: &Runtime) -> Result<Toolbox, Stop> {
-    let path = &args.tools;
+fn open(path: &Path, runtime: &Runtime) -> Result<Toolbox, Stop> {
     let origin = path.display().to_string();
     let read = match path.is_dir() {
         true => Toolbox::open(path, &Executors::new()),
@@ -52,6 +53,13 @@ fn toolbox(args: &ToolArgs, runtime: &Runtime) -> Result<Toolbox, Stop> {
     let mut toolbox = read.map_err(Stop::because)?;
     let connected = runtime.block_on(toolbox.connect(&origin));
     connected.map_err(Stop::because)?;
+    Ok(toolbox)
+}
+
+/// Reads the tools of `run` and `call`.
+fn toolbox(args: &ToolArgs, runtime: &Runtime) -> Result<Toolbox, Stop> {
+    let path = &args.tools;
+    let toolbox = open(path, runtime)?;
     for id in &args.yes_to {
         if !toolbox.tools.iter().any(|tool| tool.id == *id) {
             return Err(Stop::because(format!(
@@ -83,6 +91,15 @@ fn hidden(tool: &Tool) -> Option<&'static str> {
     }
     let told = tool.described();
     (!told).then_some("it is not offered: it has neither a description nor parameters")
+}
+
+/// Reports the tools that are not declared.
+fn note_hidden(path: &Path, toolbox: &Toolbox) {
+    for tool in &toolbox.tools {
+        if let Some(why) = hidden(tool) {
+            note(format!("{}: {}: {why}", path.display(), tool.id));
+        }
+    }
 }
 
 fn unknown(path: &Path, toolbox: &Toolbox, id: &str) -> String {

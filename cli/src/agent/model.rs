@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use toolglot_agent::driver::{ChatModel, Model, Script};
+use toolglot_agent::driver::{Api, ChatModel, Model, Script};
 
-use super::args::RunArgs;
 use crate::input;
 use crate::stop::Stop;
 
@@ -17,8 +16,9 @@ pub struct Asked {
     pub key: Option<String>,
 }
 
-pub fn model(args: &RunArgs) -> Result<Asked, Stop> {
-    if let Some(file) = args.model.strip_prefix("script:") {
+/// The model `name` of the server at an address, or `script:FILE`; `key_env` is the environment variable with the key.
+pub fn model(address: &str, name: &str, api: Api, key_env: Option<&str>) -> Result<Asked, Stop> {
+    if let Some(file) = address.strip_prefix("script:") {
         return Ok(Asked {
             model: Arc::new(script(Path::new(file))?),
             name: file.to_owned(),
@@ -26,10 +26,10 @@ pub fn model(args: &RunArgs) -> Result<Asked, Stop> {
         });
     }
     let ways = "--model must be http://HOST, https://HOST or script:FILE";
-    let model = ChatModel::with_api(&args.model, &args.model_name, args.api);
+    let model = ChatModel::with_api(address, name, api);
     let mut model = model.map_err(|why| Stop::because(format!("{why}; {ways}")))?;
     let mut key = None;
-    if let Some(name) = &args.key_env {
+    if let Some(name) = key_env {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty());
         let value = value.ok_or_else(|| {
             Stop::because(format!(
@@ -41,7 +41,7 @@ pub fn model(args: &RunArgs) -> Result<Asked, Stop> {
     }
     Ok(Asked {
         model: Arc::new(model),
-        name: server(&args.model),
+        name: server(address),
         key,
     })
 }

@@ -65,9 +65,7 @@ impl Plan {
     /// With a model that writes a dialect.
     pub fn model(mut self, args: &RunArgs) -> Result<Self, Stop> {
         let id = args.dialect.dialect.as_str();
-        if ["all", "any", "default"].contains(&id) {
-            return Err(Stop::because(format!("`{id}` is not a dialect; name one")));
-        }
+        single(id)?;
         for path in &args.dialect.files {
             self.files.push(DialectFile {
                 file: path.display().to_string(),
@@ -118,5 +116,15 @@ impl Plan {
             Begin::Steps(steps) => agent.steps(steps),
             Begin::Saved(text) => Run::restore(agent, text).map_err(|error| error.to_string())?,
         })
+    }
+}
+
+/// Refuses the names of several dialects.
+pub fn single(id: &str) -> Result<(), Stop> {
+    match id {
+        "all" | "any" | "default" => {
+            Err(Stop::because(format!("`{id}` is not a dialect; name one")))
+        }
+        _ => Ok(()),
     }
 }

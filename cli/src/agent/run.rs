@@ -13,7 +13,7 @@ use super::model::{Asked, model};
 use super::people::People;
 use super::plan::{Begin, Plan};
 use super::watch::Show;
-use super::{hidden, join, note, policy, runtime, signals, toolbox};
+use super::{join, note, note_hidden, policy, runtime, signals, toolbox};
 use crate::input::{self, Input};
 use crate::stop::{Stop, Verdict};
 
@@ -27,17 +27,10 @@ enum End {
 pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
     let runtime = runtime()?;
     let mut toolbox = toolbox(&args.tools, &runtime)?;
-    for tool in &toolbox.tools {
-        if let Some(why) = hidden(tool) {
-            note(format!(
-                "{}: {}: {why}",
-                args.tools.tools.display(),
-                tool.id
-            ));
-        }
-    }
+    note_hidden(&args.tools.tools, &toolbox);
     let rules = policy(args.tools.policy.as_deref(), Policy::confirm_all)?;
-    let asked = model(args)?;
+    let key = args.key_env.as_deref();
+    let asked = model(&args.model, &args.model_name, args.api, key)?;
     let said = args.text.as_deref().map(said).transpose()?;
     let begin = match (&said, &args.resume) {
         (_, Some(path)) => Begin::Saved(input::text(path)?),

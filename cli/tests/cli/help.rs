@@ -37,6 +37,8 @@ fn every_command_has_help_with_examples() {
         "run",
         #[cfg(feature = "agent")]
         "call",
+        #[cfg(feature = "serve")]
+        "serve",
     ] {
         let ran = run(&[name, "--help"], b"");
         assert_eq!(ran.code, 0, "{name}");

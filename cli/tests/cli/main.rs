@@ -13,6 +13,8 @@ mod help;
 mod parse;
 mod prompt;
 mod replay;
+#[cfg(feature = "serve")]
+mod serve;
 #[cfg(feature = "agent")]
 mod toolbox;
 mod tools;

@@ -1,0 +1,203 @@
+//! The process: the address, the routes, and the end.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use tokio::net::TcpListener;
+use toolglot_gateway::listen;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::api;
+use crate::app::App;
+use crate::guard::{self, Guard, same, secret};
+use crate::page::{self, Pages};
+use crate::problem::Problem;
+use crate::setup::{Options, Setup};
+use crate::store::{Store, StoreError};
+
+/// How long open exchanges may take at the end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The setup is invalid: an agent's dialect, a tool.
+    #[error("{0}")]
+    Setup(String),
+    /// The address is not one of this machine alone.
+    #[error(
+        "{0}: other machines can reach this address; that must be allowed explicitly (--allow-remote)"
+    )]
+    Remote(SocketAddr),
+    /// Listening on the address failed.
+    #[error("{address}: {error}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// The cause.
+        error: std::io::Error,
+    },
+    /// The folder of the page cannot be read.
+    #[error("{}: {error}", folder.display())]
+    Page {
+        /// The folder.
+        folder: PathBuf,
+        /// The cause.
+        error: std::io::Error,
+    },
+    /// The file of runs cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The system has no random numbers for the token.
+    #[error("no token can be made: {0}")]
+    Random(String),
+}
+
+/// A listening server.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    guard: Arc<Guard>,
+    app: Arc<App>,
+    pages: Arc<Pages>,
+    once: Arc<Once>,
+}
+
+impl Server {
+    /// Opens the store, binds the address and continues the runs that are not over.
+    ///
+    /// # Errors
+    /// The setup is invalid, the store cannot be used, or the address cannot be bound.
+    pub async fn bind(setup: Setup, options: &Options) -> Result<Self, ServeError> {
+        let pages = Pages::new(options.page.as_deref()).map_err(|error| ServeError::Page {
+            folder: options.page.clone().unwrap_or_default(),
+            error,
+        })?;
+        let listener = listener(options).await?;
+        let fail = |error| ServeError::Listen {
+            address: options.listen.clone(),
+            error,
+        };
+        let address = listener.local_addr().map_err(fail)?;
+        let random = |error: getrandom::Error| ServeError::Random(error.to_string());
+        let guard = Guard::new(address, &options.hosts).map_err(random)?;
+        let once = Once(Mutex::new(Some(secret().map_err(random)?)));
+        let store = Store::open(options.store.as_deref())?;
+        let app = App::start(setup, store).await?;
+        Ok(Self {
+            listener,
+            address,
+            guard: Arc::new(guard),
+            app,
+            pages: Arc::new(pages),
+            once: Arc::new(once),
+        })
+    }
+
+    /// Returns the address on which it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the token that requests must have.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        self.guard.token()
+    }
+
+    /// Returns the address of the page, with the token in its fragment, which browsers send to nobody.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/#token={}", self.address, self.token())
+    }
+
+    /// Returns an address that leads to the page once: for programs that open a browser, whose arguments other users of the machine
+    /// can see.
+    #[must_use]
+    pub fn link(&self) -> String {
+        let code = self.once.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let code = code.as_deref().unwrap_or_default();
+        format!("http://{}/open/{code}", self.address)
+    }
+
+    /// Serves until `end`. Then streams end, running calls are stopped and runs stay in the store.
+    pub async fn serve(self, end: impl Future<Output = ()> + Send) {
+        let entrance = Entrance {
+            once: self.once,
+            token: self.guard.token().to_owned(),
+        };
+        let guarded = from_fn_with_state(Arc::clone(&self.guard), guard::inside);
+        let router = Router::new()
+            .route("/open/{code}", get(enter))
+            .method_not_allowed_fallback(api::method)
+            .with_state(Arc::new(entrance))
+            .merge(api::router(Arc::clone(&self.app)).layer(guarded))
+            .fallback_service(axum::routing::any(page::serve).with_state(self.pages))
+            .layer(CatchPanicLayer::custom(panicked))
+            .layer(from_fn_with_state(self.guard, guard::outside));
+        // A connection that fails to open is its client's concern.
+        let open = listen::serve(self.listener, router, |_| (), end).await;
+        self.app.end.send_replace(true);
+        open.finish(PATIENCE).await;
+        self.app.finish().await;
+    }
+}
+
+async fn listener(options: &Options) -> Result<TcpListener, ServeError> {
+    let fail = |error| ServeError::Listen {
+        address: options.listen.clone(),
+        error,
+    };
+    let found = tokio::net::lookup_host(&options.listen)
+        .await
+        .map_err(fail)?;
+    let found: Vec<SocketAddr> = found.collect();
+    let mut reached = found.iter().filter(|one| !one.ip().is_loopback());
+    match reached.next() {
+        Some(address) if !options.remote => Err(ServeError::Remote(*address)),
+        _ => TcpListener::bind(&found[..]).await.map_err(fail),
+    }
+}
+
+/// A code that is valid once.
+struct Once(Mutex<Option<String>>);
+
+/// What leads to the page.
+struct Entrance {
+    once: Arc<Once>,
+    token: String,
+}
+
+async fn enter(State(entrance): State<Arc<Entrance>>, Path(code): Path<String>) -> Response {
+    let mut known = entrance
+        .once
+        .0
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    match known.take_if(|known| same(&code, known)) {
+        Some(_) => {
+            let to = format!("/#token={}", entrance.token);
+            (StatusCode::SEE_OTHER, [(LOCATION, to)]).into_response()
+        }
+        None => {
+            let why = "this address was valid once; the server printed another when it started";
+            Problem::new(404, "not_found", why).into_response()
+        }
+    }
+}
+
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    Problem::internal("an internal error; see the server's standard error").into_response()
+}
