@@ -36,6 +36,7 @@ export class Card {
   #decode = null;
   /** Whether parameters came while the call itself was open, and not only as a preview of it. */
   #live = false;
+  #final = null;
 
   constructor(view, name, { dialect = "", call = null, provisional = false } = {}) {
     this.#view = view;
@@ -126,6 +127,17 @@ export class Card {
     for (const [name, one] of Object.entries(all)) this.#row(name, typeof one === "string" ? one : JSON.stringify(one));
   }
 
+  /** The arguments with which the call runs, which are not always those that were written. */
+  final(json) {
+    if (json === undefined || json === this.#final) return;
+    this.#final = json;
+    this.#live = false;
+    this.arguments(json);
+    this.#json?.remove();
+    this.#json = null;
+    this.json(json);
+  }
+
   #row(name, text) {
     const shown = new Growing(this.#view.dirty, { label: name || this.#view.w("arguments"), tag: "dd" });
     shown.push(text);
@@ -165,8 +177,7 @@ export class Card {
   confirm({ arguments: json, digest = null, reason = "" }) {
     this.digest = digest;
     const text = typeof json === "string" ? json : JSON.stringify(json);
-    this.#live = false;
-    this.arguments(text);
+    this.final(text);
     this.asked = { json: text, reason };
     this.set("waiting");
     this.#question();

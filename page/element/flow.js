@@ -52,6 +52,7 @@ export class Flow {
       case "written": return this.#pending(event.name, "writing")?.set("written");
       case "retracted": return this.#pending(event.name)?.set("void");
       case "stands": return this.#stands(event);
+      case "start": return this.call(event.id)?.final(event.arguments);
       case "confirm": return this.call(event.id)?.confirm(event);
       case "waiting": case "running": return this.call(event.id)?.set(event.type ?? event.event);
       case "progress": return this.call(event.id)?.progress(event.text);

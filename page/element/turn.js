@@ -113,9 +113,9 @@ export class ToolglotTurn extends HTMLElement {
     this.#flow.call(id)?.refused(message);
   }
 
-  /** Decides on the call that has the focus, else on the first that waits. */
-  decide(decision) {
-    const card = this.#chosen();
+  /** Decides on a call: `approve`, `deny`, or `edit` to open its editor. Without an id, on the one that has the focus, else on the first. */
+  decide(decision, id) {
+    const card = id === undefined ? this.#chosen() : this.#waiting().find(({ call }) => call === id);
     if (card === undefined) return false;
     if (decision === "edit") card.edit();
     else this.#decide(card, decision);
