@@ -11,7 +11,9 @@ export function read(toolglot, text) {
   let tools = null;
   try {
     tools = new toolglot.Tools(text);
-    return { tools: JSON.parse(tools.manifest()).tools, fault: faults(toolglot, tools) };
+    const allowed = callable(JSON.parse(text));
+    const list = JSON.parse(tools.manifest()).tools.map((tool) => ({ ...tool, agentCallable: allowed(tool.id) }));
+    return { tools: list, fault: faults(toolglot, list) };
   } catch (error) {
     return { tools: [], fault: error.message };
   } finally {
@@ -19,10 +21,22 @@ export function read(toolglot, text) {
   }
 }
 
+/** Whether models may call a tool: where definitions are entries of a manifest, only if they say so. */
+function callable(given) {
+  const list = Array.isArray(given) ? given : given.tools ?? [given];
+  const entries = new Map(list.filter((one) => typeof one?.id === "string").map((one) => [one.id, one.agentCallable === true]));
+  return (id) => entries.get(id) ?? true;
+}
+
+/** Tools as the parser takes them. */
+export function declared(tools) {
+  return tools.map(({ id, parameters }) => ({ name: id, ...(parameters && { parameters }) }));
+}
+
 /** What the parser cannot use of definitions that can be read. */
 function faults(toolglot, tools) {
-  if (tools.names.length === 0) return "";
-  const engine = new toolglot.Engine({ dialects: "hermes", tools: tools.definitions });
+  if (tools.length === 0) return "";
+  const engine = new toolglot.Engine({ dialects: "hermes", tools: declared(tools) });
   const said = engine.toolIssues.join("\n");
   engine.free();
   return said;

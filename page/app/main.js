@@ -54,7 +54,7 @@ function preferences() {
 function route() {
   const wanted = location.hash.slice(1);
   const view = ROUTES.includes(wanted) ? wanted : ROUTES[0];
-  for (const id of ROUTES) find(id).hidden = id !== view;
+  for (const id of ROUTES) find(`view-${id}`).hidden = id !== view;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.dataset.route === view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -89,7 +89,7 @@ async function start() {
   if (backend) store.set({ definitions: JSON.stringify({ tools: about.tools.map(callable) }, null, 2) });
   const tester = new Tester(store, { setup: find("setup"), reply: find("reply"), becomes: find("becomes") });
   const runs = new Runs(store, backend ?? new Offline(store), about, { side: find("run-side"), main: find("run-main") });
-  const market = new Market(store, about.tools ?? [], find("market"));
+  const market = new Market(store, about.tools ?? [], find("view-market"));
   translate(document);
   route();
   addEventListener("hashchange", () => void (shared(location.hash) ? received(store) : route()));

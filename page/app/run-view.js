@@ -20,6 +20,7 @@ export class RunView {
   #rounds = [];
   #turns = new Map();
   #keys = true;
+  #asked = false;
 
   /** `changed` is called when the state of the run may have changed. */
   constructor(backend, { id, task }, changed) {
@@ -71,6 +72,7 @@ export class RunView {
   }
 
   #round() {
+    this.#asked = false;
     const turn = turnElement({ keys: this.#keys });
     this.#rounds.at(-1)?.end();
     this.#rounds.push(turn);
@@ -80,7 +82,8 @@ export class RunView {
 
   #event(event) {
     const type = event.event ?? event.do;
-    if (type === "ask") this.#round();
+    // The next round begins with what the model writes: results of the last one may still come.
+    if (type === "ask") this.#asked = true;
     else if (type === "message") this.#message(event.message);
     else if (type !== undefined) this.#show(type, event);
   }
@@ -88,7 +91,7 @@ export class RunView {
   #show(type, event) {
     // What concerns a call belongs to its round; a call within a call, to that of the outer one.
     const known = this.#turns.get(event.id) ?? this.#turns.get(String(event.id ?? "").split("/")[0]);
-    const turn = known ?? this.#rounds.at(-1) ?? this.#round();
+    const turn = known ?? (this.#asked || this.#rounds.length === 0 ? this.#round() : this.#rounds.at(-1));
     if (event.id !== undefined) this.#turns.set(event.id, turn);
     if (type === "begun") this.#turns.set(event.task, turn);
     turn.add([event]);

@@ -1,6 +1,7 @@
 // The tester: a reply is pasted, played in chunks, and shown as the parser reads it.
 import { copy, h } from "../element/dom.js";
 import { Calls } from "./calls.js";
+import { declared } from "./discovery.js";
 import { REPLIES } from "./examples.js";
 import { Log, recording } from "./log.js";
 import { Console, Events, Observations, holding } from "./outputs.js";
@@ -110,7 +111,7 @@ export class Tester {
     this.#json.textContent = "";
     this.#note.textContent = "";
     this.#detected.textContent = "";
-    this.#text.hidden = false;
+    this.#text.parentNode.hidden = false;
     this.#source.node.hidden = true;
     this.#edit.disabled = true;
     this.#save.disabled = true;
@@ -132,18 +133,8 @@ export class Tester {
   }
 
   #declared() {
-    const tools = this.#definitions();
+    const tools = declared(this.#store.offered);
     return tools.length > 0 ? { tools } : {};
-  }
-
-  /** The offered tools in the form of the OpenAI interface. */
-  #definitions() {
-    const { toolglot, offered } = this.#store;
-    if (offered.length === 0) return [];
-    const tools = new toolglot.Tools({ tools: offered });
-    const { definitions } = tools;
-    tools.free();
-    return definitions;
   }
 
   #begin() {
@@ -157,9 +148,9 @@ export class Tester {
       this.#note.textContent = error.message;
       return false;
     }
-    this.used = { bytes, chunk, dialects: chosen, tools: this.#definitions(), finish };
+    this.used = { bytes, chunk, dialects: chosen, tools: declared(this.#store.offered), finish };
     this.#source.set(reply, bytes);
-    this.#text.hidden = true;
+    this.#text.parentNode.hidden = true;
     this.#source.node.hidden = false;
     this.#edit.disabled = false;
     this.#player = new Player({ engine: this.#engine, bytes, chunk, finish, told: (what) => this.#told(what) });

@@ -152,9 +152,21 @@ export class Flow {
   #callOpen(event) {
     let card = this.#block?.cards.find((one) => one.provisional && one.name === event.name && one.state === "writing");
     if (card === undefined) this.#add(card = new Card(this.#view, event.name, { dialect: event.dialect, call: event.call }));
+    this.#inOrder(card);
     card.opened(event);
     if (this.#block) this.#block.card = card;
     this.#cards.set(event.call, card);
+  }
+
+  /** Calls of a chain run in the order in which they open, which need not be that of their names. */
+  #inOrder(card) {
+    const first = this.#block?.cards.find((one) => one.provisional);
+    if (first === undefined || first === card) return;
+    first.node.before(card.node);
+    for (const list of [this.#block.cards, this.all]) {
+      list.splice(list.indexOf(card), 1);
+      list.splice(list.indexOf(first), 0, card);
+    }
   }
 
   /** What parameters belong to: the last card of the block, or nothing yet. */

@@ -173,6 +173,7 @@ test("events arrive as they happen", async () => {
   assert.deepEqual([run.outcome, run.text, run.completed], ["answer", "It is 42.", true]);
   assert.deepEqual(run.calls, [{ id: "call_0_0", name: "double", arguments: { n: 21 }, state: "completed", result: 42 }]);
   assert.deepEqual(run.messages.map(({ role }) => role), ["user", "assistant", "user", "assistant"]);
+  assert(events.find(({ type }) => type === "settled").duration >= 0);
   assert.equal(run.receipts[0].digest.length, 64);
 });
 
