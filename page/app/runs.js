@@ -38,14 +38,14 @@ export class Runs {
 
   #form() {
     const task = area("3", this.#store.task, (text) => (this.#store.task = text));
-    task.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && void this.#start());
+    task.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && void this.start());
     const options = this.#agents.map(({ name, model }) => [name, model ? `${name} (${model})` : name]);
     const agent = options.length > 0 ? field("agent", select(options, this.#agent, (name) => this.#choose(name))) : null;
     const known = dialects(this.#store.toolglot).map(({ id }) => [id, id]);
     const dialect = select(known, taught(this.#store), (id) => this.#store.set({ dialect: id }));
     this.#store.watch(["dialect"], () => (dialect.value = taught(this.#store)));
     return panel("new run", ...[agent].filter(Boolean), field("dialect", dialect), field("task field", task), this.#fault,
-      h("div", { class: "row" }, button("start", () => this.#start(), { class: "main" })));
+      h("div", { class: "row" }, button("start", () => this.start(), { class: "main" })));
   }
 
   #editor() {
@@ -64,7 +64,7 @@ export class Runs {
     this.#store.set({ dialect, config: { ...this.#store.config, toolToggles } });
   }
 
-  async #start() {
+  async start() {
     this.#fault.textContent = "";
     const what = { task: this.#store.task, dialect: taught(this.#store), tools: this.#store.offered.map(({ id }) => id) };
     if (this.#agent !== "") what.agent = this.#agent;
