@@ -1,14 +1,16 @@
 // Parts that the views of the page share. Words are put in by key, so that another language needs no new page.
 import { words } from "../words.js";
-import { h } from "../element/dom.js";
+import * as dom from "../element/dom.js";
 import "../element/turn.js";
+
+const { h } = dom;
 
 /** The words in the language of the page. */
 export const w = (...key) => words(document.documentElement)(...key);
 
 /** An element that shows the words of a key, in the language of the page now and later. */
 export function said(tag, key, props = {}, ...values) {
-  return h(tag, { ...props, "data-w": key, "data-v": values.length > 0 ? JSON.stringify(values) : undefined }, w(key, ...values));
+  return dom.said(w, tag, key, props, ...values);
 }
 
 /** Changes what an element of `said` says. */
@@ -21,8 +23,7 @@ export function say(node, key, ...values) {
 
 /** Puts in the words again, below an element. */
 export function translate(root) {
-  for (const node of root.querySelectorAll("[data-w]")) node.textContent = w(node.dataset.w, ...JSON.parse(node.dataset.v ?? "[]"));
-  for (const node of root.querySelectorAll("[data-label]")) node.setAttribute("aria-label", w(node.dataset.label));
+  dom.translate(root, w);
 }
 
 export function button(key, step, props = {}) {

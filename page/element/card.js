@@ -1,6 +1,6 @@
 // The card of a call: its name, its arguments as they are written, its state, what is wrong with it, the question to a person, and its
 // result.
-import { copy, fresh, h } from "./dom.js";
+import { copy, fresh, h, labelled, said } from "./dom.js";
 import { Growing } from "./grow.js";
 import { tree } from "./json.js";
 
@@ -66,15 +66,10 @@ export class Card {
     if (this.state === state || ENDED.has(this.state)) return;
     this.state = state;
     this.node.dataset.state = state;
+    this.#badge.dataset.w = `state ${state}`;
     this.#badge.textContent = this.#view.w(`state ${state}`);
     if (state !== "waiting") this.#close();
     if (announce) this.#view.said(this);
-  }
-
-  /** The words again, after the language has changed. */
-  translate() {
-    this.#badge.textContent = this.#view.w(`state ${this.state}`);
-    if (this.#ask) this.#question();
   }
 
   // Arguments.
@@ -104,7 +99,7 @@ export class Card {
   json(text) {
     if (this.#json === null) {
       this.#jsonText = new Growing(this.#view.dirty, { label: this.#view.w("as json"), kind: "code" });
-      this.#json = h("details", { class: "json" }, h("summary", {}, this.#view.w("as json")), this.#jsonText.node);
+      this.#json = h("details", { class: "json" }, said(this.#view.w, "summary", "as json"), this.#jsonText.node);
       this.#params.after(this.#json);
     }
     this.#jsonText.push(text);
@@ -148,7 +143,7 @@ export class Card {
   opened(event) {
     this.call = event.call;
     this.provisional = false;
-    this.#head.querySelector(".dialect").textContent = event.native ? this.#view.w("api call") : event.dialect;
+    this.#head.querySelector(".dialect").replaceWith(event.native ? said(this.#view.w, "span", "api call", { class: "dialect" }) : h("span", { class: "dialect" }, event.dialect));
     this.#params.replaceChildren();
     this.#open = [];
     this.#decode = null;
@@ -158,6 +153,7 @@ export class Card {
     this.arguments(event.argumentsJson);
     if (event.grade !== "complete") {
       this.#grade.hidden = false;
+      this.#grade.dataset.w = `grade ${event.grade}`;
       this.#grade.textContent = this.#view.w(`grade ${event.grade}`);
       this.#grade.dataset.grade = event.grade;
     }
@@ -166,7 +162,7 @@ export class Card {
 
   warn(issue) {
     if (this.#warnings === null) {
-      this.#warnings = h("ul", { class: "warnings", "aria-label": this.#view.w("warnings") });
+      this.#warnings = h("ul", { class: "warnings", ...labelled(this.#view.w, "warnings") });
       (this.#ask ?? this.#progress?.node ?? this.#result ?? null)?.before(this.#warnings) ?? this.node.append(this.#warnings);
     }
     this.#warnings.append(warning(issue, this.#view));
@@ -186,7 +182,7 @@ export class Card {
   #question() {
     this.#close();
     const { w, decide } = this.#view;
-    const button = (word, kind, key, step) => h("button", { type: "button", class: kind, "aria-keyshortcuts": key, on: { click: step } }, w(word));
+    const button = (word, kind, key, step) => said(w, "button", word, { type: "button", class: kind, "aria-keyshortcuts": key, on: { click: step } });
     this.#ask = h("div", { class: "ask" });
     if (this.asked.reason) this.#ask.append(h("p", { class: "why" }, this.asked.reason));
     this.#ask.append(h("div", { class: "buttons" },
@@ -201,7 +197,7 @@ export class Card {
     if (this.#ask === null || this.#ask.querySelector("textarea")) return;
     const { w, decide } = this.#view;
     const fault = h("p", { class: "fault", role: "alert" });
-    const area = h("textarea", { rows: "6", spellcheck: "false", "aria-label": w("edit arguments of", this.name) });
+    const area = h("textarea", { rows: "6", spellcheck: "false", ...labelled(w, "edit arguments of", this.name) });
     try {
       area.value = JSON.stringify(JSON.parse(this.asked.json), null, 2);
     } catch {
@@ -223,8 +219,8 @@ export class Card {
       this.focus();
     };
     this.#ask.replaceChildren(area, fault, h("div", { class: "buttons" },
-      h("button", { type: "button", class: "yes", on: { click: send } }, w("approve edited")),
-      h("button", { type: "button", on: { click: back } }, w("back"))));
+      said(w, "button", "approve edited", { type: "button", class: "yes", on: { click: send } }),
+      said(w, "button", "back", { type: "button", on: { click: back } })));
     area.addEventListener("keydown", (event) => {
       if (event.key === "Escape") back();
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
@@ -259,7 +255,7 @@ export class Card {
   }
 
   task(id) {
-    this.node.append(h("p", { class: "task" }, this.#view.w("task", id)));
+    this.node.append(said(this.#view.w, "p", "task", { class: "task" }, id));
   }
 
   /** The result: `content` is text, parts, or a value. */
@@ -268,12 +264,12 @@ export class Card {
     if (this.#result !== null) this.#result.remove();
     const given = value(content);
     const text = plain(given);
-    const button = h("button", { type: "button", class: "copy" }, w("copy"));
+    const button = said(w, "button", "copy", { type: "button", class: "copy" });
     const whole = text ?? JSON.stringify(given ?? null, null, 2);
     button.addEventListener("click", () => copy(button, whole, w));
-    const head = h("div", { class: "result-head" }, h("span", { class: "label" }, w("result")),
-      ms === null ? null : h("span", { class: "ms" }, w("ms", ms)), button);
-    this.#result = h("div", { class: "result", role: "group", "aria-label": w("result of", this.name) }, head);
+    const head = h("div", { class: "result-head" }, said(w, "span", "result", { class: "label" }),
+      ms === null ? null : said(w, "span", "ms", { class: "ms" }, ms), button);
+    this.#result = h("div", { class: "result", role: "group", ...labelled(w, "result of", this.name) }, head);
     if (text !== null) {
       const shown = new Growing(this.#view.dirty, { label: w("result of", this.name), kind: "code" });
       shown.push(text);
@@ -287,5 +283,5 @@ export class Card {
 
 /** A line about an issue. */
 export function warning({ severity, kind, message }, view) {
-  return h("li", { class: severity }, h("span", { class: "kind" }, kind), h("span", {}, ` ${message}`), h("span", { class: "hidden" }, ` (${view.w(severity)})`));
+  return h("li", { class: severity }, h("span", { class: "kind" }, kind), h("span", {}, ` ${message} `), said(view.w, "span", severity, { class: "hidden" }));
 }

@@ -16,6 +16,23 @@ export function h(tag, props = {}, ...children) {
   return node;
 }
 
+/** Makes an element that says the words of a key; {@link translate} says them in another language. `w` are the words. */
+export function said(w, tag, key, props = {}, ...values) {
+  return h(tag, { ...props, "data-w": key, "data-v": values.length > 0 ? JSON.stringify(values) : undefined }, w(key, ...values));
+}
+
+/** Attributes for an element whose label is the words of a key. */
+export function labelled(w, key, ...values) {
+  return { "aria-label": w(key, ...values), "data-label": key, "data-v": values.length > 0 ? JSON.stringify(values) : undefined };
+}
+
+/** Puts in the words again, below a node. */
+export function translate(root, w) {
+  const values = (node) => JSON.parse(node.dataset.v ?? "[]");
+  for (const node of root.querySelectorAll("[data-w]")) node.textContent = w(node.dataset.w, ...values(node));
+  for (const node of root.querySelectorAll("[data-label]")) node.setAttribute("aria-label", w(node.dataset.label, ...values(node)));
+}
+
 let last = 0;
 
 /** An id that is unique in the document. */

@@ -4,7 +4,7 @@
 // The same events give the same nodes, however text and deltas were split; nodes are appended, and removed only where events retract
 // what they stand for.
 import { Card, ENDED, warning } from "./card.js";
-import { h } from "./dom.js";
+import { h, labelled, said } from "./dom.js";
 import { Growing } from "./grow.js";
 
 /** Text that is not part of the reply and would only disturb. */
@@ -101,19 +101,19 @@ export class Flow {
 
   #thought() {
     const text = new Growing(this.#view.dirty, { trims: true });
-    const summary = h("summary", { "data-w": "reasoning" }, this.#view.w("reasoning"));
+    const summary = said(this.#view.w, "summary", "reasoning");
     return { text, node: h("details", { class: "thought open" }, summary, text.node) };
   }
 
   #region(kind) {
     const text = new Growing(this.#view.dirty, { kind: "code" });
-    const node = h("details", { class: "region" }, h("summary", {}, this.#view.w("region", kind)), text.node);
+    const node = h("details", { class: "region" }, said(this.#view.w, "summary", "region", {}, kind), text.node);
     return { text, node };
   }
 
   #raw() {
     const text = new Growing(this.#view.dirty, { kind: "code" });
-    return { text, node: h("details", { class: "region" }, h("summary", {}, this.#view.w("raw")), text.node) };
+    return { text, node: h("details", { class: "region" }, said(this.#view.w, "summary", "raw"), text.node) };
   }
 
   // Blocks.
@@ -209,7 +209,7 @@ export class Flow {
     if (raw.length > 0) {
       const text = new Growing(this.#view.dirty, { kind: "code" });
       text.push(new TextDecoder().decode(raw));
-      block.node.append(h("details", { class: "region" }, h("summary", {}, this.#view.w("dropped", raw.length)), text.node));
+      block.node.append(h("details", { class: "region" }, said(this.#view.w, "summary", "dropped", {}, raw.length), text.node));
     }
   }
 
@@ -219,7 +219,7 @@ export class Flow {
     if (this.#block !== null) return this.#note(this.#block.node, issue);
     // An issue does not end the text that it is about.
     if (this.#last === null) return this.#note(this.#root, issue);
-    const list = this.#last.notes ??= h("ul", { class: "warnings notes", "aria-label": this.#view.w("warnings") });
+    const list = this.#last.notes ??= h("ul", { class: "warnings notes", ...labelled(this.#view.w, "warnings") });
     if (!list.isConnected) this.#last.node.after(list);
     list.append(warning(issue, this.#view));
     return undefined;
@@ -228,7 +228,7 @@ export class Flow {
   #note(place, issue) {
     let list = place.lastElementChild;
     if (!list?.classList.contains("notes")) {
-      list = h("ul", { class: "warnings notes", "aria-label": this.#view.w("warnings") });
+      list = h("ul", { class: "warnings notes", ...labelled(this.#view.w, "warnings") });
       place.append(list);
     }
     list.append(warning(issue, this.#view));

@@ -1,5 +1,5 @@
 // A JSON value as a tree that opens. Branches are made when they are opened.
-import { h } from "./dom.js";
+import { h, said } from "./dom.js";
 
 /** Children of a list or an object that are shown at once. */
 const SHOWN = 100;
@@ -29,7 +29,7 @@ export function tree(value, w, depth = 0) {
     for (const [key, inner] of entries.slice(from, from + SHOWN)) list.append(branch(key, inner, w, depth, entries.length));
     const rest = entries.length - from - SHOWN;
     if (rest <= 0) return;
-    const button = h("button", { type: "button", on: { click: () => (button.remove(), more(from + SHOWN)) } }, w("more", rest));
+    const button = said(w, "button", "more", { type: "button", on: { click: () => (button.remove(), more(from + SHOWN)) } }, rest);
     list.append(button);
   };
   more(0);

@@ -2,7 +2,7 @@
 //
 // Events wait in a queue until the next frame, and a frame takes only as many as fit a few milliseconds. So the page stays responsive,
 // however much arrives at once.
-import { h } from "./dom.js";
+import { h, translate } from "./dom.js";
 import { Flow } from "./flow.js";
 import { sheet } from "./style.js";
 import { words } from "../words.js";
@@ -45,7 +45,7 @@ export class ToolglotTurn extends HTMLElement {
 
   attributeChangedCallback() {
     this.#label();
-    for (const card of this.#flow.all) card.translate();
+    translate(this.#root, this.#view.w);
   }
 
   /** Shows events: those of one `feed`, or any list of them. */

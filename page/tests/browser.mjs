@@ -17,7 +17,7 @@ const SANDBOX = "/sandbox.js";
  * Serves folders by the beginning of the path; `api` answers requests to /api/ and what else it likes (it returns whether it did).
  * Returns the address, the paths that were asked for, and a function that ends it.
  */
-export async function serve(folders, { csp = CSP, api = null } = {}) {
+export async function serve(folders, { csp = CSP, sandbox = true, api = null } = {}) {
   const asked = [];
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
@@ -26,7 +26,7 @@ export async function serve(folders, { csp = CSP, api = null } = {}) {
     const [prefix, folder] = Object.entries(folders).find(([prefix]) => path.startsWith(prefix)) ?? [];
     const file = normalize(path.slice(prefix?.length ?? 0) || "index.html");
     const headers = { "content-type": TYPES[path.split(".").pop()] ?? TYPES.html };
-    if (csp) headers["content-security-policy"] = path === SANDBOX ? SANDBOX_CSP : csp;
+    if (csp) headers["content-security-policy"] = sandbox && path === SANDBOX ? SANDBOX_CSP : csp;
     try {
       if (folder === undefined || file.startsWith("..")) throw new Error("no such file");
       const body = await readFile(join(folder, file));
@@ -35,6 +35,8 @@ export async function serve(folders, { csp = CSP, api = null } = {}) {
       response.writeHead(404, { "content-type": "text/plain" }).end("no such file");
     }
   });
+  // A test that fails may leave it open.
+  server.unref();
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const close = () => new Promise((resolve) => {
     server.closeAllConnections();
