@@ -118,8 +118,9 @@ export class Calls {
       return { state, result: content, ms: result?.duration_ms ?? Math.round(performance.now() - began) };
     } catch (error) {
       if (error.code !== "needs_confirmation" || approved !== undefined) return { state: "failed", result: error.message };
-      // The card is running by now: the question is asked in the dialog of the browser.
-      if (!globalThis.confirm(`${w("needs approval")}\n\n${tool} ${JSON.stringify(given)}`)) return { state: "denied", result: w("state denied") };
+      const said = await this.#ask(turn, call, { arguments: given, digest: error.digest, reason: w("needs approval") });
+      if (said.decision === "deny") return { state: "denied", result: w("state denied") };
+      turn.settle(call, { state: "running" });
       return this.#onServer(turn, call, tool, given, error.digest);
     }
   }
