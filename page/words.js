@@ -80,7 +80,6 @@ const WORDS = {
   "max iterations": ["Rounds of calls, at most", "最多调用轮数"],
   "timeout": ["Time limit of a call, ms", "单次调用时限（毫秒）"],
   "offered": ["{0} of {1} tools offered to the model", "向模型提供 {1} 个工具中的 {0} 个"],
-  "offered one": ["offered", "已提供"],
   "off": ["switched off", "已关闭"],
   "not described": ["no description and no parameters", "没有描述和参数"],
   "not callable": ["not agentCallable", "未设 agentCallable"],
@@ -158,7 +157,6 @@ const WORDS = {
   "results message": ["What the model is told", "告知模型的内容"],
   "recovered asks": ["{0} was recovered from broken text. Run it all the same?", "{0} 由残缺文本恢复而来，仍要执行吗？"],
   "needs approval": ["This call needs your approval.", "此调用需要您的批准。"],
-  "approve run": ["Approve and run", "批准并执行"],
 
   // Runs.
   "new run": ["New run", "新的运行"],
@@ -166,7 +164,6 @@ const WORDS = {
   "start": ["Start", "开始"],
   "cancel": ["Cancel", "取消"],
   "agent": ["Agent", "智能体"],
-  "agent own": ["as set here", "按此处设置"],
   "model script": ["Scripted model: replies separated by lines ---", "脚本模型：以 --- 行分隔的回复"],
   "policy": ["Rule", "规则"],
   "policy allow": ["runs", "直接执行"],
@@ -203,7 +200,6 @@ const WORDS = {
   "manifest": ["Manifest", "清单"],
   "all manifests": ["All manifests", "所有清单"],
   "add manifest": ["Add manifests…", "添加清单…"],
-  "built in": ["examples of this page", "页面示例"],
   "server": ["server", "服务器"],
   "of tester": ["tester", "测试页"],
   "found": ["{0} of {1} tools", "{1} 个工具中的 {0} 个"],
@@ -211,7 +207,6 @@ const WORDS = {
   "used": ["In the tester", "已在测试页"],
   "parameters": ["Parameters", "参数"],
   "required": ["required", "必填"],
-  "remove": ["Remove", "移除"],
   "cannot read": ["{0} cannot be read: {1}", "无法读取 {0}：{1}"],
 };
 
@@ -232,5 +227,6 @@ export function words(element) {
   };
 }
 
-/** The keys, for tests. */
+/** The table and its keys, for tests. */
+export const TABLE = WORDS;
 export const KEYS = Object.keys(WORDS);

@@ -76,11 +76,7 @@ export class Card {
 
   paramOpen(name, depth) {
     if (this.call !== null) this.#live = true;
-    const text = new Growing(this.#view.dirty, { label: name, tag: "dd" });
-    const term = h("dt", {}, name);
-    const row = h("div", { class: `param depth${Math.min(depth, 4)}` }, term, text.node);
-    this.#params.append(row);
-    this.#open.push(text);
+    this.#open.push(this.#row(name, depth));
     this.#decode = new TextDecoder("utf-8", { ignoreBOM: true });
   }
 
@@ -116,10 +112,10 @@ export class Card {
       all = null;
     }
     if (all === null || typeof all !== "object" || Array.isArray(all)) {
-      this.#row("", json);
+      this.#row(this.#view.w("arguments")).push(json);
       return;
     }
-    for (const [name, one] of Object.entries(all)) this.#row(name, typeof one === "string" ? one : JSON.stringify(one));
+    for (const [name, one] of Object.entries(all)) this.#row(name).push(typeof one === "string" ? one : JSON.stringify(one));
   }
 
   /** The arguments with which the call runs, which are not always those that were written. */
@@ -133,10 +129,11 @@ export class Card {
     this.json(json);
   }
 
-  #row(name, text) {
-    const shown = new Growing(this.#view.dirty, { label: name || this.#view.w("arguments"), tag: "dd" });
-    shown.push(text);
-    this.#params.append(h("div", { class: "param depth0" }, h("dt", {}, name || this.#view.w("arguments")), shown.node));
+  /** Adds a parameter and returns its value, which grows. */
+  #row(name, depth = 0) {
+    const text = new Growing(this.#view.dirty, { label: name });
+    this.#params.append(h("div", { class: `param depth${Math.min(depth, 4)}` }, h("dt", {}, name), h("dd", {}, text.node)));
+    return text;
   }
 
   /** The call opens: what was shown until now was a preview of its block. */

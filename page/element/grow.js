@@ -40,11 +40,11 @@ export class Growing {
    * `dirty` is told when text waits; `label` names the text if it becomes so long that it scrolls (it does not without one). `trims` hides
    * line ends at both ends, which models write around their calls.
    */
-  constructor(dirty, { label = null, tag = "div", kind = "", trims = false } = {}) {
+  constructor(dirty, { label = null, kind = "", trims = false } = {}) {
     this.#trims = trims;
     this.#dirty = dirty;
     this.#label = label;
-    this.node = h(tag, { class: `grow blank ${kind}`.trim() }, this.#pages);
+    this.node = h("div", { class: `grow blank ${kind}`.trim() }, this.#pages);
   }
 
   push(text, style = "") {
