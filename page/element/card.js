@@ -267,11 +267,11 @@ export class Card {
     const head = h("div", { class: "result-head" }, said(w, "span", "result", { class: "label" }),
       ms === null ? null : said(w, "span", "ms", { class: "ms" }, ms), button);
     this.#result = h("div", { class: "result", role: "group", ...labelled(w, "result of", this.name) }, head);
-    if (text !== null) {
+    if (text !== null && text !== "") {
       const shown = new Growing(this.#view.dirty, { label: w("result of", this.name), kind: "code" });
       shown.push(text);
       this.#result.append(shown.node);
-    } else if (given !== null && given !== undefined) {
+    } else if (text === null && given !== null && given !== undefined) {
       this.#result.append(tree(given, w));
     }
     this.node.append(this.#result);

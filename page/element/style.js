@@ -18,8 +18,7 @@ const CSS = `
 .turn { display: flex; flex-direction: column; gap: 10px; }
 .hidden { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .grow { white-space: pre-wrap; overflow-wrap: anywhere; }
-.page { content-visibility: auto; contain-intrinsic-block-size: auto 320px; }
-.page:only-child { content-visibility: visible; }
+.page:has(~ .page), .page ~ .page { content-visibility: auto; contain-intrinsic-block-size: auto 320px; }
 .text { padding: 10px 14px; background: var(--soft); border-radius: 4px 14px 14px 14px; max-width: 100%; }
 .text.blank { display: none; }
 .recovered { text-decoration: underline dotted var(--wait) 1.5px; text-underline-offset: 3px; }
@@ -98,7 +97,9 @@ textarea { font: 13px/1.5 var(--mono); color: var(--ink); background: var(--soft
 .result .grow.long { background: none; padding: 0; }
 .result-head { display: flex; align-items: center; gap: 10px; font-size: 12px; color: var(--dim); }
 .label { font-weight: 600; }
-.tree { display: grid; gap: 2px; font: 13px/1.5 var(--mono); min-width: 0; }
+.tree { display: grid; grid-template-columns: minmax(0, 1fr); gap: 2px; font: 13px/1.5 var(--mono); min-width: 0; }
+.tree summary { max-width: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.tree details { min-width: 0; }
 .tree details > .tree { padding-left: 16px; border-left: 1px solid var(--line); margin-left: 4px; }
 .tree button { width: fit-content; padding: 2px 8px; font-size: 12px; }
 .key { color: var(--accent); margin-right: 10px; }
