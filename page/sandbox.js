@@ -1,5 +1,5 @@
-// A worker that runs one function which the person at the page wrote. The page ends it when time is up. `toolglot serve` sends this file with a
-// policy of its own: code from text is allowed, and every connection is forbidden.
+// A worker that runs one function which the person at the page wrote. The page ends it when time is up. A server that sends a content security
+// policy needs another one for this file: code from text is allowed, and every connection is forbidden.
 onmessage = async ({ data: { code, name, given } }) => {
   try {
     const functions = (0, eval)(code);

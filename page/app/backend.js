@@ -66,7 +66,7 @@ export class Server {
     return this.#ask("POST", "/api/calls", { name, arguments: given, approved });
   }
 
-  /** Yields the events of a run after number `after`, across broken connections, until the run is finished. `lost` is told of each break. */
+  /** Yields the events of a run after number `after`, across broken connections, until it is finished. `lost` is told of each break. */
   async *events(id, { after = 0, signal, lost = () => {} }) {
     let last = after;
     for (let wait = 250; !signal.aborted;) {
@@ -90,7 +90,10 @@ export class Server {
 
   /** One connection. `EventSource` cannot send the token, so the stream is read here. */
   async *#stream(id, after, signal) {
-    const response = await this.#fetch("GET", `/api/runs/${encodeURIComponent(id)}/events?after=${after}`, { signal, accept: "text/event-stream" });
+    const response = await this.#fetch("GET", `/api/runs/${encodeURIComponent(id)}/events?after=${after}`, {
+      signal,
+      accept: "text/event-stream",
+    });
     const decoder = new TextDecoder();
     const reader = response.body.getReader();
     let rest = "";
@@ -98,7 +101,10 @@ export class Server {
       const parts = (rest + decoder.decode(next.value, { stream: true })).replace(/\r\n?/g, "\n").split("\n\n");
       rest = parts.pop();
       for (const part of parts) {
-        const data = part.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trimStart());
+        const data = part
+          .split("\n")
+          .filter((line) => line.startsWith("data:"))
+          .map((line) => line.slice(5).trimStart());
         if (data.length > 0) yield JSON.parse(data.join("\n"));
       }
     }

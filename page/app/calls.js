@@ -1,5 +1,5 @@
-// Carries out the calls of a reply, or one that a person writes: here in a worker, or on the server. Calls that were recovered from broken text
-// are asked about first.
+// Carries out the calls of a reply, or one that a person writes: here in a worker, or on the server. Calls that were recovered from
+// broken text are asked about first.
 import { h } from "../element/dom.js";
 import { execute, toolResult } from "./execute.js";
 import { area, button, field, said, select, turn as turnElement, w } from "./ui.js";
@@ -8,7 +8,14 @@ export class Calls {
   #store;
   #turn;
   #asked = new Map();
-  #told = h("pre", { class: "code preview", tabindex: "0", role: "group", "data-label": "results message", "aria-label": w("results message"), hidden: true });
+  #told = h("pre", {
+    class: "code preview",
+    tabindex: "0",
+    role: "group",
+    "data-label": "results message",
+    "aria-label": w("results message"),
+    hidden: true,
+  });
   #where = "here";
   #one = turnElement({ keys: true });
   #run = button("execute calls", () => this.#all(), { disabled: true });
@@ -23,10 +30,21 @@ export class Calls {
     for (const element of [turn, this.#one]) element.addEventListener("decide", (event) => this.#decided(event));
     const places = [["here", { key: "where here" }], ...(store.backend ? [["server", { key: "where server" }]] : [])];
     const code = area("9", store.functions, (functions) => store.set({ functions }), { class: "code" });
-    this.node = h("div", { class: "execute" },
-      field("where", select(places, "here", (place) => (this.#where = place))),
-      said("p", "functions help", { class: "help" }), field("functions", code),
-      h("div", { class: "row" }, this.#run), this.#told, said("h4", "execute one"), this.#single(), this.#one);
+    this.node = h(
+      "div",
+      { class: "execute" },
+      field(
+        "where",
+        select(places, "here", (place) => (this.#where = place)),
+      ),
+      said("p", "functions help", { class: "help" }),
+      field("functions", code),
+      h("div", { class: "row" }, this.#run),
+      this.#told,
+      said("h4", "execute one"),
+      this.#single(),
+      this.#one,
+    );
   }
 
   /** The reply has ended with these calls: `{ call, name, argumentsJson, grade, dialect }`. */
@@ -64,7 +82,14 @@ export class Calls {
       this.#one.add([{ event: "stands", id: call.call, name: call.name, arguments: call.argumentsJson }]);
       await this.#carry(this.#one, call);
     };
-    return h("div", { class: "single" }, field("tool", name), field("arguments", given), fault, h("div", { class: "row" }, button("run", run)));
+    return h(
+      "div",
+      { class: "single" },
+      field("tool", name),
+      field("arguments", given),
+      fault,
+      h("div", { class: "row" }, button("run", run)),
+    );
   }
 
   async #all() {

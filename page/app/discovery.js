@@ -2,7 +2,13 @@
 
 /** The configuration of the tools layer (`CallConfig`), with calls enabled. */
 export const CONFIG = Object.freeze({
-  enabled: true, toolToggles: {}, defaultToolEnabled: true, maxIterations: 5, timeout: 30000, requireConfirmation: false, parallelExecution: false,
+  enabled: true,
+  toolToggles: {},
+  defaultToolEnabled: true,
+  maxIterations: 5,
+  timeout: 30000,
+  requireConfirmation: false,
+  parallelExecution: false,
 });
 
 /** Reads definitions in any form. Returns the tools, or the sentence that says what is wrong. */
@@ -23,7 +29,7 @@ export function read(toolglot, text) {
 
 /** Whether models may call a tool: where definitions are entries of a manifest, only if they say so. */
 function callable(given) {
-  const list = Array.isArray(given) ? given : given.tools ?? [given];
+  const list = Array.isArray(given) ? given : (given.tools ?? [given]);
   const entries = new Map(list.filter((one) => typeof one?.id === "string").map((one) => [one.id, one.agentCallable === true]));
   return (id) => entries.get(id) ?? true;
 }

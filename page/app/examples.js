@@ -1,28 +1,46 @@
 // What the page shows before anything was pasted: tools, replies, functions, and the script of a model for runs without a server.
 
-export const DEFINITIONS = JSON.stringify({
-  tools: [
-    {
-      id: "harbour:tides", description: "High and low water of a port", agentCallable: true, tags: ["read", "sea"],
-      parameters: {
-        type: "object", required: ["port"],
-        properties: { port: { type: "string", description: "Name of the port" }, days: { type: "integer", minimum: 1, description: "How many days" } },
+export const DEFINITIONS = JSON.stringify(
+  {
+    tools: [
+      {
+        id: "harbour:tides",
+        description: "High and low water of a port",
+        agentCallable: true,
+        tags: ["read", "sea"],
+        parameters: {
+          type: "object",
+          required: ["port"],
+          properties: {
+            port: { type: "string", description: "Name of the port" },
+            days: { type: "integer", minimum: 1, description: "How many days" },
+          },
+        },
       },
-    },
-    {
-      id: "harbour:book_berth", description: "Books a berth for one boat", agentCallable: true, tags: ["write", "sea"],
-      parameters: {
-        type: "object", required: ["port", "boat"],
-        properties: { port: { type: "string" }, boat: { type: "string" }, nights: { type: "integer", minimum: 1 } },
+      {
+        id: "harbour:book_berth",
+        description: "Books a berth for one boat",
+        agentCallable: true,
+        tags: ["write", "sea"],
+        parameters: {
+          type: "object",
+          required: ["port", "boat"],
+          properties: { port: { type: "string" }, boat: { type: "string" }, nights: { type: "integer", minimum: 1 } },
+        },
       },
-    },
-    {
-      id: "notes:append", description: "Adds a line to the log book", agentCallable: true, tags: ["write"],
-      parameters: { type: "object", required: ["text"], properties: { text: { type: "string" } } },
-    },
-    { id: "harbour:reset", description: "Deletes all bookings", agentCallable: false, tags: ["admin"] },
-  ],
-}, null, 2);
+      {
+        id: "notes:append",
+        description: "Adds a line to the log book",
+        agentCallable: true,
+        tags: ["write"],
+        parameters: { type: "object", required: ["text"], properties: { text: { type: "string" } } },
+      },
+      { id: "harbour:reset", description: "Deletes all bookings", agentCallable: false, tags: ["admin"] },
+    ],
+  },
+  null,
+  2,
+);
 
 export const REPLIES = {
   "hermes: two calls, one repaired": `<think>They want the tides first. Then one line for the log book.</think>I look up the tides.
@@ -50,7 +68,8 @@ days:「始」2「末」
   "truncated in a call": `One moment.
 <tool_call>
 {"name": "harbour:book_berth", "arguments": {"port": "Leith", "boat": "Ma`,
-  "a marker that is only mentioned": "To call a tool, write `<tool_call>` and then JSON. The word <tool_call> alone does nothing, and this stays text.",
+  "a marker that is only mentioned":
+    "To call a tool, write `<tool_call>` and then JSON. The word <tool_call> alone does nothing, and this stays text.",
 };
 
 export const FUNCTIONS = `// One function for each tool: it gets the arguments and returns the result.

@@ -85,20 +85,42 @@ function recorded(entry) {
   const span = [start, end];
   const { block, ordinal, name, provisional, call, dialect, depth, kind, severity, tool, subject, suggestion } = entry;
   switch (type) {
-    case "text": return { type, span, recovered: entry.recovered, ...data(content(entry), "data") };
-    case "reasoning": return { type, span, framing: entry.framing, ...data(content(entry), "data") };
-    case "protected": return { type, span, kind, ...data(content(entry), "data") };
-    case "raw": case "param_delta": return { type, span, ...data(content(entry), "data") };
-    case "arg_delta": return { type, span, call, ...data(content(entry), "data") };
-    case "block_open": return { type, span, dialect };
-    case "block_abandoned": return { type, span, becomes: entry.becomes };
-    case "call_named": return { type, span, block, ordinal, name, provisional };
-    case "call_open": return { type, span, call, name, dialect, origin: entry.native ? "native" : "text", meta: Object.entries(entry.meta) };
-    case "call_close": return { type, span, call, state: entry.grade, kinds: entry.kinds, arguments: entry.argumentsJson === null ? "params" : "deltas" };
-    case "call_abandoned": return { type, span, call };
-    case "param_open": return { type, span, name, depth };
-    case "issue": return { type, span, kind, severity, dialect, call, tool, subject, suggestion };
-    default: return { type, span };
+    case "text":
+      return { type, span, recovered: entry.recovered, ...data(content(entry), "data") };
+    case "reasoning":
+      return { type, span, framing: entry.framing, ...data(content(entry), "data") };
+    case "protected":
+      return { type, span, kind, ...data(content(entry), "data") };
+    case "raw":
+    case "param_delta":
+      return { type, span, ...data(content(entry), "data") };
+    case "arg_delta":
+      return { type, span, call, ...data(content(entry), "data") };
+    case "block_open":
+      return { type, span, dialect };
+    case "block_abandoned":
+      return { type, span, becomes: entry.becomes };
+    case "call_named":
+      return { type, span, block, ordinal, name, provisional };
+    case "call_open":
+      return { type, span, call, name, dialect, origin: entry.native ? "native" : "text", meta: Object.entries(entry.meta) };
+    case "call_close":
+      return {
+        type,
+        span,
+        call,
+        state: entry.grade,
+        kinds: entry.kinds,
+        arguments: entry.argumentsJson === null ? "params" : "deltas",
+      };
+    case "call_abandoned":
+      return { type, span, call };
+    case "param_open":
+      return { type, span, name, depth };
+    case "issue":
+      return { type, span, kind, severity, dialect, call, tool, subject, suggestion };
+    default:
+      return { type, span };
   }
 }
 

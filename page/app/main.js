@@ -86,7 +86,7 @@ async function start() {
   if (backend) say(find("banner"), "served", about.version ?? "");
   else say(find("banner"), about.refused ? "unauthorized" : "static");
   const store = new Store(toolglot, backend);
-  if (backend) store.set({ definitions: JSON.stringify({ tools: about.tools.map(callable) }, null, 2) });
+  if (backend) store.set({ task: "", definitions: JSON.stringify({ tools: about.tools.map(callable) }, null, 2) });
   const tester = new Tester(store, { setup: find("setup"), reply: find("reply"), becomes: find("becomes") });
   const runs = new Runs(store, backend ?? new Offline(store), about, { side: find("run-side"), main: find("run-main") });
   const market = new Market(store, about.tools ?? [], find("view-market"));

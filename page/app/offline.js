@@ -1,5 +1,5 @@
-// Runs without a server: an agent of the WASM package in this page, with a scripted model. It has the methods of `Server`, and gives the same
-// events.
+// Runs without a server: an agent of the WASM package in this page, with a scripted model. It has the methods of `Server`, and gives
+// the same events.
 import { finished } from "./backend.js";
 import { execute } from "./execute.js";
 import { w } from "./ui.js";
@@ -24,7 +24,13 @@ export class Offline {
 
   async run(id) {
     const run = this.#find(id);
-    const waiting = run.run.waiting.map(({ id: call, name, argumentsJson, digest, reason }) => ({ call, name, arguments: argumentsJson, digest, reason }));
+    const waiting = run.run.waiting.map(({ id: call, name, argumentsJson, digest, reason }) => ({
+      call,
+      name,
+      arguments: argumentsJson,
+      digest,
+      reason,
+    }));
     return { ...run.entry, messages: run.run.messages, waiting };
   }
 
@@ -38,8 +44,14 @@ export class Offline {
         this.#put(run, { do: "ask" });
         return slowly(replies[messages.filter(({ role }) => role === "assistant").length] ?? "", signal);
       },
-      tools: wanted.map((tool) => this.#tool(tool)), dialect, lang, policy: policy(wanted, rules, config),
-      timeout: config.timeout, maxRounds: config.maxIterations, parallel: config.parallelExecution, recovered: "confirm",
+      tools: wanted.map((tool) => this.#tool(tool)),
+      dialect,
+      lang,
+      policy: policy(wanted, rules, config),
+      timeout: config.timeout,
+      maxRounds: config.maxIterations,
+      parallel: config.parallelExecution,
+      recovered: "confirm",
     });
     const entry = { id: `page-${this.#runs.length + 1}`, task, state: "running", started: new Date().toISOString() };
     Object.assign(run, { entry, agent, run: agent.run(task) });
@@ -63,7 +75,7 @@ export class Offline {
     const { run } = this.#find(id);
     const asked = run.waiting.find((one) => one.id === call);
     if (asked === undefined || asked.digest !== digest) throw new Error("the call does not wait with these arguments");
-    run.decide(call, decision === "approve" ? edited ?? true : reason);
+    run.decide(call, decision === "approve" ? (edited ?? true) : reason);
     void this.#drive(this.#find(id));
   }
 
@@ -111,7 +123,8 @@ export class Offline {
     }
     run.driving = false;
     if (run.run.waiting.length > 0) run.entry.state = "waiting";
-    if (run.run.outcome !== null && run.entry.state !== "finished") this.#over(run, { outcome: run.run.outcome, text: run.run.text });
+    if (run.run.outcome !== null && run.entry.state !== "finished")
+      this.#over(run, { outcome: run.run.outcome, text: run.run.text });
   }
 
   /** Keeps an event, with the instructions that a server shows beside it. */
@@ -122,7 +135,13 @@ export class Offline {
       const { argumentsJson, ...asked } = waiting.find(({ id }) => id === rest.id) ?? {};
       if (argumentsJson !== undefined) this.#put(run, { do: "confirm", ...asked, arguments: argumentsJson });
     }
-    if (type === "running") this.#put(run, { do: "start", id: rest.id, name: rest.name, arguments: JSON.stringify(calls.findLast(({ id }) => id === rest.id)?.arguments) });
+    if (type === "running")
+      this.#put(run, {
+        do: "start",
+        id: rest.id,
+        name: rest.name,
+        arguments: JSON.stringify(calls.findLast(({ id }) => id === rest.id)?.arguments),
+      });
     this.#put(run, { event: type, ...rest });
   }
 

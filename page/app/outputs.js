@@ -88,8 +88,13 @@ export class Events {
 
   #row(entry) {
     const show = () => this.#shown(entry.start, entry.end);
-    const button = h("button", { type: "button", class: `event ${family(entry.type)}`, on: { focus: show, mouseenter: show, click: show } },
-      h("span", { class: "type" }, entry.type), h("span", { class: "brief" }), h("span", { class: "span" }));
+    const button = h(
+      "button",
+      { type: "button", class: `event ${family(entry.type)}`, on: { focus: show, mouseenter: show, click: show } },
+      h("span", { class: "type" }, entry.type),
+      h("span", { class: "brief" }),
+      h("span", { class: "span" }),
+    );
     const node = h("li", {}, button);
     this.#list.append(node);
     return node;
@@ -98,7 +103,11 @@ export class Events {
 
 function family(type) {
   if (type === "issue" || type.endsWith("abandoned") || type === "raw") return "odd";
-  return type.startsWith("call") || type.startsWith("block") ? "call" : type.startsWith("arg") || type.startsWith("param") ? "argument" : "plain";
+  return type.startsWith("call") || type.startsWith("block")
+    ? "call"
+    : type.startsWith("arg") || type.startsWith("param")
+      ? "argument"
+      : "plain";
 }
 
 /** The beginning of what an entry says. */
@@ -113,7 +122,10 @@ function brief(entry, row) {
   }
   const { kind, message, name, dialect, grade, kinds, becomes } = entry;
   const said = [name, dialect, kind, grade, ...(kinds ?? []), becomes, message];
-  return said.filter((one) => one !== undefined && one !== "").join(" · ").slice(0, 2 * BRIEF);
+  return said
+    .filter((one) => one !== undefined && one !== "")
+    .join(" · ")
+    .slice(0, 2 * BRIEF);
 }
 
 /** What the model is to be told: by the parser, and by the definitions of its tools. */
@@ -128,7 +140,8 @@ export class Observations {
     const parser = turn.errors.map(({ observation }) => observation).filter(Boolean);
     const schema = checked.map(({ observation }) => observation).filter(Boolean);
     this.clear();
-    const list = (key, texts) => texts.length > 0 && this.node.append(said("h4", key), h("ul", {}, ...texts.map((text) => h("li", { class: "code" }, text))));
+    const list = (key, texts) =>
+      texts.length > 0 && this.node.append(said("h4", key), h("ul", {}, ...texts.map((text) => h("li", { class: "code" }, text))));
     list("observations parser", parser);
     list("observations of", schema);
     if (parser.length + schema.length === 0) this.node.append(said("p", "observations none"));

@@ -28,12 +28,31 @@ export class RunView {
     this.#backend = backend;
     this.#changed = changed;
     this.#title = h("h3", { tabindex: "-1", class: "run-title" }, task);
-    const keys = h("label", { class: "check" }, checkbox(true, (on) => this.#useKeys(on)), said("span", "keys on"));
-    this.#bar = h("div", { class: "waiting-bar", hidden: true }, this.#waits, button("approve all", () => this.#all(), { class: "main", "aria-keyshortcuts": "Shift+A" }),
-      said("span", "keys", { class: "help" }), keys);
-    this.node = h("div", { class: "run" },
-      h("div", { class: "run-head" }, this.#title, this.#state, this.#cancel), this.#bar, this.#lost,
-      tabs("timeline", [["timeline", h("div", {}, this.#timeline)], ["log", h("div", {}, this.#log.node)]]));
+    const keys = h(
+      "label",
+      { class: "check" },
+      checkbox(true, (on) => this.#useKeys(on)),
+      said("span", "keys on"),
+    );
+    this.#bar = h(
+      "div",
+      { class: "waiting-bar", hidden: true },
+      this.#waits,
+      button("approve all", () => this.#all(), { class: "main", "aria-keyshortcuts": "Shift+A" }),
+      said("span", "keys", { class: "help" }),
+      keys,
+    );
+    this.node = h(
+      "div",
+      { class: "run" },
+      h("div", { class: "run-head" }, this.#title, this.#state, this.#cancel),
+      this.#bar,
+      this.#lost,
+      tabs("timeline", [
+        ["timeline", h("div", {}, this.#timeline)],
+        ["log", h("div", {}, this.#log.node)],
+      ]),
+    );
     this.#timeline.append(h("div", { class: "asked" }, said("span", "you", { class: "label" }), h("p", {}, task)));
     this.node.addEventListener("decide", (event) => void this.#decide(event));
     this.node.addEventListener("callstate", () => this.#count());
@@ -81,7 +100,7 @@ export class RunView {
   }
 
   #event(event) {
-    const type = event.event ?? event.do;
+    const type = event.event ?? event.do ?? (event.decision && "decision");
     // The next round begins with what the model writes: results of the last one may still come.
     if (type === "ask") this.#asked = true;
     else if (type === "message") this.#message(event.message);
@@ -90,9 +109,10 @@ export class RunView {
 
   #show(type, event) {
     // What concerns a call belongs to its round; a call within a call, to that of the outer one.
-    const known = this.#turns.get(event.id) ?? this.#turns.get(String(event.id ?? "").split("/")[0]);
+    const id = event.decision?.[0] ?? event.id;
+    const known = this.#turns.get(id) ?? this.#turns.get(String(id).split("/")[0]);
     const turn = known ?? (this.#asked || this.#rounds.length === 0 ? this.#round() : this.#rounds.at(-1));
-    if (event.id !== undefined) this.#turns.set(event.id, turn);
+    if (id !== undefined) this.#turns.set(id, turn);
     if (type === "begun") this.#turns.set(event.task, turn);
     turn.add([event]);
     if (type === "running" || type === "waiting" || type === "settled") this.#changed();
@@ -102,7 +122,14 @@ export class RunView {
   #message({ role, content }) {
     if (role === "assistant" || this.#rounds.length === 0) return;
     const text = typeof content === "string" ? content : JSON.stringify(content, null, 2);
-    this.#timeline.append(h("details", { class: "told" }, h("summary", {}, said("span", "told"), h("span", { class: "tag" }, role)), h("pre", { class: "code preview" }, text)));
+    this.#timeline.append(
+      h(
+        "details",
+        { class: "told" },
+        h("summary", {}, said("span", "told"), h("span", { class: "tag" }, role)),
+        h("pre", { class: "code preview" }, text),
+      ),
+    );
   }
 
   #over({ outcome, text, message }) {
@@ -113,7 +140,15 @@ export class RunView {
     this.#bar.hidden = true;
     const said_ = text || message || "";
     const shown = outcome === "answer" ? "" : said_;
-    this.#timeline.append(h("div", { class: `outcome ${outcome}`, role: "status" }, said("span", "outcome", { class: "label" }), said("p", `outcome ${outcome}`), shown ? h("p", {}, shown) : null));
+    this.#timeline.append(
+      h(
+        "div",
+        { class: `outcome ${outcome}`, role: "status" },
+        said("span", "outcome", { class: "label" }),
+        said("p", `outcome ${outcome}`),
+        shown ? h("p", {}, shown) : null,
+      ),
+    );
     this.#changed();
   }
 

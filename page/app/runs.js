@@ -11,6 +11,8 @@ export class Runs {
   #store;
   #backend;
   #agents;
+  /** The tools of the server, which are the only ones that its runs can have. */
+  #served;
   #main;
   #list = h("ul", { class: "list" });
   #none = said("p", "no runs", { class: "help" });
@@ -24,7 +26,8 @@ export class Runs {
     this.#backend = backend;
     this.#agents = about.agents ?? [];
     this.#main = main;
-    this.#agent = this.#agents[0]?.name ?? "";
+    this.#served = about.tools ? new Set(about.tools.map(({ id, name }) => id ?? name)) : null;
+    if (this.#agents.length > 0) this.#choose(this.#agents[0].name);
     side.append(this.#form(), panel("list of runs", this.#none, this.#list), ...this.#editor());
     main.append(said("p", "choose run", { class: "empty" }));
     document.addEventListener("keydown", (event) => this.#key(event));
@@ -40,12 +43,28 @@ export class Runs {
     const task = area("3", this.#store.task, (text) => (this.#store.task = text));
     task.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && void this.start());
     const options = this.#agents.map(({ name, model }) => [name, model ? `${name} (${model})` : name]);
-    const agent = options.length > 0 ? field("agent", select(options, this.#agent, (name) => this.#choose(name))) : null;
+    const agent =
+      options.length > 0
+        ? field(
+            "agent",
+            select(options, this.#agent, (name) => this.#choose(name)),
+          )
+        : null;
     const known = dialects(this.#store.toolglot).map(({ id }) => [id, id]);
     const dialect = select(known, taught(this.#store), (id) => this.#store.set({ dialect: id }));
     this.#store.watch(["dialect"], () => (dialect.value = taught(this.#store)));
-    return panel("new run", ...[agent].filter(Boolean), field("dialect", dialect), field("task field", task), this.#fault,
-      h("div", { class: "row" }, button("start", () => this.start(), { class: "main" })));
+    return panel(
+      "new run",
+      ...[agent].filter(Boolean),
+      field("dialect", dialect),
+      field("task field", task),
+      this.#fault,
+      h(
+        "div",
+        { class: "row" },
+        button("start", () => this.start(), { class: "main" }),
+      ),
+    );
   }
 
   #editor() {
@@ -66,7 +85,7 @@ export class Runs {
 
   async start() {
     this.#fault.textContent = "";
-    const what = { task: this.#store.task, dialect: taught(this.#store), tools: this.#store.offered.map(({ id }) => id) };
+    const what = { task: this.#store.task, dialect: taught(this.#store), tools: this.#tools() };
     if (this.#agent !== "") what.agent = this.#agent;
     try {
       this.show({ id: await this.#backend.start(what), task: what.task });
@@ -74,6 +93,11 @@ export class Runs {
     } catch (error) {
       this.#fault.textContent = error.message;
     }
+  }
+
+  #tools() {
+    const ids = this.#store.offered.map(({ id }) => id);
+    return this.#served === null ? ids : ids.filter((id) => this.#served.has(id));
   }
 
   /** Shows a run. */
@@ -102,8 +126,16 @@ export class Runs {
   #row(entry) {
     const state = h("span", { class: `state ${entry.state}` });
     say(state, `run ${entry.state}`);
-    return h("li", {}, h("button", { type: "button", class: "entry", "data-run": entry.id, on: { click: () => this.show(entry) } },
-      h("span", { class: "task" }, entry.task), state));
+    return h(
+      "li",
+      {},
+      h(
+        "button",
+        { type: "button", class: "entry", "data-run": entry.id, on: { click: () => this.show(entry) } },
+        h("span", { class: "task" }, entry.task),
+        state,
+      ),
+    );
   }
 
   #mark() {
@@ -116,7 +148,8 @@ export class Runs {
   /** Keys count in this view, wherever the focus is, except where one writes. */
   #key(event) {
     const writes = event.composedPath()[0].closest?.("textarea, input, select");
-    if (event.defaultPrevented || writes || event.ctrlKey || event.metaKey || event.altKey || this.#main.closest(".view").hidden) return;
+    if (event.defaultPrevented || writes || event.ctrlKey || event.metaKey || event.altKey || this.#main.closest(".view").hidden)
+      return;
     if (this.#view?.key(event.key, event.shiftKey)) event.preventDefault();
   }
 }

@@ -14,7 +14,12 @@ export function definitions(store) {
     if (text.value !== store.definitions) text.value = store.definitions;
     fault.textContent = store.fault;
   });
-  return panel("definitions", said("p", "definitions help", { class: "help" }), h("label", {}, said("span", "definitions", { class: "hidden" }), text), fault);
+  return panel(
+    "definitions",
+    said("p", "definitions help", { class: "help" }),
+    h("label", {}, said("span", "definitions", { class: "hidden" }), text),
+    fault,
+  );
 }
 
 /** The list of tools, each with a switch; `rules` adds the rule of an agent to each. */
@@ -23,9 +28,17 @@ export function switches(store, { rules = false } = {}) {
   const list = h("ul", { class: "tools" });
   const row = (tool) => {
     const why = withheld(tool, store.config);
-    const label = h("label", { class: "tool" },
+    const label = h(
+      "label",
+      { class: "tool" },
       checkbox(why === null, (on) => store.toggle(tool.id, on), { disabled: why !== null && why !== "off" }),
-      h("span", { class: "tool-text" }, h("span", { class: "tool-name" }, tool.id), h("span", { class: "tool-about" }, tool.description ?? "")));
+      h(
+        "span",
+        { class: "tool-text" },
+        h("span", { class: "tool-name" }, tool.id),
+        h("span", { class: "tool-about" }, tool.description ?? ""),
+      ),
+    );
     const state = why === null ? null : said("span", why, { class: "why" });
     const rule = rules && why === null ? ruleOf(tool.id) : null;
     return h("li", { class: why === null ? "on" : "out" }, label, state, rule);
@@ -49,7 +62,12 @@ export function switches(store, { rules = false } = {}) {
 
 /** The editor of the configuration. */
 export function configuration(store) {
-  const flags = { enabled: "enabled", defaultToolEnabled: "default tool", requireConfirmation: "require confirmation", parallelExecution: "parallel" };
+  const flags = {
+    enabled: "enabled",
+    defaultToolEnabled: "default tool",
+    requireConfirmation: "require confirmation",
+    parallelExecution: "parallel",
+  };
   const numbers = { maxIterations: "max iterations", timeout: "timeout" };
   const inputs = {};
   const box = h("div", { class: "fields" });
@@ -59,7 +77,9 @@ export function configuration(store) {
   }
   for (const [name, key] of Object.entries(numbers)) {
     inputs[name] = h("input", {
-      type: "number", min: "1", on: { change: ({ target }) => target.validity.valid && target.value && store.configure({ [name]: target.valueAsNumber }) },
+      type: "number",
+      min: "1",
+      on: { change: ({ target }) => target.validity.valid && target.value && store.configure({ [name]: target.valueAsNumber }) },
     });
     box.append(field(key, inputs[name]));
   }
@@ -72,7 +92,9 @@ export function configuration(store) {
 
 /** The dialects that have calls. */
 export function dialects(toolglot) {
-  return toolglot.dialects().filter(({ openers, family, reasoningOpeners }) => openers.length > 0 || (family && reasoningOpeners.length === 0));
+  return toolglot
+    .dialects()
+    .filter(({ openers, family, reasoningOpeners }) => openers.length > 0 || (family && reasoningOpeners.length === 0));
 }
 
 /** The dialect of a prompt: that of the store, unless it has none in particular. */
@@ -84,7 +106,14 @@ export function taught(store) {
 export function preview(store) {
   const text = h("pre", { class: "code preview", tabindex: "0", role: "group", "data-label": "prompt", "aria-label": w("prompt") });
   const count = h("p", { class: "count", role: "status" });
-  const lang = select([["en", "English"], ["zh", "中文"]], store.lang, (value) => store.set({ lang: value }));
+  const lang = select(
+    [
+      ["en", "English"],
+      ["zh", "中文"],
+    ],
+    store.lang,
+    (value) => store.set({ lang: value }),
+  );
   const take = button("copy", () => copy(take, text.textContent, w));
   const dialect = h("span", { class: "tag" });
   store.watch(["definitions", "config", "dialect", "lang"], () => {
@@ -97,8 +126,13 @@ export function preview(store) {
     }
     say(count, "tokens", tokens(text.textContent));
   });
-  return panel("prompt", said("p", "prompt help", { class: "help" }),
-    h("div", { class: "row" }, dialect, field("prompt language", lang), take), text, count);
+  return panel(
+    "prompt",
+    said("p", "prompt help", { class: "help" }),
+    h("div", { class: "row" }, dialect, field("prompt language", lang), take),
+    text,
+    count,
+  );
 }
 
 export function setup(store) {

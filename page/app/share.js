@@ -31,7 +31,9 @@ export function shared(fragment) {
 export async function unpack(fragment) {
   const text = atob(fragment.slice(MARK.length).replace(/-/g, "+").replace(/_/g, "/"));
   const bytes = Uint8Array.from(text, (one) => one.charCodeAt(0));
-  const state = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(await through(bytes, new DecompressionStream("deflate-raw"))));
+  const state = JSON.parse(
+    new TextDecoder("utf-8", { fatal: true }).decode(await through(bytes, new DecompressionStream("deflate-raw"))),
+  );
   if (state === null || typeof state !== "object" || Array.isArray(state)) throw new Error("not an object");
   return state;
 }

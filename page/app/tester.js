@@ -46,44 +46,65 @@ export class Tester {
     this.#store = store;
     this.#calls = new Calls(store, this.#turn);
     left.append(...setup(store));
-    reply.append(this.#input(), tabs("shown as", [
-      ["events", h("div", {}, this.#events.node)], ["turn", h("div", {}, this.#json)], ["openai", h("div", {}, this.#deltas.node)],
-      ["observations", this.#observations.node], ["execute", this.#calls.node],
-    ]));
+    reply.append(
+      this.#input(),
+      tabs("shown as", [
+        ["events", h("div", {}, this.#events.node)],
+        ["turn", h("div", {}, this.#json)],
+        ["openai", h("div", {}, this.#deltas.node)],
+        ["observations", this.#observations.node],
+        ["execute", this.#calls.node],
+      ]),
+    );
     becomes.append(said("h3", "shown as", { class: "heading" }), this.#turn);
     store.watch(["reply", "dialect", "definitions", "finish"], () => this.#reset());
   }
 
   #input() {
     const { toolglot } = this.#store;
-    this.#text = area("12", this.#store.reply, (reply) => this.#store.set({ reply }), { class: "code", placeholder: w("reply help") });
+    this.#text = area("12", this.#store.reply, (reply) => this.#store.set({ reply }), {
+      class: "code",
+      placeholder: w("reply help"),
+    });
     droppable(this.#text, (reply) => this.#store.set({ reply }));
     const example = select([["", { key: "choose" }], ...Object.keys(REPLIES).map((name) => [name, name])], "", (name) => {
       if (name !== "") this.#store.set({ reply: REPLIES[name], dialect: "detect" });
     });
     const known = dialects(toolglot).map(({ id, title }) => [id, `${id}: ${title}`]);
-    const dialect = select([["detect", { key: "detect" }], ["default", { key: "default set" }], ...known], "", (id) => this.#store.set({ dialect: id }));
-    const ending = select(ENDINGS.map((one) => [one, one]), "", (finish) => this.#store.set({ finish }));
+    const dialect = select([["detect", { key: "detect" }], ["default", { key: "default set" }], ...known], "", (id) =>
+      this.#store.set({ dialect: id }),
+    );
+    const ending = select(
+      ENDINGS.map((one) => [one, one]),
+      "",
+      (finish) => this.#store.set({ finish }),
+    );
     this.#store.watch(["dialect", "finish", "reply"], () => {
       dialect.value = this.#store.dialect;
       ending.value = this.#store.finish;
       if (this.#text.value !== this.#store.reply) this.#text.value = this.#store.reply;
     });
     const share = button("share", () => this.#share(share));
-    return panel("reply text",
+    return panel(
+      "reply text",
       h("div", { class: "row wide" }, field("examples", example), field("dialect", dialect), field("ending", ending)),
       this.#detected,
-      h("label", {}, said("span", "reply text", { class: "hidden" }), this.#text), this.#source.node,
+      h("label", {}, said("span", "reply text", { class: "hidden" }), this.#text),
+      this.#source.node,
       h("div", { class: "row wide" }, this.#slider("chunk size", "chunk", 64), this.#slider("delay", "delay", 200)),
       h("div", { class: "row" }, this.#play, this.#step, this.#edit, this.#save, share),
-      h("p", { class: "progress" }, this.#position, this.#held), this.#note);
+      h("p", { class: "progress" }, this.#position, this.#held),
+      this.#note,
+    );
   }
 
   /** A slider for a member of the store; the chunk's last place is the whole reply. */
   #slider(key, name, most) {
     const value = h("output");
     const input = h("input", { type: "range", min: name === "chunk" ? 1 : 0, max: name === "chunk" ? most + 1 : most });
-    input.addEventListener("input", () => this.#store.set({ [name]: name === "chunk" && input.valueAsNumber > most ? 0 : input.valueAsNumber }));
+    input.addEventListener("input", () =>
+      this.#store.set({ [name]: name === "chunk" && input.valueAsNumber > most ? 0 : input.valueAsNumber }),
+    );
     this.#store.watch([name], () => {
       const now = this.#store[name];
       input.value = name === "chunk" && now === 0 ? most + 1 : now;
@@ -219,7 +240,8 @@ export class Tester {
     if (event.type === "block_open") this.#before = this.#closed.length;
     if (event.type === "block_abandoned") this.#closed.length = this.#before;
     if (event.type === "call_open") this.dialect = event.dialect;
-    if (event.type === "call_close") this.#closed.push({ ...event, argumentsJson: event.argumentsJson ?? "{}", dialect: this.dialect });
+    if (event.type === "call_close")
+      this.#closed.push({ ...event, argumentsJson: event.argumentsJson ?? "{}", dialect: this.dialect });
   }
 
   #ended() {

@@ -37,7 +37,9 @@ export function field(key, input, props = {}) {
 
 export function select(options, value, change) {
   const node = h("select", { on: { change: () => change(node.value) } });
-  options.forEach(([id, label]) => node.append(typeof label === "string" ? h("option", { value: id }, label) : said("option", label.key, { value: id })));
+  options.forEach(([id, label]) =>
+    node.append(typeof label === "string" ? h("option", { value: id }, label) : said("option", label.key, { value: id })),
+  );
   node.value = value;
   return node;
 }
@@ -63,15 +65,22 @@ export function panel(key, ...content) {
 export function tabs(label, list) {
   const id = `tabs-${label.replaceAll(" ", "-")}`;
   const bar = h("div", { class: "tabs", role: "tablist", "aria-label": w(label), "data-label": label });
-  const choose = (at, focus) => list.forEach(([, node], one) => {
-    const tab = bar.children[one];
-    tab.setAttribute("aria-selected", String(one === at));
-    tab.tabIndex = one === at ? 0 : -1;
-    node.hidden = one !== at;
-    if (one === at && focus) tab.focus();
-  });
+  const choose = (at, focus) =>
+    list.forEach(([, node], one) => {
+      const tab = bar.children[one];
+      tab.setAttribute("aria-selected", String(one === at));
+      tab.tabIndex = one === at ? 0 : -1;
+      node.hidden = one !== at;
+      if (one === at && focus) tab.focus();
+    });
   list.forEach(([key, node], at) => {
-    const tab = said("button", key, { type: "button", role: "tab", id: `${id}-${at}`, "aria-controls": `${id}-panel-${at}`, on: { click: () => choose(at) } });
+    const tab = said("button", key, {
+      type: "button",
+      role: "tab",
+      id: `${id}-${at}`,
+      "aria-controls": `${id}-panel-${at}`,
+      on: { click: () => choose(at) },
+    });
     bar.append(tab);
     Object.assign(node, { id: `${id}-panel-${at}`, tabIndex: 0 });
     node.setAttribute("role", "tabpanel");

@@ -48,11 +48,15 @@ export class Card {
     const [label, badge] = [fresh("call"), fresh("state")];
     this.#badge.id = badge;
     this.#grade = h("span", { class: "grade", hidden: true });
-    this.#head = h("div", { class: "head" },
+    this.#head = h(
+      "div",
+      { class: "head" },
       h("span", { class: "mark", "aria-hidden": "true" }),
       h("span", { class: "name", id: label }, name),
       h("span", { class: "dialect" }, dialect),
-      this.#grade, this.#badge);
+      this.#grade,
+      this.#badge,
+    );
     this.node = h("div", { class: "card", role: "group", "aria-labelledby": `${label} ${badge}` }, this.#head, this.#params);
     this.set("writing");
   }
@@ -140,7 +144,13 @@ export class Card {
   opened(event) {
     this.call = event.call;
     this.provisional = false;
-    this.#head.querySelector(".dialect").replaceWith(event.native ? said(this.#view.w, "span", "api call", { class: "dialect" }) : h("span", { class: "dialect" }, event.dialect));
+    this.#head
+      .querySelector(".dialect")
+      .replaceWith(
+        event.native
+          ? said(this.#view.w, "span", "api call", { class: "dialect" })
+          : h("span", { class: "dialect" }, event.dialect),
+      );
     this.#params.replaceChildren();
     this.#open = [];
     this.#decode = null;
@@ -179,13 +189,19 @@ export class Card {
   #question() {
     this.#close();
     const { w, decide } = this.#view;
-    const button = (word, kind, key, step) => said(w, "button", word, { type: "button", class: kind, "aria-keyshortcuts": key, on: { click: step } });
+    const button = (word, kind, key, step) =>
+      said(w, "button", word, { type: "button", class: kind, "aria-keyshortcuts": key, on: { click: step } });
     this.#ask = h("div", { class: "ask" });
     if (this.asked.reason) this.#ask.append(h("p", { class: "why" }, this.asked.reason));
-    this.#ask.append(h("div", { class: "buttons" },
-      button("approve", "yes", "a", () => decide(this, "approve")),
-      button("deny", "no", "d", () => decide(this, "deny")),
-      button("edit", "edit", "e", () => this.edit())));
+    this.#ask.append(
+      h(
+        "div",
+        { class: "buttons" },
+        button("approve", "yes", "a", () => decide(this, "approve")),
+        button("deny", "no", "d", () => decide(this, "deny")),
+        button("edit", "edit", "e", () => this.edit()),
+      ),
+    );
     this.node.append(this.#ask);
   }
 
@@ -215,9 +231,16 @@ export class Card {
       this.#question();
       this.focus();
     };
-    this.#ask.replaceChildren(area, fault, h("div", { class: "buttons" },
-      said(w, "button", "approve edited", { type: "button", class: "yes", on: { click: send } }),
-      said(w, "button", "back", { type: "button", on: { click: back } })));
+    this.#ask.replaceChildren(
+      area,
+      fault,
+      h(
+        "div",
+        { class: "buttons" },
+        said(w, "button", "approve edited", { type: "button", class: "yes", on: { click: send } }),
+        said(w, "button", "back", { type: "button", on: { click: back } }),
+      ),
+    );
     area.addEventListener("keydown", (event) => {
       if (event.key === "Escape") back();
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
@@ -264,8 +287,13 @@ export class Card {
     const button = said(w, "button", "copy", { type: "button", class: "copy" });
     const whole = text ?? JSON.stringify(given ?? null, null, 2);
     button.addEventListener("click", () => copy(button, whole, w));
-    const head = h("div", { class: "result-head" }, said(w, "span", "result", { class: "label" }),
-      ms === null ? null : said(w, "span", "ms", { class: "ms" }, ms), button);
+    const head = h(
+      "div",
+      { class: "result-head" },
+      said(w, "span", "result", { class: "label" }),
+      ms === null ? null : said(w, "span", "ms", { class: "ms" }, ms),
+      button,
+    );
     this.#result = h("div", { class: "result", role: "group", ...labelled(w, "result of", this.name) }, head);
     if (text !== null && text !== "") {
       const shown = new Growing(this.#view.dirty, { label: w("result of", this.name), kind: "code" });
@@ -280,5 +308,11 @@ export class Card {
 
 /** A line about an issue. */
 export function warning({ severity, kind, message }, view) {
-  return h("li", { class: severity }, h("span", { class: "kind" }, kind), h("span", {}, ` ${message} `), said(view.w, "span", severity, { class: "hidden" }));
+  return h(
+    "li",
+    { class: severity },
+    h("span", { class: "kind" }, kind),
+    h("span", {}, ` ${message} `),
+    said(view.w, "span", severity, { class: "hidden" }),
+  );
 }

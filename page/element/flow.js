@@ -28,36 +28,68 @@ export class Flow {
   }
 
   event(event) {
-    switch (event.type ?? event.event ?? event.do) {
+    switch (event.type ?? event.event ?? event.do ?? (event.decision && "decision")) {
       // Both.
-      case "text": return this.#segment("text", () => this.#bubble()).push(event.text, event.recovered ? "recovered" : "");
-      case "reasoning": return event.framing ? undefined : this.#segment("reasoning", () => this.#thought()).push(event.text);
+      case "text":
+        return this.#segment("text", () => this.#bubble()).push(event.text, event.recovered ? "recovered" : "");
+      case "reasoning":
+        return event.framing ? undefined : this.#segment("reasoning", () => this.#thought()).push(event.text);
       // Streams.
-      case "protected": return event.kind === HIDDEN ? undefined : this.#segment(`region ${event.kind}`, () => this.#region(event.kind)).push(event.text);
-      case "raw": return this.#segment("raw", () => this.#raw()).push(this.#decode.decode(event.data, { stream: true }));
-      case "block_open": return this.#blockOpen(event);
-      case "call_named": return this.#named(event);
-      case "call_open": return this.#callOpen(event);
-      case "arg_delta": return this.#cards.get(event.call)?.json(event.json);
-      case "param_open": return this.#paramOpen(event);
-      case "param_delta": return this.#current()?.paramText(event.data);
-      case "param_close": return this.#current()?.paramClose();
-      case "call_abandoned": return this.#cards.get(event.call)?.set("void");
-      case "call_close": return this.#cards.get(event.call)?.closed(event);
-      case "block_close": return this.#blockClose();
-      case "block_abandoned": return this.#blockAbandoned(event);
-      case "issue": return this.#issue(event);
+      case "protected":
+        return event.kind === HIDDEN
+          ? undefined
+          : this.#segment(`region ${event.kind}`, () => this.#region(event.kind)).push(event.text);
+      case "raw":
+        return this.#segment("raw", () => this.#raw()).push(this.#decode.decode(event.data, { stream: true }));
+      case "block_open":
+        return this.#blockOpen(event);
+      case "call_named":
+        return this.#named(event);
+      case "call_open":
+        return this.#callOpen(event);
+      case "arg_delta":
+        return this.#cards.get(event.call)?.json(event.json);
+      case "param_open":
+        return this.#paramOpen(event);
+      case "param_delta":
+        return this.#current()?.paramText(event.data);
+      case "param_close":
+        return this.#current()?.paramClose();
+      case "call_abandoned":
+        return this.#cards.get(event.call)?.set("void");
+      case "call_close":
+        return this.#cards.get(event.call)?.closed(event);
+      case "block_close":
+        return this.#blockClose();
+      case "block_abandoned":
+        return this.#blockAbandoned(event);
+      case "issue":
+        return this.#issue(event);
       // Runs.
-      case "named": return this.#add(new Card(this.#view, event.name, { provisional: true }));
-      case "written": return this.#pending(event.name, "writing")?.set("written");
-      case "retracted": return this.#pending(event.name)?.set("void");
-      case "stands": return this.#stands(event);
-      case "start": return this.call(event.id)?.final(event.arguments);
-      case "confirm": return this.call(event.id)?.confirm(event);
-      case "waiting": case "running": return this.call(event.id)?.set(event.type ?? event.event);
-      case "progress": return this.call(event.id)?.progress(event.text);
-      case "begun": return this.#begun(event);
-      case "settled": case "later": return this.#settled(event);
+      case "named":
+        return this.#add(new Card(this.#view, event.name, { provisional: true }));
+      case "written":
+        return this.#pending(event.name, "writing")?.set("written");
+      case "retracted":
+        return this.#pending(event.name)?.set("void");
+      case "stands":
+        return this.#stands(event);
+      case "start":
+        return this.call(event.id)?.final(event.arguments);
+      case "confirm":
+        return this.#confirm(event);
+      case "decision":
+        return this.#decided(event.decision);
+      case "waiting":
+      case "running":
+        return this.call(event.id)?.set(event.type ?? event.event);
+      case "progress":
+        return this.call(event.id)?.progress(event.text);
+      case "begun":
+        return this.#begun(event);
+      case "settled":
+      case "later":
+        return this.#settled(event);
       default:
     }
     return undefined;
@@ -151,7 +183,7 @@ export class Flow {
 
   #callOpen(event) {
     let card = this.#block?.cards.find((one) => one.provisional && one.name === event.name && one.state === "writing");
-    if (card === undefined) this.#add(card = new Card(this.#view, event.name, { dialect: event.dialect, call: event.call }));
+    if (card === undefined) this.#add((card = new Card(this.#view, event.name, { dialect: event.dialect, call: event.call })));
     this.#inOrder(card);
     card.opened(event);
     if (this.#block) this.#block.card = card;
@@ -219,7 +251,7 @@ export class Flow {
     if (this.#block !== null) return this.#note(this.#block.node, issue);
     // An issue does not end the text that it is about.
     if (this.#last === null) return this.#note(this.#root, issue);
-    const list = this.#last.notes ??= h("ul", { class: "warnings notes", ...labelled(this.#view.w, "warnings") });
+    const list = (this.#last.notes ??= h("ul", { class: "warnings notes", ...labelled(this.#view.w, "warnings") }));
     if (!list.isConnected) this.#last.node.after(list);
     list.append(warning(issue, this.#view));
     return undefined;
@@ -244,7 +276,7 @@ export class Flow {
 
   #stands({ id, name, arguments: given }) {
     let card = this.#pending(name);
-    if (card === undefined) this.#add(card = new Card(this.#view, name));
+    if (card === undefined) this.#add((card = new Card(this.#view, name)));
     card.provisional = false;
     card.call = id;
     this.#cards.set(id, card);
@@ -252,6 +284,27 @@ export class Flow {
     card.arguments(json);
     card.json(json);
     card.set("written");
+  }
+
+  /** A call within a call has no other events than its question and the answer. */
+  #confirm(event) {
+    let card = this.call(event.id);
+    if (card === null) {
+      card = new Card(this.#view, event.name);
+      card.call = event.id;
+      this.#cards.set(event.id, card);
+      this.#add(card);
+      const outer = this.call(event.id.slice(0, event.id.lastIndexOf("/")));
+      if (outer !== null) outer.node.after(card.node);
+    }
+    card.confirm(event);
+  }
+
+  #decided([id, decision]) {
+    const card = this.call(id);
+    if (card === null || !id.includes("/")) return;
+    if (decision.edit) card.final(decision.edit);
+    card.set(decision.deny === undefined ? "running" : "denied");
   }
 
   #begun({ id, task }) {
@@ -266,6 +319,8 @@ export class Flow {
     if (card === null) return;
     const whole = result !== null && typeof result === "object" && "status" in result && "content" in result;
     card.set(state);
+    // Calls within it ended with it.
+    for (const inner of this.all) if (String(inner.call).startsWith(`${id}/`)) inner.set(state);
     card.result(whole ? result.content : result, (whole ? result.duration_ms : duration) ?? null);
   }
 }

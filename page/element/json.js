@@ -38,7 +38,8 @@ export function tree(value, w, depth = 0) {
 
 function branch(key, value, w, depth, siblings) {
   const name = h("span", { class: "key" }, key);
-  if (value === null || typeof value !== "object" || Object.keys(value).length === 0) return h("div", { class: "branch" }, name, leaf(value));
+  if (value === null || typeof value !== "object" || Object.keys(value).length === 0)
+    return h("div", { class: "branch" }, name, leaf(value));
   const inside = h("details", {}, h("summary", {}, name, h("span", { class: "brief" }, brief(value))));
   const open = () => inside.childElementCount === 1 && inside.append(tree(value, w, depth + 1));
   inside.addEventListener("toggle", open);

@@ -113,7 +113,7 @@ export class ToolglotTurn extends HTMLElement {
     this.#flow.call(id)?.refused(message);
   }
 
-  /** Decides on a call: `approve`, `deny`, or `edit` to open its editor. Without an id, on the one that has the focus, else on the first. */
+  /** Decides on a call: `approve`, `deny`, or `edit` to open its editor. Without an id: on the one with the focus, else the first. */
   decide(decision, id) {
     const card = id === undefined ? this.#chosen() : this.#waiting().find(({ call }) => call === id);
     if (card === undefined) return false;

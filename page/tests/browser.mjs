@@ -6,9 +6,19 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, normalize } from "node:path";
 
-const TYPES = { html: "text/html; charset=utf-8", js: "text/javascript", mjs: "text/javascript", css: "text/css", wasm: "application/wasm", json: "application/json", jsonl: "text/plain; charset=utf-8", svg: "image/svg+xml" };
-export const CSP = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self' data:; worker-src 'self'; "
-  + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const TYPES = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript",
+  mjs: "text/javascript",
+  css: "text/css",
+  wasm: "application/wasm",
+  json: "application/json",
+  jsonl: "text/plain; charset=utf-8",
+  svg: "image/svg+xml",
+};
+export const CSP =
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self' data:; worker-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** For the worker that runs functions of the person who uses the page. */
 export const SANDBOX_CSP = "default-src 'none'; script-src 'unsafe-eval'";
 const SANDBOX = "/sandbox.js";
@@ -22,7 +32,7 @@ export async function serve(folders, { csp = CSP, sandbox = true, api = null } =
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
     asked.push(path);
-    if (api !== null && await api(request, response, path)) return;
+    if (api !== null && (await api(request, response, path))) return;
     const [prefix, folder] = Object.entries(folders).find(([prefix]) => path.startsWith(prefix)) ?? [];
     const file = normalize(path.slice(prefix?.length ?? 0) || "index.html");
     const headers = { "content-type": TYPES[path.split(".").pop()] ?? TYPES.html };
@@ -38,21 +48,36 @@ export async function serve(folders, { csp = CSP, sandbox = true, api = null } =
   // A test that fails may leave it open.
   server.unref();
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const close = () => new Promise((resolve) => {
-    server.closeAllConnections();
-    server.close(resolve);
-  });
+  const close = () =>
+    new Promise((resolve) => {
+      server.closeAllConnections();
+      server.close(resolve);
+    });
   return { url: `http://127.0.0.1:${server.address().port}`, asked, close };
 }
 
 /** Starts Chromium. */
 export async function launch(chromium) {
   const profile = await mkdtemp(join(tmpdir(), "toolglot-browser-"));
-  const child = spawn(chromium, [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb", `--user-data-dir=${profile}`,
-    "--remote-debugging-pipe", "about:blank",
-  ], { stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"] });
+  const child = spawn(
+    chromium,
+    [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--hide-scrollbars",
+      "--force-color-profile=srgb",
+      `--user-data-dir=${profile}`,
+      "--remote-debugging-pipe",
+      "about:blank",
+    ],
+    { stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"] },
+  );
   let complaints = "";
   child.stderr.setEncoding("utf8").on("data", (text) => (complaints = (complaints + text).slice(-4000)));
   const [, , , input, output] = child.stdio;
@@ -72,11 +97,12 @@ export async function launch(chromium) {
     }
   });
   child.on("exit", () => waiting.forEach(({ reject }) => reject(new Error(`Chromium ended\n${complaints}`))));
-  const send = (method, params = {}, sessionId) => new Promise((resolve, reject) => {
-    last += 1;
-    waiting.set(last, { resolve, reject });
-    input.write(`${JSON.stringify({ id: last, method, params, sessionId })}\0`);
-  });
+  const send = (method, params = {}, sessionId) =>
+    new Promise((resolve, reject) => {
+      last += 1;
+      waiting.set(last, { resolve, reject });
+      input.write(`${JSON.stringify({ id: last, method, params, sessionId })}\0`);
+    });
   const close = async () => {
     const gone = new Promise((resolve) => child.on("exit", resolve));
     await send("Browser.close").catch(() => child.kill("SIGKILL"));
@@ -99,8 +125,10 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
   listeners.add(({ method, params, sessionId: from }) => {
     if (from !== sessionId) return;
     if (method === "Page.loadEventFired") loaded?.();
-    if (method === "Runtime.exceptionThrown") complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
-    if (method === "Log.entryAdded" && params.entry.level === "error") complaints.push(`${params.entry.text} ${params.entry.url ?? ""}`);
+    if (method === "Runtime.exceptionThrown")
+      complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
+    if (method === "Log.entryAdded" && params.entry.level === "error")
+      complaints.push(`${params.entry.text} ${params.entry.url ?? ""}`);
     if (method === "Network.requestWillBeSent") requests.push(params.request.url);
   });
   for (const domain of ["Page", "Runtime", "Log", "Network"]) await ask(`${domain}.enable`);
@@ -108,7 +136,9 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
   await ask("Emulation.setFocusEmulationEnabled", { enabled: true });
 
   const page = {
-    ask, complaints, requests,
+    ask,
+    complaints,
+    requests,
     async go(url) {
       const done = new Promise((resolve) => (loaded = resolve));
       await ask("Page.navigate", { url: "about:blank" });
@@ -135,7 +165,8 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
     async key(key, { shift = false } = {}) {
       const code = key.length === 1 ? `Key${key.toUpperCase()}` : key;
       const text = key === "Enter" ? "\r" : key.length === 1 ? key : undefined;
-      const windowsVirtualKeyCode = { Enter: 13, Tab: 9, Escape: 27, ArrowRight: 39, ArrowLeft: 37, ArrowDown: 40 }[key] ?? key.toUpperCase().charCodeAt(0);
+      const windowsVirtualKeyCode =
+        { Enter: 13, Tab: 9, Escape: 27, ArrowRight: 39, ArrowLeft: 37, ArrowDown: 40 }[key] ?? key.toUpperCase().charCodeAt(0);
       const event = { key, code, text, windowsVirtualKeyCode, modifiers: shift ? 8 : 0 };
       await ask("Input.dispatchKeyEvent", { type: "keyDown", ...event });
       await ask("Input.dispatchKeyEvent", { type: "keyUp", ...event, text: undefined });
@@ -143,7 +174,13 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
     async type(text) {
       await ask("Input.insertText", { text });
     },
-    theme: (value) => ask("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value }, { name: "prefers-reduced-motion", value: "reduce" }] }),
+    theme: (value) =>
+      ask("Emulation.setEmulatedMedia", {
+        features: [
+          { name: "prefers-color-scheme", value },
+          { name: "prefers-reduced-motion", value: "reduce" },
+        ],
+      }),
     async shot(full = false) {
       const { data } = await ask("Page.captureScreenshot", { format: "png", captureBeyondViewport: full });
       return Buffer.from(data, "base64");

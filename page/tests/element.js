@@ -57,15 +57,22 @@ async function vectors(file) {
   let cases = 0;
   for (const line of (await (await fetch(`/vectors/${file}`)).text()).split("\n").filter(Boolean)) {
     const one = JSON.parse(line);
-    const bytes = one.input_b64 ? Uint8Array.from(atob(one.input_b64), (unit) => unit.charCodeAt(0)) : new TextEncoder().encode(one.input);
+    const bytes = one.input_b64
+      ? Uint8Array.from(atob(one.input_b64), (unit) => unit.charCodeAt(0))
+      : new TextEncoder().encode(one.input);
     const { engine, own } = engineOf(one);
     const stream = engine.stream(own);
     const turn = engine.parse(bytes, { ...own, finish: one.finish ?? "stop", nativeCalls: one.native_tool_calls });
     const whole = shown(stream, bytes, 0, one);
-    const differs = (what, a, b) => JSON.stringify(a) !== JSON.stringify(b) && wrong.push(`${one.id}: ${what}\n ${JSON.stringify(a)}\n ${JSON.stringify(b)}`);
+    const differs = (what, a, b) =>
+      JSON.stringify(a) !== JSON.stringify(b) && wrong.push(`${one.id}: ${what}\n ${JSON.stringify(a)}\n ${JSON.stringify(b)}`);
     differs("text", whole.text, turn.text);
     differs("reasoning", whole.reasoning, turn.reasoning);
-    differs("calls", whole.calls, turn.calls.map(({ name }) => name));
+    differs(
+      "calls",
+      whole.calls,
+      turn.calls.map(({ name }) => name),
+    );
     for (const size of SIZES) differs(`chunks of ${size}`, shown(stream, bytes, size, one).dom, whole.dom);
     stream.free();
     cases += 1;

@@ -9,7 +9,10 @@ const SIZE = 2 * 1024 * 1024;
 const MOST = 50;
 const TRIES = 6;
 
-/** Feeds a reply, 16 KiB in a frame (a megabyte in a second, more than any model writes), or all its events at once; returns milliseconds of script. */
+/**
+ * Feeds a reply, 16 KiB in a frame (a megabyte in a second, more than any model writes), or all its events at once. Returns
+ * milliseconds of script.
+ */
 async function measure(head, tail, end, size, atOnce) {
   const { toolglot, turn } = testing;
   const line = "The quick brown fox jumps over the lazy dog, 0123456789 and 中文." + end;
@@ -21,12 +24,13 @@ async function measure(head, tail, end, size, atOnce) {
   const spent = [0];
   // Script since the last frame: that of the frame itself, and of the tasks that feed.
   const real = globalThis.requestAnimationFrame;
-  globalThis.requestAnimationFrame = (step) => real((now) => {
-    const began = performance.now();
-    step(now);
-    spent[spent.length - 1] += performance.now() - began;
-    spent.push(0);
-  });
+  globalThis.requestAnimationFrame = (step) =>
+    real((now) => {
+      const began = performance.now();
+      step(now);
+      spent[spent.length - 1] += performance.now() - began;
+      spent.push(0);
+    });
   let all = [];
   for (let at = 0; at < bytes.length;) {
     if (!atOnce) await new Promise((go) => real(() => setTimeout(go)));
@@ -47,7 +51,9 @@ async function measure(head, tail, end, size, atOnce) {
   globalThis.requestAnimationFrame = real;
   stream.free();
   engine.free();
-  const shown = turn.shadowRoot.querySelector(".card .params").textContent.length + turn.shadowRoot.querySelector(".card .json").textContent.length;
+  const shown =
+    turn.shadowRoot.querySelector(".card .params").textContent.length +
+    turn.shadowRoot.querySelector(".card .json").textContent.length;
   const sorted = [...spent].sort((a, b) => a - b);
   return { frames: spent.length, most: sorted.at(-1), usual: sorted[sorted.length >> 1], shown, state: turn.calls[0].state };
 }
@@ -64,7 +70,7 @@ try {
   ]) {
     for (const atOnce of [false, true]) {
       let best = null;
-      // Times are those of the wall: where other programs take the processor, a try says nothing. Work that is too much is too much in each.
+      // Times are those of the wall: where other programs take the processor, a try says nothing. Too much work is too much in each.
       for (let tries = 0; tries < TRIES && !(best?.most < MOST); tries += 1) {
         const said = await page.run(measure, head, tail, end, SIZE, atOnce);
         assert.equal(said.state, "written");
@@ -72,7 +78,10 @@ try {
         if (best === null || said.most < best.most) best = said;
       }
       const { frames, most, usual } = best;
-      console.log(`${name}, ${atOnce ? "all events at once" : "8 bytes a chunk"}: ${frames} frames, script of a frame at most ${most.toFixed(1)} ms, usually ${usual.toFixed(1)} ms`);
+      console.log(
+        `${name}, ${atOnce ? "all events at once" : "8 bytes a chunk"}: ${frames} frames,`,
+        `script of a frame at most ${most.toFixed(1)} ms, usually ${usual.toFixed(1)} ms`,
+      );
       assert(most < MOST, `${most} ms`);
     }
   }

@@ -20,7 +20,13 @@ async function look(page, name) {
   await page.ask("Runtime.evaluate", { expression: `${axe}; undefined` });
   const found = await page.run(async () => {
     const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ target, failureSummary }) => `${target.flat().join(" > ")} (${failureSummary.split("\n").at(-1).trim()})`).join("; ")}`);
+    return violations.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .slice(0, 3)
+          .map(({ target, failureSummary }) => `${target.flat().join(" > ")} (${failureSummary.split("\n").at(-1).trim()})`)
+          .join("; ")}`,
+    );
   });
   assert.deepEqual(found, [], name);
 }
@@ -36,8 +42,16 @@ async function cards(page, lang) {
     const call = (name, more = "") => `<tool_call>{"name":"${name}","arguments":{"port":"Leith","days":3${more}}}</tool_call>\n`;
     const stream = engine.stream();
     const text = lang === "zh" ? "好的，我来查潮汐。" : "I look up the tides.";
-    turn.add(stream.feed(`<think>First the tides.</think>${text}\n\n${["written", "running", "done", "value", "failed", "timed_out", "denied", "cancelled", "not_run"].map((name) => call(name)).join("")}${call("waiting", ",")}`));
-    turn.add(stream.feed(`<tool_call name="growing"><param name="path">plan.md</param><param name="text">${"06:10 cast off, then north along the coast\n".repeat(20)}`));
+    turn.add(
+      stream.feed(
+        `<think>First the tides.</think>${text}\n\n${["written", "running", "done", "value", "failed", "timed_out", "denied", "cancelled", "not_run"].map((name) => call(name)).join("")}${call("waiting", ",")}`,
+      ),
+    );
+    turn.add(
+      stream.feed(
+        `<tool_call name="growing"><param name="path">plan.md</param><param name="text">${"06:10 cast off, then north along the coast\n".repeat(20)}`,
+      ),
+    );
     turn.flush();
     const settle = (id, state, more = {}) => {
       turn.settle(id, { state: "running" });
@@ -45,7 +59,17 @@ async function cards(page, lang) {
     };
     turn.settle(1, { state: "running", progress: "page 1 of 3\npage 2 of 3" });
     settle(2, "done", { result: "High water at 11:45", ms: 12 });
-    settle(3, "done", { result: { port: "Leith", tides: [{ high: "11:45", low: "05:30", metres: 5.4 }, { high: "23:58", low: "17:50", springs: null }], ok: true }, ms: 140 });
+    settle(3, "done", {
+      result: {
+        port: "Leith",
+        tides: [
+          { high: "11:45", low: "05:30", metres: 5.4 },
+          { high: "23:58", low: "17:50", springs: null },
+        ],
+        ok: true,
+      },
+      ms: 140,
+    });
     settle(4, "failed", { result: "RangeError: no such port", ms: 3 });
     settle(5, "timed_out", { ms: 30000, result: "" });
     settle(6, "denied", { result: "The user denied this call." });
@@ -68,7 +92,12 @@ for (const theme of ["light", "dark"]) {
       const { turn, toolglot } = testing;
       turn.clear();
       const engine = new toolglot.Engine({ dialects: ["hermes", "action"], limits: { maxBlock: 300 } });
-      turn.add([...engine.events(["<think>Open</think>A <tool_call> that is only a word.\n<ACTION><f><a>1</a></f><g>x", `\n\nAnd <tool_call>{"name":"long","arguments":{"a":"${"x".repeat(400)}"}}</tool_call> tail <tool_call>{"name":"cut","arguments":{"a":`])]);
+      turn.add([
+        ...engine.events([
+          "<think>Open</think>A <tool_call> that is only a word.\n<ACTION><f><a>1</a></f><g>x",
+          `\n\nAnd <tool_call>{"name":"long","arguments":{"a":"${"x".repeat(400)}"}}</tool_call> tail <tool_call>{"name":"cut","arguments":{"a":`,
+        ]),
+      ]);
       turn.end();
       turn.flush();
       for (const node of turn.shadowRoot.querySelectorAll("details")) node.open = true;

@@ -31,10 +31,18 @@ test("tools are offered by configuration, description and permission", () => {
   const tool = { id: "a:b", description: "x", agentCallable: true };
   const config = (more) => ({ ...CONFIG, ...more });
   for (const [why, changed, given] of [
-    [null, tool, {}], ["disabled", tool, { enabled: false }], ["not described", { ...tool, description: "" }, {}], [null, { ...tool, description: "", parameters: {} }, {}],
-    ["not callable", { ...tool, agentCallable: false }, {}], ["off", tool, { toolToggles: { "a:b": false } }], ["off", tool, { toolToggles: { a: false } }],
-    [null, tool, { toolToggles: { a: false, "a:b": true } }], ["off", tool, { defaultToolEnabled: false }], [null, tool, { defaultToolEnabled: false, toolToggles: { a: true } }],
-  ]) assert.equal(withheld(changed, config(given)), why, JSON.stringify([changed, given]));
+    [null, tool, {}],
+    ["disabled", tool, { enabled: false }],
+    ["not described", { ...tool, description: "" }, {}],
+    [null, { ...tool, description: "", parameters: {} }, {}],
+    ["not callable", { ...tool, agentCallable: false }, {}],
+    ["off", tool, { toolToggles: { "a:b": false } }],
+    ["off", tool, { toolToggles: { a: false } }],
+    [null, tool, { toolToggles: { a: false, "a:b": true } }],
+    ["off", tool, { defaultToolEnabled: false }],
+    [null, tool, { defaultToolEnabled: false, toolToggles: { a: true } }],
+  ])
+    assert.equal(withheld(changed, config(given)), why, JSON.stringify([changed, given]));
   assert.equal(offered([tool], CONFIG).length, 1);
 });
 
@@ -56,17 +64,34 @@ test("a reply is played: events, spans, turn, deltas, observations", async () =>
     named.focus();
     const turn = document.querySelector("#becomes toolglot-turn");
     return {
-      rows: rows.map((row) => row.firstChild.textContent), lit: String([...CSS.highlights.get("event")][0]), turn: JSON.parse(document.querySelectorAll(".console")[0].textContent),
-      deltas: document.querySelectorAll(".console")[1].textContent.trim().split("\n").map((line) => JSON.parse(line)),
-      observations: document.querySelector(".observations").textContent, calls: turn.calls, position: document.querySelector(".progress").textContent,
+      rows: rows.map((row) => row.firstChild.textContent),
+      lit: String([...CSS.highlights.get("event")][0]),
+      turn: JSON.parse(document.querySelectorAll(".console")[0].textContent),
+      deltas: document
+        .querySelectorAll(".console")[1]
+        .textContent.trim()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+      observations: document.querySelector(".observations").textContent,
+      calls: turn.calls,
+      position: document.querySelector(".progress").textContent,
     };
   });
   assert(said.rows.length > 20 && said.rows.includes("issue") && said.rows.includes("reasoning"), said.rows.join(" "));
   assert.equal(said.lit, '"harbour:tides"');
-  assert.deepEqual(said.turn.calls.map(({ name, grade }) => [name, grade]), [["harbour:tides", "complete"], ["notes:append", "repaired"]]);
+  assert.deepEqual(
+    said.turn.calls.map(({ name, grade }) => [name, grade]),
+    [
+      ["harbour:tides", "complete"],
+      ["notes:append", "repaired"],
+    ],
+  );
   assert.equal(said.deltas.at(-1).choices[0].finish_reason, "tool_calls");
   assert.match(said.observations, /comma/);
-  assert.deepEqual(said.calls.map(({ state }) => state), ["written", "written"]);
+  assert.deepEqual(
+    said.calls.map(({ state }) => state),
+    ["written", "written"],
+  );
   assert.match(said.position, /^294 of 294/);
   assert.deepEqual(page.complaints, []);
 });
@@ -90,31 +115,44 @@ test("every example is detected and read, in each chunk size", async () => {
     }
     assert.equal(new Set(turns).size, 1, name);
     const { calls } = JSON.parse(turns[0]);
-    assert.equal(calls.length, { "hermes: two calls, one repaired": 2, "XML: a file is written": 1, "VCP: quoted keys": 1 }[name] ?? 0, name);
+    assert.equal(
+      calls.length,
+      { "hermes: two calls, one repaired": 2, "XML: a file is written": 1, "VCP: quoted keys": 1 }[name] ?? 0,
+      name,
+    );
   }
 });
 
-test("recordings are replayed by the command", { skip: process.env.TOOLGLOT_CLI ? false : "the command was not built" }, async () => {
-  const page = await opened(place);
-  const folder = mkdtempSync(join(tmpdir(), "toolglot-recordings-"));
-  await page.run(() => {
-    URL.createObjectURL = (blob) => ((globalThis.saved = blob.text()), "#");
-    HTMLAnchorElement.prototype.click = () => {};
-  });
-  const replies = Object.values(await page.run(async () => (await import("/app/examples.js")).REPLIES));
-  replies.push("é<tool_call>{\"name\":\"中\",\"arguments\":{\"a\":[1,{\"b\":null}]}}</tool_call><|im_end|>x");
-  const files = [];
-  for (const [at, reply] of replies.entries()) {
-    await play(page, { reply, chunk: 3, dialect: "detect" });
-    const text = await page.run(() => ([...document.querySelectorAll("#reply .row button")].find((one) => one.dataset.w === "save recording").click(), globalThis.saved));
-    assert.equal(JSON.parse(text).dialects.length > 0, true);
-    files.push(join(folder, `${at}.json`));
-    writeFileSync(files.at(-1), text);
-  }
-  const said = execFileSync(process.env.TOOLGLOT_CLI, ["replay", "--rechunk", "1", ...files], { encoding: "utf8" });
-  assert.match(said, new RegExp(`${files.length} the same, 0 different`));
-  rmSync(folder, { recursive: true });
-});
+test(
+  "recordings are replayed by the command",
+  { skip: process.env.TOOLGLOT_CLI ? false : "the command was not built" },
+  async () => {
+    const page = await opened(place);
+    const folder = mkdtempSync(join(tmpdir(), "toolglot-recordings-"));
+    await page.run(() => {
+      URL.createObjectURL = (blob) => ((globalThis.saved = blob.text()), "#");
+      HTMLAnchorElement.prototype.click = () => {};
+    });
+    const replies = Object.values(await page.run(async () => (await import("/app/examples.js")).REPLIES));
+    replies.push('é<tool_call>{"name":"中","arguments":{"a":[1,{"b":null}]}}</tool_call><|im_end|>x');
+    const files = [];
+    for (const [at, reply] of replies.entries()) {
+      await play(page, { reply, chunk: 3, dialect: "detect" });
+      const text = await page.run(
+        () => (
+          [...document.querySelectorAll("#reply .row button")].find((one) => one.dataset.w === "save recording").click(),
+          globalThis.saved
+        ),
+      );
+      assert.equal(JSON.parse(text).dialects.length > 0, true);
+      files.push(join(folder, `${at}.json`));
+      writeFileSync(files.at(-1), text);
+    }
+    const said = execFileSync(process.env.TOOLGLOT_CLI, ["replay", "--rechunk", "1", ...files], { encoding: "utf8" });
+    assert.match(said, new RegExp(`${files.length} the same, 0 different`));
+    rmSync(folder, { recursive: true });
+  },
+);
 
 test("a link brings the state to another page, is sent to nobody, and brings no functions", async () => {
   const page = await opened(place);
@@ -125,28 +163,47 @@ test("a link brings the state to another page, is sent to nobody, and brings no 
   });
   const hash = await page.until(() => location.hash.startsWith("#share=") && location.hash);
   const other = await opened(place, `/${hash}`);
-  const state = await other.run(() => ({ ...toolglotPage.store.state, functions: toolglotPage.store.functions, offered: toolglotPage.store.offered.length }));
+  const state = await other.run(() => ({
+    ...toolglotPage.store.state,
+    functions: toolglotPage.store.functions,
+    offered: toolglotPage.store.offered.length,
+  }));
   assert.deepEqual([state.reply, state.chunk, state.finish, state.offered], ["secret 中文 reply", 9, "length", 2]);
   assert.doesNotMatch(state.functions, /evil/);
   assert(place.server.asked.every((path) => !path.includes("share=")));
-  for (const one of [page, other]) assert.deepEqual(one.requests.filter((url) => !url.startsWith(place.url) && url !== "about:blank"), []);
+  for (const one of [page, other])
+    assert.deepEqual(
+      one.requests.filter((url) => !url.startsWith(place.url) && url !== "about:blank"),
+      [],
+    );
   const broken = await opened(place, "/#share=AAAA");
   assert.match(await broken.run(() => document.getElementById("banner").textContent), /cannot be read/);
 });
 
 test("functions run in a worker that is ended at the limit, and where the policy forbids them that is said", async () => {
-  const run = (page, name, code, limit) => page.run(async (name, code, limit) => {
-    const { execute } = await import("/app/execute.js");
-    const { w } = await import("/app/ui.js");
-    return execute(code, name, { a: 1 }, { limit, w });
-  }, name, code, limit);
+  const run = (page, name, code, limit) =>
+    page.run(
+      async (name, code, limit) => {
+        const { execute } = await import("/app/execute.js");
+        const { w } = await import("/app/ui.js");
+        return execute(code, name, { a: 1 }, { limit, w });
+      },
+      name,
+      code,
+      limit,
+    );
   const page = await opened(place);
   const { ms, ...said } = await run(page, "f", "({ f: async ({ a }) => ({ b: a + 1 }) })", 5000);
   assert.deepEqual(said, { state: "done", result: { b: 2 } });
   assert(ms >= 0);
   for (const [code, state, result] of [
-    ["({ f: () => { for (;;); } })", "timed_out", /300 ms/], ["({ f: () => { throw new RangeError('no') } })", "failed", /RangeError: no/], ["({})", "failed", /no function f/],
-    ["(", "failed", /SyntaxError/], ["({ f: () => fetch('/api/tools') })", "failed", /TypeError/], ["({ f: () => undefined })", "done", /null/], ["null", "failed", /no function/],
+    ["({ f: () => { for (;;); } })", "timed_out", /300 ms/],
+    ["({ f: () => { throw new RangeError('no') } })", "failed", /RangeError: no/],
+    ["({})", "failed", /no function f/],
+    ["(", "failed", /SyntaxError/],
+    ["({ f: () => fetch('/api/tools') })", "failed", /TypeError/],
+    ["({ f: () => undefined })", "done", /null/],
+    ["null", "failed", /no function/],
   ]) {
     const said = await run(page, "f", code, 300);
     assert.equal(said.state, state, code);
@@ -160,13 +217,21 @@ test("functions run in a worker that is ended at the limit, and where the policy
 
 test("the calls of a reply are executed, and recovered ones are asked about", async () => {
   const page = await opened(place);
-  await play(page, { reply: '<tool_call>{"name":"notes:append","arguments":{"text":"a"}}</tool_call>\n<tool_call>{"name":"notes:append","arguments":{"text":"b"},"more":1}</tool_call>\n<tool_call>{"name":"harbour:tides","arguments":{}}</tool_call>', dialect: "hermes" });
+  await play(page, {
+    reply:
+      '<tool_call>{"name":"notes:append","arguments":{"text":"a"}}</tool_call>\n<tool_call>{"name":"notes:append","arguments":{"text":"b"},"more":1}</tool_call>\n<tool_call>{"name":"harbour:tides","arguments":{}}</tool_call>',
+    dialect: "hermes",
+  });
   await page.run(() => [...document.querySelectorAll(".execute button")].find((one) => one.dataset.w === "execute calls").click());
   const turn = () => document.querySelector("#becomes toolglot-turn");
   await page.until(() => document.querySelector("#becomes toolglot-turn").calls[1].state === "waiting");
-  assert.equal(await page.run(() => (document.querySelector("#becomes toolglot-turn").decide("deny"))), true);
+  assert.equal(await page.run(() => document.querySelector("#becomes toolglot-turn").decide("deny")), true);
   await page.until(() => !document.querySelector(".execute pre").hidden);
-  assert.deepEqual(await page.run(() => document.querySelector("#becomes toolglot-turn").calls.map(({ state }) => state)), ["done", "denied", "failed"], String(turn));
+  assert.deepEqual(
+    await page.run(() => document.querySelector("#becomes toolglot-turn").calls.map(({ state }) => state)),
+    ["done", "denied", "failed"],
+    String(turn),
+  );
   const told = await page.run(() => document.querySelector(".execute pre").textContent);
   assert.match(told, /noted: a/);
   assert.deepEqual(page.complaints, []);
@@ -182,9 +247,14 @@ test("the static page works from any folder of any server, in both languages", a
     lang.value = "zh";
     lang.dispatchEvent(new Event("change"));
   });
-  const text = await page.run(() => document.body.textContent + document.querySelector("#becomes toolglot-turn").shadowRoot.textContent);
+  const text = await page.run(
+    () => document.body.textContent + document.querySelector("#becomes toolglot-turn").shadowRoot.textContent,
+  );
   for (const word of ["静态演示页", "工具定义", "已写完", "已修复", "思考过程", "参数（JSON）"]) assert(text.includes(word), word);
-  assert.deepEqual(plain.asked.filter((path) => path.startsWith("/api")), []);
+  assert.deepEqual(
+    plain.asked.filter((path) => path.startsWith("/api")),
+    [],
+  );
   assert.deepEqual(page.complaints, []);
   await plain.close();
 });

@@ -5,17 +5,30 @@ import test from "node:test";
 import { KEYS, TABLE } from "../words.js";
 
 const page = new URL("../", import.meta.url);
-const files = ["", "app/", "element/"].flatMap((folder) => readdirSync(new URL(folder, page)).filter((name) => /\.(js|html)$/.test(name) && name !== "words.js").map((name) => folder + name));
+const files = ["", "app/", "element/"].flatMap((folder) =>
+  readdirSync(new URL(folder, page))
+    .filter((name) => /\.(js|html)$/.test(name) && name !== "words.js")
+    .map((name) => folder + name),
+);
 const text = files.map((name) => readFileSync(new URL(name, page), "utf8")).join("\n");
 /** Keys that are put together: the beginning, which must be followed by a value. */
 const MADE = ["state ", "grade ", "policy ", "run ", "outcome "];
 
 test("each word is used", () => {
-  const used = (key) => text.includes(`"${key}"`) || MADE.some((beginning) => key.startsWith(beginning) && text.includes(`\`${beginning}\${`)) || ["error", "warning"].includes(key);
-  assert.deepEqual(KEYS.filter((key) => !used(key)), []);
+  const used = (key) =>
+    text.includes(`"${key}"`) ||
+    MADE.some((beginning) => key.startsWith(beginning) && text.includes(`\`${beginning}\${`)) ||
+    ["error", "warning"].includes(key);
+  assert.deepEqual(
+    KEYS.filter((key) => !used(key)),
+    [],
+  );
 });
 
 test("both languages name the same values", () => {
   const values = (words) => [...new Set(words.match(/\{\d\}/g) ?? [])].sort().join();
-  assert.deepEqual(KEYS.filter((key) => TABLE[key].length !== 2 || values(TABLE[key][0]) !== values(TABLE[key][1])), []);
+  assert.deepEqual(
+    KEYS.filter((key) => TABLE[key].length !== 2 || values(TABLE[key][0]) !== values(TABLE[key][1])),
+    [],
+  );
 });
