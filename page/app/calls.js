@@ -9,12 +9,12 @@ export class Calls {
   #turn;
   #asked = new Map();
   #told = h("pre", {
-    class: "code preview",
-    tabindex: "0",
-    role: "group",
+    "class": "code preview",
+    "tabindex": "0",
+    "role": "group",
     "data-label": "results message",
     "aria-label": w("results message"),
-    hidden: true,
+    "hidden": true,
   });
   #where = "here";
   #one = turnElement({ keys: true });

@@ -10,7 +10,7 @@ export class Market {
   #store;
   /** Manifests: a name, or the key of one, and the tools. */
   #sources;
-  #search = h("input", { type: "search", autocomplete: "off", "data-label": "search", "aria-label": w("search") });
+  #search = h("input", { "type": "search", "autocomplete": "off", "data-label": "search", "aria-label": w("search") });
   #source;
   #sourceField;
   #tag = "";
@@ -121,11 +121,11 @@ export class Market {
         h(
           "button",
           {
-            type: "button",
-            class: "chip",
+            "type": "button",
+            "class": "chip",
             "data-tag": tag,
             "aria-pressed": String(tag === this.#tag),
-            on: { click: () => this.#choose(tag) },
+            "on": { click: () => this.#choose(tag) },
           },
           tag,
         ),

@@ -6,27 +6,38 @@ import { said, say, w } from "./ui.js";
 /** Rows of the list of events, and characters of a row. */
 const ROWS = 2000;
 const BRIEF = 80;
+/** Characters of a console. */
+const FULL = 2 * 1024 * 1024;
 const decoder = new TextDecoder();
 
-/** A text that is painted once a frame. */
+/** A text that is painted once a frame, up to a limit. */
 export class Console {
   #frame = 0;
   #text;
-  #label;
+  #size = 0;
 
   constructor(label) {
-    this.#label = label;
-    this.node = h("div", { class: "code console", tabindex: "0", role: "group", "data-label": label, "aria-label": w(label) });
+    this.node = h("div", {
+      "class": "code console",
+      "tabindex": "0",
+      "role": "group",
+      "data-label": label,
+      "aria-label": w(label),
+    });
     this.clear();
   }
 
   clear() {
+    this.#size = 0;
     this.#text = new Growing(() => this.#soon());
     this.node.replaceChildren(this.#text.node);
   }
 
   push(text) {
+    if (this.#size > FULL) return;
+    this.#size += text.length;
     this.#text.push(text);
+    if (this.#size > FULL) this.node.append(said("p", "rest", { class: "help" }));
   }
 
   #soon() {

@@ -38,7 +38,7 @@ export class RunView {
       "div",
       { class: "waiting-bar", hidden: true },
       this.#waits,
-      button("approve all", () => this.#all(), { class: "main", "aria-keyshortcuts": "Shift+A" }),
+      button("approve all", () => this.#all(), { "class": "main", "aria-keyshortcuts": "Shift+A" }),
       said("span", "keys", { class: "help" }),
       keys,
     );

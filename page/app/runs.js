@@ -131,7 +131,7 @@ export class Runs {
       {},
       h(
         "button",
-        { type: "button", class: "entry", "data-run": entry.id, on: { click: () => this.show(entry) } },
+        { "type": "button", "class": "entry", "data-run": entry.id, "on": { click: () => this.show(entry) } },
         h("span", { class: "task" }, entry.task),
         state,
       ),

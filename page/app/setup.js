@@ -104,7 +104,13 @@ export function taught(store) {
 
 /** The preview of the prompt. */
 export function preview(store) {
-  const text = h("pre", { class: "code preview", tabindex: "0", role: "group", "data-label": "prompt", "aria-label": w("prompt") });
+  const text = h("pre", {
+    "class": "code preview",
+    "tabindex": "0",
+    "role": "group",
+    "data-label": "prompt",
+    "aria-label": w("prompt"),
+  });
   const count = h("p", { class: "count", role: "status" });
   const lang = select(
     [

@@ -6,7 +6,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const NAMES = ["unread", "held", "event"];
 
 export class Source {
-  node = h("pre", { class: "code source", tabindex: "0", role: "group", "data-label": "source", "aria-label": w("source") });
+  node = h("pre", { "class": "code source", "tabindex": "0", "role": "group", "data-label": "source", "aria-label": w("source") });
   #text = document.createTextNode("");
   #bytes = new Uint8Array(0);
   /** A byte offset, and the code units before it. */

@@ -28,7 +28,7 @@ export class Tester {
   #source = new Source();
   #turn = turnElement({ keys: true });
   #events = new Events((start, end) => this.#source.mark("event", start, end, true));
-  #json = h("pre", { class: "code console", tabindex: "0", role: "group", "data-label": "turn", "aria-label": w("turn") });
+  #json = h("pre", { "class": "code console", "tabindex": "0", "role": "group", "data-label": "turn", "aria-label": w("turn") });
   #deltas = new Console("openai");
   #observations = new Observations();
   #calls;

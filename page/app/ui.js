@@ -64,7 +64,7 @@ export function panel(key, ...content) {
 /** Panels behind tabs: a list of keys and nodes. */
 export function tabs(label, list) {
   const id = `tabs-${label.replaceAll(" ", "-")}`;
-  const bar = h("div", { class: "tabs", role: "tablist", "aria-label": w(label), "data-label": label });
+  const bar = h("div", { "class": "tabs", "role": "tablist", "aria-label": w(label), "data-label": label });
   const choose = (at, focus) =>
     list.forEach(([, node], one) => {
       const tab = bar.children[one];
@@ -75,11 +75,11 @@ export function tabs(label, list) {
     });
   list.forEach(([key, node], at) => {
     const tab = said("button", key, {
-      type: "button",
-      role: "tab",
-      id: `${id}-${at}`,
+      "type": "button",
+      "role": "tab",
+      "id": `${id}-${at}`,
       "aria-controls": `${id}-panel-${at}`,
-      on: { click: () => choose(at) },
+      "on": { click: () => choose(at) },
     });
     bar.append(tab);
     Object.assign(node, { id: `${id}-panel-${at}`, tabIndex: 0 });

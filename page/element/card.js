@@ -51,13 +51,13 @@ export class Card {
     this.#head = h(
       "div",
       { class: "head" },
-      h("span", { class: "mark", "aria-hidden": "true" }),
+      h("span", { "class": "mark", "aria-hidden": "true" }),
       h("span", { class: "name", id: label }, name),
       h("span", { class: "dialect" }, dialect),
       this.#grade,
       this.#badge,
     );
-    this.node = h("div", { class: "card", role: "group", "aria-labelledby": `${label} ${badge}` }, this.#head, this.#params);
+    this.node = h("div", { "class": "card", "role": "group", "aria-labelledby": `${label} ${badge}` }, this.#head, this.#params);
     this.set("writing");
   }
 
@@ -190,7 +190,7 @@ export class Card {
     this.#close();
     const { w, decide } = this.#view;
     const button = (word, kind, key, step) =>
-      said(w, "button", word, { type: "button", class: kind, "aria-keyshortcuts": key, on: { click: step } });
+      said(w, "button", word, { "type": "button", "class": kind, "aria-keyshortcuts": key, "on": { click: step } });
     this.#ask = h("div", { class: "ask" });
     if (this.asked.reason) this.#ask.append(h("p", { class: "why" }, this.asked.reason));
     this.#ask.append(

@@ -17,6 +17,7 @@ const CSS = `
 [hidden] { display: none; }
 .turn { display: flex; flex-direction: column; gap: 10px; }
 .hidden { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.name, .grow, .leaf, .key, dt { unicode-bidi: isolate; }
 .grow { white-space: pre-wrap; overflow-wrap: anywhere; }
 .page:has(~ .page), .page ~ .page { content-visibility: auto; contain-intrinsic-block-size: auto 320px; }
 .text { padding: 10px 14px; background: var(--soft); border-radius: 4px 14px 14px 14px; max-width: 100%; }

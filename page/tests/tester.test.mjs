@@ -38,7 +38,7 @@ test("tools are offered by configuration, description and permission", () => {
     ["not callable", { ...tool, agentCallable: false }, {}],
     ["off", tool, { toolToggles: { "a:b": false } }],
     ["off", tool, { toolToggles: { a: false } }],
-    [null, tool, { toolToggles: { a: false, "a:b": true } }],
+    [null, tool, { toolToggles: { "a": false, "a:b": true } }],
     ["off", tool, { defaultToolEnabled: false }],
     [null, tool, { defaultToolEnabled: false, toolToggles: { a: true } }],
   ])
