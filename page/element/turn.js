@@ -4,6 +4,7 @@
 // however much arrives at once.
 import { h, translate } from "./dom.js";
 import { Flow } from "./flow.js";
+import { converter } from "./lines.js";
 import { sheet } from "./style.js";
 import { words } from "../words.js";
 
@@ -18,6 +19,7 @@ export class ToolglotTurn extends HTMLElement {
   #body = h("div", { class: "turn", role: "group" });
   #status = h("p", { class: "hidden", role: "status" });
   #flow;
+  #ours;
   #queue = [];
   #at = 0;
   #dirty = new Set();
@@ -75,6 +77,7 @@ export class ToolglotTurn extends HTMLElement {
     this.#body.replaceChildren();
     this.#body.setAttribute("aria-busy", "true");
     this.#status.textContent = "";
+    this.#ours = converter();
     this.#flow = new Flow(this.#body, this.#view);
   }
 
@@ -177,7 +180,7 @@ export class ToolglotTurn extends HTMLElement {
     while (this.#at < queue.length) {
       const stop = Math.min(queue.length, this.#at + STEP);
       while (this.#at < stop) {
-        this.#flow.event(queue[this.#at]);
+        this.#flow.event(this.#ours(queue[this.#at]));
         this.#at += 1;
       }
       if (performance.now() > until) break;

@@ -154,6 +154,40 @@ test(
   },
 );
 
+test(
+  "events that the command prints give the same nodes",
+  { skip: process.env.TOOLGLOT_CLI ? false : "the command was not built" },
+  async () => {
+    const page = await opened(place, "/tests/element.html");
+    const { REPLIES } = await import("../app/examples.js");
+    const dialects = ["hermes", "tool-call-xml", "vcp", "reasoning-think"];
+    for (const reply of [...Object.values(REPLIES), '<|im_end|>é<tool_call>{"name":"中","arguments":{"a":[1]}}</tool_call>']) {
+      const args = ["parse", "--output", "events", ...dialects.flatMap((id) => ["--dialect", id])];
+      const lines = execFileSync(process.env.TOOLGLOT_CLI, args, { input: reply, encoding: "utf8" });
+      const [ours, printed] = await page.run(
+        (reply, lines, dialects) => {
+          const { turn, toolglot } = testing;
+          const engine = new toolglot.Engine({ dialects });
+          return [[...engine.events([reply])], lines].map((events) => {
+            turn.clear();
+            turn.add(events);
+            turn.end();
+            turn.flush();
+            return turn.shadowRoot.innerHTML.replace(/ (?:id|aria-labelledby)="[^"]*"/g, "");
+          });
+        },
+        reply,
+        lines
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line)),
+        dialects,
+      );
+      assert.equal(printed, ours);
+    }
+  },
+);
+
 test("a link brings the state to another page, is sent to nobody, and brings no functions", async () => {
   const page = await opened(place);
   await page.run(() => {
