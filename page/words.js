@@ -112,6 +112,7 @@ const WORDS = {
   "restart": ["Edit", "编辑"],
   "source": ["Source", "原文"],
   "shown as": ["What it becomes", "解析结果"],
+  "shown hint": ["Play the reply to see it here.", "播放回复后在此显示。"],
   "examples": ["Example", "示例"],
   "choose": ["choose…", "请选择…"],
   "position": ["{0} of {1} bytes read", "已读 {0} / {1} 字节"],

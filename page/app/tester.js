@@ -39,6 +39,7 @@ export class Tester {
   #save = button("save recording", () => this.#record(), { disabled: true });
   #position = said("span", "position", {}, 0, 0);
   #held = said("span", "held none", { class: "held" });
+  #hint = said("p", "shown hint", { class: "help" });
   #detected = h("p", { class: "help", role: "status" });
   #note = h("p", { class: "help", role: "status" });
 
@@ -56,7 +57,7 @@ export class Tester {
         ["execute", this.#calls.node],
       ]),
     );
-    becomes.append(said("h3", "shown as", { class: "heading" }), this.#turn);
+    becomes.append(said("h3", "shown as", { class: "heading" }), this.#hint, this.#turn);
     store.watch(["reply", "dialect", "definitions", "finish"], () => this.#reset());
   }
 
@@ -125,6 +126,7 @@ export class Tester {
     this.#closed = [];
     this.#before = 0;
     this.#turn.clear();
+    this.#hint.hidden = false;
     this.#events.clear();
     this.#deltas.clear();
     this.#observations.clear();
@@ -174,6 +176,7 @@ export class Tester {
     this.#text.parentNode.hidden = true;
     this.#source.node.hidden = false;
     this.#edit.disabled = false;
+    this.#hint.hidden = true;
     this.#player = new Player({ engine: this.#engine, bytes, chunk, finish, told: (what) => this.#told(what) });
     return true;
   }

@@ -91,7 +91,7 @@ button.yes { background: light-dark(#11703c, #6fd39a); border-color: transparent
 button.no { color: var(--bad); border-color: currentColor; }
 button.copy { padding: 2px 8px; font-weight: 500; font-size: 12px; margin-left: auto; }
 button:focus-visible, summary:focus-visible, .grow:focus-visible, textarea:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-textarea { font: 13px/1.5 var(--mono); color: var(--ink); background: var(--soft); border: 1px solid var(--line); border-radius: 8px; padding: 8px 10px; width: 100%; resize: vertical; }
+textarea { display: block; font: 13px/1.5 var(--mono); color: var(--ink); background: var(--soft); border: 1px solid var(--line); border-radius: 8px; padding: 8px 10px; width: 100%; resize: vertical; }
 .progress { font: 12px/1.5 var(--mono); color: var(--dim); }
 .task { margin: 0; font-size: 13px; color: var(--dim); }
 .result { background: color-mix(in srgb, var(--tone) 7%, var(--bg)); border-radius: 8px; padding: 8px 12px; display: grid; gap: 6px; min-width: 0; }
