@@ -170,7 +170,7 @@ export class Card {
   warn(issue) {
     if (this.#warnings === null) {
       this.#warnings = h("ul", { class: "warnings", ...labelled(this.#view.w, "warnings") });
-      (this.#ask ?? this.#progress?.node ?? this.#result ?? null)?.before(this.#warnings) ?? this.node.append(this.#warnings);
+      this.node.insertBefore(this.#warnings, this.#ask ?? this.#progress?.node ?? this.#result);
     }
     this.#warnings.append(warning(issue, this.#view));
   }
