@@ -233,7 +233,8 @@ export function words(element) {
   const at = language(element) === "zh" ? 1 : 0;
   return (key, ...values) => {
     const found = WORDS[key];
-    if (found === undefined) throw new Error(`there is no word '${key}'`);
+    // A newer server may have states that this page does not know.
+    if (found === undefined) return key;
     return found[at].replace(/\{(\d)\}/g, (_, n) => String(values[n] ?? ""));
   };
 }

@@ -94,6 +94,7 @@ async function start() {
   route();
   addEventListener("hashchange", () => void (shared(location.hash) ? received(store) : route()));
   await received(store);
+  // For tests, and for those who look at the page with the tools of their browser.
   Object.assign(globalThis, { toolglotPage: { store, tester, runs, market, server: backend !== null } });
   root.dataset.ready = "true";
 }

@@ -138,8 +138,8 @@ export class RunView {
     this.#state.className = "state finished";
     this.#cancel.hidden = true;
     this.#bar.hidden = true;
-    const said_ = text || message || "";
-    const shown = outcome === "answer" ? "" : said_;
+    // An answer is shown already.
+    const shown = outcome === "answer" ? "" : text || message;
     this.#timeline.append(
       h(
         "div",

@@ -32,3 +32,21 @@ test("both languages name the same values", () => {
     [],
   );
 });
+
+test("each word that is used exists", () => {
+  const uses = [
+    /\bw\("([^"]+)"/g,
+    /\bsaid\((?:[\w.#]+, )?"\w+", "([^"]+)"/g,
+    /\b(?:button|field|panel|labelled)\((?:[\w.#]+, )?"([^"]+)"/g,
+    /data-(?:w|label)"?[=:] ?"([^"]+)"/g,
+    /\{ key: "([^"]+)"/g,
+  ];
+  const found = uses
+    .flatMap((use) => [...text.matchAll(use)].map(([, key]) => key))
+    .filter((key) => !["server", "of tester"].includes(key));
+  assert(found.length > 120, String(found.length));
+  assert.deepEqual(
+    found.filter((key) => !KEYS.includes(key)),
+    [],
+  );
+});
