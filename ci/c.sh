@@ -24,8 +24,6 @@ warn=(-Wall -Wextra -Wpedantic -Werror -Iinclude)
 strict=("${warn[@]}" -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wconversion -Wno-sign-conversion)
 libs=(-lpthread -ldl -lm)
 
-say() { printf -- '-- %s\n' "$*"; }
-
 say "libraries"
 c_library "$out/panic" toolglot-c/test-panic
 c_library "$out"

@@ -25,8 +25,6 @@ tests=bindings/c/tests/cpp
 warn=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Iinclude)
 libs=(-lpthread -ldl -lm)
 
-say() { printf -- '-- %s\n' "$*"; }
-
 abi=bindings/c/abi
 abi_tools() { command -v abidw > /dev/null && command -v abidiff > /dev/null; }
 

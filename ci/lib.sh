@@ -29,6 +29,78 @@ install_packages() {
     cp "$wanted" "$venv/installed.txt"
 }
 
+# Prints a heading within a stage.
+say() { printf -- '-- %s\n' "$*"; }
+
+# install_debian PACKAGE...: installs Debian packages, where possible.
+install_debian() {
+  if [[ $(id -u) != 0 ]] || ! command -v apt-get > /dev/null; then return 1; fi
+  echo "installing $*" >&2
+  apt-get update -q > /dev/null 2>&1 && apt-get install -y -q --no-install-recommends "$@" > "$CARGO_TARGET_DIR/apt.log" 2>&1
+}
+
+# Whether there is a Node.js that is new enough; prints a message if not.
+have_node() {
+  if node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2> /dev/null; then return 0; fi
+  echo "SKIPPED: no Node.js 18 or later, so nothing was tested in it"
+  return 1
+}
+
+# npm_package FOLDER NAME VERSION: installs a package of npm into a folder, unless it is there. False without a registry.
+npm_package() {
+  local have=$1/node_modules/$2/package.json
+  if [[ $(node -p 'require(process.argv[1]).version' "$have" 2> /dev/null) == "$3" ]]; then return 0; fi
+  npm install --silent --no-audit --no-fund --prefix "$1" "$2@$3" > "$1/npm.log" 2>&1
+}
+
+# Prints the path of Chromium, which is installed if it is missing. False if it cannot be.
+find_chromium() {
+  local there=(command -v chromium chromium-browser google-chrome)
+  "${there[@]}" | grep -m 1 . && return 0
+  install_debian chromium && "${there[@]}" | grep -m 1 .
+}
+
+# Debian's compiler for web browsers includes the sources of the standard library, which rustup's may lack.
+debian_rust() {
+  local minor
+  minor=$(/usr/bin/rustc --version 2> /dev/null | sed -n 's/^rustc 1\.\([0-9]*\).*/\1/p')
+  [[ -n $minor && $minor -ge $1 && -x /usr/bin/cargo ]] &&
+    [[ -d $(/usr/bin/rustc --print sysroot)/lib/rustlib/src/rust/library ]]
+}
+
+wasm_linker() {
+  command -v wasm-ld-22 || command -v wasm-ld || command -v rust-lld ||
+    find "$(rustc --print sysroot 2> /dev/null)/lib/rustlib" -name rust-lld -type f 2> /dev/null | grep -m 1 .
+}
+
+# build_wasm FILE...: builds bindings/wasm/FILE.wasm; FILE is `toolglot` or `toolglot-agent`. Without a compiler, prints a message and
+# returns 77.
+build_wasm() {
+  local target=wasm32-unknown-unknown crate=bindings/wasm out=$CARGO_TARGET_DIR/wasm/build file cargo features wanted
+  wanted=$(sed -n 's/^rust-version = "1\.\(.*\)"/\1/p' "$crate/Cargo.toml")
+  if [[ -d $(rustc --print target-libdir --target "$target" 2> /dev/null) ]]; then
+    cargo=(cargo build -q)
+  else
+    debian_rust "$wanted" || install_debian rustc-web cargo-web rust-web-src || true
+    wasm_linker > /dev/null || install_debian lld-22 || true
+    if ! debian_rust "$wanted" || ! wasm_linker > /dev/null; then
+      echo "SKIPPED: no compiler, standard library or linker for $target, and none could be installed"
+      return 77
+    fi
+    cargo=(env RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$(wasm_linker)"
+      /usr/bin/cargo build -q -Zbuild-std=std,panic_abort)
+  fi
+  for file in "$@"; do
+    features=()
+    if [[ $file == toolglot-agent ]]; then features=(--features agent); fi
+    # The flag names the source of the seeds of hash tables: bindings/wasm/src/seed.rs.
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='--cfg getrandom_backend="custom"' \
+      "${cargo[@]}" --manifest-path "$crate/Cargo.toml" --release --locked --target "$target" --target-dir "$out" "${features[@]}" || return
+    cp "$out/$target/release/toolglot.wasm" "$crate/$file.wasm"
+    chmod 644 "$crate/$file.wasm"
+  done
+}
+
 # test_workspace [ARGUMENT]...: runs the tests of all crates, with the library features that none of them enables. The features
 # are always the same, so that one stage can use what another has built.
 test_workspace() {

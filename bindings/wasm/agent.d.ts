@@ -147,10 +147,11 @@ export type RunEvent =
   | { type: "stands"; id: string; name: string; arguments: JsonValue }
   | { type: "waiting" | "running"; id: string; name: string }
   | { type: "progress"; id: string; name: string; text: string }
-  | { type: "settled"; id: string; name: string; state: Ended; result: JsonValue }
+  /** `duration`: the milliseconds that it ran, if it did. */
+  | { type: "settled"; id: string; name: string; state: Ended; result: JsonValue; duration?: number }
   /** `begun`: a call continues as a task. `later`: a task has its result; `id` is that of the task. */
   | { type: "begun"; id: string; name: string; task: string }
-  | { type: "later"; id: string; name: string; state: Ended; result: JsonValue }
+  | { type: "later"; id: string; name: string; state: Ended; result: JsonValue; duration?: number }
   | { type: "message"; message: { role: string; [key: string]: JsonValue } };
 
 /** A message of a conversation. */

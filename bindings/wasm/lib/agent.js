@@ -419,6 +419,7 @@ class Drive {
     if (text !== undefined) made.text = text;
     if (one.arguments !== undefined) made.arguments = parsed(one.arguments);
     if (state !== undefined) Object.assign(made, { state, result: result(one.result) });
+    if (one.result?.duration_ms !== undefined) made.duration = one.result.duration_ms;
     if (message !== undefined) made.message = message;
     if (task !== undefined) made.task = task;
     return made;

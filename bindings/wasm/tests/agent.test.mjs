@@ -175,6 +175,7 @@ test("events arrive as they happen", async () => {
   assert.deepEqual([run.calls.length, one], [1, { id: "call_0_0", name: "double", arguments: { n: 21 }, state: "completed", result: 42 }]);
   assert(duration >= 0);
   assert.deepEqual(run.messages.map(({ role }) => role), ["user", "assistant", "user", "assistant"]);
+  assert(events.find(({ type }) => type === "settled").duration >= 0);
   assert.equal(run.receipts[0].digest.length, 64);
 });
 
