@@ -195,7 +195,7 @@ fn what_is_no_attribute_is_reported() {
         let safe = |call: &Call| {
             let words = ["dry", "危险", "!"];
             let holds = |word: &&str| call.name.contains(*word) || call.arguments.contains(*word);
-            call.grade == Grade::Recovered || words.iter().any(|word| holds(word))
+            call.grade == Grade::Recovered || words.iter().any(holds)
         };
         (!turn.calls.iter().all(safe)).then_some("the words in the tag vanished")
     };
