@@ -616,7 +616,7 @@
 // A required parameter is missing. (warning)
 #define TOOLGLOT_ISSUE_MISSING_REQUIRED 35
 
-// A value does not fit its type and stays a string. (warning)
+// A value does not fit its schema and stays as written. (warning)
 #define TOOLGLOT_ISSUE_TYPE_MISMATCH 36
 
 // A value is longer than `max_value`. (error)

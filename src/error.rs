@@ -134,7 +134,7 @@ kinds! {
     UnknownTool = 33 "unknown_tool" Warning Recovered "The tool is not declared." "the tool is not declared";
     UnknownParam = 34 "unknown_param" Warning Recovered "The tool has no such parameter." "the tool has no such parameter";
     MissingRequired = 35 "missing_required" Warning Recovered "A required parameter is missing." "a required parameter is missing";
-    TypeMismatch = 36 "type_mismatch" Warning Recovered "A value does not fit its schema. In the text of a call it stays a string." "the value does not fit its schema";
+    TypeMismatch = 36 "type_mismatch" Warning Recovered "A value does not fit its schema and stays as written." "the value does not fit its schema";
     LimitValue = 37 "limit_value" Error Recovered "A value is longer than `max_value`." "the value is longer than allowed";
     LimitBlock = 38 "limit_block" Error Recovered "A block is longer than `max_block`." "the block is longer than allowed";
     LimitCalls = 39 "limit_calls" Error Recovered "There are more calls than `max_calls`." "there are more calls than allowed";

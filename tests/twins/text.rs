@@ -7,13 +7,13 @@ use super::{Block, Family, Outcome, Run, char_at, quote_before, stands};
 
 const REASONING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
-/// Those that begin with angle brackets count only at the start of a line.
+/// Those whose line ends count anywhere, the others only at the start of a line.
 const SPANS: [(&str, &str); 9] = [
-    ("<<<[TOOL_DEFINITION]>>>", "<<<[END_TOOL_DEFINITION]>>>"),
+    ("<<<[TOOL_DEFINITION]>>>\n", "<<<[END_TOOL_DEFINITION]>>>"),
     ("[[VCP调用结果信息汇总:\n", "VCP调用结果结束]]"),
     ("[[AIO工具调用结果信息汇总:\n", "AIO工具调用结果结束]]"),
     ("[本轮工具调用摘要:]\n", "[本轮工具调用摘要结束]"),
-    ("<<<DailyNoteStart>>>", "<<<DailyNoteEnd>>>"),
+    ("<<<DailyNoteStart>>>\n", "<<<DailyNoteEnd>>>"),
     ("<<<[ROLE_DIVIDE_USER]>>>", "<<<[END_ROLE_DIVIDE_USER]>>>"),
     (
         "<<<[ROLE_DIVIDE_ASSISTANT]>>>",
@@ -60,7 +60,7 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
         } else {
             let quoted = quote_before(&run.outcome.text).is_some() && !line.is_start();
             let counts =
-                |pair: &(&str, &str)| line.is_start() || (pair.0.starts_with('[') && !quoted);
+                |pair: &(&str, &str)| line.is_start() || (pair.0.ends_with('\n') && !quoted);
             let span = SPANS
                 .iter()
                 .find(|pair| vcp && stands(input, at, pair.0) && counts(pair));

@@ -74,7 +74,7 @@ pub const TOOLGLOT_ISSUE_UNKNOWN_TOOL: u32 = 33;
 pub const TOOLGLOT_ISSUE_UNKNOWN_PARAM: u32 = 34;
 /// A required parameter is missing. (warning)
 pub const TOOLGLOT_ISSUE_MISSING_REQUIRED: u32 = 35;
-/// A value does not fit its type and stays a string. (warning)
+/// A value does not fit its schema and stays as written. (warning)
 pub const TOOLGLOT_ISSUE_TYPE_MISMATCH: u32 = 36;
 /// A value is longer than `max_value`. (error)
 pub const TOOLGLOT_ISSUE_LIMIT_VALUE: u32 = 37;
