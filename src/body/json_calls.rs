@@ -740,11 +740,17 @@ impl Item {
                 return self.write(out, rules, spare.start, &spare.bytes);
             }
         }
-        if !self.argued {
-            for fact in std::mem::take(&mut self.facts) {
-                if !fact.kept || takes(out, self, &fact.key) {
-                    self.extra(out, &fact.key, fact.span);
-                }
+        for fact in std::mem::take(&mut self.facts) {
+            let key = fact.key.as_str();
+            let lost = if self.argued {
+                // An id is that of the call, wherever it is written.
+                let given = |args: &Arguments| args.live.has(key);
+                key != "id" && takes(out, self, key) && !self.args.as_ref().is_some_and(given)
+            } else {
+                !fact.kept || takes(out, self, key)
+            };
+            if lost {
+                self.extra(out, key, fact.span);
             }
         }
         None

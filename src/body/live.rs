@@ -173,6 +173,11 @@ impl LiveCall {
         self.call.doubts(Kind::BareQuote)
     }
 
+    /// Whether a parameter of that name has come.
+    pub fn has(&self, key: &str) -> bool {
+        self.call.has(key)
+    }
+
     /// Name of the tool.
     pub fn tool(&self) -> &str {
         self.call.tool()

@@ -207,7 +207,7 @@ fn a_sample() {
 }
 
 #[test]
-#[ignore = "all pairs: minutes"]
+#[ignore = "all pairs: minutes; run by ci/generators.sh"]
 fn all() {
     pairs(1);
 }

@@ -30,21 +30,17 @@ fn stands(call: &Call, whole: &[Call]) -> bool {
     })
 }
 
-/// Number of prefixes tried per vector; trying all would take minutes.
+/// Number of prefixes tried per vector in a test run.
 const CUTS: usize = 12;
 
-#[test]
-fn a_call_that_is_complete_in_a_prefix_is_complete_in_the_whole() {
+/// Tries prefixes of every vector, of the lengths that `cuts` lists for its number and length.
+fn check(cuts: impl Fn(usize, usize) -> Vec<usize>) {
     let mut tried = 0;
     let mut wrong = vec![];
     for (number, case) in CASES.iter().enumerate() {
         let whole = calls(case, case.input.len(), Finish::Stop);
-        let step = (case.input.len() / CUTS).max(1);
-        // Different prefixes in each vector.
-        let cuts = places(case.input.len(), CUTS).map(|at| at + number % step);
-        for at in cuts.filter(|at| *at < case.input.len()) {
-            let reasons = [Finish::Length, Finish::Error, Finish::Cancelled];
-            for reason in reasons {
+        for at in cuts(number, case.input.len()) {
+            for reason in [Finish::Length, Finish::Error, Finish::Cancelled] {
                 let cut = calls(case, at, reason);
                 for call in complete(&cut) {
                     tried += 1;
@@ -58,4 +54,20 @@ fn a_call_that_is_complete_in_a_prefix_is_complete_in_the_whole() {
     assert!(tried > 1000, "{tried}");
     let shown = wrong.iter().take(30).cloned().collect::<Vec<_>>();
     assert!(wrong.is_empty(), "{}: {}", wrong.len(), shown.join("\n"));
+}
+
+#[test]
+fn a_call_that_is_complete_in_a_prefix_is_complete_in_the_whole() {
+    check(|number, len| {
+        // Different prefixes in each vector.
+        let shift = number % (len / CUTS).max(1);
+        let cuts = places(len, CUTS).map(|at| at + shift);
+        cuts.filter(|at| *at < len).collect()
+    });
+}
+
+#[test]
+#[ignore = "all prefixes: minutes; run by ci/generators.sh"]
+fn all() {
+    check(|_, len| (0..len).collect());
 }
