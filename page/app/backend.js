@@ -5,9 +5,9 @@ const KEPT = "toolglot.token";
 const PATIENCE = 10000;
 
 export class ServerError extends Error {
-  constructor(status, { code = "", message = `HTTP ${status}`, digest } = {}) {
+  constructor(status, { code = "", message = `HTTP ${status}`, digest, arguments: shown } = {}) {
     super(message);
-    Object.assign(this, { status, code, digest });
+    Object.assign(this, { status, code, digest, shown });
   }
 }
 

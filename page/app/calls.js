@@ -111,16 +111,19 @@ export class Calls {
       turn.settle(call, made);
       return made;
     };
-    const checked = this.#check({ name, argumentsJson, dialect });
+    let checked = this.#check({ name, argumentsJson, dialect });
     if (!checked.valid) return settle({ state: "failed", result: checked.observation });
-    let given = checked.arguments;
     const { requireConfirmation, timeout } = this.#store.config;
     if (grade === "recovered" || requireConfirmation) {
       const reason = grade === "recovered" ? w("recovered asks", name) : "";
-      const said = await this.#ask(turn, call, { arguments: given, digest: "", reason });
+      const said = await this.#ask(turn, call, { arguments: checked.arguments, digest: "", reason });
       if (said.decision === "deny") return settle({ state: "denied", result: w("state denied") });
-      given = said.arguments ?? given;
+      if (said.arguments !== undefined) {
+        checked = this.#check({ name, argumentsJson: JSON.stringify(said.arguments), dialect });
+        if (!checked.valid) return settle({ state: "failed", result: checked.observation });
+      }
     }
+    const given = checked.arguments;
     turn.settle(call, { state: "running" });
     if (this.#where === "server") return settle(await this.#onServer(turn, call, checked.tool, given));
     return settle(await execute(this.#store.functions, checked.tool, given, { limit: timeout, w }));
@@ -143,9 +146,13 @@ export class Calls {
       return { state, result: content, ms: result?.duration_ms ?? Math.round(performance.now() - began) };
     } catch (error) {
       if (error.code !== "needs_confirmation" || approved !== undefined) return { state: "failed", result: error.message };
-      const said = await this.#ask(turn, call, { arguments: given, digest: error.digest, reason: w("needs approval") });
+      // What the server would run: its digest is of these arguments.
+      const shown = error.shown ?? given;
+      const said = await this.#ask(turn, call, { arguments: shown, digest: error.digest, reason: w("needs approval") });
       if (said.decision === "deny") return { state: "denied", result: w("state denied") };
       turn.settle(call, { state: "running" });
+      // Edited arguments have another digest: the server checks them, and asks again.
+      if (said.arguments !== undefined) return this.#onServer(turn, call, tool, said.arguments);
       return this.#onServer(turn, call, tool, given, error.digest);
     }
   }

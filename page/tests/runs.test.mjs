@@ -60,7 +60,9 @@ async function api(request, response, path) {
     });
   if (path === "/api/calls") {
     fake.calls.push(body);
-    if (body.approved === undefined) return said(409, { error: { code: "needs_confirmation", message: "ask", digest: "dd" } });
+    const shown = JSON.stringify(body.arguments);
+    if (body.approved !== `of ${shown}`)
+      return said(409, { error: { code: "needs_confirmation", message: "ask", digest: `of ${shown}`, arguments: shown } });
     return said(200, { state: "completed", result: { name: "rm", status: "success", content: "gone", duration_ms: 3 } });
   }
   const run = { id: "r1", task: "Clean <b>up</b>", state: fake.decisions.length > 0 ? "finished" : "waiting", started: 1 };
@@ -259,7 +261,32 @@ test("one call on the server, which asks for approval", async () => {
   await page.until(() => document.querySelector(".execute toolglot-turn").calls[0]?.state === "done");
   assert.deepEqual(fake.calls, [
     { name: "rm", arguments: {} },
-    { name: "rm", arguments: {}, approved: "dd" },
+    { name: "rm", arguments: {}, approved: "of {}" },
+  ]);
+});
+
+test("edited arguments of a call on the server are shown again before they run", async () => {
+  const page = await opened(place, `/#token=${TOKEN}`);
+  fake.calls.length = 0;
+  await page.run(() => {
+    const [where] = document.querySelectorAll(".execute select");
+    where.value = "server";
+    where.dispatchEvent(new Event("change"));
+    [...document.querySelectorAll(".single button")].at(-1).click();
+  });
+  await page.until(() => document.querySelector(".execute toolglot-turn").calls[0]?.state === "waiting");
+  await page.run(() => {
+    const turn = document.querySelector(".execute toolglot-turn");
+    const detail = { call: turn.calls[0].id, digest: "of {}", decision: "approve", arguments: { path: "/x" } };
+    turn.dispatchEvent(new CustomEvent("decide", { detail, bubbles: true, composed: true }));
+  });
+  await page.until(() => document.querySelector(".execute toolglot-turn").calls[0]?.state === "waiting");
+  await page.run(() => document.querySelector(".execute toolglot-turn").decide("approve"));
+  await page.until(() => document.querySelector(".execute toolglot-turn").calls[0]?.state === "done");
+  assert.deepEqual(fake.calls, [
+    { name: "rm", arguments: {} },
+    { name: "rm", arguments: { path: "/x" } },
+    { name: "rm", arguments: { path: "/x" }, approved: 'of {"path":"/x"}' },
   ]);
 });
 
