@@ -231,7 +231,8 @@ test("a run on the server: broken connections, a digest with each decision, refu
   await page.until(() => /not those arguments/.test(document.querySelector("#run-main toolglot-turn").shadowRoot.textContent));
   fake.refuse = false;
   await page.key("a");
-  await page.until(() => document.querySelector(".outcome.answer"));
+  // The cards follow with the next frame.
+  await page.until(() => document.querySelector(".outcome.answer") && !document.querySelector("#run-main toolglot-turn").pending);
   assert.deepEqual(fake.decisions, [{ call: "c0", digest: "d1", decision: "approve" }]);
   const [text, rounds, told] = await page.run(() => [
     document.querySelector("#run-main toolglot-turn").shadowRoot.querySelector(".card").textContent,
