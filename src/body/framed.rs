@@ -30,7 +30,6 @@ use crate::event::Span;
 use crate::limits::Limits;
 use toolglot_scan::json;
 use toolglot_scan::path::{Go, Hole, Paths, Walk};
-use toolglot_scan::quote_after;
 use toolglot_scan::xml;
 
 /// Name, meta and span of a call that a header outside its block names.
@@ -333,28 +332,18 @@ impl Body {
     /// Consumes a byte at the beginning of the first value, whose opener follows a quotation mark. If the byte completes the
     /// closing quotation mark, the openers are a mention; then returns where the value began.
     fn mentions(&mut self, out: &Out<'_>, byte: u8, pos: u64) -> Option<u64> {
-        let have = self.mention?;
         let start = match &self.at {
             FramedAt::Value(value) => value.start,
             FramedAt::Plain(plain) => plain.start(),
             _ => pos,
         };
-        let quote = out.io.block.as_ref().and_then(|block| block.quoted);
-        let close = quote.map_or(&[][..], quote_after);
-        let place = pos.checked_sub(start) == Some(u64::from(have));
-        let fits = place && close.get(usize::from(have)) == Some(&byte);
-        self.mention = fits.then_some(have + 1);
-        (fits && usize::from(have) + 1 == close.len()).then_some(start)
+        out.closes_mention(&mut self.mention, start, byte, pos)
     }
 
     /// Before a value: zero if the closing quotation mark may follow.
     fn may_be_mention(&self, out: &Out<'_>) -> Option<u8> {
-        let block = out.io.block.as_ref().filter(|_| !self.is_final());
         let first = self.args.as_ref().is_none_or(|args| args.count() <= 1);
-        block
-            .and_then(|block| block.quoted)
-            .filter(|_| first)
-            .map(|_| 0)
+        (first && !self.is_final() && !out.closing_quote().is_empty()).then_some(0)
     }
 
     /// The walk over the patterns of which one must follow; `None` in what may be other bytes.
@@ -381,7 +370,10 @@ impl Body {
         byte: u8,
         pos: u64,
     ) -> Option<(bool, Option<Flow>)> {
-        let quote = out.io.block.as_ref().and_then(|block| block.quoted)?;
+        let close = out.closing_quote();
+        if close.is_empty() {
+            return None;
+        }
         let (walk, first) = match &self.at {
             FramedAt::Inner(walk) => (
                 walk,
@@ -393,7 +385,6 @@ impl Body {
         if !first || walk.start().is_some() || self.is_final() || self.broke {
             return None;
         }
-        let close = quote_after(quote);
         let have = self.mention.take().unwrap_or(0);
         let start = pos.saturating_sub(u64::from(have));
         if close.get(usize::from(have)) != Some(&byte) {

@@ -5,7 +5,7 @@
 //! what ends a value.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Case, Node, ROOT, Skip, Utf8, quote_after};
+use toolglot_scan::{Case, Node, ROOT, Skip, Utf8};
 
 use super::args::tool_name;
 use super::fields::{self, Field};
@@ -229,17 +229,11 @@ impl Body {
     /// Consumes a byte at the beginning of the first value, or after its closer. If the byte completes the closing quotation
     /// mark of the one before the block, all of it is a mention; then returns where the mark began.
     fn mentions(&mut self, out: &Out<'_>, byte: u8, pos: u64) -> Option<u64> {
-        let have = self.mention.take()?;
-        let from = match &self.at {
+        let start = match &self.at {
             KeyQuoteAt::Value(value) => value.start,
             _ => self.closed,
         };
-        let quote = out.io.block.as_ref().and_then(|block| block.quoted);
-        let close = quote.map_or(&[][..], quote_after);
-        let place = pos.checked_sub(from) == Some(u64::from(have));
-        let fits = place && close.get(usize::from(have)) == Some(&byte);
-        self.mention = fits.then_some(have + 1);
-        (fits && usize::from(have) + 1 == close.len()).then_some(from)
+        out.closes_mention(&mut self.mention, start, byte, pos)
     }
 
     /// How many bytes may belong to the quotation mark that makes all of it a mention.

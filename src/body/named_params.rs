@@ -7,7 +7,6 @@
 
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
-use toolglot_scan::quote_after;
 use toolglot_scan::xml::{self, Header, HeaderStep};
 
 use super::again::{self, Again};
@@ -113,9 +112,10 @@ impl Body {
 
     /// What closes the quotation mark before the block, if the tags between are a mention where it follows.
     fn closing_quote(&self, out: &Out<'_>) -> &'static [u8] {
-        let block = out.io.block.as_ref().filter(|_| self.args.count() <= 1);
-        let quote = block.and_then(|block| block.quoted);
-        quote.map_or(&[], quote_after)
+        match self.args.count() {
+            0 | 1 => out.closing_quote(),
+            _ => &[],
+        }
     }
 
     pub fn fits(&self, _table: &NamedParams) -> bool {
@@ -250,16 +250,12 @@ impl Body {
                     let close = self.closing_quote(out);
                     if close.get(at) != Some(&byte) {
                         if have == 0 {
-                            self.at = match self.closing_quote(out) {
-                                [] => NamedAt::Twin(0),
-                                _ => NamedAt::Quote(0),
-                            };
+                            self.at = NamedAt::Twin(0);
                             continue;
                         }
-                        let mut value = Content::new();
-                        let begun = (close.get(..at).unwrap_or_default(), pos);
-                        value.begun(out, &mut self.args, begun, &mut self.inner);
-                        self.at = NamedAt::Value(value);
+                        // Another character begins with the same bytes.
+                        self.args.value(out, pos);
+                        self.at = NamedAt::Value(Content::new());
                         continue;
                     }
                     i += 1;
@@ -436,7 +432,10 @@ impl Body {
         self.opener.clear();
         self.opener.extend_from_slice(table.param_open.as_bytes());
         self.opener.append(&mut header);
-        self.at = NamedAt::Twin(0);
+        self.at = match self.closing_quote(out) {
+            [] => NamedAt::Twin(0),
+            _ => NamedAt::Quote(0),
+        };
         Ok(())
     }
 

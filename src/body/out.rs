@@ -4,7 +4,7 @@
 //! The code that delivers bytes advances the [`Cursor`].
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::Gate;
+use toolglot_scan::{Gate, quote_after};
 
 use super::call::Names;
 use super::cursor::{Chunk, Cursor, Pieces, joined, pieces};
@@ -388,17 +388,41 @@ impl<'p> Out<'p> {
         self.hold(to);
     }
 
+    /// The mark that closes the quotation in which the open block begins, if any.
+    pub fn closing_quote(&self) -> &'static [u8] {
+        let block = self.io.block.as_ref();
+        block
+            .and_then(|block| block.quoted)
+            .map_or(&[], quote_after)
+    }
+
+    /// Consumes a byte that may belong to that mark, directly after markers that end at `start`. `have` is how much of the mark
+    /// has come, `None` where it may no longer follow. If the byte completes it, the markers are a mention: returns `start`.
+    pub fn closes_mention(
+        &self,
+        have: &mut Option<u8>,
+        start: u64,
+        byte: u8,
+        pos: u64,
+    ) -> Option<u64> {
+        let came = have.take()?;
+        let close = self.closing_quote();
+        let place = pos.checked_sub(start) == Some(u64::from(came));
+        let fits = place && close.get(usize::from(came)) == Some(&byte);
+        *have = fits.then_some(came + 1);
+        (fits && usize::from(came) + 1 == close.len()).then_some(start)
+    }
+
     /// Notes text between two blocks: words and the end of a line show that the string does not go on.
     fn unquote(&mut self, data: &[u8], stuff: Stuff<'_>) {
-        if let Stuff::Protected(_) = stuff {
+        let (Stuff::Text | Stuff::Reasoning, Some(quotation)) = (stuff, &mut self.io.quoted) else {
             return;
+        };
+        quotation.words |= !data.trim_ascii().is_empty();
+        quotation.line |= data.contains(&b'\n');
+        if quotation.words && quotation.line {
+            self.io.quoted = None;
         }
-        if let Some(quotation) = &mut self.io.quoted {
-            quotation.words |= !data.trim_ascii().is_empty();
-            quotation.line |= data.contains(&b'\n');
-        }
-        let over = |quotation: &Quotation| quotation.words && quotation.line;
-        self.io.quoted = self.io.quoted.take().filter(|quotation| !over(quotation));
     }
 
     /// Ends the text-like run: an incomplete character will not be completed.

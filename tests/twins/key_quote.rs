@@ -1,6 +1,6 @@
 //! `key:「始」value「末」` between two block markers: tam, tam2 and vcp.
 
-use super::{Block, Family, Run, char_at, quote_before, stands, stands_ignore_case};
+use super::{Block, Family, Run, char_at, quotation, stands, stands_ignore_case};
 
 const COLONS: [char; 2] = [':', '：'];
 const SEPARATORS: [char; 2] = [',', '，'];
@@ -143,8 +143,7 @@ impl Family for KeyQuote {
             run.warn("lookalike_marker");
             return Block::text(at);
         }
-        let quote = quote_before(&input[..start]);
-        let quote = quote.filter(|quote| Some(*quote) == quote_before(&run.outcome.text));
+        let quote = quotation(run, start);
         let mentioned = |at: usize| quote.is_some_and(|quote| input[at..].starts_with(quote));
         let mut fields: Vec<(String, String)> = vec![];
         let mut junk = Junk::default();

@@ -310,6 +310,12 @@ pub(super) fn is_torn(name: &str) -> bool {
     ends.iter().flatten().any(|c| REST.contains(*c))
 }
 
+/// What closes the quotation in which the block at `start` begins.
+pub fn quotation(run: &Run<'_>, start: usize) -> Option<char> {
+    let quote = quote_before(&run.input[..start]);
+    quote.filter(|quote| Some(*quote) == quote_before(&run.outcome.text))
+}
+
 /// The counterpart of the quotation mark at the end of a text.
 pub fn quote_before(text: &str) -> Option<char> {
     let pairs = [

@@ -2,7 +2,7 @@
 
 use super::fields::{Field, arguments_of_tags, is_list, known_tool, observe};
 use super::xml::{self, Header, closing_name, closing_tag, decode, ends_name, header, skip_blanks};
-use super::{Block, Family, Run, char_at, name_of, stands};
+use super::{Block, Family, Run, char_at, name_of, quotation, stands};
 
 const CALL: &str = "tool_call";
 const PARAM: &str = "param";
@@ -245,6 +245,7 @@ pub(super) fn comment_end(input: &str, at: usize) -> Option<usize> {
 impl NamedParams {
     fn body(&self, run: &mut Run<'_>, name: &str, start: usize, from: usize) -> Block {
         let input = run.input;
+        let quote = quotation(run, start);
         let mut at = from;
         let mut fields = vec![];
         let mut params = 0;
@@ -281,7 +282,8 @@ impl NamedParams {
                     if params > run.setup.limits.params {
                         return Block::limit(run, self, "limit_params", at);
                     }
-                    match self.param(run, name, &fields, at) {
+                    let quote = quote.filter(|_| params == 1);
+                    match self.param(run, name, &fields, at, quote) {
                         Ok((field, end)) => {
                             if field
                                 .as_ref()
@@ -306,6 +308,7 @@ impl NamedParams {
         call: &str,
         fields: &[Field],
         at: usize,
+        quote: Option<char>,
     ) -> Result<(Option<Field>, usize), Block> {
         let input = run.input;
         let (attrs, end, self_closing) = match header(input, at + 1 + PARAM.len(), &|_| false) {
@@ -336,6 +339,10 @@ impl NamedParams {
         }
         let opener = &input[at..end];
         let plain = !opener[1..].contains(['&', '<']) && opener.len() <= run.setup.limits.value;
+        if plain && quote.is_some_and(|quote| input[end..].starts_with(quote)) {
+            // The tags are mentioned.
+            return Err(Block::text(end));
+        }
         let opener = if plain { opener } else { "" };
         let value = match value(input, end, opener, run.setup.limits.value) {
             Step::Value(value) => value,
