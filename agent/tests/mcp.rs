@@ -315,21 +315,26 @@ async fn a_call_that_nobody_waits_for_is_cancelled_on_the_server() {
     assert_eq!(mcp.tools().await.unwrap().len(), 1);
 }
 
-#[tokio::test]
-async fn a_deadline_ends_a_call_that_hangs() {
-    let (mcp, _heard) = connect(&["f"], |_, _| true).await;
+/// An agent with the first tool of a server, whose calls may take 100 ms.
+async fn hasty(mcp: &Mcp) -> Agent {
     let mut tools = mcp.tools().await.unwrap();
     tools[0].agent_callable = true;
     let mut config = CallConfig::enabled();
     config.timeout = 100;
-    let agent = Agent::new(
+    Agent::new(
         &DialectSet::defaults(),
         "hermes",
         Inventory::of(tools).unwrap(),
     )
     .unwrap()
     .config(config)
-    .policy(Policy::allow_all());
+    .policy(Policy::allow_all())
+}
+
+#[tokio::test]
+async fn a_deadline_ends_a_call_that_hangs() {
+    let (mcp, _heard) = connect(&["f"], |_, _| true).await;
+    let agent = hasty(&mcp).await;
     let model = Script::new([
         r#"<tool_call>{"name": "s:f", "arguments": {}}</tool_call>"#,
         "I see.",
@@ -360,18 +365,7 @@ async fn an_answer_that_comes_too_late_is_dropped() {
         true
     };
     let (mcp, _heard) = connect(&["f"], acts).await;
-    let mut tools = mcp.tools().await.unwrap();
-    tools[0].agent_callable = true;
-    let mut config = CallConfig::enabled();
-    config.timeout = 100;
-    let agent = Agent::new(
-        &DialectSet::defaults(),
-        "hermes",
-        Inventory::of(tools).unwrap(),
-    )
-    .unwrap()
-    .config(config)
-    .policy(Policy::allow_all());
+    let agent = hasty(&mcp).await;
     let model = Script::new([
         call("s:f", r#"{"n": 1}"#).as_str(),
         call("s:f", r#"{"n": 2}"#).as_str(),

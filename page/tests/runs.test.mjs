@@ -249,7 +249,9 @@ test("a run on the server: broken connections, a digest with each decision, refu
   );
 });
 
-test("one call on the server, which asks for approval", async () => {
+/** A page in which a single call on the server waits for approval. */
+async function asked() {
+  fake.calls.length = 0;
   const page = await opened(place, `/#token=${TOKEN}`);
   await page.run(() => {
     const [where] = document.querySelectorAll(".execute select");
@@ -258,6 +260,11 @@ test("one call on the server, which asks for approval", async () => {
     [...document.querySelectorAll(".single button")].at(-1).click();
   });
   await page.until(() => document.querySelector(".execute toolglot-turn").calls[0]?.state === "waiting");
+  return page;
+}
+
+test("one call on the server, which asks for approval", async () => {
+  const page = await asked();
   await page.run(() => document.querySelector(".execute toolglot-turn").decide("approve"));
   await page.until(() => document.querySelector(".execute toolglot-turn").calls[0]?.state === "done");
   assert.deepEqual(fake.calls, [
@@ -267,15 +274,7 @@ test("one call on the server, which asks for approval", async () => {
 });
 
 test("edited arguments of a call on the server are shown again before they run", async () => {
-  const page = await opened(place, `/#token=${TOKEN}`);
-  fake.calls.length = 0;
-  await page.run(() => {
-    const [where] = document.querySelectorAll(".execute select");
-    where.value = "server";
-    where.dispatchEvent(new Event("change"));
-    [...document.querySelectorAll(".single button")].at(-1).click();
-  });
-  await page.until(() => document.querySelector(".execute toolglot-turn").calls[0]?.state === "waiting");
+  const page = await asked();
   await page.run(() => {
     const turn = document.querySelector(".execute toolglot-turn");
     const detail = { call: turn.calls[0].id, digest: "of {}", decision: "approve", arguments: { path: "/x" } };

@@ -345,15 +345,18 @@ impl Lexer {
         };
         torn.key |= self.at == LexerAt::NextKey;
         torn.closers |= matches!(self.at, LexerAt::After | LexerAt::NextKey);
-        if let LexerAt::DelimOpen { which, len, .. } = self.at
-            && let Some(delim) = syntax.delims.get(usize::from(which))
-        {
-            let taken = delim.as_bytes().get(..usize::from(len));
-            torn.prefix = taken.unwrap_or_default().to_vec();
-        }
-        if let LexerAt::BareText { which, len } = self.at
-            && let Some((mark, _)) = syntax.bare_values.get(usize::from(which))
-        {
+        let index = |which: u8| usize::from(which);
+        let begun = match self.at {
+            LexerAt::DelimOpen { which, len, .. } => {
+                syntax.delims.get(index(which)).map(|delim| (delim, len))
+            }
+            LexerAt::BareText { which, len } => {
+                let mark = syntax.bare_values.get(index(which));
+                mark.map(|(mark, _)| (mark, len))
+            }
+            _ => None,
+        };
+        if let Some((mark, len)) = begun {
             let taken = mark.as_bytes().get(..usize::from(len));
             torn.prefix = taken.unwrap_or_default().to_vec();
         }

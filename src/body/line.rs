@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{Go, Walk};
 
 use super::live::{LiveCall, Step, rules};
-use super::lost::Torn;
+use super::lost::{Strings, Torn};
 use super::plain::unfenced;
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
 use crate::dialect::payload::JsonTable;
@@ -29,29 +29,10 @@ pub(crate) struct Body {
     calls: u32,
     /// Its JSON broke, and nothing has closed the hidden part after it.
     broke: bool,
-    quotes: Quotes,
+    /// The strings of what is hidden after it.
+    strings: Strings,
     /// Where the last line that counts ended.
     last: u64,
-}
-
-/// The strings of broken JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Quotes {
-    open: bool,
-    escaped: bool,
-}
-
-impl Quotes {
-    fn step(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            match byte {
-                _ if std::mem::take(&mut self.escaped) => {}
-                b'\\' => self.escaped = self.open,
-                b'"' => self.open = !self.open,
-                _ => {}
-            }
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,7 +73,7 @@ impl Body {
             span: header.span,
             calls: 0,
             broke: false,
-            quotes: Quotes::default(),
+            strings: Strings::default(),
             last: header.at,
         }
     }
@@ -186,7 +167,7 @@ impl Body {
                 LineAt::Hidden(None) => {
                     let newline = memchr::memchr(b'\n', &out.seg[i..end]);
                     let to = newline.map_or(end, |n| i + n + 1);
-                    self.quotes.step(&out.seg[i..to]);
+                    self.hides(&out.seg[i..to]);
                     i = to;
                     out.skip(out.base + i as u64);
                     if newline.is_some() {
@@ -202,7 +183,7 @@ impl Body {
                 | LineAt::Hidden(_) => {
                     let (taken, flow) = self.walk(out, table, out.seg[i], pos);
                     if taken && let LineAt::Hidden(_) = self.at {
-                        self.quotes.step(&out.seg[i..=i]);
+                        self.hides(&out.seg[i..=i]);
                     }
                     i += usize::from(taken);
                     flow
@@ -213,6 +194,13 @@ impl Body {
             }
         }
         (i, Flow::More)
+    }
+
+    /// Follows the strings of hidden bytes after JSON that broke.
+    fn hides(&mut self, bytes: &[u8]) {
+        if self.broke {
+            bytes.iter().for_each(|byte| self.strings.step(*byte));
+        }
     }
 
     fn walk(
@@ -353,7 +341,7 @@ impl Body {
             Head::Input if after => out.tool_issue(Kind::MalformedBody, span, &self.name, ""),
             Head::Input => {}
             _ => {
-                if self.broke && self.quotes.open {
+                if self.broke && self.strings.open() {
                     out.open_string(Span::new(start, start));
                 }
                 return Some(Flow::Closed { end: start });
@@ -361,7 +349,7 @@ impl Body {
         }
         out.skip(end);
         self.broke = head == Head::Input && after;
-        self.quotes = Quotes::default();
+        self.strings = Strings::new(None, vec![b'"']);
         self.at = LineAt::Hidden(None);
         None
     }
@@ -459,10 +447,7 @@ impl Body {
                     _ => Torn::default(),
                 };
                 let closers = torn.closers;
-                self.quotes = Quotes {
-                    open: torn.string.is_some(),
-                    escaped: false,
-                };
+                self.strings = Strings::new(torn.string, vec![b'"']);
                 self.abandon(out, pos);
                 out.skip(pos);
                 self.broke = true;

@@ -5,11 +5,14 @@
 //! bracket that ends the payload or its item of a list. Strings are still recognized in the hidden bytes: a closer that is
 //! quoted in a broken string does not turn the following text into a complete call.
 
+mod strings;
+
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
 use toolglot_scan::path::{Go, Walk};
 
 use crate::dialect::{Action, Framed, spec};
+pub(super) use strings::Strings;
 
 /// More open brackets than this are not tracked.
 const MAX_BRACKETS: usize = 1024;
@@ -43,16 +46,6 @@ pub(super) enum Quote {
     Delim(u8),
     /// The closer of a parameter.
     Param,
-}
-
-/// The words at which a payload broke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Word {
-    /// Nothing has come yet.
-    Before,
-    In,
-    /// The last byte is white space.
-    Blank,
 }
 
 /// What ends the hidden bytes.
@@ -93,17 +86,7 @@ pub(super) enum Hit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Lost {
     ends: Vec<(Needle, End)>,
-    /// The open string.
-    string: Option<Quote>,
-    /// After a backslash in the string.
-    escaped: bool,
-    /// It broke at a word, which a quotation mark may end that nothing opened.
-    unpaired: Option<Word>,
-    /// Bytes that open strings.
-    quotes: Vec<u8>,
-    delims: Vec<Needle>,
-    /// Opener and closers of a parameter.
-    param: Option<(Needle, Vec<Needle>)>,
+    strings: Strings,
     brackets: Option<Vec<u8>>,
     /// The payload ends by itself.
     bare: bool,
@@ -188,12 +171,8 @@ impl Lost {
         });
         Self {
             ends,
-            unpaired: torn.string.is_none().then_some(Word::Before),
-            string: torn.string,
-            escaped: false,
-            quotes,
-            delims: delims.iter().map(|delim| needle(delim)).collect(),
-            param,
+            strings: Strings::new(torn.string, quotes)
+                .with(delims.iter().map(|delim| needle(delim)).collect(), param),
             brackets: torn.brackets,
             bare,
             rows: torn.rows,
@@ -210,15 +189,10 @@ impl Lost {
 
     /// Whether the state fits its tables.
     pub fn fits(&self, table: &Framed) -> bool {
-        let param = self.param.iter();
-        let param = param.flat_map(|(open, closers)| closers.iter().chain([open]));
-        let mut needles = self
-            .ends
-            .iter()
-            .map(|(n, _)| n)
-            .chain(&self.delims)
-            .chain(param);
-        needles.all(Needle::fits) && self.walk.as_ref().is_none_or(|walk| table.again.fits(walk))
+        let mut ends = self.ends.iter().map(|(needle, _)| needle);
+        ends.all(Needle::fits)
+            && self.strings.fits()
+            && self.walk.as_ref().is_none_or(|walk| table.again.fits(walk))
     }
 
     /// Whether calls follow one another without an enclosing list.
@@ -228,7 +202,7 @@ impl Lost {
 
     /// Whether a string is open.
     pub fn in_string(&self) -> bool {
-        self.string.is_some()
+        self.strings.open()
     }
 
     /// Whether the payload has ended all the same, so that no closer is missing.
@@ -314,10 +288,9 @@ impl Lost {
                 open
             });
         }
-        let inside = self.string.is_some();
-        self.word(byte);
-        self.string(byte);
-        if inside || self.string.is_some() {
+        let inside = self.in_string();
+        self.strings.step(byte);
+        if inside || self.in_string() {
             return None;
         }
         self.bracket(byte)
@@ -325,7 +298,7 @@ impl Lost {
 
     /// Whether it broke between the objects of a list.
     fn in_list(&self) -> bool {
-        self.objects && self.string.is_none() && self.brackets.as_deref() == Some(b"]")
+        self.objects && !self.in_string() && self.brackets.as_deref() == Some(b"]")
     }
 
     fn opener(&mut self, table: &Framed, byte: u8, pos: u64, fix: &[u8], max: u32) -> Option<Hit> {
@@ -365,61 +338,6 @@ impl Lost {
             (b' ' | b'\t', Some(n)) if n < MAX_INDENT => Some(n + 1),
             _ => None,
         };
-    }
-
-    /// Follows the words at which the payload broke. A mark directly after them opens no string but ends one whose own
-    /// opening mark is missing.
-    fn word(&mut self, byte: u8) {
-        let Some(word) = self.unpaired.filter(|_| !self.quotes.contains(&byte)) else {
-            return;
-        };
-        let part = byte >= 0x80 || byte.is_ascii_alphanumeric();
-        self.unpaired = match word {
-            Word::Before if !part => None,
-            _ if b"{[(,:=".contains(&byte) => None,
-            _ if byte.is_ascii_whitespace() => Some(Word::Blank),
-            _ => Some(Word::In),
-        };
-    }
-
-    /// Consumes a byte in a string, or one that may open a string.
-    fn string(&mut self, byte: u8) {
-        if std::mem::take(&mut self.escaped) {
-            return;
-        }
-        match self.string {
-            Some(Quote::Byte(_)) if byte == b'\\' => self.escaped = true,
-            Some(Quote::Byte(quote)) if quote == byte => self.string = None,
-            Some(Quote::Byte(_)) => {}
-            Some(Quote::Delim(which)) => {
-                let delim = self.delims.get_mut(usize::from(which));
-                if delim.is_none_or(|delim| delim.step(byte)) {
-                    self.string = None;
-                }
-            }
-            Some(Quote::Param) => {
-                let closers = self.param.iter_mut().flat_map(|(_, closers)| closers);
-                // Every closer must consume the byte.
-                if closers.fold(false, |hit, closer| closer.step(byte) | hit) {
-                    self.string = None;
-                }
-            }
-            None => self.string = self.opens(byte),
-        }
-    }
-
-    fn opens(&mut self, byte: u8) -> Option<Quote> {
-        for (which, delim) in self.delims.iter_mut().enumerate() {
-            if delim.step(byte) {
-                return u8::try_from(which).ok().map(Quote::Delim);
-            }
-        }
-        if self.param.as_mut().is_some_and(|(open, _)| open.step(byte)) {
-            return Some(Quote::Param);
-        }
-        let opens = self.quotes.contains(&byte);
-        let closes = opens && self.unpaired.take() == Some(Word::In);
-        (opens && !closes).then_some(Quote::Byte(byte))
     }
 
     /// Consumes a byte outside strings.

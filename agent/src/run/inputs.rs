@@ -5,20 +5,20 @@ use toolglot_tools::outcome::{Status, ToolResult};
 use toolglot_tools::prompt::Lang;
 
 use super::tasks::Task;
-use super::{Piece, Run, RunError, Stage, Waits, ended};
+use super::{Piece, Reply, Run, RunError, Stage, Waits, ended};
 use crate::step::{Decision, Do, Ended, Event, Outcome};
+
+/// The reply that the model is writing.
+fn open(reply: &mut Option<Reply>) -> Option<&mut Reply> {
+    reply.as_mut().filter(|reply| reply.finish.is_none())
+}
 
 impl Run {
     ///
     /// # Errors
     /// The model was not asked, or its reply has ended.
     pub fn model(&mut self, bytes: &[u8]) -> Result<(), RunError> {
-        let reply = self
-            .state
-            .reply
-            .as_mut()
-            .filter(|reply| reply.finish.is_none());
-        let Some(reply) = reply else {
+        let Some(reply) = open(&mut self.state.reply) else {
             return self.unread();
         };
         let left = self
@@ -53,12 +53,7 @@ impl Run {
     /// # Errors
     /// The model was not asked, or its reply has ended.
     pub fn native_call(&mut self, call: &NativeCall) -> Result<(), RunError> {
-        let reply = self
-            .state
-            .reply
-            .as_mut()
-            .filter(|reply| reply.finish.is_none());
-        let Some(reply) = reply else {
+        let Some(reply) = open(&mut self.state.reply) else {
             return self.unread();
         };
         let bytes = (call.name.len() + call.arguments.len()) as u64;

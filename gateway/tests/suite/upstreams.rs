@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::faces::request;
-use crate::support::{Answer, FACES, Fake, client, gateway, got, post, read_face, spoken};
+use crate::support::{Answer, FACES, Fake, Got, client, gateway, got, post, read_face, spoken};
 
 const APIS: [&str; 3] = ["openai", "anthropic", "ollama"];
 const PIECES: [&str; 2] = [
@@ -24,6 +24,24 @@ fn gzip(body: &[u8]) -> Vec<u8> {
     pack.finish().unwrap()
 }
 
+/// Asks on every face, streamed and not, and checks what the server said.
+async fn every_face(url: &str, api: &str) -> Vec<Got> {
+    let mut all = vec![];
+    for (face, path) in FACES {
+        for stream in [false, true] {
+            let got = post(&client(), &format!("{url}{path}"), &request(face, stream)).await;
+            let reply = read_face(face, &got, stream);
+            assert_eq!(
+                (reply.text.as_str(), reply.calls.len()),
+                ("Hi ", 1),
+                "{face} over {api}"
+            );
+            all.push(got);
+        }
+    }
+    all
+}
+
 #[tokio::test]
 async fn compressed_bodies_are_read_in_every_protocol() {
     for api in APIS {
@@ -34,17 +52,8 @@ async fn compressed_bodies_are_read_in_every_protocol() {
         })
         .await;
         let url = gateway(&fake.url, &config(api)).await;
-        for (face, path) in FACES {
-            for stream in [false, true] {
-                let got = post(&client(), &format!("{url}{path}"), &request(face, stream)).await;
-                assert!(!got.headers.contains_key("content-encoding"));
-                let reply = read_face(face, &got, stream);
-                assert_eq!(
-                    (reply.text.as_str(), reply.calls.len()),
-                    ("Hi ", 1),
-                    "{face} over {api}"
-                );
-            }
+        for got in every_face(&url, api).await {
+            assert!(!got.headers.contains_key("content-encoding"));
         }
     }
 }
@@ -67,17 +76,7 @@ async fn other_line_ends_and_a_missing_end_are_read_in_every_protocol() {
         })
         .await;
         let url = gateway(&fake.url, &config(api)).await;
-        for (face, path) in FACES {
-            for stream in [false, true] {
-                let got = post(&client(), &format!("{url}{path}"), &request(face, stream)).await;
-                let reply = read_face(face, &got, stream);
-                assert_eq!(
-                    (reply.text.as_str(), reply.calls.len()),
-                    ("Hi ", 1),
-                    "{face} over {api}"
-                );
-            }
-        }
+        every_face(&url, api).await;
     }
 }
 

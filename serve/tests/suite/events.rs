@@ -16,6 +16,17 @@ use toolglot_serve::Options;
 
 use crate::support::{Gated, Up, call, says, setup, text};
 
+/// A server whose model says "Good ", and "day." when the gate opens.
+async fn gated() -> (Up, Arc<Notify>) {
+    let gate = Arc::new(Notify::new());
+    let model = Gated {
+        first: "Good ",
+        rest: "day.",
+        gate: Arc::clone(&gate),
+    };
+    (Up::with(model).await, gate)
+}
+
 /// A server with a run that is over, and its events.
 async fn ended() -> (Up, String, Vec<Value>) {
     let long = "word ".repeat(400);
@@ -56,13 +67,7 @@ async fn a_subscriber_resumes_after_any_event() {
 
 #[tokio::test]
 async fn events_come_while_the_model_writes() {
-    let gate = Arc::new(Notify::new());
-    let model = Gated {
-        first: "Good ",
-        rest: "day.",
-        gate: Arc::clone(&gate),
-    };
-    let up = Up::with(model).await;
+    let (up, gate) = gated().await;
     let id = up.begin(&json!({"task": "Hello."})).await;
     let mut events = up.subscribe(&id, 0).await;
     assert_eq!(
@@ -158,13 +163,7 @@ async fn a_web_socket_ends_with_the_server_or_the_client() {
 
 #[tokio::test]
 async fn many_subscribers_get_the_same() {
-    let gate = Arc::new(Notify::new());
-    let model = Gated {
-        first: "Good ",
-        rest: "day.",
-        gate: Arc::clone(&gate),
-    };
-    let up = Up::with(model).await;
+    let (up, gate) = gated().await;
     let id = up.begin(&json!({"task": "Hello."})).await;
     let mut all = vec![];
     for _ in 0..100 {
