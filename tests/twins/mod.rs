@@ -311,7 +311,7 @@ pub(super) fn is_torn(name: &str) -> bool {
 }
 
 /// What closes the quotation in which the block at `start` begins.
-pub fn quotation(run: &Run<'_>, start: usize) -> Option<char> {
+fn quotation(run: &Run<'_>, start: usize) -> Option<char> {
     let quote = quote_before(&run.input[..start]);
     quote.filter(|quote| Some(*quote) == quote_before(&run.outcome.text))
 }
