@@ -81,6 +81,9 @@ fn emphasise(headers: &mut Vec<String>) {
     }
 }
 
+/// The most hashes that a heading has.
+const LEVELS: usize = 6;
+
 /// Tables of the line family. Immutable.
 #[derive(Debug)]
 pub(crate) struct Line {
@@ -128,7 +131,14 @@ impl Line {
         let mut heads: Vec<(String, Head)> = vec![];
         let mut all: Vec<(String, Head)> = vec![];
         for (patterns, kind) in kinds {
-            for pattern in patterns {
+            for bare in patterns {
+                let literal = path::literal(bare)?;
+                // As a heading of any level, too.
+                let headings = bare.starts_with(|c: char| c.is_alphanumeric() || "*_".contains(c));
+                let pattern = match headings {
+                    true => format!("$hash$_{bare}"),
+                    false => bare.clone(),
+                };
                 // The space after it belongs to it.
                 let both = [pattern.clone(), format!("{pattern} ")];
                 all.extend(both.clone().map(|pattern| (pattern, kind)));
@@ -137,18 +147,21 @@ impl Line {
                     Head::Action => {
                         heads.push((format!("{pattern}$_$name$_\n"), kind));
                         if let Some(blob) = &spec.blob {
-                            heads.extend(blobs(pattern, blob));
+                            heads.extend(blobs(&pattern, blob));
                         }
                     }
                     _ => heads.extend(both.map(|pattern| (pattern, kind))),
                 }
-                let literal = path::literal(pattern)?;
                 if literal.len() < 2 {
-                    return Err(format!("`{pattern}` begins with nothing to look for"));
+                    return Err(format!("`{bare}` begins with nothing to look for"));
                 }
-                let whole = literal == *pattern;
-                if !openers.iter().any(|(have, _)| *have == literal) {
-                    openers.push((literal, whole));
+                let whole = literal == *bare;
+                for level in 0..=if headings { LEVELS } else { 0 } {
+                    let blank = if level > 0 { " " } else { "" };
+                    let literal = format!("{}{blank}{literal}", "#".repeat(level));
+                    if !openers.iter().any(|(have, _)| *have == literal) {
+                        openers.push((literal, whole));
+                    }
                 }
             }
         }
@@ -215,7 +228,7 @@ impl Line {
     /// The maximum number of bytes that are held back.
     pub fn lookahead(&self, tag: usize) -> usize {
         let longest = self.spec.headers().map(String::len).max().unwrap_or(0);
-        // Whitespace, a number, a name.
-        longest + tag + 2 * usize::from(path::MAX_BLANKS)
+        // Whitespace, the hashes of a heading, a number, a name.
+        longest + LEVELS + tag + 2 * usize::from(path::MAX_BLANKS)
     }
 }
