@@ -94,6 +94,8 @@ pub(crate) struct Line {
     pub heads: Paths<Head>,
     /// Headers after an action.
     pub all: Paths<Head>,
+    /// The same where an input is missing. An object after the header of an action that names no tool is that input.
+    pub next: Paths<Head>,
     /// What may follow the header of an input.
     pub input: Paths<Head>,
     /// What ends the line of an input, without and with a fence.
@@ -130,6 +132,7 @@ impl Line {
         let mut openers: Vec<(String, bool)> = vec![];
         let mut heads: Vec<(String, Head)> = vec![];
         let mut all: Vec<(String, Head)> = vec![];
+        let mut next: Vec<(String, Head)> = vec![];
         for (patterns, kind) in kinds {
             for bare in patterns {
                 let literal = path::literal(bare)?;
@@ -142,6 +145,14 @@ impl Line {
                 // The space after it belongs to it.
                 let both = [pattern.clone(), format!("{pattern} ")];
                 all.extend(both.clone().map(|pattern| (pattern, kind)));
+                match (&spec.blob, kind) {
+                    (Some(blob), Head::Action) => {
+                        let blobs = blobs(&pattern, blob).into_iter();
+                        next.extend(blobs.map(|(blob, _)| (blob, kind)));
+                        next.push((pattern.clone(), kind));
+                    }
+                    _ => next.extend(both.clone().map(|pattern| (pattern, kind))),
+                }
                 match kind {
                     Head::Input => continue,
                     Head::Action => {
@@ -176,6 +187,7 @@ impl Line {
         Ok(Self {
             heads: build(&heads)?,
             all: build(&all)?.with_blanks(),
+            next: build(&next)?.with_blanks(),
             input: build(&input)?.with_blanks(),
             tails: [
                 Paths::new([("\n", Head::Tail)])?.with_blanks(),

@@ -81,6 +81,8 @@ pub(crate) enum Sort {
     Closer,
     /// It closes something that is not a model's own token: never framing.
     Stray,
+    /// It opens a call, but only inside a section: never framing.
+    Inner,
     Markup,
 }
 
@@ -241,6 +243,16 @@ impl Dialect {
                 .end
                 .iter()
                 .for_each(|marker| add(Sort::Turn, marker));
+        }
+        if let Family::Framed(table) = &self.family {
+            let section = table.spec.section.as_ref();
+            let units = table.spec.unit.iter().filter(|_| section.is_some_and(|s| !s.optional));
+            for open in units.flat_map(|unit| &unit.open) {
+                let literal = toolglot_scan::path::literal(open).unwrap_or_default();
+                if literal.starts_with('<') && literal.len() > 2 {
+                    add(Sort::Inner, &literal);
+                }
+            }
         }
         // A dialect of messages with headers opens calls nowhere else, and a format that only a prompt asks for has no model's
         // own tokens: closers that close nothing are text there.

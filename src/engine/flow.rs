@@ -6,7 +6,7 @@ use super::code::Code;
 use super::machine::{Chunk, Machine, Taken};
 use super::plain::looks_at_code;
 use super::token::Tail;
-use super::{Mode, Region};
+use super::{Mode, Region, Shown};
 use crate::body::{Out, Stuff, pieces};
 use crate::dialect::channels::ends_calls;
 use crate::dialect::spec::{AfterCall, ReasoningAt};
@@ -187,7 +187,9 @@ impl Machine<'_> {
                 Region::Text => self
                     .role(*pattern)
                     .is_some_and(|role| self.in_text(chunk, role, *pattern, start, end, safe)),
-                Region::Reasoning { .. } => self.in_reasoning(chunk, *pattern, start, end, safe),
+                Region::Reasoning { .. } => {
+                    self.in_reasoning(chunk, *pattern, start, end, safe, true)
+                }
                 Region::Span { .. } => {
                     self.deliver(chunk, end);
                     self.leave(chunk, end);
@@ -220,6 +222,11 @@ impl Machine<'_> {
                     false
                 }
                 Role::Open { refs } => self.call_over_token(chunk, refs, start, end, safe),
+                // The opener of a region may begin with a token.
+                Role::Span { .. } if self.is_longer(start, end) => {
+                    self.drop_token();
+                    self.in_text(chunk, role, pattern, start, end, safe)
+                }
                 Role::Reasoning { .. } | Role::Span { .. } => false,
             };
         }
@@ -310,13 +317,15 @@ impl Machine<'_> {
         waits || self.st.line.begins()
     }
 
-    fn in_reasoning(
+    /// Acts on a marker in a thought; returns true if it changed the mode or the region. `asks` if it may be a mention.
+    pub fn in_reasoning(
         &mut self,
         chunk: Chunk<'_>,
         pattern: u16,
         start: u64,
         end: u64,
         safe: u64,
+        asks: bool,
     ) -> bool {
         let Region::Reasoning {
             id,
@@ -337,6 +346,9 @@ impl Machine<'_> {
             label: None,
         };
         match reasoning.meaning(pattern, &self.set.calls) {
+            Some(Inside::Close) if asks && self.may_be_quoted(chunk, pattern, start, end, safe) => {
+                matches!(self.st.mode, Mode::Opening(_))
+            }
             Some(Inside::Close) if depth > 1 => {
                 self.st.region = level(depth - 1);
                 false
@@ -386,7 +398,7 @@ impl Machine<'_> {
                 let own: Vec<_> = own.copied().collect();
                 self.candidates(chunk, &own, start, end, safe)
             }
-            Some(Inside::EndedBy) => self.ended_by(chunk, pattern, start, end, safe),
+            Some(Inside::EndedBy) => self.ended_by(chunk, pattern, start, end, safe, asks),
             Some(Inside::Ends(_)) if self.opts.calls_in_reasoning => false,
             Some(Inside::Ends(Role::Open { refs })) => {
                 self.deliver(chunk, start.min(safe));
@@ -412,6 +424,7 @@ impl Machine<'_> {
         start: u64,
         end: u64,
         safe: u64,
+        asks: bool,
     ) -> bool {
         let Region::Reasoning { id, .. } = self.st.region else {
             return false;
@@ -422,6 +435,10 @@ impl Machine<'_> {
             let own = self.owners_inside(refs);
             return !own.is_empty() && self.candidates(chunk, &own, start, end, safe);
         }
+        if let Some(headers) = self.headers(pattern) {
+            self.deliver(chunk, start.min(safe));
+            return self.candidates(chunk, &headers, start, end, safe);
+        }
         if let Some(own) = self.enders(pattern) {
             self.deliver(chunk, start.min(safe));
             self.st.code.settle();
@@ -431,6 +448,9 @@ impl Machine<'_> {
                 self.mentions(&own);
             }
             return !mentioned && self.candidates(chunk, &own, start, end, safe);
+        }
+        if asks && self.may_be_quoted(chunk, pattern, start, end, safe) {
+            return matches!(self.st.mode, Mode::Opening(_));
         }
         let set = self.set;
         let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
@@ -448,6 +468,55 @@ impl Machine<'_> {
             self.deliver(chunk, end - dfa.hold(self.st.node) as u64);
         }
         true
+    }
+
+    /// The dialects whose messages begin with a marker that ends the open thought, which is a message, too: it then ends only
+    /// if the header is complete.
+    fn headers(&self, pattern: u16) -> Option<Vec<OpenRef>> {
+        let Region::Reasoning { id, .. } = self.st.region else {
+            return None;
+        };
+        if !self.set.reasoning[usize::from(id)].messages {
+            return None;
+        }
+        let Role::Open { refs } = self.call_role(pattern)? else {
+            return None;
+        };
+        let refs = self.set.opens[usize::from(refs)].iter();
+        let message = |open: &&OpenRef| matches!(open.begins, Begins::Message);
+        let own: Vec<_> = refs.filter(message).copied().collect();
+        (!own.is_empty()).then_some(own)
+    }
+
+    /// Whether a closer in the open thought is a mention, or may be one: then the bytes after it decide.
+    fn may_be_quoted(
+        &mut self,
+        chunk: Chunk<'_>,
+        pattern: u16,
+        start: u64,
+        end: u64,
+        safe: u64,
+    ) -> bool {
+        self.deliver(chunk, start.min(safe));
+        if self.st.shown == Some(Shown::InCode) {
+            self.st.code.settle();
+            self.st.shown = None;
+            if self.st.code.hides() {
+                return true;
+            }
+        }
+        let shown = match self.st.shown {
+            Some(Shown::Quoted(quote)) => Some(quote),
+            Some(Shown::InCode) | None => None,
+        };
+        let quote = self.st.tail.opening().or(shown);
+        match quote.filter(|_| !self.st.io.vouches(start)) {
+            Some(quote) => {
+                self.await_quote(chunk, Some(pattern), Span::new(start, end), quote);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Whether an opener at `start` repeats the one in the prompt: only blanks precede it.
@@ -685,6 +754,7 @@ impl Machine<'_> {
             self.st.owed = None;
         }
         self.st.mentioned.clear();
+        self.st.shown = None;
         self.st.line = Line::Behind(0);
         // The reply begins where the thoughts that open it end.
         self.st.blank = match (thought(self.st.region), thought(region)) {
