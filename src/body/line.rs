@@ -514,9 +514,7 @@ impl Body {
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64, stopped: bool) -> Finished {
         let header = match &self.at {
             LineAt::Next(walk) => table.next.complete(walk, end, b""),
-            LineAt::After(walk) | LineAt::Hidden(Some(walk)) => {
-                table.all.complete(walk, end, b"")
-            }
+            LineAt::After(walk) | LineAt::Hidden(Some(walk)) => table.all.complete(walk, end, b""),
             LineAt::Plain {
                 line: Some(walk), ..
             } if stopped => table.all.complete(walk, end, b""),

@@ -559,7 +559,9 @@ impl Token {
         self.closes |= matches!(sort, Sort::Closer | Sort::Stray);
         self.stray &= sort == Sort::Stray;
         self.inner &= sort == Sort::Inner;
-        let tag = marker.strip_prefix("</").map(|name| name.trim_end_matches('>'));
+        let tag = marker
+            .strip_prefix("</")
+            .map(|name| name.trim_end_matches('>'));
         self.named |= tag.is_some_and(|name| {
             let mut openers = dialect.family.openers().into_iter();
             openers.any(|open| open[1.min(open.len())..].starts_with(name))

@@ -246,7 +246,11 @@ impl Dialect {
         }
         if let Family::Framed(table) = &self.family {
             let section = table.spec.section.as_ref();
-            let units = table.spec.unit.iter().filter(|_| section.is_some_and(|s| !s.optional));
+            let units = table
+                .spec
+                .unit
+                .iter()
+                .filter(|_| section.is_some_and(|s| !s.optional));
             for open in units.flat_map(|unit| &unit.open) {
                 let literal = toolglot_scan::path::literal(open).unwrap_or_default();
                 if literal.starts_with('<') && literal.len() > 2 {

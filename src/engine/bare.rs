@@ -234,7 +234,9 @@ impl Bare {
             self.at = BareAt::Schema { alive, have };
             return Shown::More;
         }
-        let fits = likely.clone().filter(|(_, (_, text))| text.get(at) == Some(&byte));
+        let fits = likely
+            .clone()
+            .filter(|(_, (_, text))| text.get(at) == Some(&byte));
         let alive = fits.fold(0, |all, (n, _)| all | 1 << n);
         let whole = likely.find(|(n, (_, text))| alive & (1 << n) != 0 && text.len() == at + 1);
         match whole {
@@ -289,9 +291,7 @@ impl Bare {
                     None => Shown::None,
                 };
             }
-            (Member::Synonym, None, b'{') if self.schema && self.name.is_some() => {
-                BareAt::schema()
-            }
+            (Member::Synonym, None, b'{') if self.schema && self.name.is_some() => BareAt::schema(),
             (Member::Synonym, None, b'{') if self.name.is_some() => {
                 return self.name.map_or(Shown::None, Shown::Call);
             }
@@ -424,7 +424,13 @@ mod tests {
             let text = format!("{text}{schema}");
             assert_eq!(scan(&text), (None, text.len()), "{text}");
         }
-        for call in ["}", r#""t": 1"#, r#""type": "objects""#, r#""properties": 1"#, "'"] {
+        for call in [
+            "}",
+            r#""t": 1"#,
+            r#""type": "objects""#,
+            r#""properties": 1"#,
+            "'",
+        ] {
             assert_eq!(scan(&format!("{text}{call}")).0, Some("f"), "{call}");
         }
     }

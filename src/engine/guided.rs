@@ -139,9 +139,7 @@ impl Machine<'_> {
         match shown {
             _ if end - start > WITHIN => Some(self.otherwise(start, chunk)),
             Shown::More | Shown::Key(_) => None,
-            Shown::Call(name) | Shown::Definition(name, _) => {
-                Some(self.calls(chunk, name))
-            }
+            Shown::Call(name) | Shown::Definition(name, _) => Some(self.calls(chunk, name)),
             Shown::Name(_) | Shown::None => {
                 // A list that begins with an object without arguments.
                 let mut looked = self.bytes(chunk, start, end);

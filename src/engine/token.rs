@@ -338,14 +338,18 @@ impl Machine<'_> {
     /// Forgets the waiting token, which is part of something longer. Those before it still wait.
     pub fn drop_token(&mut self) {
         let before = self.st.together.pop();
-        self.st.waiting = self.st.waiting.zip(before).map(|(waiting, (token, span))| Waiting {
-            token,
-            start: span.start,
-            end: span.end,
-            quote: None,
-            sure: false,
-            ..waiting
-        });
+        self.st.waiting = self
+            .st
+            .waiting
+            .zip(before)
+            .map(|(waiting, (token, span))| Waiting {
+                token,
+                start: span.start,
+                end: span.end,
+                quote: None,
+                sure: false,
+                ..waiting
+            });
     }
 
     /// Whether a waiting token also waits for the bytes after the next one, at `start`.
@@ -417,7 +421,8 @@ impl Machine<'_> {
             return false;
         };
         // A closer closes an open message before it pairs with an opener that the message only mentions.
-        let closes = (token.closes || token.message || token.named) && !(token.message && self.st.message);
+        let closes =
+            (token.closes || token.message || token.named) && !(token.message && self.st.message);
         if token.stray || !closes || !token.dialects.contains(&paired.dialect) {
             return false;
         }

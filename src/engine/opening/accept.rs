@@ -215,7 +215,14 @@ impl Machine<'_> {
                 self.st.node = ROOT;
                 match (pattern, candidate.begins) {
                     (Some(pattern), _) => {
-                        self.in_reasoning(chunk, pattern, marker.start, marker.end, marker.end, false);
+                        self.in_reasoning(
+                            chunk,
+                            pattern,
+                            marker.start,
+                            marker.end,
+                            marker.end,
+                            false,
+                        );
                     }
                     (None, Begins::Thought(id)) => self.thought_mark(chunk, id, marker, vec![]),
                     (None, _) => {}

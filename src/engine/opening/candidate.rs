@@ -147,7 +147,14 @@ impl Candidate {
                 CandidateAt::Message { .. } | CandidateAt::First { .. } | CandidateAt::Rest { .. },
                 _,
             ) => dialect.channels.is_some(),
-            (CandidateAt::Quoted { pattern, quote, came }, _) => {
+            (
+                CandidateAt::Quoted {
+                    pattern,
+                    quote,
+                    came,
+                },
+                _,
+            ) => {
                 let Begins::Thought(id) = self.begins else {
                     return false;
                 };

@@ -162,7 +162,12 @@ impl Machine<'_> {
 
     /// Whether the marker may begin the header of a message.
     pub fn heads(&self) -> bool {
-        let heads = |one: &Candidate| matches!(one.at, CandidateAt::Message { .. } | CandidateAt::Payload(_));
+        let heads = |one: &Candidate| {
+            matches!(
+                one.at,
+                CandidateAt::Message { .. } | CandidateAt::Payload(_)
+            )
+        };
         self.st.candidates.iter().any(heads)
     }
 
