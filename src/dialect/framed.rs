@@ -572,7 +572,7 @@ fn again(spec: &spec::Framed, bare: bool) -> Result<Paths<Action>, String> {
             good.pop();
         }
     }
-    build(&good)
+    Ok(build(&good)?)
 }
 
 /// An opener of a call with the first bytes of its payload.

@@ -6,7 +6,7 @@ use reqwest::{Client, Response as Answer, StatusCode, Url};
 use toolglot::json::{Map, Value};
 use toolglot::source::{Anthropic, Ollama, OpenAi};
 
-use super::{Model, Out, Stream, pieces};
+use super::{Model, Out, SetupError, Stream, pieces};
 use crate::response::{Response, Said};
 use crate::step::Ask;
 
@@ -78,7 +78,7 @@ impl ChatModel {
     ///
     /// # Errors
     /// The address is invalid; TLS cannot be set up.
-    pub fn new(address: &str, model: &str) -> Result<Self, String> {
+    pub fn new(address: &str, model: &str) -> Result<Self, SetupError> {
         Self::with_api(address, model, Api::OpenAi)
     }
 
@@ -86,10 +86,14 @@ impl ChatModel {
     ///
     /// # Errors
     /// The address is invalid; TLS cannot be set up.
-    pub fn with_api(address: &str, model: &str, api: Api) -> Result<Self, String> {
-        let mut url = Url::parse(address).map_err(|error| format!("`{address}`: {error}"))?;
+    pub fn with_api(address: &str, model: &str, api: Api) -> Result<Self, SetupError> {
+        let refused = |why: String| SetupError::Address {
+            address: address.to_owned(),
+            why,
+        };
+        let mut url = Url::parse(address).map_err(|error| refused(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("`{address}`: only http and https are asked"));
+            return Err(refused("only http and https are asked".to_owned()));
         }
         let path = url.path().trim_end_matches('/').to_owned();
         let (asked, before) = api.path();
@@ -99,9 +103,11 @@ impl ChatModel {
             own => format!("{own}{asked}"),
         };
         url.set_path(&path);
-        let client = super::tls::builder(url.scheme() == "https")?;
+        let client = super::tls::builder(url.scheme() == "https").map_err(SetupError::Client)?;
         Ok(Self {
-            client: client.build().map_err(|error| super::tls::words(&error))?,
+            client: client
+                .build()
+                .map_err(|error| SetupError::Client(super::tls::words(&error)))?,
             api,
             url,
             model: model.to_owned(),

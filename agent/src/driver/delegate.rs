@@ -6,7 +6,9 @@ use toolglot::json::{Map, Value, json};
 use toolglot_tools::Tool;
 use toolglot_tools::outcome::Content;
 
-use super::{Approver, Driver, Executor, Gave, Model, Out, Piece, Stream, Task, Watch, pieces};
+use super::{
+    Approver, Driver, Executor, Gave, Model, Out, Piece, Stream, Task, ToolFailed, Watch, pieces,
+};
 use crate::agent::Agent;
 use crate::step::{Confirm, Decision, Do, Event, Outcome, Start};
 use crate::wire::Told;
@@ -86,7 +88,7 @@ impl Inner {
         let arguments: Map = serde_json::from_str(&call.arguments).unwrap_or_default();
         let name = Delegate::WHAT;
         let Some(what) = arguments.get(name).and_then(Value::as_str) else {
-            return Err(format!("`{name}` says what is to be done, and is missing"));
+            return Err(format!("`{name}` says what is to be done, and is missing").into());
         };
         let mut run = self.agent.run(what);
         let asked = Asked::new(&self.approver, &call.id);
@@ -94,10 +96,12 @@ impl Inner {
         let driver = Driver::new(&*self.model, &*self.executor, &asked).watch(&mut shown);
         match driver.drive(&mut run).await {
             Ok(Outcome::Answer { text }) => Ok(vec![Content::Text(text)]),
-            Ok(Outcome::Iterations { message } | Outcome::Budget { message }) => Err(message),
-            Ok(Outcome::ModelFailed { text }) => Err(format!("the model failed: {text}")),
-            Ok(Outcome::Cancelled | Outcome::Steps { .. }) => Err("it was cancelled".to_owned()),
-            Err(stopped) => Err(stopped.to_string()),
+            Ok(Outcome::Iterations { message } | Outcome::Budget { message }) => {
+                Err(message.into())
+            }
+            Ok(Outcome::ModelFailed { text }) => Err(format!("the model failed: {text}").into()),
+            Ok(Outcome::Cancelled | Outcome::Steps { .. }) => Err("it was cancelled".into()),
+            Err(stopped) => Err(ToolFailed::new(stopped)),
         }
     }
 }

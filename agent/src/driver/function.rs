@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolglot::json::{Map, Value};
 use toolglot_tools::outcome::Content;
 
-use super::{Executor, Gave, Out, Piece, Stream, pieces};
+use super::{Executor, Gave, Out, Piece, Stream, ToolFailed, pieces};
 use crate::step::Start;
 
 /// A host function as an executor.
@@ -61,7 +61,7 @@ where
         async move {
             match value.await {
                 Ok(value) => Ok(content(value.into())),
-                Err(why) => Err(why.to_string()),
+                Err(why) => Err(ToolFailed::new(why)),
             }
         }
     })
