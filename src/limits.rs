@@ -71,6 +71,7 @@ impl Default for Limits {
 /// assert_eq!(options.text.name(), "chars");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TextMode {
     /// The bytes as they arrived; an event may end inside a character.
     #[default]
@@ -96,6 +97,7 @@ crate::words! {
 /// assert_eq!(options.retain, Retain::None);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Retain {
     /// Its bytes, up to [`Limits::max_block`]: an abandoned block can be given back as text.
     #[default]
@@ -122,6 +124,7 @@ crate::words! {
 /// # Ok::<(), toolglot::UnknownWord>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Prefer {
     /// Calls in the text; API tool calls only if the text had none, or only withheld ones. If it had both, an API tool call
     /// replaces a call of the same name that is not delivered, because it was withheld or abandoned.
@@ -166,6 +169,7 @@ impl Prefer {
 /// # Ok::<(), toolglot::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ReasoningMode {
     /// Reasoning is an event kind of its own.
     #[default]
@@ -204,6 +208,7 @@ impl ReasoningMode {
 /// # Ok::<(), toolglot::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Fence {
     /// Markers in code are text.
     Skip,
@@ -229,6 +234,7 @@ crate::words! {
 /// # Ok::<(), toolglot::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Unclosed {
     /// Its bytes are not text; the issue's span says where they were.
     Drop,
@@ -253,6 +259,7 @@ crate::words! {
 /// # Ok::<(), toolglot::UnknownWord>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Broken {
     /// What was hidden after its last call comes back as text, flagged `recovered`.
     #[default]
@@ -281,6 +288,7 @@ crate::words! {
 /// # Ok::<(), toolglot::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Untyped {
     /// As a string.
     #[default]
@@ -310,6 +318,7 @@ crate::words! {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum UnknownTool {
     /// It is delivered, with a warning (`unknown_tool`).
     #[default]
@@ -339,6 +348,7 @@ crate::words! {
 /// # Ok::<(), toolglot::ToolChoiceError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolChoice {
     /// The model may call tools, in its own markup.
     #[default]
@@ -458,6 +468,7 @@ impl<'de> Deserialize<'de> for ToolChoice {
 /// # Ok::<(), toolglot::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Start {
     /// As the dialects specify: inside reasoning if the prompts of one of them open it.
     #[default]
@@ -551,36 +562,41 @@ pub(crate) fn read_tools<'de, D: Deserializer<'de>>(
     Ok(tools.map_err(D::Error::custom)?.map(Arc::new))
 }
 
+/// Gives a struct chained setters: `field: T` for one that takes anything that converts to `T`, `field = T` for one that takes a
+/// `T`, as numbers need.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! setters {
-    ($options:ident: $($field:ident: $type:ty,)*) => {
-        impl $options {
+    ($name:ident $(<$life:lifetime>)?: $($field:ident $(: $into:ty)? $(= $exact:ty)?,)*) => {
+        impl $(<$life>)? $name $(<$life>)? {
             $(
                 #[doc = concat!("Sets the field `", stringify!($field), "`.")]
                 #[must_use]
-                pub fn $field(mut self, $field: impl Into<$type>) -> Self {
-                    self.$field = $field.into();
+                pub fn $field(mut self, $field: $(impl Into<$into>)? $($exact)?) -> Self {
+                    self.$field = $crate::setters!(@ $field $(: $into)? $(= $exact)?);
                     self
                 }
             )*
         }
     };
+    (@ $field:ident: $into:ty) => { $field.into() };
+    (@ $field:ident = $exact:ty) => { $field };
 }
-pub(crate) use setters;
 
-setters! {
+crate::setters! {
     Options:
     text: TextMode,
     retain: Retain,
     prefer: Prefer,
     reasoning: ReasoningMode,
-    calls_in_reasoning: bool,
+    calls_in_reasoning = bool,
     fence: Option<Fence>,
     unclosed: Option<Unclosed>,
     broken: Broken,
     untyped: Option<Untyped>,
     unknown_tool: Option<UnknownTool>,
     tool_choice: ToolChoice,
-    trusted_only: bool,
+    trusted_only = bool,
     start: Start,
     limits: Limits,
     tools: Option<Arc<Tools>>,

@@ -16,6 +16,7 @@ use crate::step::Ask;
 
 /// How recovered calls are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Recovered {
     /// They do not run; the model is told what was wrong with them.
     #[default]
@@ -292,7 +293,7 @@ impl Agent {
             let list = self.offered.tools().iter().zip(&names);
             let write = match self.shape {
                 Shape::Anthropic => read::to_anthropic,
-                Shape::OpenAi | Shape::Text => read::to_openai,
+                _ => read::to_openai,
             };
             tools = list.map(|(tool, name)| write(tool, name)).collect();
         }

@@ -60,12 +60,24 @@ pub enum RunError {
 
 /// A step of a workflow: a call that a host gives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Step {
     /// Name of the tool.
     pub tool: String,
     /// Its arguments.
     #[serde(default)]
     pub arguments: Map,
+}
+
+impl Step {
+    /// Creates a step.
+    #[must_use]
+    pub fn new(tool: impl Into<String>, arguments: Map) -> Self {
+        Self {
+            tool: tool.into(),
+            arguments,
+        }
+    }
 }
 
 /// What a run waits for.
@@ -327,10 +339,10 @@ impl Run {
 fn ended(status: Status) -> Ended {
     match status {
         Status::Success => Ended::Completed,
-        Status::Error => Ended::Failed,
         Status::Denied => Ended::Denied,
         Status::Cancelled => Ended::Cancelled,
         Status::Timeout => Ended::TimedOut,
         Status::NotRun => Ended::NotRun,
+        _ => Ended::Failed,
     }
 }

@@ -146,7 +146,7 @@ async fn all(mut stream: Stream<Piece>) -> (Vec<String>, Gave) {
         {
             Some(Piece::Progress(text)) => progress.push(text),
             Some(Piece::Done(gave)) => return (progress, gave),
-            Some(Piece::Task(task)) => panic!("a task: {task}"),
+            Some(other) => panic!("{other:?}"),
             None => panic!("a stream without an end"),
         }
     }

@@ -347,7 +347,9 @@ pub fn drive(
             own.announce();
             ready.take();
             match (polled, flushed) {
-                (Poll::Pending, Err(error)) => Poll::Ready(Err(Stopped::from(SaveError::new(error)))),
+                (Poll::Pending, Err(error)) => {
+                    Poll::Ready(Err(Stopped::from(SaveError::new(error))))
+                }
                 (polled, _) => polled,
             }
         })

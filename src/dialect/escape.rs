@@ -38,6 +38,7 @@ pub enum EscapeError {
 
 /// A one-character marker, and its code after the breaker.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Code {
     pub marker: Vec<u8>,
     pub code: Vec<u8>,

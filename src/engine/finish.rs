@@ -23,6 +23,7 @@ use crate::limits::Unclosed;
 /// # Ok::<(), toolglot::UnknownWord>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Finish {
     /// The model stopped by itself.
     #[default]

@@ -94,6 +94,7 @@ pub enum Same {
 
 /// Metadata of a response that the host overrides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Given {
     /// Id of the response.
     pub id: Option<String>,
@@ -101,6 +102,13 @@ pub struct Given {
     pub created: Option<u64>,
     /// The model.
     pub model: Option<String>,
+}
+
+crate::setters! {
+    Given:
+    id: Option<String>,
+    created: Option<u64>,
+    model: Option<String>,
 }
 
 impl Given {
@@ -133,6 +141,7 @@ impl Given {
 
 /// How a response ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct End {
     /// The finish reason of its first choice; [`Finish::Error`] if there is none.
     pub reason: Finish,

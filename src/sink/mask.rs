@@ -24,6 +24,7 @@ use crate::event::{Abandoned, Event, Sink};
 
 /// What to write for a part of the reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Show {
     /// Its bytes, verbatim. For a block these are the retained ones ([`Retain::Block`](crate::Retain::Block)).
     #[default]

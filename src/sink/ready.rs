@@ -27,6 +27,7 @@ use crate::event::{Event, Sink};
 
 /// What a [`Ready`] sink reports about calls. Indices are those of the events: numbers of calls in the stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Signal<'a> {
     /// The call is complete. Its block is still open, unless it is an API tool call.
     Ready(&'a Call),

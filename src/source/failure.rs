@@ -25,6 +25,7 @@ const DEPTH: u32 = 4;
 
 /// An error of the server, or of a proxy in front of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServerError {
     /// Its message.
     pub message: String,
@@ -48,6 +49,16 @@ impl fmt::Display for ServerError {
 const UNKNOWN: &str = "upstream_error";
 
 impl ServerError {
+    /// Creates an error without the object that the server sent.
+    #[must_use]
+    pub fn new(message: &str, kind: &str) -> Self {
+        Self {
+            message: message.to_owned(),
+            kind: kind.to_owned(),
+            json: None,
+        }
+    }
+
     /// The error in OpenAI's form: `{"error":{"message":..,"type":..,"param":null,"code":null}}`, on one line.
     #[must_use]
     pub fn to_json(&self) -> String {

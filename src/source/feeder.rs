@@ -20,6 +20,7 @@ pub struct Feeder<S> {
 
 /// How a response ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ended {
     /// The reason that was given to the parser.
     pub reason: Finish,
@@ -28,6 +29,18 @@ pub struct Ended {
     /// The first error that the server reported, instead of a response or within it. Also set if the response ended before
     /// anything arrived, so that no host takes it for an empty reply.
     pub error: Option<ServerError>,
+}
+
+impl Ended {
+    /// Creates the end of a response without errors.
+    #[must_use]
+    pub const fn new(reason: Finish) -> Self {
+        Self {
+            reason,
+            errors: vec![],
+            error: None,
+        }
+    }
 }
 
 /// The contents of a response, being passed to a parser.

@@ -77,6 +77,7 @@ pub const DEFAULT_MAX: usize = 16 << 20;
 
 /// One part of a response. Borrowed data is valid until the closure returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Item<'a> {
     /// The next piece of text. A refusal is text too: it is meant for the user.
     Text(&'a str),
@@ -97,6 +98,7 @@ pub enum Item<'a> {
 
 /// Metadata of a response, as far as the server gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Said<'a> {
     /// Its id.
     pub id: Option<&'a str>,
@@ -106,6 +108,14 @@ pub struct Said<'a> {
     pub created: Option<u64>,
     /// Its token counts so far.
     pub usage: Option<Usage>,
+}
+
+crate::setters! {
+    Said<'a>:
+    id: Option<&'a str>,
+    model: Option<&'a str>,
+    created: Option<u64>,
+    usage: Option<Usage>,
 }
 
 /// Reports metadata of a response, if there is any.
@@ -151,6 +161,7 @@ fn telling(item: Item<'_>, tell: &mut impl FnMut(&Said<'_>), take: &mut Take<'_>
 /// A piece of an API tool call. A piece with a new index begins a call; so does one with another id and a name, because some
 /// servers give all calls the same index, or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CallPiece<'a> {
     /// Distinguishes the calls of a response. `None`: the call that began last.
     pub index: Option<u64>,
@@ -160,6 +171,14 @@ pub struct CallPiece<'a> {
     pub name: Option<&'a str>,
     /// The next piece of its arguments.
     pub arguments: &'a str,
+}
+
+crate::setters! {
+    CallPiece<'a>:
+    index: Option<u64>,
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    arguments = &'a str,
 }
 
 /// Part of a response that cannot be read. Lines count from 1.

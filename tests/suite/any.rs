@@ -56,11 +56,7 @@ fn names(turn: &Turn) -> Vec<&str> {
 
 /// One call in the dialect's own syntax; `None` if the dialect cannot write it.
 fn written(set: &DialectSet, id: &str) -> Option<String> {
-    let call = EncodeCall {
-        name: "read_file".to_owned(),
-        arguments: r#"{"path":"a b"}"#.to_owned(),
-        id: None,
-    };
+    let call = EncodeCall::new("read_file", r#"{"path":"a b"}"#);
     let mut options = EncodeOptions::default();
     options.tools = tools(TOOLS);
     encode(set, id, &[call], &options).ok()

@@ -335,13 +335,14 @@ fn an_abandoned_block_is_followed_by_its_text() {
     let mut parser = Parser::new(&DEFAULTS, Options::default());
     let mut seen = vec![];
     let mut sink = |event: Event<'_>| match event {
-        Event::BlockAbandoned { span, becomes, raw } => {
-            seen.push((span, becomes == Abandoned::Text, raw.to_vec()))
-        }
+        Event::BlockAbandoned {
+            span, becomes, raw, ..
+        } => seen.push((span, becomes == Abandoned::Text, raw.to_vec())),
         Event::Text {
             data,
             span,
             recovered: true,
+            ..
         } => seen.push((span, true, data.to_vec())),
         _ => {}
     };

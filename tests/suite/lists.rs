@@ -15,11 +15,8 @@ const TOOLS: &str = r#"[{"name": "look", "parameters": {"properties": {"at": {"t
     {"name": "wipe", "parameters": {"properties": {"n": {"type": "integer"}}}}]"#;
 
 fn calls() -> [EncodeCall; 2] {
-    [("look", r#"{"at":"雨 ] b"}"#), ("wipe", r#"{"n":2}"#)].map(|(name, arguments)| EncodeCall {
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-        id: None,
-    })
+    [("look", r#"{"at":"雨 ] b"}"#), ("wipe", r#"{"n":2}"#)]
+        .map(|(name, arguments)| EncodeCall::new(name, arguments))
 }
 
 fn read(set: &DialectSet, tools: &Arc<Tools>, text: &str, finish: Finish) -> Turn {

@@ -26,11 +26,7 @@ fn kinds(turn: &Turn) -> Vec<Kind> {
 }
 
 pub fn native(name: &str, arguments: &str) -> NativeCall {
-    NativeCall {
-        id: Some("c1".to_owned()),
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-    }
+    NativeCall::new(name, arguments).id("c1".to_owned())
 }
 
 pub fn with_native(prefer: Prefer, early: bool, input: &str, calls: &[NativeCall]) -> Turn {

@@ -58,11 +58,7 @@ fn names(turn: &Turn) -> Vec<&str> {
 /// What every built-in dialect writes: both calls, and each alone.
 fn written() -> Vec<Written> {
     let many = ["default", "all"].map(set);
-    let call = |(name, arguments): (&str, &str)| EncodeCall {
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-        id: None,
-    };
+    let call = |(name, arguments): (&str, &str)| EncodeCall::new(name, arguments);
     let both = CALLS.map(call);
     let mut options = EncodeOptions::default();
     options.tools = Some(tools());

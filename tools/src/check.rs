@@ -50,6 +50,7 @@ impl<'a> CheckOptions<'a> {
 
 /// What happens to parameters that a schema does not name, unless the schema itself decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Unknown {
     /// They are violations.
     #[default]
@@ -107,7 +108,8 @@ impl Inventory {
         checked.kinds = call.kinds;
         let whole = match call.origin {
             toolglot::Origin::Text => Some(call.span),
-            toolglot::Origin::Native => None,
+            // That of an API call is not a range of the text.
+            _ => None,
         };
         let Checked {
             changes,

@@ -38,6 +38,7 @@ pub struct CallConfig {
 /// Whether calls are carried out immediately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Mode {
     /// Immediately.
     #[default]

@@ -36,8 +36,9 @@ impl Sink for Places {
                 name,
                 depth: 0,
                 span,
+                ..
             } => self.open = Some((name.to_owned(), span.start)),
-            Event::ParamClose { span } => {
+            Event::ParamClose { span, .. } => {
                 if let Some((name, start)) = self.open.take() {
                     self.params
                         .push((name, Span::new(start, span.end.max(start))));

@@ -11,6 +11,7 @@ use super::{Example, Implementation, ImplementationKind, Tool, ToolKind};
 /// What cannot be read, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}{}{path}: {why}", if .path.is_empty() { "" } else { ": " })]
+#[non_exhaustive]
 pub struct ReadError {
     /// The file, or the caller's name for it.
     pub origin: String,

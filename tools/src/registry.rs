@@ -129,6 +129,7 @@ impl Slot {
 
 /// The result of looking up a name.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Lookup<'i> {
     /// A tool.
     Found(&'i Arc<Tool>),

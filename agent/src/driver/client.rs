@@ -20,6 +20,7 @@ const TOKENS: u32 = 8192;
 
 /// The interface of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Api {
     /// `/v1/chat/completions`, of any OpenAI-compatible server.
     #[default]

@@ -54,6 +54,7 @@ impl Default for McpLimits {
 /// Why a server cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{server}: {why}")]
+#[non_exhaustive]
 pub struct McpError {
     /// The caller's name for the server.
     pub server: String,

@@ -103,6 +103,7 @@ pub type Gave = Result<Vec<Content>, ToolFailed>;
 
 /// A piece of a call's output.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Piece {
     /// Output while the call runs, for display.
     Progress(String),

@@ -27,6 +27,7 @@ const REST: Duration = Duration::from_secs(1);
 /// The content of standard input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Input {
     /// The arguments as JSON text.
     #[default]
@@ -38,6 +39,7 @@ pub enum Input {
 /// The format of output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Output {
     /// Text.
     #[default]

@@ -33,6 +33,7 @@ impl From<&str> for Reply {
 /// Why a script cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
+#[non_exhaustive]
 pub struct ScriptError {
     /// The line, from 1.
     pub line: usize,

@@ -22,6 +22,7 @@ use crate::step::Start;
 /// Why a file of tools cannot be used, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}{}{path}: {why}", if .path.is_empty() { "" } else { ": " })]
+#[non_exhaustive]
 pub struct ToolboxError {
     /// The file, or the caller's name for it.
     pub origin: String,

@@ -108,7 +108,7 @@ impl Run {
             if !running && self.before(at).any(failed) {
                 let words = match self.agent.render.lang {
                     Lang::Zh => "前面的步骤没有完成，该调用未执行",
-                    Lang::En => "A step before it did not complete, so the call was not run",
+                    _ => "A step before it did not complete, so the call was not run",
                 };
                 self.end_text(at, Ended::NotRun, words);
                 continue;

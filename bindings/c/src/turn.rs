@@ -182,7 +182,7 @@ impl Turn {
             kinds = rest;
             let native = match call.origin {
                 Origin::Native => TOOLGLOT_FLAG_NATIVE,
-                Origin::Text => 0,
+                _ => 0,
             };
             toolglot_call {
                 name: of(&call.name),

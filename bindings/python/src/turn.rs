@@ -205,9 +205,8 @@ impl Turn {
         turn.text.clone_from(&self.text);
         turn.reasoning.clone_from(&self.reasoning);
         turn.calls = self.calls.iter().map(|call| call.get().engine()).collect();
-        let dropped = left.dropped.into_iter().map(|one| toolglot::Dropped {
-            span: Span::new(one.span.0, one.span.1),
-            kinds: set_of(&one.kinds),
+        let dropped = left.dropped.into_iter().map(|one| {
+            toolglot::Dropped::new(Span::new(one.span.0, one.span.1), set_of(&one.kinds))
         });
         turn.not_delivered.dropped = dropped.collect();
         Ok(turn)
@@ -440,24 +439,21 @@ impl Call {
 
 impl Call {
     fn engine(&self) -> toolglot::Call {
-        toolglot::Call {
-            index: self.index,
-            name: self.name.clone(),
-            arguments: self.json.text().to_owned(),
-            grade: match self.grade.as_str() {
+        toolglot::Call::new(self.name.clone(), self.json.text().to_owned())
+            .index(self.index)
+            .grade(match self.grade.as_str() {
                 "complete" => Grade::Complete,
                 "repaired" => Grade::Repaired,
                 _ => Grade::Recovered,
-            },
-            kinds: set_of(&self.kinds),
-            dialect: self.dialect.clone(),
-            origin: match self.native {
+            })
+            .kinds(set_of(&self.kinds))
+            .dialect(self.dialect.clone())
+            .origin(match self.native {
                 true => Origin::Native,
                 false => Origin::Text,
-            },
-            meta: self.meta.clone().into_iter().collect(),
-            span: Span::new(self.start, self.end),
-        }
+            })
+            .meta(self.meta.clone().into_iter().collect())
+            .span(Span::new(self.start, self.end))
     }
 }
 

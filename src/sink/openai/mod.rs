@@ -4,7 +4,7 @@
 //! use toolglot::sink::openai::{Deltas, Head, Settings};
 //! use toolglot::{DialectSet, Finish, Options, Parser};
 //!
-//! let head = Head { id: "chatcmpl-1".to_owned(), model: "m".to_owned(), ..Head::default() };
+//! let head = Head::default().id("chatcmpl-1").model("m");
 //! let mut lines = vec![];
 //! let mut deltas = Deltas::new(Settings::default(), |delta| lines.push(delta.to_json(&head)));
 //! let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
@@ -87,6 +87,7 @@ pub use crate::event::Usage;
 
 /// When calls are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Calls {
     /// While they are written. The last `}` of a call is held back until the call is final.
     #[default]
@@ -103,6 +104,7 @@ crate::words! {
 
 /// What happens to recovered calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Recovered {
     /// They are not delivered, because a client would run them without asking.
     #[default]
@@ -161,6 +163,7 @@ impl Default for Settings {
 
 /// What every chunk of a response repeats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Head {
     /// Id of the response, `chatcmpl-...`.
     pub id: String,
@@ -172,6 +175,15 @@ pub struct Head {
     pub choice: u32,
     /// The token counts of the response: written in a completion, and in the chunk with the reason.
     pub usage: Option<Usage>,
+}
+
+crate::setters! {
+    Head:
+    id: String,
+    created = u64,
+    model: String,
+    choice = u32,
+    usage: Option<Usage>,
 }
 
 impl Head {
@@ -212,6 +224,7 @@ struct Details {
 /// Why a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Reason {
     /// The model stopped by itself.
     Stop,
@@ -237,6 +250,7 @@ impl Reason {
 
 /// One step of a streamed response. Serializes as the `delta` of a choice; [`to_json`](Self::to_json) returns the whole chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Delta<'a> {
     /// The response begins.
     Role,

@@ -189,37 +189,21 @@ fn issues(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolglot::{NotDelivered, Origin, Report, Span};
+    use toolglot::{Report, Span};
 
     fn turn() -> Turn {
-        let report = |kind: Kind, severity| Report {
-            kind,
-            severity,
-            span: Span::new(0, 1),
-            message: String::new(),
-            observation: String::new(),
-            dialect: String::new(),
-        };
-        let call = Call {
-            index: 0,
-            name: "f".to_owned(),
-            arguments: r#"{"n": 1.0, "s": "x", "l": [1, {"k": 12345678901234567890123}]}"#
-                .to_owned(),
-            grade: Grade::Complete,
-            kinds: KindSet::default(),
-            dialect: "d".to_owned(),
-            origin: Origin::Text,
-            meta: vec![],
-            span: Span::new(0, 1),
-        };
-        Turn {
-            text: " t\n".to_owned(),
-            reasoning: "r\n".to_owned(),
-            calls: vec![call],
-            errors: vec![report(Kind::BareMarkup, Severity::Warning)],
-            not_delivered: NotDelivered::default(),
-            original: None,
-        }
+        let report = Report::new(Kind::BareMarkup, Severity::Warning, Span::new(0, 1));
+        let call = Call::new(
+            "f",
+            r#"{"n": 1.0, "s": "x", "l": [1, {"k": 12345678901234567890123}]}"#,
+        )
+        .dialect("d".to_owned())
+        .span(Span::new(0, 1));
+        Turn::default()
+            .text(" t\n".to_owned())
+            .reasoning("r\n".to_owned())
+            .calls(vec![call])
+            .errors(vec![report])
     }
 
     const EXPECT: &str = r#"{"text": "t", "trim": true, "reasoning": "r", "errors": ["bare_markup"], "withheld": [],

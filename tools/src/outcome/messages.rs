@@ -16,6 +16,7 @@ use crate::prompt::PromptError;
 
 /// The format of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Shape {
     /// OpenAI's chat completions: `tool_calls`, and messages with the role `tool`.
     OpenAi,
@@ -34,6 +35,7 @@ toolglot::words! {
 
 /// How the model's own words are returned to it.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Assistant<'a> {
     /// Exactly as it wrote them.
     Exact(&'a str),
@@ -182,11 +184,8 @@ fn canonical(
             .find(|(key, _)| key == "id")
             .map(|(_, id)| id.clone())
     };
-    let call = |call: &Call| EncodeCall {
-        name: call.name.clone(),
-        arguments: call.arguments.clone(),
-        id: own(call),
-    };
+    let call =
+        |call: &Call| EncodeCall::new(call.name.clone(), call.arguments.clone()).id(own(call));
     let calls: Vec<EncodeCall> = turn.calls.iter().map(call).collect();
     let calls = renderer.layout().encoder.encode(&calls, encoding)?;
     let between = if text.is_empty() || calls.is_empty() {

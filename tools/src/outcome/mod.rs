@@ -83,6 +83,7 @@ impl ToolResult {
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Status {
     /// It was carried out.
     Success,

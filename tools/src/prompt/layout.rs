@@ -350,11 +350,7 @@ fn written(encoder: &Encoder, calls: &[(String, Json)]) -> Result<String, Error>
         EncodeOptions::default().tools(Tools::from_value(&Json::from(tools)).ok().map(Arc::new));
     let calls: Vec<EncodeCall> = calls
         .iter()
-        .map(|(name, arguments)| EncodeCall {
-            name: name.clone(),
-            arguments: arguments.to_string(),
-            id: None,
-        })
+        .map(|(name, arguments)| EncodeCall::new(name.clone(), arguments.to_string()))
         .collect();
     let wrong = |why: String| Error::new(ErrorKind::InvalidOperation, why);
     encoder
