@@ -130,7 +130,14 @@ impl Body {
             kind = Some(out.slice(word.start, word.end));
         }
         let form = match (&spec.hint, kind) {
-            (Some(hint), Some(kind)) if hint.text.contains(&kind) => As::Text,
+            (Some(hint), Some(kind))
+                if hint
+                    .text
+                    .iter()
+                    .any(|word| word.eq_ignore_ascii_case(&kind)) =>
+            {
+                As::Text
+            }
             (Some(_), Some(_)) => As::Json,
             (Some(hint), None) if hint.json => As::Json,
             _ if frame == Framing::Trim => As::Trimmed,
