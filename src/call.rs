@@ -15,7 +15,7 @@ use crate::wire;
 ///
 /// let reply = br#"Looking. <tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
 /// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Stop);
-/// assert_eq!((&turn.text[..], turn.calls.len(), turn.errors.len()), ("Looking. ", 1, 0));
+/// assert_eq!((&turn.text[..], turn.calls.len(), turn.issues.len()), ("Looking. ", 1, 0));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -26,8 +26,9 @@ pub struct Turn {
     pub reasoning: String,
     /// The calls, in order.
     pub calls: Vec<Call>,
-    /// The issues, errors and warnings, in order of detection.
-    pub errors: Vec<Report>,
+    /// The issues, errors and warnings, in order of detection. In JSON the member is `errors`.
+    #[serde(rename = "errors")]
+    pub issues: Vec<Report>,
     /// What was withheld or dropped, or should not be acted on without asking.
     #[serde(rename = "toolglot", skip_serializing_if = "NotDelivered::is_empty")]
     pub not_delivered: NotDelivered,
@@ -43,9 +44,17 @@ crate::setters! {
     text: String,
     reasoning: String,
     calls = Vec<Call>,
-    errors = Vec<Report>,
+    issues = Vec<Report>,
     not_delivered = NotDelivered,
     original: Option<String>,
+}
+
+impl Turn {
+    /// The issues, under the name that they have in JSON.
+    #[must_use]
+    pub fn errors(&self) -> &[Report] {
+        &self.issues
+    }
 }
 
 /// What a reply contains and a host does not get. It has the same shape in every output: a member `toolglot`, absent if there
@@ -242,7 +251,7 @@ impl Call {
 ///
 /// let reply = br#"<tool_call>{"name": "f", "argu"#;
 /// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Length);
-/// let report = turn.errors.last().expect("it is truncated");
+/// let report = turn.issues.last().expect("it is truncated");
 /// assert_eq!(report.kind, Kind::UnclosedBlock);
 /// assert!(!report.observation.is_empty()); // for the model
 /// ```

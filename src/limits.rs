@@ -14,7 +14,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::hints::Tools;
 use crate::json::Value;
 
-/// Upper bounds on what one stream may hold or deliver. All of them count bytes or items of the model's output.
+/// Upper bounds on what one stream may hold or deliver. All of them count bytes or items of the model's output. Each field has
+/// a setter of the same name.
+///
+/// ```
+/// use toolglot::{Limits, Options};
+///
+/// let options = Options::default().limits(Limits::default().max_calls(8).max_block(1 << 20));
+/// assert_eq!(options.limits.max_calls, 8);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -43,6 +51,21 @@ pub struct Limits {
     /// Bytes of API tool calls that may wait for the end of the text (`limit_native`), and with [`Prefer::Native`] of calls of
     /// the text that may wait for an API tool call. Default 1 MiB.
     pub max_native: u64,
+}
+
+crate::setters! {
+    Limits:
+    max_value = u64,
+    max_block = u64,
+    max_calls = u32,
+    max_chain = u32,
+    max_depth = u32,
+    max_params = u32,
+    max_name = u32,
+    max_header = u32,
+    max_lookahead = u32,
+    max_issues = u32,
+    max_native = u64,
 }
 
 impl Default for Limits {

@@ -45,7 +45,7 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
         let by = |call: &Call| Some(call.kinds.contains(Kind::from_name(&told.kind)?));
         told.severity == "error" || recovered().any(|call| by(call) == Some(true))
     };
-    let failed = turn.errors.iter().filter(counts);
+    let failed = turn.issues.iter().filter(counts);
     let mut observations: Vec<&str> = failed.map(|told| told.observation.as_str()).collect();
     observations.extend(
         checked

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::error::PatternError;
+use crate::PatternError;
 
 /// One node of a [`Dfa`].
 pub type Node = u16;

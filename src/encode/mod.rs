@@ -266,7 +266,7 @@ impl Encoder {
             let call = calls.get(index).unwrap_or(&none);
             Err(refusal(index, call, Reason::RoundTrip { what }.into()))
         };
-        let error = turn.errors.iter().find(|e| e.severity == Severity::Error);
+        let error = turn.issues.iter().find(|e| e.severity == Severity::Error);
         if let Some(error) = error {
             return wrong(0, format!("{} at byte {}", error.message, error.span.start));
         }

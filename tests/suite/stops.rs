@@ -102,7 +102,7 @@ fn a_parser_stops_where_a_block_ends() {
         parser.finish(Finish::Stop, &mut turn);
         other.finish(Finish::Cancelled, &mut left);
         assert_eq!(turn.calls().len(), usize::from(rest == CALL), "{rest}");
-        assert!(left.errors().is_empty() && left.text().is_empty());
+        assert!(left.issues().is_empty() && left.text().is_empty());
     }
 }
 

@@ -85,7 +85,7 @@ fn blanks_and_attributes_do_not_change_any_tag() {
         };
         let plain = read(case, text, text.len().max(1));
         let sound =
-            plain.errors.is_empty() && case.finish == Finish::Stop && case.native.is_empty();
+            plain.issues.is_empty() && case.finish == Finish::Stop && case.native.is_empty();
         let prompted = case.options.prompt_tail.is_some();
         if !sound || prompted || plain.calls.is_empty() && plain.reasoning.is_empty() {
             continue;

@@ -41,7 +41,7 @@ fn compare(place: &str, input: &str, ours: Turn, theirs: Outcome) {
         .collect();
     let kinds = |only: Option<Severity>| -> BTreeSet<String> {
         let reports = ours
-            .errors
+            .issues
             .iter()
             .filter(|report| only.is_none_or(|severity| report.severity == severity))
             // An orphaned closer of `<ACTION>`, compared as little as others. In a block it is a warning.
@@ -185,7 +185,7 @@ const SLIPS: [Kind; 15] = [
 const SHORT: [&str; 2] = ["closes-itself", "parameter-closes-itself"];
 
 fn slipped(turn: &Turn) -> bool {
-    let mut errors = turn.errors.iter();
+    let mut errors = turn.issues.iter();
     errors.any(|report| SLIPS.contains(&report.kind))
 }
 

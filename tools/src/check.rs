@@ -37,6 +37,14 @@ pub struct CheckOptions<'a> {
     pub places: Option<&'a Places>,
 }
 
+toolglot::setters! {
+    CheckOptions<'a>:
+    dialect: Option<&'a Dialect>,
+    preset: Option<&'a Map>,
+    unknown = Unknown,
+    places: Option<&'a Places>,
+}
+
 impl<'a> CheckOptions<'a> {
     /// The defaults, for a dialect.
     #[must_use]

@@ -47,6 +47,19 @@ pub enum Mode {
     Manual,
 }
 
+toolglot::setters! {
+    CallConfig:
+    mode = Mode,
+    tool_toggles = BTreeMap<String, bool>,
+    default_tool_enabled = bool,
+    tool_ids_inventory: Option<Vec<String>>,
+    max_iterations = u32,
+    timeout = u64,
+    require_confirmation = bool,
+    parallel_execution = bool,
+    protocol: String,
+}
+
 impl Default for CallConfig {
     fn default() -> Self {
         Self {
@@ -66,6 +79,13 @@ impl Default for CallConfig {
 
 impl CallConfig {
     /// The defaults, enabled.
+    ///
+    /// ```
+    /// use toolglot_tools::{CallConfig, Mode};
+    ///
+    /// let config = CallConfig::enabled().mode(Mode::Manual).max_iterations(3);
+    /// assert!(config.enabled && config.max_iterations == 3);
+    /// ```
     #[must_use]
     pub fn enabled() -> Self {
         Self {

@@ -318,7 +318,7 @@ impl Run {
             .as_ref()
             .and_then(|(_, watch)| watch.turn.calls().get(at));
         let told = call.and_then(|call| {
-            let errors = self.live.as_ref()?.1.turn.errors().iter();
+            let errors = self.live.as_ref()?.1.turn.issues().iter();
             let inside = |span: &toolglot::Span| {
                 call.span.start <= span.start && span.start <= call.span.end
             };

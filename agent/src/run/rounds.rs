@@ -202,7 +202,7 @@ impl Run {
                     && span.start <= call.span.end
             })
         };
-        let errors = turn.errors.iter().filter(|report| {
+        let errors = turn.issues.iter().filter(|report| {
             report.severity == Severity::Error
                 && !told(&report.span)
                 && !report.observation.is_empty()

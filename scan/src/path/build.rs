@@ -2,7 +2,7 @@
 
 use super::pattern::{Hole, Part, parts, tokens};
 use super::{Kind, Node, Paths};
-use crate::error::PatternError;
+use crate::PatternError;
 use crate::tag;
 use crate::tag::Room;
 

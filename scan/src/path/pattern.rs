@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Paths;
-use crate::error::PatternError;
+use crate::PatternError;
 use crate::tag;
 
 /// What a hole takes.

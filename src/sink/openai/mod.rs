@@ -126,7 +126,14 @@ impl Recovered {
     }
 }
 
-/// How chat completions are written.
+/// How chat completions are written. Each field has a setter of the same name.
+///
+/// ```
+/// use toolglot::sink::openai::{Calls, Settings};
+///
+/// let settings = Settings::default().calls(Calls::AtClose).reasoning(None).id_seed(7);
+/// assert_eq!((settings.calls, settings.reasoning), (Calls::AtClose, None));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
@@ -145,6 +152,17 @@ pub struct Settings {
     /// The seed of generated ids. Default 0, because this crate has neither a clock nor randomness: a host that serves more
     /// than one response must give each a different number. (The hosts in this project do so by default.)
     pub id_seed: u64,
+}
+
+crate::setters! {
+    Settings:
+    calls = Calls,
+    recovered = Recovered,
+    reasoning: Option<String>,
+    protected = bool,
+    forced = bool,
+    id_prefix: String,
+    id_seed = u64,
 }
 
 impl Default for Settings {

@@ -152,9 +152,9 @@ fn value_difference(place: &str, wanted: &Value, got: &Value, out: &mut Vec<Stri
 
 fn issues(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
     for kind in &expect.errors {
-        if !turn.errors.iter().any(|report| report.kind.name() == kind) {
+        if !turn.issues.iter().any(|report| report.kind.name() == kind) {
             let got: Vec<&str> = turn
-                .errors
+                .issues
                 .iter()
                 .map(|report| report.kind.name())
                 .collect();
@@ -172,7 +172,7 @@ fn issues(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
         return;
     }
     for report in turn
-        .errors
+        .issues
         .iter()
         .filter(|report| report.severity == Severity::Error)
     {
@@ -203,7 +203,7 @@ mod tests {
             .text(" t\n".to_owned())
             .reasoning("r\n".to_owned())
             .calls(vec![call])
-            .errors(vec![report])
+            .issues(vec![report])
     }
 
     const EXPECT: &str = r#"{"text": "t", "trim": true, "reasoning": "r", "errors": ["bare_markup"], "withheld": [],
@@ -267,14 +267,14 @@ mod tests {
     #[test]
     fn errors_are_allowed_only_where_one_is_expected() {
         let mut turn = turn();
-        turn.errors[0].severity = Severity::Error;
+        turn.issues[0].severity = Severity::Error;
         let differ = |errors: &str| {
             let text = EXPECT.replace(r#"["bare_markup"]"#, errors);
             differences(&serde_json::from_str(&text).expect("an expectation"), &turn).len()
         };
         assert_eq!(differ(r#"["bare_markup"]"#), 0);
         assert_eq!(differ("[]"), 1);
-        turn.errors[0].kind = Kind::UnclosedBlock;
+        turn.issues[0].kind = Kind::UnclosedBlock;
         let expect: Expect =
             serde_json::from_str(&EXPECT.replace("bare_markup", "unclosed_block")).expect("one");
         assert_eq!(differences(&expect, &turn).len(), 0);

@@ -55,6 +55,13 @@ pub struct MessageOptions {
     pub id_prefix: String,
 }
 
+toolglot::setters! {
+    MessageOptions:
+    shape = Shape,
+    render = RenderOptions,
+    id_prefix: String,
+}
+
 impl MessageOptions {
     /// Options for a format, with ids `call_0`, `call_1` and so on.
     #[must_use]

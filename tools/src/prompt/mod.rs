@@ -79,6 +79,13 @@ pub struct PromptOptions<'k> {
     pub knowledge: Option<&'k Knowledge<'k>>,
 }
 
+toolglot::setters! {
+    PromptOptions<'k>:
+    lang = Lang,
+    examples = bool,
+    knowledge: Option<&'k Knowledge<'k>>,
+}
+
 impl Default for PromptOptions<'_> {
     fn default() -> Self {
         Self {
