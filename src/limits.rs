@@ -43,8 +43,8 @@ pub struct Limits {
     pub max_name: u32,
     /// Bytes of an opening tag with its attributes (`limit_header`). Default 4,096.
     pub max_header: u32,
-    /// Bytes that a lookahead may hold back. If it is still undecided then, the documented default of that decision applies. A
-    /// dialect may ask for less. Default 1,024.
+    /// Bytes that a lookahead may hold back. If it is still undecided then, the documented default of that decision applies.
+    /// Default 1,024.
     pub max_lookahead: u32,
     /// Issues that are reported individually; further ones are only counted (`limit_issues`). Default 10,000.
     pub max_issues: u32,

@@ -454,7 +454,6 @@ fn key_quote(spec: &Spec, body: &KeyQuote) -> Result<(), BuildError> {
             return Err(key(spec, &format!("key_quote.{name}"), why));
         }
     }
-    bound(spec, "key_quote.lookahead", body.lookahead)?;
     if body.quotes.is_empty() {
         return Err(key(spec, "key_quote.quotes", "at least one is needed"));
     }

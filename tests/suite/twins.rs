@@ -292,23 +292,6 @@ fn framed_and_line_agree_on_random_inputs() {
     }
 }
 
-/// No built-in framed dialect requires the start of a line, so each is read as if it did.
-#[test]
-fn framed_at_line_starts_agrees_on_random_inputs() {
-    let mut compared = 0;
-    for (id, text) in toolglot::builtin_files() {
-        let text = format!("line_start = true\n{text}");
-        let Some(spec) = framed::Spec::new(&text).filter(|spec| spec.channels.is_none()) else {
-            continue;
-        };
-        let built = DialectSet::builder().toml(id, &text).build();
-        let set = built.unwrap_or_else(|why| panic!("{id} at line starts: {why}"));
-        compare_random(id, &set, &Second::Framed(Box::new(spec)), some(SECONDS));
-        compared += 1;
-    }
-    assert!(compared > 50, "{compared} dialects");
-}
-
 /// A long run for the dialects in `TWINS`, or for all, from the seed `SEED` on: `TWINS=harmony,muse SEED=20000 cargo test
 /// -p toolglot-suite -- --ignored twins::hunt`. Lists the seeds that differ per dialect.
 #[test]
