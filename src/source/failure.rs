@@ -24,6 +24,13 @@ const WORDS: [&str; 11] = [
 const DEPTH: u32 = 4;
 
 /// An error of the server, or of a proxy in front of it.
+///
+/// ```
+/// use toolglot::source::ServerError;
+///
+/// let error = ServerError::new("The model is busy", "overloaded_error");
+/// assert_eq!(error.to_string(), "The model is busy (overloaded_error)");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerError {

@@ -12,6 +12,19 @@ use crate::limits::Limits;
 /// API tool calls are given to the parser when the server reports them complete, in the order in which they began;
 /// [`Options::prefer`](crate::Options::prefer) decides what happens to them. Memory: that of the source and the parser, plus
 /// incomplete API tool calls: at most 4,096 of them with [`Limits::max_native`] bytes (see [`max_native`](Self::max_native)).
+///
+/// ```
+/// use toolglot::source::{Feeder, Ollama};
+/// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
+///
+/// let parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let mut feeder = Feeder::new(Ollama::new(), parser);
+/// let mut turn = Collect::new();
+/// let body = b"{\"message\": {\"content\": \"Hi\"}}\n{\"done\": true}\n";
+/// assert!(feeder.feed(body, &mut turn).is_empty());
+/// assert_eq!(feeder.finish(None, &mut turn).reason, Finish::Stop);
+/// assert_eq!(turn.text(), b"Hi");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Feeder<S> {
     source: S,

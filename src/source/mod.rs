@@ -126,6 +126,18 @@ fn said(said: Said<'_>, take: &mut Take<'_>) {
 }
 
 /// A source that first passes the metadata of the response to a closure, before the output goes to a parser.
+///
+/// ```
+/// use toolglot::source::{Anthropic, Source, Telling};
+///
+/// let mut model = None;
+/// let body = br#"{"id": "msg_1", "model": "m", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}"#;
+/// let mut source = Telling::new(Anthropic::new(), |said| model = said.model.map(str::to_owned));
+/// source.feed(body, &mut |_| {});
+/// source.end(&mut |_| {});
+/// drop(source);
+/// assert_eq!(model.as_deref(), Some("m"));
+/// ```
 pub struct Telling<S, F> {
     source: S,
     tell: F,
@@ -182,6 +194,15 @@ crate::setters! {
 }
 
 /// Part of a response that cannot be read. Lines count from 1.
+///
+/// ```
+/// use toolglot::source::{Feeder, OpenAi};
+/// use toolglot::{Collect, DialectSet, Options, Parser};
+///
+/// let parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let errors = Feeder::new(OpenAi::new(), parser).feed(b"data: {\n\n", &mut Collect::new());
+/// assert_eq!(errors[0].line(), Some(1));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -260,6 +281,20 @@ impl SourceError {
 pub type Take<'a> = dyn FnMut(Item<'_>) + 'a;
 
 /// Reads the body of one response.
+///
+/// ```
+/// use toolglot::source::{Item, OpenAi, Source};
+///
+/// let mut text = String::new();
+/// let mut source = OpenAi::new();
+/// let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: [DONE]\n\n";
+/// source.feed(body, &mut |item| {
+///     if let Item::Text(piece) = item {
+///         text.push_str(piece);
+///     }
+/// });
+/// assert_eq!(text, "Hi");
+/// ```
 pub trait Source {
     /// Feeds the next bytes, in chunks of any size.
     fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>);

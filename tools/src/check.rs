@@ -24,6 +24,19 @@ use super::validate::{Violation, validate};
 use super::{Inventory, Tool};
 
 /// How to check a call.
+///
+/// ```
+/// use toolglot_tools::{CheckOptions, Inventory, Tool, Unknown};
+/// use toolglot::json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+/// let inventory = Inventory::of([Tool::new("weather").parameters(schema)])?;
+/// let given = r#"{"city": "Leith", "unit": "C"}"#;
+/// assert!(!inventory.checked("weather", given, &CheckOptions::default()).valid());
+/// let options = CheckOptions::default().unknown(Unknown::Allow);
+/// assert!(inventory.checked("weather", given, &options).valid());
+/// # Ok::<(), toolglot_tools::RegistryError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct CheckOptions<'a> {
@@ -68,6 +81,18 @@ pub enum Unknown {
 }
 
 /// The result of checking a call.
+///
+/// ```
+/// use toolglot_tools::{CheckOptions, Inventory, Tool};
+/// use toolglot::json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"days": {"type": "integer"}}});
+/// let inventory = Inventory::of([Tool::new("weather").parameters(schema)])?;
+/// let checked = inventory.checked("weather", r#"{"days": "3"}"#, &CheckOptions::default());
+/// assert!(checked.valid());
+/// assert_eq!(checked.text(), r#"{"days":3}"#);
+/// # Ok::<(), toolglot_tools::RegistryError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Checked {

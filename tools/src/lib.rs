@@ -127,6 +127,16 @@ pub enum ImplementationKind {
 }
 
 /// An example call of a tool.
+///
+/// ```
+/// use toolglot::json::{Map, json};
+/// use toolglot_tools::{Example, Tool};
+///
+/// let mut arguments = Map::new();
+/// arguments.insert("city".to_owned(), json!("Leith"));
+/// let mut tool = Tool::new("weather");
+/// tool.examples.push(Example::new(arguments).description("The weather in Leith".to_owned()));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Example {

@@ -60,6 +60,16 @@ impl Api {
 /// Asks a model on a server, with streaming. An agent of shape [`Text`](toolglot_tools::outcome::Shape::Text) teaches
 /// its dialect in the messages; one of shape [`OpenAi`](toolglot_tools::outcome::Shape::OpenAi) (also for Ollama) or
 /// [`Anthropic`](toolglot_tools::outcome::Shape::Anthropic) passes its tools to the server.
+///
+/// ```
+/// use std::time::Duration;
+/// use toolglot_agent::driver::ChatModel;
+///
+/// let model = ChatModel::new("http://localhost:8000", "m")?.key("secret").retries(1).patience(Duration::from_secs(60));
+/// assert!(ChatModel::new("ftp://localhost", "m").is_err());
+/// # drop(model);
+/// # Ok::<(), toolglot_agent::driver::SetupError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ChatModel {
     client: Client,

@@ -21,6 +21,21 @@ use crate::wire::Told;
 /// everything it started. After a restart the result of an open run is unknown.
 ///
 /// Executors are owned through `Arc`, so agents form an acyclic graph: no agent can be its own tool, and nesting is finite.
+///
+/// ```
+/// use std::sync::Arc;
+/// use toolglot::DialectSet;
+/// use toolglot_agent::driver::{Delegate, Executors, Script};
+/// use toolglot_agent::{Agent, Confirm, Decision};
+/// use toolglot_tools::Inventory;
+///
+/// let agent = Agent::new(&DialectSet::defaults(), "hermes", Inventory::of([])?)?;
+/// let approver = async |_: Confirm| Some(Decision::Approve);
+/// let helper = Delegate::new(agent, Arc::new(Script::new(["Done."])), Arc::new(Executors::new()), Arc::new(approver));
+/// let tool = Delegate::tool("helper", "Does what it is asked");
+/// let executors = Executors::new().with(&tool.id, helper);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Delegate {
     inner: Arc<Inner>,

@@ -50,6 +50,12 @@ pub enum SetupError {
 }
 
 /// Why a call failed, as a message for the model.
+///
+/// ```
+/// use toolglot_agent::driver::ToolFailed;
+///
+/// assert_eq!(ToolFailed::from("no such city").message(), "no such city");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ToolFailed(String);

@@ -86,6 +86,15 @@ impl Default for ProcessSpec {
 }
 
 /// Executes each call as a process. Its output is progress and, if it ends with status 0, the result.
+///
+/// ```
+/// use toolglot_agent::driver::{Process, ProcessSpec, SetupError};
+///
+/// let mut spec = ProcessSpec::default();
+/// spec.argv = vec!["date".to_owned(), "--date={day}".to_owned()];
+/// assert!(Process::new(spec).is_ok());
+/// assert_eq!(Process::new(ProcessSpec::default()).unwrap_err(), SetupError::NoProgram);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Process {
     spec: Arc<ProcessSpec>,

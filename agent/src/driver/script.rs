@@ -43,6 +43,13 @@ pub struct ScriptError {
 
 /// A model that plays replies in order. The number of replies in the conversation determines the next one, so that a
 /// restored run continues with the right one.
+///
+/// ```
+/// use toolglot_agent::driver::Script;
+///
+/// let script = Script::from_text("First reply\n---\nSecond reply\n");
+/// assert_eq!(script, Script::new(["First reply", "Second reply"]));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     replies: Vec<Reply>,

@@ -180,6 +180,13 @@ impl Default for Settings {
 }
 
 /// What every chunk of a response repeats.
+///
+/// ```
+/// use toolglot::sink::openai::Head;
+///
+/// let head = Head::default().id("chatcmpl-1").created(1_700_000_000).model("m");
+/// assert_eq!((head.model.as_str(), head.choice), ("m", 0));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Head {
@@ -240,6 +247,13 @@ struct Details {
 }
 
 /// Why a response ended.
+///
+/// ```
+/// use toolglot::sink::openai::Reason;
+///
+/// assert_eq!(serde_json::to_string(&Reason::ToolCalls)?, r#""tool_calls""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -267,6 +281,13 @@ impl Reason {
 }
 
 /// One step of a streamed response. Serializes as the `delta` of a choice; [`to_json`](Self::to_json) returns the whole chunk.
+///
+/// ```
+/// use toolglot::sink::openai::{Delta, Head};
+///
+/// let chunk = Delta::Content("Hi").to_json(&Head::default().id("chatcmpl-1").model("m"));
+/// assert!(chunk.contains(r#""delta":{"content":"Hi"}"#));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delta<'a> {

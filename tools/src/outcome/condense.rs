@@ -52,6 +52,16 @@ impl Condense {
 }
 
 /// Shortens a streamed result. The outcome does not depend on the chunks; memory is `head + tail`.
+///
+/// ```
+/// use toolglot_tools::outcome::{Condense, Condenser};
+/// use toolglot_tools::prompt::Lang;
+///
+/// let mut condenser = Condenser::new(&Condense::default(), Lang::En);
+/// condenser.push("all ");
+/// condenser.push("of it");
+/// assert_eq!(condenser.finish(), "all of it");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Condenser {
     head: String,

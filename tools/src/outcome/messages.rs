@@ -44,6 +44,14 @@ pub enum Assistant<'a> {
 }
 
 /// How to build messages.
+///
+/// ```
+/// use toolglot_tools::outcome::{MessageOptions, RenderOptions, Shape};
+/// use toolglot_tools::prompt::Lang;
+///
+/// let options = MessageOptions::new(Shape::OpenAi).render(RenderOptions::new(Lang::Zh)).id_prefix("turn_2_");
+/// assert_eq!(options.shape, Shape::OpenAi);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MessageOptions {
@@ -94,6 +102,14 @@ pub enum MessageError {
 
 /// An id for each call of a turn, in order: the one that the model wrote, if there is one and it is unique, or else the prefix
 /// with the call's number.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Options, parse};
+///
+/// let reply = br#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+/// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Stop);
+/// assert_eq!(toolglot_tools::outcome::call_ids(&turn, "call_"), ["call_0"]);
+/// ```
 #[must_use]
 pub fn call_ids(turn: &Turn, prefix: &str) -> Vec<String> {
     let mut used = HashSet::new();
