@@ -72,6 +72,16 @@ pub struct Rule {
     pub reason: Option<String>,
 }
 
+toolglot::setters! {
+    Rule:
+    tools = Vec<String>,
+    tags = Vec<String>,
+    namespaces = Vec<String>,
+    annotations = Map,
+    arguments = Vec<Argument>,
+    reason: Option<String>,
+}
+
 /// Rules for calls. Serializes to and from JSON and TOML: `{"deny": [{"tools": ["fs.*"]}], "confirm": [..], "allow": [..]}`.
 ///
 /// ```

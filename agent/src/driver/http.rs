@@ -53,6 +53,36 @@ pub struct HttpSpec {
     pub max_output: usize,
 }
 
+impl HttpSpec {
+    /// Describes a `POST` of the arguments to a URL.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            method: post(),
+            url: url.into(),
+            headers: BTreeMap::new(),
+            body: None,
+            output: Output::default(),
+            max_output: mebibyte(),
+        }
+    }
+}
+
+toolglot::setters! {
+    HttpSpec:
+    method: String,
+    headers = BTreeMap<String, String>,
+    body: Option<Input>,
+    output = Output,
+    max_output = usize,
+}
+
+toolglot::setters! {
+    Hosts:
+    hosts = Vec<String>,
+    private = Vec<String>,
+}
+
 fn post() -> String {
     "POST".to_owned()
 }
@@ -62,6 +92,15 @@ fn mebibyte() -> usize {
 }
 
 /// Executes each call as a request.
+///
+/// ```
+/// use toolglot_agent::driver::{Hosts, Http, HttpSpec};
+///
+/// let spec = HttpSpec::new("https://example.org/weather?city={city}").method("GET");
+/// let hosts = Hosts::default().hosts(vec!["example.org".to_owned()]);
+/// assert!(Http::new(spec.clone(), &Hosts::default()).is_err()); // the host is not listed
+/// let weather = Http::new(spec, &hosts);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Http {
     client: Client,

@@ -41,6 +41,13 @@ pub struct McpLimits {
     pub result: usize,
 }
 
+toolglot::setters! {
+    McpLimits:
+    patience = Duration,
+    tools = usize,
+    result = usize,
+}
+
 impl Default for McpLimits {
     fn default() -> Self {
         Self {

@@ -71,6 +71,26 @@ pub struct ProcessSpec {
     pub max_output: usize,
 }
 
+impl ProcessSpec {
+    /// Describes a program and its arguments.
+    pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            argv: argv.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+toolglot::setters! {
+    ProcessSpec:
+    stdin = Input,
+    cwd: Option<PathBuf>,
+    env = BTreeMap<String, String>,
+    inherit = Vec<String>,
+    output = Output,
+    max_output = usize,
+}
+
 impl Default for ProcessSpec {
     fn default() -> Self {
         Self {
@@ -90,9 +110,7 @@ impl Default for ProcessSpec {
 /// ```
 /// use toolglot_agent::driver::{Process, ProcessSpec, SetupError};
 ///
-/// let mut spec = ProcessSpec::default();
-/// spec.argv = vec!["date".to_owned(), "--date={day}".to_owned()];
-/// assert!(Process::new(spec).is_ok());
+/// assert!(Process::new(ProcessSpec::new(["date", "--date={day}"])).is_ok());
 /// assert_eq!(Process::new(ProcessSpec::default()).unwrap_err(), SetupError::NoProgram);
 /// ```
 #[derive(Clone, Debug)]

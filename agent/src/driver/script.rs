@@ -21,6 +21,13 @@ pub struct Reply {
     pub finish: Finish,
 }
 
+toolglot::setters! {
+    Reply:
+    text: String,
+    native = Vec<NativeCall>,
+    finish = Finish,
+}
+
 impl From<&str> for Reply {
     fn from(text: &str) -> Self {
         Self {

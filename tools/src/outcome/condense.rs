@@ -21,6 +21,13 @@ pub struct Condense {
     pub tail: usize,
 }
 
+toolglot::setters! {
+    Condense:
+    select: Option<String>,
+    head = usize,
+    tail = usize,
+}
+
 impl Default for Condense {
     fn default() -> Self {
         Self {
