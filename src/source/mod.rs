@@ -128,11 +128,11 @@ fn said(said: Said<'_>, take: &mut Take<'_>) {
 /// A source that first passes the metadata of the response to a closure, before the output goes to a parser.
 ///
 /// ```
-/// use toolglot::source::{Anthropic, Source, Telling};
+/// use toolglot::source::{Ollama, Source, Telling};
 ///
 /// let mut model = None;
-/// let body = br#"{"id": "msg_1", "model": "m", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}"#;
-/// let mut source = Telling::new(Anthropic::new(), |said| model = said.model.map(str::to_owned));
+/// let body = b"{\"model\": \"m\", \"message\": {\"content\": \"Hi\"}}\n{\"done\": true}\n";
+/// let mut source = Telling::new(Ollama::new(), |said| model = said.model.map(str::to_owned));
 /// source.feed(body, &mut |_| {});
 /// source.end(&mut |_| {});
 /// drop(source);
