@@ -85,6 +85,10 @@ export class Offline {
     void this.#drive(run);
   }
 
+  async delete(id) {
+    this.#runs = this.#runs.filter((run) => run !== this.#find(id));
+  }
+
   async *events(id, { after = 0, signal }) {
     const run = this.#find(id);
     for (let at = after; ; at += 1) {

@@ -109,6 +109,7 @@ export class ToolglotTurn extends HTMLElement {
   confirm(id, { arguments: given, digest, reason }) {
     this.flush();
     this.#flow.call(id)?.confirm({ arguments: given, digest, reason });
+    this.#soon();
   }
 
   /** Tells that a decision was not accepted. */

@@ -121,6 +121,7 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
   /** What the page said that it should not have: errors, and reports of the policy. */
   const complaints = [];
   const requests = [];
+  const sockets = [];
   let loaded = null;
   listeners.add(({ method, params, sessionId: from }) => {
     if (from !== sessionId) return;
@@ -129,6 +130,7 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
       complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
     if (method === "Log.entryAdded" && params.entry.level === "error")
       complaints.push(`${params.entry.text} ${params.entry.url ?? ""}`);
+    if (method === "Network.webSocketCreated") sockets.push(params.url);
     if (method === "Network.requestWillBeSent") requests.push(params.request.url);
   });
   for (const domain of ["Page", "Runtime", "Log", "Network"]) await ask(`${domain}.enable`);
@@ -139,6 +141,8 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
     ask,
     complaints,
     requests,
+    /** Addresses of the WebSockets that it opened. */
+    sockets,
     async go(url) {
       const done = new Promise((resolve) => (loaded = resolve));
       await ask("Page.navigate", { url: "about:blank" });
