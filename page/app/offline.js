@@ -46,6 +46,8 @@ export class Offline {
       },
       tools: wanted.map((tool) => this.#tool(tool)),
       dialect,
+      // Where calls are switched off, their markers are text.
+      ...(!config.enabled && { engine: new toolglot.Engine({ dialects: dialect, toolChoice: "none" }) }),
       lang,
       policy: policy(wanted, rules, config),
       timeout: config.timeout,
@@ -63,8 +65,8 @@ export class Offline {
   /** A tool of the store as an agent takes it: what carries it out is the person's function. */
   #tool({ id, description, parameters, tags }) {
     const run = async (given, { signal }) => {
-      const { functions, config } = this.#store;
-      const { state, result } = await execute(functions, id, given, { limit: config.timeout, signal, w });
+      // The agent has the time limit, and aborts.
+      const { state, result } = await execute(this.#store.functions, id, given, { signal, w });
       if (state === "done") return result;
       throw new Error(result);
     };

@@ -20,6 +20,7 @@ export class ToolglotTurn extends HTMLElement {
   #status = h("p", { class: "hidden", role: "status" });
   #flow;
   #ours;
+  #news = [];
   #queue = [];
   #at = 0;
   #dirty = new Set();
@@ -160,7 +161,10 @@ export class ToolglotTurn extends HTMLElement {
   }
 
   #said(card) {
-    this.#status.textContent = `${card.name}: ${this.#view.w(`state ${card.state}`)}`;
+    // What several calls became at once is said together: only the last text of a region is read out.
+    if (this.#news.length === 0) setTimeout(() => (this.#news = []));
+    this.#news.push(`${card.name}: ${this.#view.w(`state ${card.state}`)}`);
+    this.#status.textContent = this.#news.join(". ");
     const detail = { call: card.call, name: card.name, state: card.state };
     this.dispatchEvent(new CustomEvent("callstate", { detail, bubbles: true, composed: true }));
   }

@@ -178,6 +178,9 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
     async type(text) {
       await ask("Input.insertText", { text });
     },
+    /** Grants permissions to the page's origin. */
+    allow: (...names) =>
+      Promise.all(names.map((name) => send("Browser.setPermission", { permission: { name }, setting: "granted", browserContextId }))),
     theme: (value) =>
       ask("Emulation.setEmulatedMedia", {
         features: [

@@ -326,6 +326,109 @@ test("a call within a call is asked about, and ends with the outer one", async (
   ]);
 });
 
+test("the node of a result shows name, state, duration and value, and copies it (item 94)", async () => {
+  const page = await opened(plain, "/tests/element.html");
+  await page.allow("clipboard-read", "clipboard-write");
+  const results = {
+    text: ["done", "line one\nline two"],
+    value: ["done", { list: [1, { deep: "é中" }], none: null }],
+    parts: ["done", [{ type: "text", text: "a" }, { type: "text", text: "b" }]],
+    json: ["done", [{ type: "json", json: { x: 1 } }]],
+    nothing: ["done", null],
+    broken: ["failed", "no such port"],
+    late: ["timed_out", "30000 ms"],
+  };
+  for (const [name, [state, result]] of Object.entries(results)) {
+    const said = await page.run(
+      async (name, state, result) => {
+        const { turn } = testing;
+        turn.clear();
+        turn.add([{ event: "stands", id: "a", name, arguments: "{}" }, { event: "running", id: "a" }]);
+        turn.settle("a", { state, result, ms: 123 });
+        turn.flush();
+        const card = turn.shadowRoot.querySelector(".card");
+        const node = card.querySelector(".result");
+        const button = node.querySelector("button.copy");
+        button.click();
+        while (button.textContent === "Copy") await new Promise((go) => setTimeout(go, 10));
+        node.querySelectorAll("details").forEach((one) => (one.open = true));
+        return {
+          name: card.querySelector(".name").textContent,
+          state: card.querySelector(".state").textContent,
+          label: node.getAttribute("aria-label"),
+          ms: node.querySelector(".ms").textContent,
+          text: node.textContent,
+          button: button.textContent,
+          copied: await navigator.clipboard.readText(),
+          tree: node.querySelectorAll("details, dl, ul, ol").length > 0,
+        };
+      },
+      name,
+      state,
+      result,
+    );
+    const whole = { parts: "a\nb", json: JSON.stringify({ x: 1 }, null, 2) }[name] ?? (typeof result === "string" ? result : JSON.stringify(result, null, 2));
+    assert.deepEqual(
+      [said.name, said.state, said.label, said.ms, said.button, said.copied],
+      [name, { done: "done", failed: "failed", timed_out: "timed out" }[state], `Result of ${name}`, "123 ms", "Copied", whole],
+      name,
+    );
+    for (const piece of { text: ["line one\nline two"], value: ["list", "deep", "é中", "none"], json: ["x", "1"], broken: ["no such port"] }[name] ?? [])
+      assert(said.text.includes(piece), `${name}: ${piece}: ${said.text}`);
+    assert.equal(said.tree, name === "value", name);
+  }
+});
+
+test("the editor of an agent in the page: its switches and limits are obeyed (item 92)", async () => {
+  const page = await opened(plain, "/#runs");
+  const set = (key, value) =>
+    page.run(
+      (key, value) => {
+        const input = document.querySelector(`#run-side [data-w="${key}"]`).closest("label").querySelector("input");
+        if (input.type === "checkbox") return input.checked === value || input.click();
+        input.value = value;
+        return input.dispatchEvent(new Event("change"));
+      },
+      key,
+      value,
+    );
+  const over = async (kind) => {
+    await page.until((kind) => document.querySelector(`#run-main .outcome.${kind}`), kind);
+    await page.until(() => [...document.querySelectorAll("#run-main toolglot-turn")].every((turn) => !turn.pending));
+    return page.run(states);
+  };
+  const script = (text) => page.run((text) => (toolglotPage.store.script = text), text);
+  const tides = '<tool_call>{"name":"harbour:tides","arguments":{"port":"Leith"}}</tool_call>';
+
+  await script(`${tides}\n---\nDone.`);
+  await begin(page);
+  assert.deepEqual(await over("answer"), ["done"]);
+  await set("require confirmation", true);
+  await begin(page);
+  await page.until(() => document.querySelector("#run-main toolglot-turn")?.calls[0]?.state === "waiting");
+  await set("require confirmation", false);
+
+  await set("max iterations", 1);
+  await script(Array(4).fill(tides).join("\n---\n"));
+  await begin(page);
+  assert.deepEqual(await over("iterations"), ["done", "not_run"]);
+  await set("max iterations", 5);
+
+  await page.run(() => toolglotPage.store.set({ functions: "({ 'harbour:tides': () => { for (;;); } })" }));
+  await set("timeout", 300);
+  await script(`${tides}${tides.replace("Leith", "Oban")}\n---\nDone.`);
+  await begin(page);
+  assert.deepEqual(await over("answer"), ["timed_out", "not_run"]);
+  await set("parallel", true);
+  await begin(page);
+  assert.deepEqual(await over("answer"), ["timed_out", "timed_out"]);
+
+  await set("enabled", false);
+  await begin(page);
+  assert.deepEqual(await over("answer"), []);
+  assert.match(await page.run(() => document.querySelector("#run-main toolglot-turn").shadowRoot.textContent), /<tool_call>/);
+});
+
 test("tools of several manifests are searched", async () => {
   const page = await opened(plain, "/#market");
   const found = async (words, tag) =>
