@@ -78,6 +78,7 @@ export class ToolglotTurn extends HTMLElement {
     this.#body.replaceChildren();
     this.#body.setAttribute("aria-busy", "true");
     this.#status.textContent = "";
+    this.#news = [];
     this.#ours = converter();
     this.#flow = new Flow(this.#body, this.#view);
   }

@@ -326,6 +326,43 @@ test("a call within a call is asked about, and ends with the outer one", async (
   ]);
 });
 
+test("a call shows its state in the message at each step (item 95)", async () => {
+  const page = await opened(plain, "/tests/element.html");
+  await page.run(() => testing.turn.clear());
+  const steps = [
+    [{ event: "named", name: "rm", provisional: true }, "being written"],
+    [{ event: "written", name: "rm" }, "written"],
+    [{ event: "stands", id: "a", name: "rm", arguments: "{}" }, "written"],
+    [{ do: "confirm", id: "a", name: "rm", tool: "rm", arguments: "{}", digest: "d", reason: "" }, "waiting for approval"],
+    [{ event: "waiting", id: "a" }, "waiting for approval"],
+    [{ event: "running", id: "a" }, "running"],
+    [{ event: "settled", id: "a", state: "completed", result: "gone" }, "done"],
+  ];
+  for (const [event, wanted] of steps) {
+    const said = await page.run((event) => {
+      const { turn } = testing;
+      turn.add([event]);
+      turn.flush();
+      return [...turn.shadowRoot.querySelectorAll(".card .state")].map((one) => one.textContent);
+    }, event);
+    assert.deepEqual(said, [wanted], JSON.stringify(event));
+  }
+  // The same while a stream is read, and calls that are retracted.
+  const read = await page.run(() => {
+    const { turn, toolglot } = testing;
+    turn.clear();
+    const stream = new toolglot.Engine({ dialects: ["hermes"] }).stream();
+    return ['<tool_call>{"name": "a", "argu', 'ments": {}}</tool_call>', '<tool_call>{"name": "b", "argu', null].map((piece) => {
+      turn.add(piece === null ? stream.finish() : stream.feed(piece));
+      if (piece === null) turn.end();
+      turn.flush();
+      return [...turn.shadowRoot.querySelectorAll(".card")].map((card) => card.textContent.replace(/hermes.*/s, "") + card.dataset.state);
+    });
+  });
+  assert.deepEqual(read.slice(0, 3), [["awriting"], ["awritten"], ["awritten", "bwriting"]]);
+  assert.notEqual(read[3][1], "bwriting");
+});
+
 test("the node of a result shows name, state, duration and value, and copies it (item 94)", async () => {
   const page = await opened(plain, "/tests/element.html");
   await page.allow("clipboard-read", "clipboard-write");
@@ -429,7 +466,7 @@ test("the editor of an agent in the page: its switches and limits are obeyed (it
   assert.match(await page.run(() => document.querySelector("#run-main toolglot-turn").shadowRoot.textContent), /<tool_call>/);
 });
 
-test("tools of several manifests are searched", async () => {
+test("the tools of several manifests are shown and searched (item 22)", async () => {
   const page = await opened(plain, "/#market");
   const found = async (words, tag) =>
     page.run(

@@ -92,7 +92,7 @@ const quiet = (page) =>
     [],
   );
 
-test("a run is started, edited, denied and approved, one by one and all", options, async () => {
+test("a run is started, edited, denied and approved, one by one and all, with its parameters shown (item 96)", options, async () => {
   const four = ["a", "b", "c", "d"].map((what) => call("say", { what }));
   const place = new Place({ replies: [`I say it.\n${four.join("\n")}`, "All is said."] });
   await place.start();
@@ -101,7 +101,8 @@ test("a run is started, edited, denied and approved, one by one and all", option
   await editor.set(page, "Calls in parallel", true);
   await start(page, "Say four things.");
   await waits(page, 4);
-  assert.match((await shown(page)).cards[0], /it is loud/);
+  const { cards: asking } = await shown(page);
+  ["a", "b", "c", "d"].forEach((what, at) => assert.match(asking[at], new RegExp(`say.*what.*${what}.*it is loud.*Approve.*Deny`, "s")));
 
   await press(page, "edit");
   await page.run(() => {
@@ -137,7 +138,7 @@ test("a run is started, edited, denied and approved, one by one and all", option
   quiet(page);
 });
 
-test("events come over a WebSocket, and as server-sent events where none can be opened", options, async () => {
+test("events come over a WebSocket, and as server-sent events where none can be opened (item 36)", options, async () => {
   const place = new Place({ replies: [`I say it. ${call("say", { what: "x" })}`, "It is said."] });
   await place.start();
   const seen = [];
@@ -313,6 +314,44 @@ test("a reply that fails is marked with the reason, without the key", options, a
   assert.equal(await page.run(() => document.querySelectorAll("#run-main .round.broken").length), 1);
 });
 
+test("the timeline is for people, and the developer's log has every event as it came (item 37)", options, async () => {
+  const place = new Place({ replies: [`I say it. ${call("say", { what: "x" })}`, call("facts", {}), "It is said."] });
+  await place.start();
+  const page = await runs(place);
+  await start(page, "Say x.");
+  await waits(page, 1);
+  await page.key("a");
+  await answered(page);
+  const { runs: list } = await place.ask("/api/runs");
+  const headers = { authorization: `Bearer ${place.token}` };
+  const stream = await (await fetch(`${place.origin}/api/runs/${list[0].id}/events`, { headers })).text();
+  const events = stream.split("\n").filter((line) => line.startsWith("data: "));
+  const { log, timeline, rounds, tabs } = await page.run(() => ({
+    log: document.querySelector("#run-main .console").textContent.trim().split("\n"),
+    timeline: document.querySelector("#run-main .timeline").textContent,
+    rounds: [...document.querySelectorAll("#run-main .round")].map((round) => [
+      round.querySelector("h4").textContent,
+      [...round.querySelector("toolglot-turn").shadowRoot.querySelectorAll(".name")].map((one) => one.textContent),
+    ]),
+    tabs: [...document.querySelectorAll("#run-main [role=tab]")].map((tab) => [tab.textContent, tab.getAttribute("aria-selected")]),
+  }));
+  assert.deepEqual(
+    log.map((line) => JSON.parse(line)),
+    events.map((line) => JSON.parse(line.slice(6))),
+  );
+  assert(log.length > 20 && !/"event"|"n":/.test(timeline), timeline);
+  assert.deepEqual(rounds, [
+    ["Round 1", ["say"]],
+    ["Round 2", ["facts"]],
+    ["Round 3", []],
+  ]);
+  assert.deepEqual(tabs, [
+    ["Timeline", "true"],
+    ["Developer's log", "false"],
+  ]);
+  quiet(page);
+});
+
 test("a run that is over is deleted", options, async () => {
   const place = new Place();
   await place.start();
@@ -364,7 +403,7 @@ test("a call on the server runs with the arguments that were edited and then sho
   quiet(page);
 });
 
-test("the agent editor's switches and limits are obeyed, and its preview is what the model is told (items 92, 93, 114)", options, async () => {
+test("the agent editor's switches and limits are obeyed, and its preview is what the model is told (items 30, 92, 93, 114)", options, async () => {
   const place = new Place({
     replies: [`Facts: ${call("facts", {})}`, ...[1, 2, 3].map((n) => call("facts", { n })), "Done."],
     policy: { allow: [{}] },

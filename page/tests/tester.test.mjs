@@ -124,7 +124,7 @@ test("links hold a state, and refuse others", async () => {
   await assert.rejects(unpack(await pack({ reply: "x".repeat(9 * 1024 * 1024) })), /more than/);
 });
 
-test("a reply is played: events, spans, turn, deltas, observations", async () => {
+test("a reply is pasted and parsed: events, spans, turn, deltas, observations (item 99)", async () => {
   const page = await opened(place);
   await play(page, { chunk: 1 });
   const said = await page.run(() => {
@@ -316,6 +316,46 @@ test("functions run in a worker that is ended at the limit, and where the policy
   const other = await opened({ ...place, url: strict.url });
   assert.match((await run(other, "f", "({ f: () => 1 })", 5000)).result, /policy/);
   await strict.close();
+});
+
+test("one call is run by hand, with its result and how long it took (item 100)", async () => {
+  const page = await opened(place);
+  await page.run(() => {
+    toolglotPage.store.set({ functions: "({ 'notes:append': ({ text }) => ({ noted: text }) })" });
+    const single = document.querySelector(".single");
+    single.querySelector("select").value = "notes:append";
+    single.querySelector("textarea").value = '{"text": "low water"}';
+    [...single.querySelectorAll("button")].at(-1).click();
+  });
+  const state = () => document.querySelector(".execute toolglot-turn").calls[0]?.state;
+  await page.until(`() => (${state})() === "done" && !document.querySelector(".execute toolglot-turn").pending`);
+  const card = await page.run(() => document.querySelector(".execute toolglot-turn").shadowRoot.querySelector(".card").textContent);
+  assert.match(card, /notes:append.*done.*low water.*\d+ ms.*noted.*low water/s);
+  // Arguments that the definition does not allow are not run.
+  await page.run(() => {
+    const single = document.querySelector(".single");
+    single.querySelector("textarea").value = "{}";
+    [...single.querySelectorAll("button")].at(-1).click();
+  });
+  await page.until(() => document.querySelector(".execute toolglot-turn").calls[1]?.state === "failed");
+  assert.deepEqual(page.complaints, []);
+});
+
+test("the tester is at the route tool-calling-tester, and the first view (item 101)", async () => {
+  const visible = (page) =>
+    page.run(() => [
+      [...document.querySelectorAll(".view")].filter((view) => !view.hidden).map(({ id }) => id).join(),
+      document.querySelector("nav a[aria-current]").dataset.route,
+    ]);
+  const tester = ["view-tool-calling-tester", "tool-calling-tester"];
+  const page = await opened(place);
+  assert.deepEqual(await visible(page), tester);
+  await page.run(() => (location.hash = "#runs"));
+  await page.until(() => document.getElementById("view-tool-calling-tester").hidden);
+  await page.run(() => document.querySelector("nav a").click());
+  await page.until(() => !document.getElementById("view-tool-calling-tester").hidden);
+  assert.equal(await page.run(() => location.hash), "#tool-calling-tester");
+  assert.deepEqual(await visible(await opened(place, "/#tool-calling-tester")), tester);
 });
 
 test("the calls of a reply are executed, and recovered ones are asked about", async () => {
