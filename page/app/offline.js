@@ -6,6 +6,8 @@ import { w } from "./ui.js";
 
 /** The lines that separate replies of a script. */
 const SEPARATOR = /^---[ \t]*$/m;
+/** Events of a reply. */
+const REPLY = new Set(["text", "reasoning", "named"]);
 /** Milliseconds between pieces of a reply, and characters of a piece. */
 const PAUSE = 25;
 const PIECE = 6;
@@ -38,10 +40,10 @@ export class Offline {
     const { toolglot, offered, config, rules, script, lang } = this.#store;
     const wanted = offered.filter(({ id }) => tools === undefined || tools.includes(id));
     const replies = script.split(SEPARATOR).map((text) => text.replace(/^\n|\n$/g, ""));
-    const run = { events: [], news: new EventTarget(), driving: false };
+    const run = { events: [], news: new EventTarget(), driving: false, asked: false };
     const agent = new toolglot.Agent({
       model: (messages, { signal }) => {
-        this.#put(run, { do: "ask" });
+        run.asked = true;
         return slowly(replies[messages.filter(({ role }) => role === "assistant").length] ?? "", signal);
       },
       tools: wanted.map((tool) => this.#tool(tool)),
@@ -137,6 +139,7 @@ export class Offline {
   #event(run, { type, ...rest }) {
     const { waiting, calls } = run.run;
     run.entry.state = waiting.length > 0 ? "waiting" : "running";
+    if (REPLY.has(type)) this.#begin(run);
     if (type === "waiting") {
       const { argumentsJson, ...asked } = waiting.find(({ id }) => id === rest.id) ?? {};
       if (argumentsJson !== undefined) this.#put(run, { do: "confirm", ...asked, arguments: argumentsJson });
@@ -151,7 +154,14 @@ export class Offline {
     this.#put(run, { event: type, ...rest });
   }
 
+  /** A reply begins. The model is asked before the events are taken that led to it. */
+  #begin(run) {
+    if (run.asked) this.#put(run, { do: "ask" });
+    run.asked = false;
+  }
+
   #over(run, outcome) {
+    this.#begin(run);
     Object.assign(run.entry, { state: "finished", outcome });
     this.#put(run, outcome);
   }

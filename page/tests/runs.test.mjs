@@ -136,6 +136,12 @@ test("approve and deny by keys, and a run that ends", async () => {
     log.map(({ n }) => n),
     log.map((_, at) => at + 1),
   );
+  // A reply begins after the message with the results of the one before, and none of them broke off.
+  assert.deepEqual(
+    log.filter((one) => one.do === "ask" || one.event === "message").map((one) => one.do ?? one.message.role),
+    ["ask", "assistant", "user", "ask", "assistant", "user", "ask", "assistant"],
+  );
+  assert.equal(await page.run(() => document.querySelectorAll(".round.broken").length), 0);
   assert.match(
     await page.run(() => document.querySelectorAll("#run-main toolglot-turn")[0].shadowRoot.querySelector(".ms").textContent),
     /^\d+ ms$/,
