@@ -7,6 +7,7 @@ mod events;
 mod guard;
 mod keep;
 mod page;
+mod promises;
 mod restart;
 mod runs;
 mod secrets;
