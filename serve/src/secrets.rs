@@ -28,7 +28,7 @@ impl Secrets {
         let long = given.iter().filter(|secret| secret.len() >= SHORTEST);
         let both = long.flat_map(|secret| {
             let quoted = Value::from(secret.as_str()).to_string();
-            let within = quoted[1..quoted.len() - 1].as_bytes().to_vec();
+            let within = quoted.as_bytes()[1..quoted.len() - 1].to_vec();
             [secret.as_bytes().to_vec(), within]
         });
         let mut all: Vec<Vec<u8>> = both.collect();

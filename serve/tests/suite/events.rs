@@ -245,8 +245,8 @@ async fn a_subscriber_that_stalls_loses_its_place_and_can_continue() {
     }
     stalled.read_to_end(&mut text).await.unwrap();
     let text = String::from_utf8_lossy(&text);
-    let ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
-    let last: usize = ids.last().unwrap().parse().unwrap();
+    let mut ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
+    let last: usize = ids.next_back().unwrap().parse().unwrap();
     assert!(last < events.len(), "it was not stalled");
     assert_eq!(
         up.subscribe(&id, last as u64).await.rest().await,
