@@ -40,7 +40,15 @@ impl Payload {
             spec::Payload::Json
             | spec::Payload::Params
             | spec::Payload::Tree
-            | spec::Payload::Content => Self::Json(json_calls::Body::new()),
+            | spec::Payload::Content
+                if unit.close.is_empty() =>
+            {
+                Self::Json(json_calls::Body::new())
+            }
+            spec::Payload::Json
+            | spec::Payload::Params
+            | spec::Payload::Tree
+            | spec::Payload::Content => Self::Json(json_calls::Body::before_closer()),
         })
     }
 
@@ -174,7 +182,8 @@ impl Payload {
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
         match self {
             Self::Python(body) => body.finish(out, stopped),
-            Self::Json(_) | Self::Braces(_) | Self::Yaml(_) => {}
+            Self::Json(body) => body.finish(out, stopped),
+            Self::Braces(_) | Self::Yaml(_) => {}
         }
     }
 
