@@ -175,7 +175,8 @@ function opened(path, token, signal) {
 async function* received(socket) {
   try {
     for (;;) {
-      while (socket.messages.length > 0) yield JSON.parse(socket.messages.shift());
+      for (const message of socket.messages.splice(0)) yield JSON.parse(message);
+      if (socket.messages.length > 0) continue;
       if (socket.closed) return;
       await new Promise((go) => (socket.news = go));
     }
