@@ -82,7 +82,7 @@ const editor = {
   preview: (page) =>
     page.run(() => {
       const panel = [...document.querySelectorAll("#run-side .panel")].at(-1);
-      return { text: panel.querySelector("pre").textContent, tokens: Number(/\d+/.exec(panel.querySelector(".count").textContent)[0]) };
+      return { text: panel.querySelector("pre").textContent, tokens: Number(/\d+/.exec(panel.querySelector(".count").textContent)?.[0]) };
     }),
 };
 
@@ -435,6 +435,10 @@ test("the agent editor's switches and limits are obeyed, and its preview is what
   assert.equal(all.text, agents[0].prompt);
   assert.equal(all.tokens, Math.ceil(all.text.length / 4));
 
+  // What is typed into the tester is no tool of the server.
+  await page.run(() => toolglotPage.store.set({ definitions: "[]", config: { ...toolglotPage.store.config, enabled: false } }));
+  assert.deepEqual(await editor.preview(page), all);
+
   // A switch, and the default for what has none.
   await editor.set(page, "say", false);
   const two = await preview(({ text }) => names(text).length === 2);
@@ -470,6 +474,37 @@ test("the agent editor's switches and limits are obeyed, and its preview is what
   assert.deepEqual(names((await preview(({ text }) => names(text).length === 3)).text), ["say", "facts", "sleep"]);
   assert.equal((await over("answer")).cards.length, 4);
   quiet(page);
+});
+
+test("each model has its own switch (item 114)", options, async () => {
+  const place = new Place({ replies: [`Facts: ${call("facts", {})}`, "Done."], policy: { allow: [{}] } });
+  await place.start({ model: "one=script:replies.txt", more: ["--model", "two=script:replies.txt"] });
+  const page = await runs(place);
+  const choose = (name) =>
+    page.run((name) => {
+      const [agent] = document.querySelectorAll("#run-side select");
+      agent.value = name;
+      agent.dispatchEvent(new Event("change"));
+    }, name);
+  const calls = async () => {
+    await start(page, "Facts?");
+    await answered(page);
+    const said = await shown(page);
+    await page.run(() => document.querySelector("#run-main .run").remove());
+    return said.cards.length;
+  };
+  await editor.set(page, "Tool calls enabled", false);
+  await choose("two");
+  assert.equal(await calls(), 1);
+  await choose("one");
+  assert.equal(await calls(), 0);
+  await choose("two");
+  assert.equal(await calls(), 1);
+  const { runs: list } = await place.ask("/api/runs");
+  assert.deepEqual(
+    list.map(({ agent }) => agent),
+    ["two", "one", "two"],
+  );
 });
 
 test("the time limit and calls side by side are set in the editor, too (item 92)", options, async () => {
