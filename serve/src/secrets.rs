@@ -210,10 +210,10 @@ impl CleanTools {
                             let list = list.into_iter();
                             Ok(list.map(|one| secrets.clean_content(one)).collect())
                         }
-                        Err(why) => Err(secrets.clean(&why)),
+                        Err(why) => Err(secrets.clean(why.message()).into()),
                     }));
                 }
-                task @ Piece::Task(_) => out.push(task),
+                other => out.push(other),
             }
             out.retain(|piece| !matches!(piece, Piece::Progress(text) if text.is_empty()));
             stream::iter(out)

@@ -78,11 +78,7 @@ async fn a_key_cut_at_any_place_is_in_no_event_and_no_file() {
     for cut in cuts {
         let (first, rest) = KEY.split_at(cut);
         let arguments = json!({"note": KEY}).to_string();
-        let native = NativeCall {
-            id: None,
-            name: "facts".to_owned(),
-            arguments,
-        };
+        let native = NativeCall::new("facts", arguments);
         let model = Pieces(vec![
             vec![
                 Said::Text(format!("Key: {first}").into_bytes()),
