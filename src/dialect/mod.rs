@@ -187,9 +187,11 @@ impl Dialect {
             Some(channels) => channels.start.clone(),
             None => self.family.openers(),
         };
-        // Forms of one tag look alike here.
+        // Forms of one tag look alike here, and a header is listed once, not as a heading of every level.
         let mut seen = BTreeSet::new();
-        out.retain(|opener| seen.insert(opener.clone()));
+        let heading = |opener: &String| opener.starts_with('#');
+        let lines = matches!(self.family, Family::Line(_));
+        out.retain(|opener| !(lines && heading(opener)) && seen.insert(opener.clone()));
         out
     }
 
