@@ -22,6 +22,7 @@ mod questions;
 mod skip;
 mod snapshot;
 mod tail;
+mod thoughts;
 mod token;
 
 pub(crate) use opening::opens;

@@ -287,7 +287,7 @@ fn a_bare_call_that_nobody_reads_is_hinted_at() {
         for report in told {
             let span = report.span.start as usize..report.span.end as usize;
             let call = &text[span];
-            let python = call.starts_with(report.subject.as_str()) && call.ends_with(')');
+            let python = call.contains('(') && call.ends_with(')');
             assert!(python || call.contains("name"), "{text}: {report:?}");
         }
         let none = turn(&defaults, &Options::default(), text);
