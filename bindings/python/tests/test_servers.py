@@ -381,6 +381,11 @@ def test_vllm_tells_what_is_withheld(vllm, caplog):
         assert logged(caplog) == said
     assert make(Tokenizer()).extract_tool_calls(SLIP, request()).tool_calls == []
     assert logged(caplog) == said
+    # Clients take pieces of the last call only.
+    parser = make(Tokenizer())
+    parser.extract_tool_calls_streaming("", "", SLIP + CALL, [], [], [], request())
+    assert [(piece.index, piece.toolglot["void"]) for piece in parser.finish_streaming().tool_calls] == [(1, [0])]
+    assert logged(caplog) == said
     # A call that is sent only when it is final is never sent.
     held = vllm.register("held", dialects="hermes", calls="close")(Tokenizer())
     messages = [held.extract_tool_calls_streaming("", "", piece, [], [], [], request()) for piece in SLIP]

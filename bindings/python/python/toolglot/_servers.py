@@ -221,6 +221,8 @@ class Delta(NamedTuple):
     calls: list[dict[str, Any]]
     told: dict[str, Any] | None = None
     """The calls that are withheld and the blocks that are dropped, if any: the member `toolglot` of OpenAI's form."""
+    last: int = 0
+    """The index of the last call of which something was sent."""
 
 
 def name_of(dialect: str) -> str:
@@ -298,18 +300,25 @@ class Live:
         given: dict[str, Any] = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt, "calls": calls}
         self._rewriter = engine.rewriter(reasoning=None, id_seed=_seed(), **given)
         self._finished = False
+        self._last = 0
 
     def feed(self, text: str) -> Delta:
         """Takes the next text."""
         # Some servers send text after the end; it can only be plain text.
-        return Delta(text, []) if self._finished else _delta(self._rewriter.feed(text))
+        return Delta(text, []) if self._finished else self._delta(self._rewriter.feed(text))
 
     def finish(self) -> Delta:
         """Ends the output."""
         if self._finished:
             return Delta("", [])
         self._finished = True
-        return _delta(self._rewriter.finish())
+        return self._delta(self._rewriter.finish())
+
+    def _delta(self, lines: list[str]) -> Delta:
+        delta = _delta(lines)
+        self._last = max([self._last, *(call["index"] for call in delta.calls)])
+        warn(delta.told)
+        return delta._replace(last=self._last)
 
 
 def _delta(lines: list[str]) -> Delta:
@@ -328,7 +337,6 @@ def _delta(lines: list[str]) -> Delta:
                 call["id"] = piece.get("id") or call["id"]
                 call["name"] = function.get("name") or call["name"]
                 call["arguments"] += function.get("arguments", "")
-    warn(told)
     return Delta("".join(content), list(calls.values()), told)
 
 

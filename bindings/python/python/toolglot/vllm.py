@@ -111,11 +111,11 @@ def _message(delta: _servers.Delta) -> Any:
         )
         for call in delta.calls
     ]
-    # At the end of a stream vLLM adds up two messages, of which only content and calls remain. So a call that was sent, and that
-    # nobody must run, says so itself.
-    for index in (delta.told or {}).get("void", ()):
-        piece = _protocol.DeltaToolCall
-        calls.append(piece(index=index, function=_protocol.DeltaFunctionCall(arguments=""), **_told(piece, delta)))
+    # At the end of a stream vLLM adds up two messages, of which only content and calls remain. That a call was sent which nobody
+    # must run is therefore told with a call too: the last one, because clients take no other any more.
+    if delta.told is not None and delta.told.get("void"):
+        piece, function = _protocol.DeltaToolCall, _protocol.DeltaFunctionCall(arguments="")
+        calls.append(piece(index=delta.last, function=function, **_told(piece, delta)))
     return _protocol.DeltaMessage(content=delta.content or None, tool_calls=calls, **told)
 
 
