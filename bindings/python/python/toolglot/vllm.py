@@ -102,20 +102,22 @@ def _message(delta: _servers.Delta) -> Any:
     told = _told(_protocol.DeltaMessage, delta)
     if not delta.content and not delta.calls and not told:
         return None
+    pieces = list(delta.calls)
+    # At the end of a stream vLLM adds up two messages, of which only content and calls remain. That a call was sent which nobody
+    # must run is therefore told with a call too: the last one, because clients take no other any more.
+    void = delta.told is not None and bool(delta.told.get("void"))
+    if void and not any(call["index"] == delta.last for call in pieces):
+        pieces.append({"index": delta.last, "id": None, "name": None, "arguments": ""})
     calls = [
         _protocol.DeltaToolCall(
             index=call["index"],
             id=call["id"],
             type="function" if call["id"] else None,
             function=_protocol.DeltaFunctionCall(name=call["name"], arguments=call["arguments"]),
+            **(_told(_protocol.DeltaToolCall, delta) if void and call["index"] == delta.last else {}),
         )
-        for call in delta.calls
+        for call in pieces
     ]
-    # At the end of a stream vLLM adds up two messages, of which only content and calls remain. That a call was sent which nobody
-    # must run is therefore told with a call too: the last one, because clients take no other any more.
-    if delta.told is not None and delta.told.get("void"):
-        piece, function = _protocol.DeltaToolCall, _protocol.DeltaFunctionCall(arguments="")
-        calls.append(piece(index=delta.last, function=function, **_told(piece, delta)))
     return _protocol.DeltaMessage(content=delta.content or None, tool_calls=calls, **told)
 
 
