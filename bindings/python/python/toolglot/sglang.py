@@ -39,7 +39,8 @@ class ToolglotDetector(BaseFormatDetector):  # type: ignore[misc]
         """Whether a whole output contains anything that may not be text."""
         if any(opener in text for dialect in dialects(self._engine) for opener in dialect.openers):
             return True
-        turn = self._engine.parse(text)
+        # Text of a block that broke is escaped.
+        turn = self._engine.parse(text, guard=True)
         return bool(turn.calls) or turn.text != text
 
     def detect_and_parse(self, text: str, tools: Any) -> Any:
