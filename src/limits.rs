@@ -551,7 +551,7 @@ pub struct Options {
     /// What the request said about calls.
     pub tool_choice: ToolChoice,
     /// Call markers count only where the host vouches for them with
-    /// [`Parser::feed_special`](crate::Parser::feed_special), whatever the dialect says.
+    /// [`Parser::feed_special`](crate::Parser::feed_special).
     pub trusted_only: bool,
     /// Where the stream starts.
     pub start: Start,
