@@ -147,7 +147,16 @@ impl Responses {
         match text(response, "status") {
             "failed" | "cancelled" => self.fail(response, take),
             _ if std::mem::replace(&mut self.ended, true) => {}
-            "incomplete" => take(Item::Finish(Finish::Length)),
+            "incomplete" => match response["incomplete_details"]["reason"].as_str() {
+                Some("content_filter") => {
+                    take(Item::Said(Said {
+                        filter: Some("content_filter"),
+                        ..Said::default()
+                    }));
+                    take(Item::Finish(Finish::Error));
+                }
+                _ => take(Item::Finish(Finish::Length)),
+            },
             _ if self.called => take(Item::Finish(Finish::ToolCalls)),
             _ => take(Item::Finish(Finish::Stop)),
         }
@@ -165,7 +174,7 @@ impl Responses {
         let error = Box::new(ServerError {
             message: text(error, "message").to_owned(),
             kind: kind.unwrap_or("upstream_error").to_owned(),
-            json: None,
+            json: Some(from.to_string()),
         });
         let line = self.number;
         take(Item::Error(SourceError::Api { line, error }));
@@ -185,5 +194,6 @@ fn said(response: &Value, take: &mut Take<'_>) {
             completion: usage["output_tokens"].as_u64().unwrap_or_default(),
             cached,
         }),
+        ..Said::default()
     }));
 }

@@ -2,11 +2,11 @@
 
 use serde_json::json as plain;
 use toolglot::json::{Map, Value, json};
-use toolglot::sink::openai::{Head, Reason};
+use toolglot::sink::openai::Head;
 
 use super::{Writer, call, content, copy, function, list, text};
 use crate::engine::gathered::{Gathered, Part};
-use crate::engine::pieces::{Piece, beside};
+use crate::engine::pieces::{Piece, Why, beside};
 use crate::settings::Lost;
 
 /// Members of a request that are translated.
@@ -256,11 +256,12 @@ fn id(head: &Head) -> String {
     }
 }
 
-fn word(reason: Option<Reason>) -> &'static str {
+fn word(reason: Option<Why>) -> &'static str {
     match reason {
-        Some(Reason::ToolCalls) => "tool_use",
-        Some(Reason::Length) => "max_tokens",
-        Some(Reason::Stop) | None => "end_turn",
+        Some(Why::ToolCalls) => "tool_use",
+        Some(Why::Length) => "max_tokens",
+        Some(Why::Filter) => "refusal",
+        Some(Why::Stop) | None => "end_turn",
     }
 }
 

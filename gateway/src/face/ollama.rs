@@ -2,11 +2,11 @@
 
 use serde_json::json as plain;
 use toolglot::json::{Map, Value, json};
-use toolglot::sink::openai::{Head, Reason};
+use toolglot::sink::openai::Head;
 
 use super::{Writer, call, copy, list, text};
 use crate::engine::gathered::Gathered;
-use crate::engine::pieces::{Piece, beside};
+use crate::engine::pieces::{Piece, Why, beside};
 use crate::settings::Lost;
 
 /// Options that chat completions have too.
@@ -199,10 +199,11 @@ fn function(name: &str, arguments: &str) -> serde_json::Value {
     plain!({"function": {"name": name, "arguments": arguments}})
 }
 
-fn end(document: &mut serde_json::Value, reason: Option<Reason>, head: &Head) {
+fn end(document: &mut serde_json::Value, reason: Option<Why>, head: &Head) {
     document["done_reason"] = match reason {
-        Some(Reason::Length) => "length".into(),
-        Some(Reason::Stop | Reason::ToolCalls) | None => "stop".into(),
+        Some(Why::Length) => "length".into(),
+        Some(Why::Filter) => "content_filter".into(),
+        Some(Why::Stop | Why::ToolCalls) | None => "stop".into(),
     };
     if let Some(usage) = head.usage {
         document["prompt_eval_count"] = usage.prompt.into();

@@ -2,11 +2,11 @@
 
 use serde_json::json as plain;
 use toolglot::json::{Map, Value, json};
-use toolglot::sink::openai::{Head, Reason};
+use toolglot::sink::openai::Head;
 
 use super::{Writer, call, content, copy, function, list, text};
 use crate::engine::gathered::{Gathered, Part};
-use crate::engine::pieces::{Piece, beside};
+use crate::engine::pieces::{Piece, Why, beside};
 use crate::settings::Lost;
 
 /// Members of a request that are translated, or repeated in the response.
@@ -340,12 +340,17 @@ fn response(
 /// The end of a response: its status, and why it is incomplete.
 fn ended(
     mut response: serde_json::Value,
-    reason: Option<Reason>,
+    reason: Option<Why>,
     left: Option<&serde_json::Value>,
 ) -> serde_json::Value {
-    if reason == Some(Reason::Length) {
+    let short = match reason {
+        Some(Why::Length) => Some("max_output_tokens"),
+        Some(Why::Filter) => Some("content_filter"),
+        Some(Why::Stop | Why::ToolCalls) | None => None,
+    };
+    if let Some(short) = short {
         response["status"] = "incomplete".into();
-        response["incomplete_details"] = plain!({"reason": "max_output_tokens"});
+        response["incomplete_details"] = plain!({"reason": short});
     }
     if let Some(left) = left {
         response["toolglot"] = left.clone();
@@ -605,8 +610,8 @@ impl Writer for Responses {
                 let left = beside(void, left);
                 let response = ended(response, Some(*reason), left.as_ref());
                 let kind = match reason {
-                    Reason::Length => "response.incomplete",
-                    Reason::Stop | Reason::ToolCalls => "response.completed",
+                    Why::Length | Why::Filter => "response.incomplete",
+                    Why::Stop | Why::ToolCalls => "response.completed",
                 };
                 self.event(plain!({"type": kind, "response": response}), out);
             }
