@@ -21,4 +21,4 @@ if [[ ${1:-} == --quick ]]; then exit; fi
 # The library as its hosts use it, without features.
 cargo test -p toolglot --locked
 # The command with its servers.
-cargo test -p toolglot-cli --features gateway,serve --test cli --locked -- serve help
+cargo test -p toolglot-cli --features gateway,serve --test cli --locked -- serve gateway help

@@ -221,7 +221,12 @@ impl Config {
                     why,
                 };
                 let text = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
-                toml::from_str(&text).map_err(|e| fail(e.to_string()))?
+                // The error itself shows the line, which may hold a key.
+                toml::from_str(&text).map_err(|error: toml::de::Error| {
+                    let at = error.span().map_or(0, |span| span.start);
+                    let line = text[..at].matches('\n').count() + 1;
+                    fail(format!("line {line}: {}", error.message()))
+                })?
             }
         };
         config.flags(args)?;

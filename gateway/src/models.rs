@@ -24,10 +24,11 @@ title = "No calls"
 models = ["none"]
 sources = ["none"]
 group = "off"
+deltas = "live"
 
 [[framed.unit]]
-open = ["\u0000\u0001off\u0001\u0000"]
-close = ["\u0000\u0001on\u0001\u0000"]
+open = ["\u0001off\u0001"]
+close = ["\u0001on\u0001"]
 payload = "json"
 "#,
 );

@@ -26,6 +26,17 @@ pub enum Unread {
     Broken,
 }
 
+/// What forwarded chunks do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Nobody waits for one.
+    Idle,
+    /// The next one is waited for.
+    Waits,
+    /// It did not come in time.
+    Late,
+}
+
 impl Patience {
     /// For an exchange that begins now.
     pub fn new(limits: &Bounds) -> Self {
@@ -65,22 +76,22 @@ impl Patience {
         }
     }
 
-    /// Forwards chunks; `late` is called before the error if they take too long.
+    /// Forwards chunks, and tells what they do.
     pub fn pace<E: std::error::Error + Send + Sync + 'static>(
         self,
         chunks: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
-        late: impl FnOnce() + Send + 'static,
+        tell: impl Fn(Pace) + Send + 'static,
     ) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
-        stream::unfold(Some((chunks, late)), move |state| async move {
-            let (mut chunks, late) = state?;
-            match timeout_at(self.chunk(), chunks.next()).await {
-                Ok(Some(Ok(bytes))) => Some((Ok(bytes), Some((chunks, late)))),
+        stream::unfold(Some((chunks, tell)), move |state| async move {
+            let (mut chunks, tell) = state?;
+            tell(Pace::Waits);
+            let next = timeout_at(self.chunk(), chunks.next()).await;
+            tell(next.as_ref().map_or(Pace::Late, |_| Pace::Idle));
+            match next {
+                Ok(Some(Ok(bytes))) => Some((Ok(bytes), Some((chunks, tell)))),
                 Ok(Some(Err(error))) => Some((Err(Error::other(error)), None)),
                 Ok(None) => None,
-                Err(_) => {
-                    late();
-                    Some((Err(Error::from(ErrorKind::TimedOut)), None))
-                }
+                Err(_) => Some((Err(Error::from(ErrorKind::TimedOut)), None)),
             }
         })
     }

@@ -28,6 +28,7 @@ pub fn written(
     choice: &Choice,
 ) -> Result<Value, String> {
     legacy(chat)?;
+    functions(chat)?;
     let Some(dialect) = chosen.dialect.as_deref() else {
         return Err("mode `prompt` needs a dialect: name one in the configuration".to_owned());
     };
@@ -70,6 +71,22 @@ pub fn written(
     guide(&mut out, rule, &layout, &offered, choice)?;
     out.insert("messages".to_owned(), Value::Array(messages));
     Ok(Value::Object(out))
+}
+
+/// Only functions can be taught.
+fn functions(chat: &Value) -> Result<(), String> {
+    match list(chat, "tools")
+        .iter()
+        .find(|tool| tool.get("function").is_none())
+    {
+        Some(tool) => {
+            let kind = text(tool, "type");
+            Err(format!(
+                "a tool of type {kind:?} cannot be written in a prompt"
+            ))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The predecessors of tools: their clients expect another form of calls in the reply.

@@ -139,7 +139,11 @@ impl Engine for ChatStream {
     }
 
     fn same_last(&self) -> Same {
-        self.rewriter.same_last()
+        match self.lines.held.is_empty() {
+            true => self.rewriter.same_last(),
+            // The last event is held, too.
+            false => Same::No,
+        }
     }
 
     fn finish(&mut self, out: &mut Vec<u8>, ending: &mut Vec<u8>) {

@@ -7,7 +7,7 @@ use toolglot::sink::openai::{Delta, Deltas, Head, Reason, Settings, Usage};
 use toolglot::source::{
     Anthropic, Feeder, Item, Ollama, OpenAi, Source, SourceError, Take, Telling,
 };
-use toolglot::{DialectSet, Finish, NotDelivered, Options, Parser, Stage};
+use toolglot::{DialectSet, Finish, NotDelivered, Options, Parser, Prefer, Stage};
 
 use super::gathered::Spaces;
 use super::{Engine, Told, responses};
@@ -113,6 +113,8 @@ struct Shared {
     thought: String,
     /// The server parses its calls itself.
     native: bool,
+    /// Calls in the text wait for the server's, which replace them.
+    holds: bool,
     /// The output differs from the input.
     changed: bool,
     /// A filter stopped the output.
@@ -126,6 +128,8 @@ impl Shared {
         match item {
             Item::Text(text) => self.text.push_str(text),
             Item::Reasoning(text) => self.thought.push_str(text),
+            // Text that waits may be a call.
+            Item::Call(_) if self.holds && !self.text.is_empty() => self.changed |= !self.native,
             Item::Call(_) => self.native |= !self.changed,
             Item::Said(said) => self.filtered |= said.filter.is_some(),
             Item::Error(SourceError::Api { error, .. }) => {
@@ -251,7 +255,12 @@ impl Reader {
         settings: &Settings,
         head: Head,
     ) -> Self {
-        let (head, shared) = (Arc::new(Mutex::new(head)), Arc::default());
+        let holds = options.prefer == Prefer::Native;
+        let shared = Shared {
+            holds,
+            ..Shared::default()
+        };
+        let (head, shared) = (Arc::new(Mutex::new(head)), Arc::new(Mutex::new(shared)));
         let line = Line::new(wire, set, options, settings, &head, &shared);
         Self {
             wire,
@@ -504,6 +513,7 @@ pub fn count(piece: &Piece, told: &mut Told) {
 impl Engine for Pieces {
     fn feed(&mut self, bytes: &[u8], _: &mut Vec<u8>) {
         let pieces = self.reader.feed(bytes);
+        self.writer.came(bytes);
         self.waits = self.writer.waits(bytes, self.waits);
         self.take(pieces);
     }

@@ -1,7 +1,6 @@
 //! The response of the server on its way to the client.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use axum::body::{Body, Bytes};
@@ -24,7 +23,7 @@ use crate::engine::pieces::{Pieces, Reader};
 use crate::engine::{ChatStream, ChatWhole, Engine, Told};
 use crate::face::Face;
 use crate::metrics::Open;
-use crate::patience::Patience;
+use crate::patience::{Pace, Patience};
 use crate::pump::{Client, Framing, Pump};
 use crate::record::Record;
 use crate::server::Live;
@@ -37,6 +36,10 @@ pub type Held = (Open, OwnedSemaphorePermit);
 
 /// The header, or trailer, that reports withheld calls.
 const ISSUES: HeaderName = HeaderName::from_static("toolglot-issues");
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Forwards a request unread, and its response.
 pub async fn pass(
@@ -54,27 +57,31 @@ pub async fn pass(
         to.insert("content-length", length.clone());
     }
     let place = (parts.uri.path(), parts.uri.query());
-    let late = Arc::new(AtomicBool::new(false));
+    let client = Arc::new(Mutex::new(Pace::Idle));
     let body = match http_body::Body::is_end_stream(&body) {
         true => reqwest::Body::from(""),
         false => {
-            let late = Arc::clone(&late);
-            let late = move || late.store(true, Ordering::Relaxed);
-            let body = patience.pace(body.into_data_stream(), late);
-            reqwest::Body::wrap_stream(body)
+            let client = Arc::clone(&client);
+            let tell = move |pace| *locked(&client) = pace;
+            reqwest::Body::wrap_stream(patience.pace(body.into_data_stream(), tell))
         }
     };
-    let sent = live.upstream.send(parts.method, place, to, body, false);
-    let sent = tokio::time::timeout_at(patience.answer(), sent).await;
-    let upstream =
-        sent.map_err(|_| Refusal::late())?
-            .map_err(|error| match late.load(Ordering::Relaxed) {
-                true => Refusal::silent(),
-                false => Refusal::upstream(&error),
-            })?;
+    let asked = live.upstream.send(parts.method, place, to, body, false);
+    let asked = tokio::time::timeout_at(patience.answer(), asked).await;
+    let upstream = match (asked, *locked(&client)) {
+        (Ok(Ok(upstream)), _) => upstream,
+        (Ok(Err(_)), Pace::Late) | (Err(_), Pace::Late | Pace::Waits) => {
+            return Err(Refusal::silent());
+        }
+        (Ok(Err(error)), Pace::Idle | Pace::Waits) => return Err(Refusal::upstream(&error)),
+        (Err(_), Pace::Idle) => return Err(Refusal::late()),
+    };
     let mut response = head(&upstream, false);
-    let late = || log::line("a response that was forwarded unread took too long");
-    let chunks = patience.pace(Box::pin(upstream.bytes_stream()), late);
+    let tell = |pace| match pace {
+        Pace::Idle | Pace::Waits => {}
+        Pace::Late => log::line("a response that was forwarded unread took too long"),
+    };
+    let chunks = patience.pace(Box::pin(upstream.bytes_stream()), tell);
     let chunks = chunks.inspect(move |_| {
         // The exchange is open as long as its body is.
         let _ = &held;
@@ -207,7 +214,10 @@ impl Made {
                 )
             }
             None => {
-                let whole = terms.face.whole(&all, &reader.head(), &terms.asked);
+                let mut whole = terms.face.whole(&all, &reader.head(), &terms.asked);
+                if terms.same {
+                    Face::keep(body, &mut whole);
+                }
                 (Some(whole.to_string()), None)
             }
         };
