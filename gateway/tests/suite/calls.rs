@@ -234,6 +234,38 @@ async fn every_setting_for_calls_is_obeyed_or_refused_in_mode_prompt() {
     }
 }
 
+/// The form of `/v1/responses`.
+#[tokio::test]
+async fn allowed_tools_of_responses_are_obeyed() {
+    let tools = json!([
+        {"type": "function", "name": "f", "parameters": {"type": "object"}},
+        {"type": "function", "name": "gee", "parameters": {"type": "object"}},
+    ]);
+    let choice = json!({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]});
+    let fake = Fake::new(|_| spoken("openai", &["x"], false)).await;
+    for mode in ["repair", "prompt"] {
+        let url = gateway(&fake.url, &config("openai", &format!("mode = {mode:?}\n"))).await;
+        let mut asked = request("responses", false);
+        asked["tools"] = tools.clone();
+        asked["tool_choice"] = choice.clone();
+        let answer = post(&client(), &format!("{url}/v1/responses"), &asked).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let sent = fake.last().json();
+        match mode {
+            "prompt" => {
+                let prompt = sent["messages"][0]["content"].as_str().unwrap();
+                assert!(prompt.contains("\"name\": \"f\"") && !prompt.contains("gee"), "{sent}");
+            }
+            _ => {
+                let tools = json!([{"type": "function", "function": {"name": "f"}}]);
+                let own = json!({"mode": "auto", "tools": tools});
+                let expected = json!({"type": "allowed_tools", "allowed_tools": own});
+                assert_eq!(sent["tool_choice"], expected, "{sent}");
+            }
+        }
+    }
+}
+
 /// What was not wanted as a call is text, and no call for the next reader either.
 #[tokio::test]
 async fn without_a_choice_of_tools_a_call_is_text_that_no_reader_takes_for_one() {
