@@ -64,6 +64,14 @@ fn name(tool: &Value) -> Option<String> {
     (text(tool, "type") == "function" && !name.is_empty()).then(|| name.to_owned())
 }
 
+/// Names a value that is not known. The reason is logged, so it has little of the request.
 fn unknown(value: &Value) -> String {
-    format!("`tool_choice` {value} is not known to the gateway")
+    let short = |word: &str| word.chars().take(40).collect::<String>();
+    match value.as_str() {
+        Some(word) => format!("`tool_choice` {:?} is not known", short(word)),
+        None => {
+            let kind = short(text(value, "type"));
+            format!("`tool_choice` of type {kind:?} and this form is not known")
+        }
+    }
 }
