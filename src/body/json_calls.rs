@@ -41,6 +41,11 @@ pub(crate) struct Body {
     head: Option<Vec<u8>>,
     /// The inside of the string that is the answer.
     answer: Option<Span>,
+    /// A closer follows the payload.
+    closer: bool,
+    /// A call without arguments whose object has ended, and where: what follows may be its arguments, torn off by a bracket
+    /// too many.
+    bare_name: Option<(LiveCall, u64)>,
 }
 
 /// An object that is a call or contains calls.
@@ -118,6 +123,16 @@ impl Body {
             calls: 0,
             head: None,
             answer: None,
+            closer: false,
+            bare_name: None,
+        }
+    }
+
+    /// A call, or a list of calls, that a closer follows.
+    pub fn before_closer() -> Self {
+        Self {
+            closer: true,
+            ..Self::new()
         }
     }
 
@@ -223,13 +238,29 @@ impl Body {
         self.item
             .as_ref()
             .is_some_and(|item| item.args.is_some() || item.kept.is_some() || !item.named)
+            || self.bare_name.is_some()
     }
 
-    /// Whether a string of the open call holds a quote that may have ended it.
-    pub fn unquoted(&self) -> bool {
+    /// Ends the stream; `stopped` if the model ended it, so that nothing is truncated.
+    pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
+        self.close_bare_name(out, (!stopped).then_some(Kind::UnclosedBlock));
+    }
+
+    /// Closes the call that waited for what follows its object.
+    fn close_bare_name(&mut self, out: &mut Out<'_>, doubt: Option<Kind>) {
+        if let Some((mut live, end)) = self.bare_name.take() {
+            live.recovered(doubt.into_iter().collect());
+            live.empty(out, end);
+            live.close(out, end);
+            self.calls += 1;
+        }
+    }
+
+    /// Whether an issue of this kind was reported for the open call.
+    pub fn doubts(&self, kind: Kind) -> bool {
         self.item.as_ref().is_some_and(|item| {
             let args = item.args.as_ref();
-            item.kinds.contains(Kind::BareQuote) || args.is_some_and(|args| args.live.unquoted())
+            item.kinds.contains(kind) || args.is_some_and(|args| args.live.doubts(kind))
         })
     }
 
@@ -238,6 +269,9 @@ impl Body {
         let item = self.item.take();
         if let Some(args) = item.as_ref().and_then(|item| item.args.as_ref()) {
             out.call_abandon(args.live.span(end));
+        }
+        if let Some((live, _)) = self.bare_name.take() {
+            out.call_abandon(live.span(end));
         }
     }
 
@@ -249,6 +283,17 @@ impl Body {
         i: usize,
         end: usize,
     ) -> (usize, Step) {
+        if self.bare_name.is_some() {
+            let ahead = out.seg[i..end].iter().position(|byte| !is_blank(*byte));
+            let Some(blanks) = ahead else {
+                out.skip(out.base + end as u64);
+                return (end, Step::More);
+            };
+            // No closer begins like a member.
+            let member = matches!(out.seg[i + blanks], b',' | b':' | b'"' | b'\'' | b'{');
+            self.close_bare_name(out, member.then_some(Kind::MalformedBody));
+            return (i + blanks, Step::Done);
+        }
         let rules = rules(out, &table.syntax);
         let source = Source::chunk(out, end);
         let (i, step) = self.run(out, table, &rules, source, i);
@@ -637,6 +682,10 @@ impl Body {
         }
         let item = self.item.take()?;
         let mut args = item.args?;
+        if !item.argued && self.closer && item.depth == 0 {
+            self.bare_name = Some((args.live, pos));
+            return Some(Step::More);
+        }
         if !item.argued {
             args.live.empty(out, pos);
         }

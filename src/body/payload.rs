@@ -40,7 +40,15 @@ impl Payload {
             spec::Payload::Json
             | spec::Payload::Params
             | spec::Payload::Tree
-            | spec::Payload::Content => Self::Json(json_calls::Body::new()),
+            | spec::Payload::Content
+                if unit.close.is_empty() =>
+            {
+                Self::Json(json_calls::Body::new())
+            }
+            spec::Payload::Json
+            | spec::Payload::Params
+            | spec::Payload::Tree
+            | spec::Payload::Content => Self::Json(json_calls::Body::before_closer()),
         })
     }
 
@@ -160,12 +168,12 @@ impl Payload {
         }
     }
 
-    /// Whether a string of the open call holds a quote that may have ended it.
-    pub fn unquoted(&self) -> bool {
+    /// Whether an issue of this kind was reported for the open call.
+    pub fn doubts(&self, kind: Kind) -> bool {
         match self {
-            Self::Json(body) => body.unquoted(),
-            Self::Python(body) => body.unquoted(),
-            Self::Braces(body) => body.unquoted(),
+            Self::Json(body) => body.doubts(kind),
+            Self::Python(body) => body.doubts(kind),
+            Self::Braces(body) => body.doubts(kind),
             Self::Yaml(_) => false,
         }
     }
@@ -174,7 +182,8 @@ impl Payload {
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
         match self {
             Self::Python(body) => body.finish(out, stopped),
-            Self::Json(_) | Self::Braces(_) | Self::Yaml(_) => {}
+            Self::Json(body) => body.finish(out, stopped),
+            Self::Braces(_) | Self::Yaml(_) => {}
         }
     }
 

@@ -72,6 +72,9 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
     for (index, framing) in spec.framing.iter().enumerate() {
         marker(spec, &format!("framing[{index}]"), framing)?;
     }
+    for (index, turn) in spec.turn.iter().enumerate() {
+        marker(spec, &format!("turn[{index}]"), turn)?;
+    }
     if let Some(channels) = &spec.channels {
         let most = super::bounds::MAX_ENDS;
         if channels.end.is_empty() || channels.end.len() > most {
@@ -182,6 +185,13 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
         let (allowed, why) = framed_deltas(payloads);
         deltas(spec, &allowed, why)?;
         delimiters(spec, &body.braces.delimiters)?;
+        if let Some(section) = &body.section {
+            apart(spec, "framed.section", &section.open, &section.close)?;
+        }
+        for (index, unit) in body.unit.iter().enumerate() {
+            let name = format!("framed.unit[{index}]");
+            apart(spec, &name, &unit.open, &unit.close)?;
+        }
     }
     if spec.line.is_some() {
         deltas(spec, &[Deltas::Live], "the arguments are JSON")?;
@@ -307,6 +317,18 @@ fn pair(spec: &Spec, name: &str, open: &str, close: &str) -> Result<(), BuildErr
         ));
     }
     Ok(())
+}
+
+/// Refuses a list of closers that has one of the openers.
+fn apart(spec: &Spec, name: &str, open: &[String], close: &[String]) -> Result<(), BuildError> {
+    match open.iter().any(|open| close.contains(open)) {
+        true => Err(key(
+            spec,
+            &format!("{name}.close"),
+            "it must differ from the opener, or they could not be distinguished",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Whether a string can be the name in a tag.

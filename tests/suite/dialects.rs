@@ -138,6 +138,12 @@ fn wrong_files_are_rejected_with_key_and_reason() {
             "unknown field `titel`",
         ),
         ("title = \"Mine\"", "", "mine.toml", "missing field `title`"),
+        (
+            "title = \"Mine\"",
+            "title = \"Mine\"\nturn = [\"\"]",
+            "`turn[0]`",
+            "empty marker",
+        ),
         ("id = \"mine\"", "id = \"my dialect\"", "`id`", "made of"),
         (
             "open = [\"[[CALL]]\"]",

@@ -51,12 +51,13 @@ impl Body {
             kind = hint.and_then(|hint| taken(&mut pairs, hint.attribute.as_deref()?));
         }
         let word = walk.span(Hole::Key);
+        let mut ends = false;
         if !word.is_empty() {
             key = out.slice(word.start, word.end);
             let named = spec.close.iter().any(|close| close.contains("$key"));
             let after = out.slice(word.end, end);
             slip |= repeats(&after);
-            let ends = after == ">";
+            ends = after == ">";
             let name = key.trim_end_matches('/');
             let blank = name.find([' ', '\n', '\t', '\r']);
             let loose = blank.is_some_and(|at| tag::is_loose(&name[at..]));
@@ -88,9 +89,10 @@ impl Body {
                 }
             }
         }
-        // A key that contains a piece of markup is not the intended one.
-        let piece = tag.is_empty() && key.contains(['=', '<', '>', '"']);
-        if piece && !param_known(out, self.args.as_ref(), key.trim()) {
+        // A key that contains a piece of markup is not the intended one: of a tag, or of what may be in the tag that it is in.
+        let piece =
+            key.starts_with('=') || key.contains(['<', '>']) || ends && key.contains(['=', '"']);
+        if piece && tag.is_empty() && !param_known(out, self.args.as_ref(), key.trim()) {
             doubt = Some(key.clone());
         }
         if let Some(loose) = walk.loose().filter(|_| tag.is_empty()) {
@@ -130,7 +132,14 @@ impl Body {
             kind = Some(out.slice(word.start, word.end));
         }
         let form = match (&spec.hint, kind) {
-            (Some(hint), Some(kind)) if hint.text.contains(&kind) => As::Text,
+            (Some(hint), Some(kind))
+                if hint
+                    .text
+                    .iter()
+                    .any(|word| word.eq_ignore_ascii_case(&kind)) =>
+            {
+                As::Text
+            }
             (Some(_), Some(_)) => As::Json,
             (Some(hint), None) if hint.json => As::Json,
             _ if frame == Framing::Trim => As::Trimmed,

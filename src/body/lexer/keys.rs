@@ -45,12 +45,13 @@ impl Lexer {
     ) -> Took {
         let call = self.stack.last() == Some(&Frame::Call);
         let quoted = !call && (byte == b'"' || byte == b'\'' || rules.delim_at(byte).is_some());
-        let named = is_name(byte) || byte == b'$';
+        // Curly quotation marks and other punctuation begin with 0xE2: they are no part of a name.
+        let named = (is_name(byte) && byte != 0xE2) || byte == b'$';
         let lenient = !rules.syntax.bare_keys && !call && named && !byte.is_ascii_digit();
         let bare = if call {
             is_name(byte) && !byte.is_ascii_digit()
         } else {
-            rules.syntax.bare_keys && Self::in_bare_key(byte)
+            rules.syntax.bare_keys && Self::in_bare_key(byte) && byte != 0xE2
         };
         // A key cannot begin like this: the bracket of a call's object is missing, and the next call of the list begins.
         let list = self.stack.as_slice() == [Frame::Array, Frame::Object];
