@@ -26,7 +26,7 @@ TIDES = {"name": "tides:high_water", "description": "Tells when the water is hig
 EXPECTED = [
     ("count_words", '{"path": "note.txt"}', "6 note.txt"),
     ("count_words", '{"path": "/etc/hosts"}', "denied: only files of this folder may be read"),
-    ("report", '{"path": "note.txt"}', "6 note.txt"),
+    ("report", '{"path": "note.txt"}', "The ferry leaves Leith at noon."),
     ("tides:high_water", "{}", "03:10 and 15:40"),
     ("clerk", '{"task": "When does the last ferry leave?"}', "17:30"),
 ]
