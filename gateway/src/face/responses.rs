@@ -158,10 +158,14 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
             out.insert("tool_choice".to_owned(), choice);
         }
         Some(choice) if text(choice, "type") == "allowed_tools" => {
-            let tools = list(choice, "tools").iter().map(|tool| match text(tool, "type") {
-                "function" => json!({"type": "function", "function": {"name": (text(tool, "name"))}}),
-                _ => tool.clone(),
-            });
+            let tools = list(choice, "tools")
+                .iter()
+                .map(|tool| match text(tool, "type") {
+                    "function" => {
+                        json!({"type": "function", "function": {"name": (text(tool, "name"))}})
+                    }
+                    _ => tool.clone(),
+                });
             let tools = Value::Array(tools.collect());
             let own = json!({"mode": (text(choice, "mode")), "tools": tools});
             let choice = json!({"type": "allowed_tools", "allowed_tools": own});

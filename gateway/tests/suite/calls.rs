@@ -254,7 +254,10 @@ async fn allowed_tools_of_responses_are_obeyed() {
         match mode {
             "prompt" => {
                 let prompt = sent["messages"][0]["content"].as_str().unwrap();
-                assert!(prompt.contains("\"name\": \"f\"") && !prompt.contains("gee"), "{sent}");
+                assert!(
+                    prompt.contains("\"name\": \"f\"") && !prompt.contains("gee"),
+                    "{sent}"
+                );
             }
             _ => {
                 let tools = json!([{"type": "function", "function": {"name": "f"}}]);

@@ -45,7 +45,7 @@ fn turn(log: &[toolglot::json::Value]) -> (Vec<String>, String, String) {
             "reasoning"
                 if entry
                     .get("framing")
-                    .is_some_and(|framing| framing.to_string() == "false") =>
+                    .is_some_and(|framing| framing.as_bool() == Some(false)) =>
             {
                 thought += &word("data");
             }
