@@ -50,7 +50,7 @@ impl Choice {
     pub fn only(&self) -> impl Iterator<Item = &str> {
         let named = match &self.choice {
             ToolChoice::Named(name) => Some(&**name),
-            ToolChoice::Auto | ToolChoice::None | ToolChoice::Required => None,
+            _ => None,
         };
         let allowed = self.allowed.iter().flatten().map(String::as_str);
         allowed.chain(named)

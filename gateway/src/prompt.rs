@@ -114,10 +114,7 @@ fn guide(
     offered: &Inventory,
     choice: &Choice,
 ) -> Result<(), String> {
-    let forced = match &choice.choice {
-        ToolChoice::Required | ToolChoice::Named(_) => true,
-        ToolChoice::None | ToolChoice::Auto => false,
-    };
+    let forced = matches!(choice.choice, ToolChoice::Required | ToolChoice::Named(_));
     let grammar = rule.grammar.unwrap_or_default();
     if offered.tools().is_empty() {
         return match forced {
@@ -230,14 +227,16 @@ fn conversation(
                 text(call, "id").to_owned(),
                 text(function, "name").to_owned(),
             );
-            encoded.push(EncodeCall {
-                id: Some(text(call, "id").to_owned()),
-                name: text(function, "name").to_owned(),
-                arguments: match text(function, "arguments").trim() {
-                    "" => "{}".to_owned(),
-                    arguments => arguments.to_owned(),
-                },
-            });
+            encoded.push(
+                EncodeCall::new(
+                    text(function, "name").to_owned(),
+                    match text(function, "arguments").trim() {
+                        "" => "{}".to_owned(),
+                        arguments => arguments.to_owned(),
+                    },
+                )
+                .id(text(call, "id").to_owned()),
+            );
         }
         let written = encoder.encode(&encoded, &EncodeOptions::default());
         let written = written.map_err(|error| error.to_string())?;

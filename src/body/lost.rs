@@ -362,6 +362,10 @@ impl Lost {
             b'(' => open.push(b')'),
             b'}' | b']' | b')' if open.last() == Some(&byte) => {
                 open.pop();
+                if matches!(open.as_slice(), b"" | b"]") {
+                    // The call ended with its own brackets: no string goes on.
+                    self.strings.ended();
+                }
                 if open.is_empty() && self.rows {
                     return Some(Hit::Item { taken: true });
                 }

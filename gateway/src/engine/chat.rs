@@ -96,11 +96,12 @@ impl Lines {
 fn given(line: &str) -> Option<Given> {
     let chunk: serde_json::Value = serde_json::from_str(line).ok()?;
     let word = |key: &str| chunk[key].as_str().map(str::to_owned);
-    chunk.get("choices").map(|_| Given {
-        id: word("id"),
-        created: chunk["created"].as_u64(),
-        model: word("model"),
-    })
+    chunk.get("choices")?;
+    let mut given = Given::default();
+    given.id = word("id");
+    given.created = chunk["created"].as_u64();
+    given.model = word("model");
+    Some(given)
 }
 
 fn is_error(line: &str) -> bool {

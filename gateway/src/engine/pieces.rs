@@ -27,9 +27,9 @@ pub enum Why {
 impl From<Reason> for Why {
     fn from(reason: Reason) -> Self {
         match reason {
-            Reason::Stop => Self::Stop,
             Reason::Length => Self::Length,
             Reason::ToolCalls => Self::ToolCalls,
+            _ => Self::Stop,
         }
     }
 }
@@ -85,6 +85,8 @@ impl From<Delta<'_>> for Piece {
                 message: message.to_owned(),
                 kind: kind.to_owned(),
             },
+            // Nothing else is sent with these settings.
+            _ => Self::Text(String::new()),
         }
     }
 }
@@ -136,7 +138,7 @@ impl Shared {
                 // Other errors are those of a body that no client can read.
                 self.reported |= error.json.is_some();
             }
-            Item::CallEnd(_) | Item::Finish(_) | Item::Error(_) => {}
+            _ => {}
         }
     }
 
@@ -401,11 +403,12 @@ fn learn(head: &mut Head, bytes: &[u8]) {
         );
         let usage = &read["usage"];
         if let Some(prompt) = usage["prompt_tokens"].as_u64() {
-            head.usage = Some(Usage {
-                prompt,
-                completion: usage["completion_tokens"].as_u64().unwrap_or_default(),
-                cached: usage["prompt_tokens_details"]["cached_tokens"].as_u64(),
-            });
+            head.usage = Some(
+                Usage::default()
+                    .prompt(prompt)
+                    .completion(usage["completion_tokens"].as_u64().unwrap_or_default())
+                    .cached(usage["prompt_tokens_details"]["cached_tokens"].as_u64()),
+            );
         }
         if whole.is_some() {
             return;

@@ -82,18 +82,19 @@ impl Responses {
             "response.output_item.added" if text(&event["item"], "type") == "function_call" => {
                 let item = &event["item"];
                 self.called = true;
-                take(Item::Call(CallPiece {
-                    index,
-                    id: item["call_id"].as_str(),
-                    name: item["name"].as_str(),
-                    arguments: text(item, "arguments"),
-                }));
+                take(Item::Call(
+                    CallPiece::default()
+                        .index(index)
+                        .id(item["call_id"].as_str())
+                        .name(item["name"].as_str())
+                        .arguments(text(item, "arguments")),
+                ));
             }
-            "response.function_call_arguments.delta" => take(Item::Call(CallPiece {
-                index,
-                arguments: text(event, "delta"),
-                ..CallPiece::default()
-            })),
+            "response.function_call_arguments.delta" => take(Item::Call(
+                CallPiece::default()
+                    .index(index)
+                    .arguments(text(event, "delta")),
+            )),
             "response.output_item.done" if text(&event["item"], "type") == "function_call" => {
                 take(Item::CallEnd(index));
             }
@@ -128,12 +129,13 @@ impl Responses {
                     .for_each(|part| take(Item::Reasoning(text(part, "text")))),
                 "function_call" => {
                     self.called = true;
-                    take(Item::Call(CallPiece {
-                        index: Some(index),
-                        id: item["call_id"].as_str(),
-                        name: item["name"].as_str(),
-                        arguments: text(item, "arguments"),
-                    }));
+                    take(Item::Call(
+                        CallPiece::default()
+                            .index(index)
+                            .id(item["call_id"].as_str())
+                            .name(item["name"].as_str())
+                            .arguments(text(item, "arguments")),
+                    ));
                     take(Item::CallEnd(Some(index)));
                 }
                 _ => {}
@@ -149,10 +151,9 @@ impl Responses {
             _ if std::mem::replace(&mut self.ended, true) => {}
             "incomplete" => match response["incomplete_details"]["reason"].as_str() {
                 Some("content_filter") => {
-                    take(Item::Said(Said {
-                        filter: Some("content_filter"),
-                        ..Said::default()
-                    }));
+                    let mut said = Said::default();
+                    said.filter = Some("content_filter");
+                    take(Item::Said(said));
                     take(Item::Finish(Finish::Error));
                 }
                 _ => take(Item::Finish(Finish::Length)),
@@ -171,11 +172,9 @@ impl Responses {
             _ => from,
         };
         let kind = error["type"].as_str().or(error["code"].as_str());
-        let error = Box::new(ServerError {
-            message: text(error, "message").to_owned(),
-            kind: kind.unwrap_or("upstream_error").to_owned(),
-            json: Some(from.to_string()),
-        });
+        let mut error = ServerError::new(text(error, "message"), kind.unwrap_or("upstream_error"));
+        error.json = Some(from.to_string());
+        let error = Box::new(error);
         let line = self.number;
         take(Item::Error(SourceError::Api { line, error }));
         take(Item::Finish(Finish::Error));
@@ -185,15 +184,16 @@ impl Responses {
 fn said(response: &Value, take: &mut Take<'_>) {
     let usage = &response["usage"];
     let cached = usage["input_tokens_details"]["cached_tokens"].as_u64();
-    take(Item::Said(Said {
-        id: response["id"].as_str(),
-        model: response["model"].as_str(),
-        created: response["created_at"].as_u64(),
-        usage: usage["input_tokens"].as_u64().map(|prompt| Usage {
-            prompt,
-            completion: usage["output_tokens"].as_u64().unwrap_or_default(),
-            cached,
-        }),
-        ..Said::default()
-    }));
+    take(Item::Said(
+        Said::default()
+            .id(response["id"].as_str())
+            .model(response["model"].as_str())
+            .created(response["created_at"].as_u64())
+            .usage(usage["input_tokens"].as_u64().map(|prompt| {
+                Usage::default()
+                    .prompt(prompt)
+                    .completion(usage["output_tokens"].as_u64().unwrap_or_default())
+                    .cached(cached)
+            })),
+    ));
 }

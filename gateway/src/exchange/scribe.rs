@@ -2,7 +2,7 @@
 
 use toolglot::json::{Value, json};
 use toolglot::source::{Assembly, Item, Source};
-use toolglot::{DialectSet, Event, Finish, Issue, NativeCall, Options, Parser, Severity, Sink};
+use toolglot::{DialectSet, Event, Finish, NativeCall, Options, Parser, Severity, Sink};
 
 use crate::engine::Told;
 
@@ -97,7 +97,7 @@ impl Said {
                 self.finish = *finish;
                 self.natives(calls, Some(*finish));
             }
-            Item::Error(_) | Item::Said(_) => {}
+            _ => {}
         }
     }
 
@@ -162,10 +162,7 @@ impl Sink for Wrong {
             && self.0.len() < WRONG
         {
             // For a call that is withheld, a warning is the reason.
-            let refusal = Issue {
-                severity: Severity::Error,
-                ..*issue
-            };
+            let refusal = issue.severity(Severity::Error);
             let warning = issue.severity == Severity::Warning;
             self.0
                 .push((issue.kind.name(), warning, refusal.observation()));

@@ -35,8 +35,11 @@ impl Body {
         let mut closers = unit.close.iter().chain(section).chain(param);
         let fix = String::from_utf8_lossy(&self.fix);
         let block = out.io.block.as_ref();
-        let value = block.map_or(&[][..], |block| block.slice(from, end));
+        let mut value = block.map_or(&[][..], |block| block.slice(from, end));
         if let FramedAt::Payload(payload) = &self.at {
+            // The markers before the payload are no part of a string.
+            let quote = value.iter().position(|byte| matches!(byte, b'"' | b'\''));
+            value = &value[quote.unwrap_or(0)..];
             let framing = out
                 .dialect()
                 .map_or(&[][..], |dialect| &dialect.spec.framing);

@@ -88,6 +88,11 @@ impl Strings {
         self.inner.is_some()
     }
 
+    /// Records that the string after which it broke has ended.
+    pub fn ended(&mut self) {
+        self.inner = None;
+    }
+
     /// Whether the state is consistent.
     pub(super) fn fits(&self) -> bool {
         let param = self.param.iter();

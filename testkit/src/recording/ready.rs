@@ -81,11 +81,11 @@ impl Ready {
 
     fn feed(&self, input: &[u8], cuts: &[usize], sink: &mut dyn Sink) {
         if !self.reasoning.is_empty() {
-            sink.event(Event::Reasoning {
-                data: self.reasoning.as_bytes(),
-                span: Span::new(0, 0),
-                framing: false,
-            });
+            sink.event(Event::reasoning(
+                self.reasoning.as_bytes(),
+                Span::new(0, 0),
+                false,
+            ));
         }
         let stream = Stream {
             set: &self.set,
