@@ -77,17 +77,11 @@ impl Scribe {
 impl Said {
     fn item(&mut self, item: &Item<'_>, calls: &mut Assembly) {
         match item {
-            Item::Text(piece) => {
-                if self.fits(piece) {
-                    self.text.push_str(piece);
-                    self.cuts.push(piece.len());
-                }
+            Item::Text(piece) if self.fits(piece) => {
+                self.text.push_str(piece);
+                self.cuts.push(piece.len());
             }
-            Item::Reasoning(piece) => {
-                if self.fits(piece) {
-                    self.thoughts.push_str(piece);
-                }
-            }
+            Item::Reasoning(piece) if self.fits(piece) => self.thoughts.push_str(piece),
             Item::Call(piece) => self.over |= calls.piece(piece).is_err(),
             Item::CallEnd(index) => {
                 calls.end(*index);
