@@ -156,7 +156,7 @@ impl Body {
 
     /// Ends the stream. If it was truncated, the expression of the call may have continued.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
-        match stopped || self.closed() {
+        match stopped {
             true => self.settle(out),
             false => self.doubt(out, Kind::UnclosedBlock),
         }

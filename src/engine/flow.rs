@@ -222,7 +222,7 @@ impl Machine<'_> {
                 }
                 Role::Open { refs } => self.call_over_token(chunk, refs, start, end, safe),
                 // The opener of a region may begin with a token.
-                Role::Span { id } if self.is_longer(start, end) && self.may_span(id) => {
+                Role::Span { .. } if self.is_longer(start, end) => {
                     self.drop_token();
                     self.in_text(chunk, role, pattern, start, end, safe)
                 }
@@ -291,17 +291,6 @@ impl Machine<'_> {
                 true
             }
         }
-    }
-
-    /// Whether a protected region may begin at the waiting token.
-    fn may_span(&self, id: u16) -> bool {
-        // Tokens before that one will be framing if the region begins.
-        let alone = self.st.together.is_empty();
-        let placed = match self.set.spans[usize::from(id)].spec.at {
-            ReasoningAt::LineStart if alone => self.st.line.begins(),
-            at => self.counts_at(at),
-        };
-        placed && !self.st.tail.quoted()
     }
 
     /// Whether a thought may open or close here.

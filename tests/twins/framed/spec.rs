@@ -64,6 +64,7 @@ pub struct Channels {
 /// What messages of a kind must have in their headers; empty means anything.
 pub struct Route {
     pub kind: String,
+    pub start: Option<Vec<String>>,
     pub role: Option<Vec<String>>,
     pub recipient: Option<Vec<String>>,
     pub channel: Option<Vec<String>>,
@@ -232,6 +233,7 @@ fn channels(value: &Value) -> Channels {
         let part = |key| route.contains_key(key).then(|| strings(route, key, &[]));
         Route {
             kind: word(route, "kind", ""),
+            start: part("start"),
             role: part("role"),
             recipient: part("recipient"),
             channel: part("channel"),
