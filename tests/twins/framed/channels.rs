@@ -249,7 +249,14 @@ impl<'a> Twin<'a> {
                     .map(String::len)
                     .max()
                     .map(|len| read(channels, input, to, len));
-                let begins = matches!(&header, Some(Ends::At(_, header)) if self::route(channels, header).is_some());
+                let begins = match &header {
+                    Some(Ends::At(end, header)) => {
+                        let mut close = channels.close.iter();
+                        let closes = close.any(|close| input[to..*end].contains(close.as_str()));
+                        route(channels, header).is_some() && !closes
+                    }
+                    Some(Ends::Broken(_) | Ends::Long | Ends::Cut) | None => false,
+                };
                 let marks = ['`', '~'];
                 self.out.open |= to < input.len()
                     && (quote_before(&input[..to]).is_some()

@@ -59,6 +59,7 @@ pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<S
         first.iter().map(|first| format!("$_{first}")).collect()
     };
     let first = payload.clone();
+    let whole = table("param").map_or(vec![], |param| strings(&param, "whole", &[]));
     let sectioned = table("section").is_some();
     let behind = move |unit: &Table, open: &str, rest: &str| -> Vec<String> {
         let last = ["$name", "$id", "$tag"]
@@ -131,7 +132,11 @@ pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<S
             // Without its section, the tag of a call needs what comes first in it.
             let tag = open.contains("$tag") && !open.contains("$^");
             match sectioned && tag && word(unit, "payload", "") == "params" {
-                true => out.extend(first(unit).iter().map(|first| format!("{rest}{first}"))),
+                true => {
+                    let whole = whole.iter().map(|open| format!("$_{open}"));
+                    let all = first(unit).into_iter().chain(whole);
+                    out.extend(all.map(|first| format!("{rest}{first}")));
+                }
                 false => out.extend(behind(unit, open, rest)),
             }
         }
