@@ -456,6 +456,7 @@ impl Parser {
             self.settle(sink);
             self.drive(sink, |machine| machine.finish(reason));
             self.state.finished = true;
+            sink.finished();
         }
     }
 

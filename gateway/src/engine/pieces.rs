@@ -234,6 +234,10 @@ impl Sink for Both<'_> {
         }
         self.deltas.event(event);
     }
+
+    fn finished(&mut self) {
+        self.deltas.finished();
+    }
 }
 
 /// Converts bytes of a response to pieces.
@@ -369,7 +373,7 @@ impl Line {
         let parser = Parser::new(set, options.clone());
         Self {
             feeder: Feeder::new(tap, parser).max_native(options.limits.max_native),
-            deltas: Deltas::new(settings.clone(), door).guard(set),
+            deltas: Deltas::new(settings.clone(), door).guard_with(set, options),
         }
     }
 }
