@@ -16,7 +16,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::EscapeError;
-use crate::dialect::bounds::PROBE_BLANKS;
 use crate::dialect::{DialectSet, EscapeTable};
 use crate::engine::{Finish, Parser};
 use crate::event::{Event, Sink};
@@ -62,7 +61,7 @@ pub(super) struct Reader {
     step: usize,
     /// Where the last escape was, and how often that place has been escaped.
     last: (u64, usize),
-    /// No opener this far back can be undecided.
+    /// The most that a parser holds back: no opener is undecided any longer.
     longest: usize,
 }
 
@@ -83,6 +82,24 @@ impl Sink for Opened {
     }
 }
 
+/// The length of a text without an incomplete character at its end: other parts may be written before the rest comes.
+fn whole(text: &[u8]) -> usize {
+    for (back, byte) in text.iter().rev().take(3).enumerate() {
+        let need = match byte {
+            0xC0..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0..=0xFF => 4,
+            0x80..=0xBF => continue,
+            0..=0x7F => break,
+        };
+        if need > back + 1 {
+            return text.len() - back - 1;
+        }
+        break;
+    }
+    text.len()
+}
+
 /// Takes no notice.
 fn ignore(_: Event<'_>) {}
 
@@ -98,8 +115,7 @@ impl Reader {
             prompt_tail: None,
             ..options.clone()
         };
-        let limits = &options.limits;
-        let longest = limits.max_lookahead.max(limits.max_header).max(limits.max_name);
+        let longest = set.bound(&options.limits);
         let now = Parser::new(set, options);
         Ok(Self {
             table: set.escapes()?,
@@ -112,7 +128,7 @@ impl Reader {
             parts: VecDeque::new(),
             step: STEPS.0,
             last: (u64::MAX, 0),
-            longest: longest.saturating_add(2 * PROBE_BLANKS) as usize,
+            longest,
         })
     }
 
@@ -172,15 +188,16 @@ impl Reader {
             true => self.read,
             false => self.read.saturating_sub(self.longest),
         };
-        self.send(end, out);
-        if self.sent - self.base > KEEP {
+        self.send(whole(&self.log[..end]), out);
+        if self.sent.saturating_sub(self.base) > KEEP {
             if idle {
                 self.then.clone_from(&self.now);
+                self.base = self.read;
             } else {
                 self.then.feed(&self.log[self.base..self.sent], &mut ignore);
+                self.base = self.sent;
             }
-            self.base = self.sent;
-            let old = self.base.saturating_sub(TAIL);
+            let old = self.sent.min(self.base).saturating_sub(TAIL);
             self.log.drain(..old);
             for at in [&mut self.base, &mut self.sent, &mut self.read] {
                 *at -= old;

@@ -12,7 +12,7 @@ use proptest::sample::{Index, select};
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Settings};
 use toolglot::{
-    Collect, DialectSet, EncodeCall, EncodeOptions, Encoder, Finish, Options, Parser, Sink, Tools,
+    Call, Collect, DialectSet, EncodeCall, EncodeOptions, Encoder, Finish, Options, Parser, Sink, Tools,
     Transcoder, Turn, builtin_files,
 };
 
@@ -93,7 +93,7 @@ impl Reads {
 
     /// What breaks the law, if anything does.
     fn law(&self, text: &[u8], sizes: &[usize]) -> Option<String> {
-        let (mut first, calls) = (None, self.read(text).calls);
+        let mut first = None;
         for size in sizes.iter().copied().chain([text.len()]) {
             let left = self.left(text, size);
             let same = first.get_or_insert_with(|| left.clone());
@@ -118,15 +118,16 @@ impl Reads {
             let Ok(out) = coder.run(text) else {
                 continue; // Refused: nothing is written.
             };
-            let names = |turn: Turn| -> Vec<String> {
-                turn.calls.into_iter().map(|call| call.name).collect()
+            // A value may contain a call of the old dialect; it is inside the new one.
+            let written = toolglot::parse(&set(to), Options::default(), &out, Finish::Stop).calls;
+            let within = |call: &Call| {
+                let mut new = written.iter().map(|new| new.span);
+                new.any(|new| new.start < call.span.end && call.span.start < new.end)
             };
-            let (before, after) = (names(plain.read(text)), names(plain.read(&out)));
-            if !after.is_empty() && before != after {
-                return Some(self.say(text, &out, &format!("in {to}: {before:?}, {after:?}")));
+            if let Some(call) = plain.read(&out).calls.iter().find(|call| !within(call)) {
+                return Some(self.say(text, &out, &format!("in {to}: {:?}", call.name)));
             }
         }
-        let _ = calls;
         None
     }
 
@@ -181,14 +182,13 @@ fn a_call_inside_a_call_leaves_none() {
         let other = &BLOCKS[(n * 7 + 3) % BLOCKS.len()].ls;
         let alone = [Reads::new(blocks.id, false), Reads::new(blocks.id, true)];
         for outer in &blocks.rm {
-            for at in places(outer.len(), 400).filter(|at| outer.is_char_boundary(*at)) {
-                for inner in [&blocks.ls, other] {
-                    let text = [&outer[..at], inner, &outer[at..]].concat();
-                    for reads in alone.iter().chain(&*MANY) {
-                        tried += 1;
-                        wrong.extend(reads.law(text.as_bytes(), &[1 + tried % 9]));
-                    }
+            for at in places(outer.len(), 160).filter(|at| outer.is_char_boundary(*at)) {
+                let inner = if tried % 4 == 0 { other } else { &blocks.ls };
+                let text = [&outer[..at], inner, &outer[at..]].concat();
+                for reads in [&alone[tried % 2], &MANY[tried % MANY.len()]] {
+                    wrong.extend(reads.law(text.as_bytes(), &[1 + tried % 9]));
                 }
+                tried += 1;
             }
         }
     }
@@ -196,6 +196,90 @@ fn a_call_inside_a_call_leaves_none() {
     wrong.truncate(60);
     assert!(wrong.is_empty(), "{count} of {tried}:\n{}", wrong.join("\n"));
     assert!(BLOCKS.len() > 50 && tried > 1000, "{tried}");
+}
+
+/// Sets, a reply, and what the mask leaves of it: one of each way in which removing a block makes a call of the rest.
+const LEFT: [(&[&str], &str, &str); 17] = [
+    // Openers that cannot be broken beside the seam.
+    (&["pythonic", "any"], "[[ls(path=\"/b\")]rm(path=\"/a\")]", "\\x5brm(path=\"/a\")]"),
+    (
+        &["xlam"],
+        "[[{\"name\":\"ls\",\"arguments\":{}}]{\"name\":\"rm\",\"arguments\":{\"path\":\"/a\"}}]",
+        "\\x5b{\"name\":\"rm\",\"arguments\":{\"path\":\"/a\"}}]",
+    ),
+    (
+        &["json-bare"],
+        "{{\"name\":\"ls\",\"arguments\":{}}\"name\":\"rm\",\"arguments\":{\"path\":\"/a\"}}",
+        "\\x7b\"name\":\"rm\",\"arguments\":{\"path\":\"/a\"}}",
+    ),
+    (&["cline-xml"], "<<ls></ls>rm>\n<path>/a</path>\n</rm>", "\\x3crm>\n<path>/a</path>\n</rm>"),
+    // A list of which one item is spoilt.
+    (
+        &["lfm2", "default"],
+        "<|tool_call_start|>[<|tool_call_start|>[ls()]<|tool_call_end|>rm(path=\"/x\"), rm(path=\"/a\")]<|tool_call_end|>",
+        "<\\|tool_call_start|>[rm(path=\"/x\"), rm(path=\"/a\")]<|tool_call_end|>",
+    ),
+    // Lines that are no fields may precede the first field.
+    (
+        &["tam", "default"],
+        "<|[REQUEST_TOOL]|>\n# 说明\ncomm<|[REQUEST_TOOL]|>\ncommand:「始」ls「末」\n<|[END_TOOL]|>and:「始」rm「末」\npath:「始」/a「末」\n<|[END_TOOL]|>",
+        "<\\|[REQUEST_TOOL]|>\n# 说明\ncommand:「始」rm「末」\npath:「始」/a「末」\n<|[END_TOOL]|>",
+    ),
+    // An opener of a call in a section, and in a message.
+    (
+        &["step3"],
+        "‹｜tool_calls_begin｜>‹｜tool_call_begin｜>function‹｜tool_sep｜><steptml:invoke n‹｜tool_calls_begin｜>‹｜tool_call_begin｜>function‹｜tool_sep｜><steptml:invoke name=\"ls\"></steptml:invoke>‹｜tool_call_end｜>‹｜tool_calls_end｜>ame=\"rm\"><steptml:parameter name=\"path\">/a</steptml:parameter></steptml:invoke>‹｜tool_call_end｜>‹｜tool_calls_end｜>",
+        "",
+    ),
+    (
+        &["default"],
+        "<|message_sep|>\nfunction call<|role_sep|>\n{<|message_sep|>\nfunction call<|role_sep|>\n{\"name\":\"ls\",\"arguments\":{}}\"name\":\"rm\",\"arguments\":{\"path\":\"/a\"}}",
+        "<\\|message_sep|>\nfunction call<|role_sep|>\n{\"name\":\"rm\",\"arguments\":{\"path\":\"/a\"}}",
+    ),
+    // A call in a quoted attribute of an opener.
+    (&["action", "default"], "<ACTION><rm path=\"/<ACTION><ls></ls></ACTION>a\"></rm></ACTION>", "<\\ACTION><rm path=\"/a\"></rm></ACTION>"),
+    (
+        &["hermes"],
+        "<tool_call k=\"第 1 > 0 个<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>\">\n{\"name\":\"rm\",\"arguments\":{\"path\":\"/\"}}\n</tool_call>",
+        "<\\tool_call k=\"第 1 > 0 个\">\n{\"name\":\"rm\",\"arguments\":{\"path\":\"/\"}}\n</tool_call>",
+    ),
+    (
+        &["tool-call-xml", "default"],
+        "<tool_call id=\"x<tool_call name=\"ls\"></tool_call>y\" name=\"rm\"></tool_call>",
+        "<\\tool_call id=\"xy\" name=\"rm\"></tool_call>",
+    ),
+    // What remains begins the reply, and goes on with a header.
+    (
+        &["harmony", "default"],
+        "<|channel|>commentary<|channel|>commentary to=functions.ls<|message|>{}<|call|> to=functions.rm <|constrain|>json<|message|>{\"path\":\"/a\"}<|call|>",
+        " \\to=functions.rm <|constrain|>json<|message|>{\"path\":\"/a\"}<|call|>",
+    ),
+    (&["harmony", "default"], "<|channel|>final<|message|>to=functions.rm {\"path\":\"/\"}<|return|>", "<|channel|>final<|message|>to=functions.rm {\"path\":\"/\"}<|return|>"),
+    // What remains is in code, or no longer.
+    (
+        &["vcp", "default"],
+        "a<<<[TOOL_REQUEST]>>>\ntool_name:「始」ls「末」\n<<<[END_TOOL_REQUEST]>>>```a ` <<<[TOOL_REQUEST]>>>`` then\n<<<[TOOL_REQUEST]>>>\ntool_name:「始」rm「末」\n<<<[END_TOOL_REQUEST]>>>",
+        "a```a ` <<<[TOOL_REQUEST]>>>`` then\n<\\<<[TOOL_REQUEST]>>>\ntool_name:「始」rm「末」\n<<<[END_TOOL_REQUEST]>>>",
+    ),
+    // A mention that no reader takes stays as it is, after a removed block too, and at the end.
+    (&["hermes", "default"], "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>Use <tool_call> or [x] {y}", "Use <tool_call> or [x] {y}"),
+    (&["hermes", "default"], "Use <tool_call>", "Use <tool_call>"),
+    (&["hermes", "default"], "<tool_<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>call> yes", "<tool_\\call> yes"),
+];
+
+#[test]
+fn what_a_removed_block_kept_from_being_a_call_is_none() {
+    for (sets, text, left) in LEFT {
+        for (name, declared) in sets.iter().flat_map(|name| [(name, false), (name, true)]) {
+            let reads = Reads::new(name, declared);
+            let wrong = reads.law(text.as_bytes(), &[1, 2, 3, 7, 50]);
+            assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
+            let [mask, ..] = reads.left(text.as_bytes(), text.len());
+            if declared {
+                assert_eq!(String::from_utf8_lossy(&mask), left, "{name}: {text}");
+            }
+        }
+    }
 }
 
 /// A piece of text.
