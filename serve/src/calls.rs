@@ -38,10 +38,7 @@ pub async fn run(app: &App, asked: Call) -> Result<Value, Problem> {
         let why = format!("name: there is no tool {name}");
         return Err(Problem::new(404, "no_tool", why));
     }
-    let step = Step {
-        tool: name.clone(),
-        arguments: asked.arguments,
-    };
+    let step = Step::new(name.clone(), asked.arguments);
     let agent = app.setup.caller().map_err(Problem::internal)?;
     let mut run = agent.steps(&[step]);
     let model: Arc<dyn Model> = match app.setup.named(None) {

@@ -11,7 +11,7 @@ use std::task::Poll;
 use serde::Serialize;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinHandle;
-use toolglot_agent::driver::{Approver, Driver, Executors, Model, Stopped, Task, Watch};
+use toolglot_agent::driver::{Approver, Driver, Executors, Model, SaveError, Stopped, Task, Watch};
 use toolglot_agent::{Confirm, Decision, Do, Event, Outcome, Run, Told};
 
 use crate::store::{Line, Store, StoreError};
@@ -297,10 +297,10 @@ impl Watch for Keeps {
         }
     }
 
-    fn save(&mut self, run: &Run) -> Result<(), String> {
+    fn save(&mut self, run: &Run) -> Result<(), SaveError> {
         let state = self.live.clean(run.save());
         let saved = self.live.flush(Some(&state));
-        saved.map_err(|error| error.to_string())
+        saved.map_err(SaveError::new)
     }
 }
 
@@ -347,7 +347,9 @@ pub fn drive(
             own.announce();
             ready.take();
             match (polled, flushed) {
-                (Poll::Pending, Err(error)) => Poll::Ready(Err(Stopped::Save(error.to_string()))),
+                (Poll::Pending, Err(error)) => {
+                    Poll::Ready(Err(Stopped::from(SaveError::new(error))))
+                }
                 (polled, _) => polled,
             }
         })

@@ -256,11 +256,11 @@ impl Body {
         }
     }
 
-    /// Whether a string of the open call holds a quote that may have ended it.
-    pub fn unquoted(&self) -> bool {
+    /// Whether an issue of this kind was reported for the open call.
+    pub fn doubts(&self, kind: Kind) -> bool {
         self.item.as_ref().is_some_and(|item| {
             let args = item.args.as_ref();
-            item.kinds.contains(Kind::BareQuote) || args.is_some_and(|args| args.live.unquoted())
+            item.kinds.contains(kind) || args.is_some_and(|args| args.live.doubts(kind))
         })
     }
 
