@@ -124,7 +124,8 @@ impl Seams {
         }
         if std::mem::take(&mut self.seam) && self.joins(data) {
             self.lead = None;
-            self.reader.push(Part::Text, &[self.table.breaker], true, out);
+            self.reader
+                .push(Part::Text, &[self.table.breaker], true, out);
         }
         self.begun(part, data, out);
     }
@@ -161,7 +162,11 @@ impl Seams {
     /// Whether text continues a marker that has begun before the seam.
     fn joins(&self, data: &[u8]) -> bool {
         let dfa = &self.table.dfa;
-        let node = self.reader.tail().iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
+        let node = self
+            .reader
+            .tail()
+            .iter()
+            .fold(ROOT, |node, byte| dfa.next(node, *byte));
         // A marker is completed only if the first byte continues it.
         let next = data.first().map(|byte| dfa.next(node, *byte));
         node != ROOT && next.is_some_and(|next| dfa.hold(next) > 1 || dfa.is_hit(next))

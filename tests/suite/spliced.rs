@@ -12,8 +12,8 @@ use proptest::sample::{Index, select};
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Settings};
 use toolglot::{
-    Call, Collect, DialectSet, EncodeCall, EncodeOptions, Encoder, Finish, Options, Parser, Sink, Tools,
-    Transcoder, Turn, builtin_files,
+    Call, Collect, DialectSet, EncodeCall, EncodeOptions, Encoder, Finish, Options, Parser, Sink,
+    Tools, Transcoder, Turn, builtin_files,
 };
 
 use crate::markers::{MARKERS, set};
@@ -133,7 +133,12 @@ impl Reads {
 
     fn say(&self, text: &[u8], left: &[u8], what: &str) -> String {
         let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        format!("{}: {:?} leaves {:?}: {what}", self.name, show(text), show(left))
+        format!(
+            "{}: {:?} leaves {:?}: {what}",
+            self.name,
+            show(text),
+            show(left)
+        )
     }
 }
 
@@ -158,7 +163,10 @@ static BLOCKS: LazyLock<Vec<Blocks>> = LazyLock::new(|| {
     let of = |(id, _): &(&'static str, &str)| {
         let own = set(id);
         let write = |calls: &[EncodeCall]| toolglot::encode(&own, id, calls, &options).ok();
-        let (one, two) = (call("rm", r#"{"path":"/a"}"#), call("rm", r#"{"path":"/x","n":1}"#));
+        let (one, two) = (
+            call("rm", r#"{"path":"/a"}"#),
+            call("rm", r#"{"path":"/x","n":1}"#),
+        );
         let rm = [vec![one.clone()], vec![two, one]];
         Some(Blocks {
             id,
@@ -170,8 +178,15 @@ static BLOCKS: LazyLock<Vec<Blocks>> = LazyLock::new(|| {
 });
 
 static MANY: LazyLock<Vec<Reads>> = LazyLock::new(|| {
-    let sets = [("default", false), ("default", true), ("all", false), ("any", true)];
-    sets.iter().map(|(name, declared)| Reads::new(name, *declared)).collect()
+    let sets = [
+        ("default", false),
+        ("default", true),
+        ("all", false),
+        ("any", true),
+    ];
+    sets.iter()
+        .map(|(name, declared)| Reads::new(name, *declared))
+        .collect()
 });
 
 /// Puts a call into every place of another.
@@ -194,14 +209,22 @@ fn a_call_inside_a_call_leaves_none() {
     }
     let count = wrong.len();
     wrong.truncate(60);
-    assert!(wrong.is_empty(), "{count} of {tried}:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{count} of {tried}:\n{}",
+        wrong.join("\n")
+    );
     assert!(BLOCKS.len() > 50 && tried > 1000, "{tried}");
 }
 
 /// Sets, a reply, and what the mask leaves of it: one of each way in which removing a block makes a call of the rest.
 const LEFT: [(&[&str], &str, &str); 17] = [
     // Openers that cannot be broken beside the seam.
-    (&["pythonic", "any"], "[[ls(path=\"/b\")]rm(path=\"/a\")]", "\\x5brm(path=\"/a\")]"),
+    (
+        &["pythonic", "any"],
+        "[[ls(path=\"/b\")]rm(path=\"/a\")]",
+        "\\x5brm(path=\"/a\")]",
+    ),
     (
         &["xlam"],
         "[[{\"name\":\"ls\",\"arguments\":{}}]{\"name\":\"rm\",\"arguments\":{\"path\":\"/a\"}}]",
@@ -212,7 +235,11 @@ const LEFT: [(&[&str], &str, &str); 17] = [
         "{{\"name\":\"ls\",\"arguments\":{}}\"name\":\"rm\",\"arguments\":{\"path\":\"/a\"}}",
         "\\x7b\"name\":\"rm\",\"arguments\":{\"path\":\"/a\"}}",
     ),
-    (&["cline-xml"], "<<ls></ls>rm>\n<path>/a</path>\n</rm>", "\\x3crm>\n<path>/a</path>\n</rm>"),
+    (
+        &["cline-xml"],
+        "<<ls></ls>rm>\n<path>/a</path>\n</rm>",
+        "\\x3crm>\n<path>/a</path>\n</rm>",
+    ),
     // A list of which one item is spoilt.
     (
         &["lfm2", "default"],
@@ -228,8 +255,8 @@ const LEFT: [(&[&str], &str, &str); 17] = [
     // An opener of a call in a section, and in a message.
     (
         &["step3"],
-        "‹｜tool_calls_begin｜>‹｜tool_call_begin｜>function‹｜tool_sep｜><steptml:invoke n‹｜tool_calls_begin｜>‹｜tool_call_begin｜>function‹｜tool_sep｜><steptml:invoke name=\"ls\"></steptml:invoke>‹｜tool_call_end｜>‹｜tool_calls_end｜>ame=\"rm\"><steptml:parameter name=\"path\">/a</steptml:parameter></steptml:invoke>‹｜tool_call_end｜>‹｜tool_calls_end｜>",
-        "",
+        "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke n<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"ls\"></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>ame=\"rm\"><steptml:parameter name=\"path\">/a</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
+        "<\\｜tool_calls_begin｜><\\｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"rm\"><steptml:parameter name=\"path\">/a</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
     ),
     (
         &["default"],
@@ -237,7 +264,11 @@ const LEFT: [(&[&str], &str, &str); 17] = [
         "<\\|message_sep|>\nfunction call<|role_sep|>\n{\"name\":\"rm\",\"arguments\":{\"path\":\"/a\"}}",
     ),
     // A call in a quoted attribute of an opener.
-    (&["action", "default"], "<ACTION><rm path=\"/<ACTION><ls></ls></ACTION>a\"></rm></ACTION>", "<\\ACTION><rm path=\"/a\"></rm></ACTION>"),
+    (
+        &["action", "default"],
+        "<ACTION><rm path=\"/<ACTION><ls></ls></ACTION>a\"></rm></ACTION>",
+        "<\\ACTION><rm path=\"/a\"></rm></ACTION>",
+    ),
     (
         &["hermes"],
         "<tool_call k=\"第 1 > 0 个<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>\">\n{\"name\":\"rm\",\"arguments\":{\"path\":\"/\"}}\n</tool_call>",
@@ -254,7 +285,11 @@ const LEFT: [(&[&str], &str, &str); 17] = [
         "<|channel|>commentary<|channel|>commentary to=functions.ls<|message|>{}<|call|> to=functions.rm <|constrain|>json<|message|>{\"path\":\"/a\"}<|call|>",
         " \\to=functions.rm <|constrain|>json<|message|>{\"path\":\"/a\"}<|call|>",
     ),
-    (&["harmony", "default"], "<|channel|>final<|message|>to=functions.rm {\"path\":\"/\"}<|return|>", "<|channel|>final<|message|>to=functions.rm {\"path\":\"/\"}<|return|>"),
+    (
+        &["harmony", "default"],
+        "<|channel|>final<|message|>to=functions.rm {\"path\":\"/\"}<|return|>",
+        "<|channel|>final<|message|>to=functions.rm {\"path\":\"/\"}<|return|>",
+    ),
     // What remains is in code, or no longer.
     (
         &["vcp", "default"],
@@ -262,9 +297,17 @@ const LEFT: [(&[&str], &str, &str); 17] = [
         "a```a ` <<<[TOOL_REQUEST]>>>`` then\n<\\<<[TOOL_REQUEST]>>>\ntool_name:「始」rm「末」\n<<<[END_TOOL_REQUEST]>>>",
     ),
     // A mention that no reader takes stays as it is, after a removed block too, and at the end.
-    (&["hermes", "default"], "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>Use <tool_call> or [x] {y}", "Use <tool_call> or [x] {y}"),
+    (
+        &["hermes", "default"],
+        "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>Use <tool_call> or [x] {y}",
+        "Use <tool_call> or [x] {y}",
+    ),
     (&["hermes", "default"], "Use <tool_call>", "Use <tool_call>"),
-    (&["hermes", "default"], "<tool_<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>call> yes", "<tool_\\call> yes"),
+    (
+        &["hermes", "default"],
+        "<tool_<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>call> yes",
+        "<tool_\\call> yes",
+    ),
 ];
 
 #[test]
@@ -291,8 +334,8 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         .map(String::as_str)
         .collect();
     let words = vec![
-        "word ", "中文", "\n", " ", "{", "}", "[", "]", "\"", "'", "`", "```\n", "<", ">", "ls", "rm", "(", ")", ":",
-        "# x\n", "=\"", ",", "<think>", "</think>",
+        "word ", "中文", "\n", " ", "{", "}", "[", "]", "\"", "'", "`", "```\n", "<", ">", "ls",
+        "rm", "(", ")", ":", "# x\n", "=\"", ",", "<think>", "</think>",
     ];
     let part = |(text, a, b): (&str, Index, Index)| {
         let (a, b) = (a.index(text.len() + 1), b.index(text.len() + 1));
@@ -310,11 +353,19 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 /// Calls of one dialect, in which calls of any are put, and in them others.
 fn nested() -> impl Strategy<Value = (usize, Vec<u8>)> {
     let layer = (piece(), any::<Index>());
-    let outer = (any::<Index>(), any::<bool>(), vec(layer, 1..5), vec(piece(), 0..3), any::<bool>());
+    let outer = (
+        any::<Index>(),
+        any::<bool>(),
+        vec(layer, 1..5),
+        vec(piece(), 0..3),
+        any::<bool>(),
+    );
     outer.prop_map(|(which, two, layers, around, own)| {
         let which = which.index(BLOCKS.len());
         let blocks = &BLOCKS[which];
-        let mut text = blocks.rm[usize::from(two && blocks.rm.len() > 1)].clone().into_bytes();
+        let mut text = blocks.rm[usize::from(two && blocks.rm.len() > 1)]
+            .clone()
+            .into_bytes();
         for (n, (piece, at)) in layers.into_iter().enumerate() {
             let piece = match own && n == 0 {
                 true => blocks.ls.clone().into_bytes(),
