@@ -310,6 +310,6 @@ impl Reader {
         let mut opened = Opened::default();
         self.now.clone().finish(reason, &mut opened);
         let at = opened.called?.wrapping_sub(self.start()) as usize;
-        (!self.is_block(at)).then_some(at)
+        (at < self.log.len() && !self.is_block(at)).then_some(at)
     }
 }

@@ -12,8 +12,8 @@ use proptest::sample::{Index, select};
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Settings};
 use toolglot::{
-    Call, Collect, DialectSet, EncodeCall, EncodeOptions, Encoder, Finish, Options, Parser, Sink,
-    Tools, Transcoder, Turn, builtin_files,
+    Call, Collect, DialectSet, EncodeCall, EncodeOptions, Encoder, Event, Finish, Options, Parser,
+    Sink, Tools, Transcoder, Turn, builtin_files,
 };
 
 use crate::markers::{MARKERS, set};
@@ -100,6 +100,20 @@ impl Reads {
             if *same != left {
                 return Some(self.say(text, &left[0], &format!("in pieces of {size}")));
             }
+        }
+        let mut whole = true;
+        self.feed(text, text.len(), &mut |event: Event<'_>| {
+            let kept = matches!(
+                event,
+                Event::Text {
+                    recovered: false,
+                    ..
+                } | Event::Issue(_)
+            );
+            whole &= kept;
+        });
+        if let Some(left) = first.iter().flatten().find(|left| whole && *left != text) {
+            return Some(self.say(text, left, "though nothing was removed"));
         }
         for (n, left) in first.iter().flatten().enumerate() {
             let again = self.read(left).calls;
@@ -321,6 +335,52 @@ fn what_a_removed_block_kept_from_being_a_call_is_none() {
             if declared {
                 assert_eq!(String::from_utf8_lossy(&mask), left, "{name}: {text}");
             }
+        }
+    }
+}
+
+/// Text waits no longer than two parsers hold it back, and is the same in the end.
+#[test]
+fn text_waits_for_a_bounded_time() {
+    for reads in [
+        &MANY[0],
+        &MANY[3],
+        &Reads::new("tam", false),
+        &Reads::new("lfm2", true),
+    ] {
+        let most = 2 * reads.set.bound(&reads.options.limits) + 4;
+        for opener in [
+            "<tool_call>",
+            "<|[REQUEST_TOOL]|>\n# x\n",
+            "[",
+            "<|tool_call_start|>[",
+            "<ACTION>\n",
+            "中",
+        ] {
+            let text = [opener.repeat(6000 / opener.len()), "words ".repeat(900)].concat();
+            let (mut parser, mut fed) = (Parser::new(&reads.set, reads.options.clone()), 0);
+            let (mut out, lag) = (std::cell::RefCell::new(vec![]), std::cell::Cell::new(0));
+            let mask = Mask::new(|bytes: &[u8]| out.borrow_mut().extend_from_slice(bytes));
+            let mut mask = mask.guard_with(&reads.set, &reads.options);
+            for byte in text.as_bytes().chunks(1) {
+                parser.feed(byte, &mut mask);
+                fed += 1;
+                lag.set(lag.get().max(fed - out.borrow().len()));
+            }
+            parser.finish(Finish::Stop, &mut mask);
+            drop(mask);
+            assert_eq!(
+                String::from_utf8_lossy(out.get_mut()),
+                text,
+                "{}",
+                reads.name
+            );
+            assert!(
+                lag.get() <= most,
+                "{}: {opener:?} waits for {} of {most}",
+                reads.name,
+                lag.get()
+            );
         }
     }
 }
