@@ -156,14 +156,6 @@ impl Reads {
     }
 }
 
-fn call(name: &str, arguments: &str) -> EncodeCall {
-    EncodeCall {
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-        id: None,
-    }
-}
-
 /// Calls of a dialect: of `ls`, of `rm`, of `rm` twice.
 struct Blocks {
     id: &'static str,
@@ -178,13 +170,13 @@ static BLOCKS: LazyLock<Vec<Blocks>> = LazyLock::new(|| {
         let own = set(id);
         let write = |calls: &[EncodeCall]| toolglot::encode(&own, id, calls, &options).ok();
         let (one, two) = (
-            call("rm", r#"{"path":"/a"}"#),
-            call("rm", r#"{"path":"/x","n":1}"#),
+            EncodeCall::new("rm", r#"{"path":"/a"}"#),
+            EncodeCall::new("rm", r#"{"path":"/x","n":1}"#),
         );
         let rm = [vec![one.clone()], vec![two, one]];
         Some(Blocks {
             id,
-            ls: write(&[call("ls", "{}")])?,
+            ls: write(&[EncodeCall::new("ls", "{}")])?,
             rm: rm.iter().filter_map(|calls| write(calls)).collect(),
         })
     };
