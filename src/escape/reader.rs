@@ -21,7 +21,7 @@ use crate::engine::{Finish, Parser};
 use crate::event::{Event, Sink};
 use crate::limits::{Options, Prefer, Retain, Start, TextMode, ToolChoice};
 
-/// Once so many bytes were written since the place from which they can be read again, that place moves on.
+/// Once so many bytes were written since the place from which they can be read again, that place moves.
 const KEEP: usize = 16 << 10;
 
 /// The longest marker and a bit: bytes of the output that remain known.
@@ -74,10 +74,10 @@ struct Opened {
 
 impl Sink for Opened {
     fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::BlockOpen { span, .. } => self.at.push(span.start),
-            Event::CallOpen { .. } => self.called = self.at.last().copied(),
-            _ => {}
+        if let Event::BlockOpen { span, .. } = event {
+            self.at.push(span.start);
+        } else if let Event::CallOpen { .. } = event {
+            self.called = self.at.last().copied();
         }
     }
 }
