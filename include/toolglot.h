@@ -245,7 +245,7 @@
 // `..._SALVAGE`.
 #define TOOLGLOT_OPTION_UNCLOSED 7
 
-// 1: markers of calls count only in `toolglot_stream_feed_special`, whatever the dialect says. Default 0.
+// 1: markers of calls count only in `toolglot_stream_feed_special`. Default 0.
 #define TOOLGLOT_OPTION_TRUSTED_ONLY 8
 
 // Where the stream starts: `TOOLGLOT_START_DIALECT` (default), `..._TEXT` or `..._REASONING`. To start inside a call that the
@@ -713,7 +713,7 @@
 // Leading zeros of a number; they are left out. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_NUMBER 67
 
-// A call of the text that was replaced by API tool calls. (warning)
+// A call of the text that was replaced by API tool calls, or an API tool call that was replaced by those of the text. (warning)
 #define TOOLGLOT_ISSUE_REPLACED_CALL 68
 
 // What runs share: dialect, tools, policy. One thread at a time. Runs keep what they need, so the agent may be freed before
@@ -1079,7 +1079,7 @@ toolglot_status toolglot_stream_feed(struct toolglot_stream *stream,
                                      struct toolglot_batch *out);
 
 // As `toolglot_stream_feed`, for the bytes of one special token that the host knows by its id. A marker that lies wholly
-// within them also counts if a dialect, or `TOOLGLOT_OPTION_TRUSTED_ONLY`, requires the host to vouch for it.
+// within them also counts if `TOOLGLOT_OPTION_TRUSTED_ONLY` requires the host to vouch for it.
 TOOLGLOT_API
 toolglot_status toolglot_stream_feed_special(struct toolglot_stream *stream,
                                              const void *data,

@@ -201,7 +201,7 @@ crate::setters! {
 }
 
 impl Call {
-    /// Creates a complete call of the text, for example to [encode](crate::encode) or to check it; `arguments` is the JSON text of
+    /// Creates a complete call of the text, for example to [encode](crate::encode()) or to check it; `arguments` is the JSON text of
     /// an object.
     ///
     /// ```

@@ -150,7 +150,8 @@ crate::words! {
 #[non_exhaustive]
 pub enum Prefer {
     /// Calls in the text; API tool calls only if the text had none, or only withheld ones. If it had both, an API tool call
-    /// replaces a call of the same name that is not delivered, because it was withheld or abandoned.
+    /// replaces a call of the same name that is not delivered, because it was withheld or abandoned. The other API tool calls of
+    /// such a reply are reported (`replaced_call`) and listed as dropped.
     #[default]
     Text,
     /// API tool calls: from the first one on, markers in the text are text. Until then calls of the text are held back, at most
@@ -551,7 +552,7 @@ pub struct Options {
     /// What the request said about calls.
     pub tool_choice: ToolChoice,
     /// Call markers count only where the host vouches for them with
-    /// [`Parser::feed_special`](crate::Parser::feed_special), whatever the dialect says.
+    /// [`Parser::feed_special`](crate::Parser::feed_special).
     pub trusted_only: bool,
     /// Where the stream starts.
     pub start: Start,

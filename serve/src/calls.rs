@@ -45,7 +45,11 @@ pub async fn run(app: &App, asked: Call) -> Result<Value, Problem> {
         Some(of) => Arc::clone(&of.model),
         None => Arc::new(Nobody),
     };
-    let executors = app.setup.executors(&agent, &model, Arc::new(Refuses));
+    let executors = {
+        let config = app.setup.config.clone();
+        app.setup
+            .executors(&agent, &model, config, Arc::new(Refuses))
+    };
     let executors = executors.map_err(Problem::internal)?;
     let (shown, question) = oneshot::channel();
     let asks = Approved {

@@ -238,9 +238,23 @@ impl Machine<'_> {
         // Calls of the text that nobody gets do not count against the limit.
         let before = self.st.io.good;
         let natives = std::mem::take(&mut self.st.natives);
-        for (native, _) in natives.iter().zip(counts).filter(|(_, counts)| *counts) {
-            self.bring(native, self.st.pos(), before);
+        for (native, counts) in natives.iter().zip(counts) {
+            match (counts, self.opts.prefer) {
+                (true, _) => self.bring(native, self.st.pos(), before),
+                (false, Prefer::Text) => self.gives_way(&native.call.name),
+                // It repeats a call that was delivered.
+                (false, Prefer::Both | Prefer::Native) => {}
+            }
         }
+    }
+
+    /// Reports an API tool call that is not delivered because calls of the text are. Like a rejected one, it has no bytes.
+    fn gives_way(&mut self, name: &str) {
+        let chunk = self.nothing();
+        let span = Span::new(self.st.pos(), self.st.pos());
+        let kind = Kind::ReplacedCall;
+        self.out(chunk)
+            .report_for(None, kind, kind.severity(), span, name, "", "");
     }
 
     /// Emits the calls of the text that were held back: no API tool call came.

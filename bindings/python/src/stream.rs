@@ -202,7 +202,7 @@ impl Stream {
         list(py, made)
     }
 
-    /// Takes one special token that the host recognised by its id. Its markers count even where a dialect, or `trusted_only`,
+    /// Takes one special token that the host recognised by its id. Its markers count even where `trusted_only`
     /// accepts only tokens that the host vouches for.
     #[pyo3(signature = (marker: "str | bytes | bytearray | memoryview") -> "list[Event]")]
     fn feed_special(&self, py: Python<'_>, marker: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {

@@ -1308,7 +1308,7 @@ class Stream:
         """
     def feed_special(self, /, marker: str | bytes | bytearray | memoryview) -> list[_Event]:
         """
-        Takes one special token that the host recognised by its id. Its markers count even where a dialect, or `trusted_only`,
+        Takes one special token that the host recognised by its id. Its markers count even where `trusted_only`
         accepts only tokens that the host vouches for.
         """
     def finish(self, /, reason: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop") -> list[_Event]:

@@ -57,7 +57,8 @@ pub enum GrammarError {
 ///
 /// ```
 /// use toolglot::DialectSet;
-/// use toolglot_tools::prompt::{CallGrammar, Layout};
+/// use toolglot_tools::prompt::Layout;
+/// use toolglot_tools::prompt::grammar::CallGrammar;
 /// use toolglot_tools::{Inventory, Tool};
 ///
 /// let tools = Inventory::of([Tool::new("weather")])?;
