@@ -102,6 +102,7 @@ impl Reads {
             }
         }
         let mut whole = true;
+        let same = |left: &[u8]| String::from_utf8_lossy(left) == String::from_utf8_lossy(text);
         self.feed(text, text.len(), &mut |event: Event<'_>| {
             let kept = matches!(
                 event,
@@ -112,7 +113,7 @@ impl Reads {
             );
             whole &= kept;
         });
-        if let Some(left) = first.iter().flatten().find(|left| whole && *left != text) {
+        if let Some(left) = first.iter().flatten().find(|left| whole && !same(left)) {
             return Some(self.say(text, left, "though nothing was removed"));
         }
         for (n, left) in first.iter().flatten().enumerate() {
