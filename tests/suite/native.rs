@@ -77,7 +77,7 @@ fn api_tool_calls_are_merged_as_the_host_prefers() {
             .all(|one| one.span.is_empty() && one.kinds.contains(Kind::ReplacedCall))
     );
     let both = with_native(Prefer::Both, false, CALL, &[same, other.clone()]);
-    assert!(both.errors.is_empty() && both.not_delivered.is_empty());
+    assert!(both.issues.is_empty() && both.not_delivered.is_empty());
     // An abandoned block is not a call: the API tool call counts.
     let cut = with_native(Prefer::Text, false, &CALL[..40], &[other]);
     assert_eq!(names(&cut), ["g"]);
