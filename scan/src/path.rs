@@ -36,7 +36,7 @@ pub use self::pattern::{Hole, Part, literal, parts, spelt};
 use crate::{Span, xml};
 
 /// The number of kinds of holes that remember what they took.
-pub const HOLES: usize = 9;
+pub const HOLES: usize = 10;
 
 /// The most white space that a `$_` takes.
 pub const MAX_BLANKS: u16 = 1024;

@@ -26,6 +26,22 @@ pub fn quote_before(bytes: &[u8]) -> Option<u8> {
     QUOTES.iter().position(ends).map(|at| at as u8)
 }
 
+/// The quotation mark that `bytes` ends with, unless it seems to close what is before it: marks that open and close alike
+/// open after white space and opening punctuation, and after letters that no spaces separate.
+#[must_use]
+pub fn quote_opening(bytes: &[u8]) -> Option<u8> {
+    let quote = quote_before(bytes)?;
+    let (open, close) = QUOTES.get(usize::from(quote))?;
+    let before = bytes.get(..bytes.len() - open.len())?.last();
+    let after_word = before.is_some_and(|b| b.is_ascii_alphanumeric() || b".!?)]}%*_".contains(b));
+    let closes = if open == close {
+        after_word
+    } else {
+        matches!(*open, "”" | "’" | "»")
+    };
+    (!closes).then_some(quote)
+}
+
 /// The mark that closes the one with this index.
 #[must_use]
 pub fn quote_after(quote: u8) -> &'static [u8] {

@@ -62,7 +62,7 @@ enum LineAt {
 impl Body {
     /// The body after a header: that of an action or, if it names no tool, one whose lines are hidden.
     pub fn open(table: &Line, header: &Opened<'_>) -> Self {
-        let walk = table.all.begin();
+        let walk = table.next.begin();
         Self {
             at: if header.name.is_empty() {
                 LineAt::Hidden(None)
@@ -110,9 +110,8 @@ impl Body {
     /// Whether the state fits its tables.
     pub fn fits(&self, table: &Line) -> bool {
         match &self.at {
-            LineAt::Next(walk) | LineAt::After(walk) | LineAt::Hidden(Some(walk)) => {
-                table.all.fits(walk)
-            }
+            LineAt::Next(walk) => table.next.fits(walk),
+            LineAt::After(walk) | LineAt::Hidden(Some(walk)) => table.all.fits(walk),
             LineAt::Input(walk) => table.input.fits(walk),
             LineAt::Tail { fenced, walk } => table.tails[usize::from(*fenced)].fits(walk),
             LineAt::Plain {
@@ -211,9 +210,8 @@ impl Body {
         pos: u64,
     ) -> (bool, Option<Flow>) {
         let (paths, walk) = match &mut self.at {
-            LineAt::Next(walk) | LineAt::After(walk) | LineAt::Hidden(Some(walk)) => {
-                (&table.all, walk)
-            }
+            LineAt::Next(walk) => (&table.next, walk),
+            LineAt::After(walk) | LineAt::Hidden(Some(walk)) => (&table.all, walk),
             LineAt::Input(walk) => (&table.input, walk),
             LineAt::Tail { fenced, walk } => (&table.tails[usize::from(*fenced)], walk),
             LineAt::Plain {
@@ -515,9 +513,8 @@ impl Body {
     /// truncated.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64, stopped: bool) -> Finished {
         let header = match &self.at {
-            LineAt::Next(walk) | LineAt::After(walk) | LineAt::Hidden(Some(walk)) => {
-                table.all.complete(walk, end, b"")
-            }
+            LineAt::Next(walk) => table.next.complete(walk, end, b""),
+            LineAt::After(walk) | LineAt::Hidden(Some(walk)) => table.all.complete(walk, end, b""),
             LineAt::Plain {
                 line: Some(walk), ..
             } if stopped => table.all.complete(walk, end, b""),

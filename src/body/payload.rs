@@ -178,6 +178,14 @@ impl Payload {
         }
     }
 
+    /// Whether it has ended, unless the next byte shows that it is no payload.
+    pub fn complete(&self) -> bool {
+        match self {
+            Self::Python(body) => body.closed(),
+            Self::Json(_) | Self::Braces(_) | Self::Yaml(_) => false,
+        }
+    }
+
     /// Ends the stream: a call that waited for what follows it ends.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
         match self {

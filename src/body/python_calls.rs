@@ -3,7 +3,8 @@
 //! This file reads the names, [`LiveCall`] the arguments: keyword arguments become an object as they arrive. Values that are
 //! not literals are refused. A single call closes at its own bracket. One of several on lines waits for the next byte, which
 //! may make it a different expression (`f(x=1).g()`). One in a list waits for the comma or bracket after it; if only the
-//! list itself marks it, it waits for the next call or the end of the list: `[f(x=1) and more` is text.
+//! list itself marks it, it waits for the next call or the end of the list, and for the byte after that: `[f(x=1) and more`
+//! is text, and so is the link `[f(x=1)](..)`.
 
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,8 @@ enum PythonAt {
     Args,
     /// After a call.
     After,
+    /// After the list, if the text of a link could end so.
+    Closed,
     Json,
 }
 
@@ -146,9 +149,14 @@ impl Body {
         self.settle(out);
     }
 
+    /// Whether only the next byte decides, which would show that it is no payload.
+    pub fn closed(&self) -> bool {
+        self.at == PythonAt::Closed
+    }
+
     /// Ends the stream. If it was truncated, the expression of the call may have continued.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
-        match stopped {
+        match stopped || self.closed() {
             true => self.settle(out),
             false => self.doubt(out, Kind::UnclosedBlock),
         }
@@ -235,8 +243,17 @@ impl Body {
                 self.at = PythonAt::Json;
             }
             PythonAt::Item | PythonAt::After if self.list && byte == b']' => {
+                if self.ended.is_some() && self.calls == 0 && unmarked(out) {
+                    self.at = PythonAt::Closed;
+                    return (i + 1, Step::More);
+                }
                 self.settle(out);
                 return (i + 1, Step::Done);
+            }
+            PythonAt::Closed if byte == b'(' => return self.broken(out, source.pos(i), i),
+            PythonAt::Closed => {
+                self.settle(out);
+                return (i, Step::Done);
             }
             PythonAt::After if byte == b',' => {
                 if !unmarked(out) {

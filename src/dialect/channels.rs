@@ -22,6 +22,8 @@ pub(crate) struct Channels {
 /// A parsed header.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Header<'h> {
+    /// The marker that it begins with.
+    pub start: &'h str,
     pub role: &'h str,
     pub recipient: &'h str,
     pub channel: &'h str,
@@ -68,7 +70,11 @@ impl spec::Channels {
         let end = ends.max_by_key(|end| end.len());
         let (rest, end) = header.split_at(header.len() - end.map_or(0, String::len));
         let mut rest = self.last_begun(rest);
+        let starts = self.start.iter();
+        let start = starts.filter(|start| rest.starts_with(start.as_str()));
+        let start = start.max_by_key(|start| start.len()).map_or(0, String::len);
         let mut out = Header {
+            start: &rest[..start],
             end,
             ..Header::default()
         };
@@ -241,7 +247,8 @@ impl spec::Channels {
             wanted.as_ref().is_none_or(|wanted| wanted.iter().any(one))
         };
         let route = self.route.iter().find(|route| {
-            fits(&route.role, header.role)
+            fits(&route.start, header.start)
+                && fits(&route.role, header.role)
                 && fits(&route.recipient, header.recipient)
                 && fits(&route.channel, header.channel)
                 && fits(&route.content, header.content)

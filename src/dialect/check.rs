@@ -524,6 +524,8 @@ struct Starter<'a> {
     probed: bool,
     /// It is framing, not part of the text.
     framing: bool,
+    /// It opens a protected region.
+    span: bool,
     reasoning: Option<&'a Reasoning>,
 }
 
@@ -547,6 +549,10 @@ impl Starter<'_> {
         if self.framing && (other.framing || other.probed) || self.probed && other.framing {
             return true;
         }
+        // A region may begin with a token that also stands alone.
+        if self.framing && other.span && self.marker != other.marker {
+            return true;
+        }
         let same = |(a, b): (&Reasoning, &Reasoning)| a.close == b.close;
         let reasoning = self.reasoning.zip(other.reasoning).is_some_and(same);
         self.marker == other.marker && reasoning
@@ -563,6 +569,7 @@ fn starters(dialects: &[Dialect]) -> Vec<Starter<'_>> {
             case: Case::Exact,
             probed: false,
             framing: false,
+            span: false,
             reasoning,
         };
         out.extend(compiled.openers().into_iter().map(|marker| Starter {
@@ -571,6 +578,7 @@ fn starters(dialects: &[Dialect]) -> Vec<Starter<'_>> {
             marker,
             case: family.case(),
             framing: false,
+            span: false,
             reasoning: None,
         }));
         out.extend(
@@ -584,7 +592,10 @@ fn starters(dialects: &[Dialect]) -> Vec<Starter<'_>> {
             framing: true,
             ..plain(marker, None)
         }));
-        out.extend(compiled.spec.span.iter().map(|s| plain(&s.open, None)));
+        out.extend(compiled.spec.span.iter().map(|s| Starter {
+            span: true,
+            ..plain(&s.open, None)
+        }));
     }
     out
 }

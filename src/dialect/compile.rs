@@ -46,6 +46,7 @@ impl SetInner {
             let channels = dialect.channels.as_ref();
             channels.is_some_and(|channels| !channels.spec.first.is_empty())
         };
+        let headed = |dialect: &Dialect| dialect.channels.is_some();
         let numbered = dialects.iter().zip(0_u16..);
         let first = numbered.filter(|(dialect, _)| begins_so(dialect));
         Ok(Self {
@@ -63,7 +64,7 @@ impl SetInner {
             seconds: tables.seconds,
             loose,
             chosen,
-            thinks: !tables.enders.is_empty(),
+            thinks: !tables.enders.is_empty() || dialects.iter().any(headed),
             fingerprint,
             any: false,
             escapes: OnceLock::new(),
@@ -269,7 +270,8 @@ impl Tables {
             let opens = |m: &str| dialect.spec.turn.iter().any(|turn| m.starts_with(turn));
             let role = |m: &str| !m.starts_with('<') && opens(m);
             let tokens = dialect.tokens().into_iter();
-            for (marker, sort) in tokens.filter(|(marker, _)| chosen || !role(marker)) {
+            let counts = |marker: &str, sort| chosen || !(role(marker) || sort == Sort::Inner);
+            for (marker, sort) in tokens.filter(|(marker, sort)| counts(marker, *sort)) {
                 let plain = Some(tag::plain(&marker)).filter(|plain| *plain != marker);
                 for marker in std::iter::once(marker).chain(plain) {
                     self.token(index as u16, dialect, marker, sort);
@@ -281,7 +283,7 @@ impl Tables {
     fn token(&mut self, index: u16, dialect: &Dialect, marker: String, sort: Sort) {
         // A marker that is text in any case is never held back.
         let pattern = Pattern {
-            hold: sort != Sort::Stray,
+            hold: !matches!(sort, Sort::Stray | Sort::Inner),
             ..Pattern::new(&marker, dialect.family.case())
         };
         let same = |have: &Pattern| have.bytes == pattern.bytes;
@@ -305,7 +307,7 @@ impl Tables {
         let token = &mut self.tokens[usize::from(id)];
         token.is_also(index, dialect, &marker, sort);
         // An HTML element with attributes (`<s class="x">`) is not a token.
-        if sort != Sort::Stray && !tag::has_one_letter(&marker) {
+        if !matches!(sort, Sort::Stray | Sort::Inner) && !tag::has_one_letter(&marker) {
             self.spelt.push((marker, id));
         }
     }
@@ -462,6 +464,7 @@ impl Tables {
                     .spec
                     .channels
                     .as_ref();
+                table.messages = true;
                 self.message_rest(table, channels.map_or("", |channels| &channels.first));
             }
         }
@@ -557,6 +560,14 @@ impl Token {
         self.opens |= sort == Sort::Opener;
         self.closes |= matches!(sort, Sort::Closer | Sort::Stray);
         self.stray &= sort == Sort::Stray;
+        self.inner &= sort == Sort::Inner;
+        let tag = marker
+            .strip_prefix("</")
+            .map(|name| name.trim_end_matches('>'));
+        self.named |= tag.is_some_and(|name| {
+            let mut openers = dialect.family.openers().into_iter();
+            openers.any(|open| open[1.min(open.len())..].starts_with(name))
+        });
         self.thought &= matches!(sort, Sort::Thought | Sort::Owed);
         self.owed &= sort == Sort::Owed;
         self.plain &= !matches!(dialect.family, Family::Framed(_));

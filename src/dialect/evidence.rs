@@ -87,6 +87,18 @@ pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec
         return vec![];
     }
     let mut out = continuation(spec, unit, open, holes(open));
+    // People quote the tag of a call. Without its section, what comes first in the call must follow.
+    let mentioned = spec.section.is_some() && unit.payload == Payload::Params;
+    if let [whole] = &out[..]
+        && mentioned
+        && whole.contains("$tag")
+        && !whole.contains("$^")
+    {
+        let objects = spec.param.iter().flat_map(|param| &param.whole);
+        let objects = objects.map(|open| format!("$_{open}"));
+        let first = payload(spec, unit).into_iter().chain(objects);
+        out = first.map(|first| format!("{whole}{first}")).collect();
+    }
     out.retain(|pattern| !pattern.is_empty());
     out
 }

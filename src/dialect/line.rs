@@ -81,6 +81,9 @@ fn emphasise(headers: &mut Vec<String>) {
     }
 }
 
+/// The most hashes that a heading has.
+const LEVELS: usize = 6;
+
 /// Tables of the line family. Immutable.
 #[derive(Debug)]
 pub(crate) struct Line {
@@ -91,6 +94,8 @@ pub(crate) struct Line {
     pub heads: Paths<Head>,
     /// Headers after an action.
     pub all: Paths<Head>,
+    /// The same where an input is missing. An object after the header of an action that names no tool is that input.
+    pub next: Paths<Head>,
     /// What may follow the header of an input.
     pub input: Paths<Head>,
     /// What ends the line of an input, without and with a fence.
@@ -127,28 +132,47 @@ impl Line {
         let mut openers: Vec<(String, bool)> = vec![];
         let mut heads: Vec<(String, Head)> = vec![];
         let mut all: Vec<(String, Head)> = vec![];
+        let mut next: Vec<(String, Head)> = vec![];
         for (patterns, kind) in kinds {
-            for pattern in patterns {
+            for bare in patterns {
+                let literal = path::literal(bare)?;
+                // As a heading of any level, too.
+                let headings = bare.starts_with(|c: char| c.is_alphanumeric() || "*_".contains(c));
+                let pattern = match headings {
+                    true => format!("$hash$_{bare}"),
+                    false => bare.clone(),
+                };
                 // The space after it belongs to it.
                 let both = [pattern.clone(), format!("{pattern} ")];
                 all.extend(both.clone().map(|pattern| (pattern, kind)));
+                match (&spec.blob, kind) {
+                    (Some(blob), Head::Action) => {
+                        let blobs = blobs(&pattern, blob).into_iter();
+                        next.extend(blobs.map(|(blob, _)| (blob, kind)));
+                        next.push((pattern.clone(), kind));
+                    }
+                    _ => next.extend(both.clone().map(|pattern| (pattern, kind))),
+                }
                 match kind {
                     Head::Input => continue,
                     Head::Action => {
                         heads.push((format!("{pattern}$_$name$_\n"), kind));
                         if let Some(blob) = &spec.blob {
-                            heads.extend(blobs(pattern, blob));
+                            heads.extend(blobs(&pattern, blob));
                         }
                     }
                     _ => heads.extend(both.map(|pattern| (pattern, kind))),
                 }
-                let literal = path::literal(pattern)?;
                 if literal.len() < 2 {
-                    return Err(format!("`{pattern}` begins with nothing to look for"));
+                    return Err(format!("`{bare}` begins with nothing to look for"));
                 }
-                let whole = literal == *pattern;
-                if !openers.iter().any(|(have, _)| *have == literal) {
-                    openers.push((literal, whole));
+                let whole = literal == *bare;
+                for level in 0..=if headings { LEVELS } else { 0 } {
+                    let blank = if level > 0 { " " } else { "" };
+                    let literal = format!("{}{blank}{literal}", "#".repeat(level));
+                    if !openers.iter().any(|(have, _)| *have == literal) {
+                        openers.push((literal, whole));
+                    }
                 }
             }
         }
@@ -163,6 +187,7 @@ impl Line {
         Ok(Self {
             heads: build(&heads)?,
             all: build(&all)?.with_blanks(),
+            next: build(&next)?.with_blanks(),
             input: build(&input)?.with_blanks(),
             tails: [
                 Paths::new([("\n", Head::Tail)])?.with_blanks(),
@@ -215,7 +240,7 @@ impl Line {
     /// The maximum number of bytes that are held back.
     pub fn lookahead(&self, tag: usize) -> usize {
         let longest = self.spec.headers().map(String::len).max().unwrap_or(0);
-        // Whitespace, a number, a name.
-        longest + tag + 2 * usize::from(path::MAX_BLANKS)
+        // Whitespace, the hashes of a heading, a number, a name.
+        longest + LEVELS + tag + 2 * usize::from(path::MAX_BLANKS)
     }
 }

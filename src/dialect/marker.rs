@@ -91,6 +91,10 @@ pub(crate) struct Token {
     pub message: bool,
     /// It closes those messages that are calls.
     pub calls: bool,
+    /// It is the closing tag of an opener.
+    pub named: bool,
+    /// It opens calls, but only inside a section: elsewhere it is text, and so is its closer.
+    pub inner: bool,
     /// None of its dialects is a model's own: its closers of reasoning and messages are framing only if one is open or
     /// adjacent.
     pub plain: bool,
@@ -115,6 +119,8 @@ impl Default for Token {
             owed: true,
             message: false,
             calls: false,
+            named: false,
+            inner: true,
             plain: true,
             markup: false,
             thoughts: vec![],

@@ -81,6 +81,8 @@ pub(crate) enum Sort {
     Closer,
     /// It closes something that is not a model's own token: never framing.
     Stray,
+    /// It opens a call, but only inside a section: never framing.
+    Inner,
     Markup,
 }
 
@@ -185,9 +187,11 @@ impl Dialect {
             Some(channels) => channels.start.clone(),
             None => self.family.openers(),
         };
-        // Forms of one tag look alike here.
+        // Forms of one tag look alike here, and a header is listed once, not as a heading of every level.
         let mut seen = BTreeSet::new();
-        out.retain(|opener| seen.insert(opener.clone()));
+        let heading = |opener: &String| opener.starts_with('#');
+        let lines = matches!(self.family, Family::Line(_));
+        out.retain(|opener| !(lines && heading(opener)) && seen.insert(opener.clone()));
         out
     }
 
@@ -241,6 +245,20 @@ impl Dialect {
                 .end
                 .iter()
                 .for_each(|marker| add(Sort::Turn, marker));
+        }
+        if let Family::Framed(table) = &self.family {
+            let section = table.spec.section.as_ref();
+            let units = table
+                .spec
+                .unit
+                .iter()
+                .filter(|_| section.is_some_and(|s| !s.optional));
+            for open in units.flat_map(|unit| &unit.open) {
+                let literal = toolglot_scan::path::literal(open).unwrap_or_default();
+                if literal.starts_with('<') && literal.len() > 2 {
+                    add(Sort::Inner, &literal);
+                }
+            }
         }
         // A dialect of messages with headers opens calls nowhere else, and a format that only a prompt asks for has no model's
         // own tokens: closers that close nothing are text there.

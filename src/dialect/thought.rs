@@ -21,6 +21,8 @@ pub(crate) struct Reasoning {
     pub ends: Vec<Role>,
     /// The headers at the start of a line that end it: what each opens.
     pub headers: Vec<u16>,
+    /// It is a message: markers that begin a header end it if the header is complete.
+    pub messages: bool,
     /// Those of the ending markers that are a header without its beginning, or the beginning of a closer with a suffix or with
     /// tolerated whitespace or attributes, and what each opens.
     pub(super) rest: Vec<(u16, u16)>,
@@ -74,6 +76,7 @@ impl Reasoning {
             kinds: lists.map(<[String]>::len),
             ends: calls.iter().map(|(_, role)| *role).collect(),
             headers: vec![],
+            messages: false,
             rest: vec![],
             with_calls: OnceLock::new(),
         })

@@ -35,7 +35,7 @@ impl Holes<'_> {
             Hole::Key => self.key.unwrap_or_default(),
             Hole::Type => self.kind.unwrap_or_default(),
             Hole::Tag => self.tag.as_deref().unwrap_or_default(),
-            Hole::Fix | Hole::Number | Hole::Ticks | Hole::Loose => "",
+            Hole::Fix | Hole::Number | Hole::Ticks | Hole::Hash | Hole::Loose => "",
         }
     }
 }

@@ -24,7 +24,16 @@ pub(super) struct Bare {
     name: Option<Span>,
     /// Members other than the name have come.
     others: bool,
+    /// The arguments have the key under which definitions of tools have a schema.
+    schema: bool,
 }
+
+/// What an object begins with that is a JSON schema.
+const SCHEMA: [(&str, &[u8]); 3] = [
+    ("type", b"\"type\":\"object\""),
+    ("properties", b"\"properties\":{"),
+    ("$schema", b"\"$schema\":"),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum BareAt {
@@ -54,8 +63,21 @@ enum BareAt {
         depth: u16,
         string: Option<Quoted>,
     },
+    /// In arguments that may be a schema; see [`SCHEMA`].
+    Schema {
+        alive: u8,
+        have: u8,
+    },
     /// After a value.
     After,
+}
+
+impl BareAt {
+    /// At the first byte of arguments that may be a schema.
+    fn schema() -> Self {
+        let alive = (1 << SCHEMA.len()) - 1;
+        Self::Schema { alive, have: 0 }
+    }
 }
 
 /// In a string.
@@ -85,6 +107,8 @@ pub(super) enum Shown {
     Key(Span),
     /// It is a call of the tool with that name.
     Call(Span),
+    /// It is the definition of that tool, unless the tool has a parameter of that name.
+    Definition(Span, &'static str),
     /// It is only the name of a tool.
     Name(Span),
     /// It is not a call.
@@ -130,6 +154,7 @@ impl Bare {
             start,
             name: None,
             others: false,
+            schema: false,
         }
     }
 
@@ -175,6 +200,7 @@ impl Bare {
             BareAt::After if byte == b'}' && !(self.others || self.wrapped) => {
                 return self.name.map_or(Shown::None, Shown::Name);
             }
+            BareAt::Schema { alive, have } => return self.schema(alive, have, byte),
             BareAt::Nested { depth, string } => match self.nested(depth, string, byte, tuples) {
                 Some(at) => at,
                 None => return Shown::None,
@@ -191,8 +217,50 @@ impl Bare {
         Shown::More
     }
 
+    /// Consumes a byte of arguments that begin like those of [`SCHEMA`] that are `alive`, up to the byte `have`.
+    fn schema(&mut self, alive: u8, have: u8, byte: u8) -> Shown {
+        let Some(name) = self.name else {
+            return Shown::None;
+        };
+        let at = usize::from(have);
+        let all = SCHEMA.iter().enumerate();
+        let mut likely = all.filter(|(n, _)| alive & (1 << n) != 0);
+        // All of them have the same bytes so far.
+        let in_string = likely.clone().next().is_some_and(|(_, (_, text))| {
+            let quotes = text.iter().take(at).filter(|byte| **byte == b'"');
+            quotes.count() % 2 == 1
+        });
+        if is_space(byte) && !in_string {
+            self.at = BareAt::Schema { alive, have };
+            return Shown::More;
+        }
+        let fits = likely
+            .clone()
+            .filter(|(_, (_, text))| text.get(at) == Some(&byte));
+        let alive = fits.fold(0, |all, (n, _)| all | 1 << n);
+        let whole = likely.find(|(n, (_, text))| alive & (1 << n) != 0 && text.len() == at + 1);
+        match whole {
+            Some((_, (key, _))) => Shown::Definition(name, key),
+            None if alive == 0 => Shown::Call(name),
+            None => {
+                self.at = BareAt::Schema {
+                    alive,
+                    have: have + 1,
+                };
+                Shown::More
+            }
+        }
+    }
+
+    /// The name of the call that it is if no schema follows.
+    pub fn called(&self) -> Option<Span> {
+        let arguments = matches!(self.at, BareAt::Schema { .. });
+        self.name.filter(|_| arguments)
+    }
+
     /// Gives the meaning of the key. Returns false if no call can follow.
-    pub fn member(&mut self, member: Member) -> bool {
+    pub fn member(&mut self, member: Member, key: &[u8]) -> bool {
+        self.schema = key == b"parameters";
         self.at = BareAt::Colon(member);
         self.others |= member != Member::Name;
         match member {
@@ -214,11 +282,16 @@ impl Bare {
             // An object, a string that contains one, or null.
             (Member::Arguments, string, _) => {
                 let fits = string.is_some() || matches!(byte, b'{' | b'n' | b'N');
+                if byte == b'{' && self.schema && self.name.is_some() {
+                    self.at = BareAt::schema();
+                    return Shown::More;
+                }
                 return match self.name.filter(|_| fits) {
                     Some(name) => Shown::Call(name),
                     None => Shown::None,
                 };
             }
+            (Member::Synonym, None, b'{') if self.schema && self.name.is_some() => BareAt::schema(),
             (Member::Synonym, None, b'{') if self.name.is_some() => {
                 return self.name.map_or(Shown::None, Shown::Call);
             }
@@ -299,16 +372,17 @@ mod tests {
                 Shown::Key(span) => {
                     let member = match of(span) {
                         "name" | "tool" => Member::Name,
-                        "arguments" => Member::Arguments,
+                        "arguments" | "parameters" => Member::Arguments,
                         "args" => Member::Synonym,
                         "function" => Member::Wrapper,
                         _ => Member::Other,
                     };
-                    if !bare.member(member) {
+                    if !bare.member(member, of(span).as_bytes()) {
                         return (None, at + 1);
                     }
                 }
                 Shown::Call(name) | Shown::Name(name) => return (Some(of(name)), at + 1),
+                Shown::Definition(..) => return (None, at + 1),
                 Shown::None => return (None, at + 1),
             }
         }
@@ -337,6 +411,28 @@ mod tests {
             scan("[{'ok': True, 'name': 'f', 'arguments': {").0,
             Some("f")
         );
+    }
+
+    #[test]
+    fn a_schema_is_no_call() {
+        let text = r#"{"name": "f", "parameters": {"#;
+        for schema in [
+            r#""type": "object""#,
+            r#" "properties" : {"#,
+            r#""$schema":"#,
+        ] {
+            let text = format!("{text}{schema}");
+            assert_eq!(scan(&text), (None, text.len()), "{text}");
+        }
+        for call in [
+            "}",
+            r#""t": 1"#,
+            r#""type": "objects""#,
+            r#""properties": 1"#,
+            "'",
+        ] {
+            assert_eq!(scan(&format!("{text}{call}")).0, Some("f"), "{call}");
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The position of the text in lines and in Markdown code. Only preceding bytes decide.
 //!
-//! A fence is a run of three or more backticks after at most three blanks on its line. A run at least as long, in the same
-//! position, closes it. A run of the same length on the same line makes both inline code. Any other run opens inline code,
-//! which ends at a run of the same length or at the end of the line.
+//! A fence is a run of three or more backticks or tildes that begins its line. At most three blanks may precede it, in a
+//! list three more than the content of the item has, and the marker of an item may precede it too. A run of the same mark, at
+//! least as long and in the same position, closes it. A run of backticks of the same length on the same line makes both
+//! inline code. Any other run of backticks opens inline code, which ends at a run of the same length or at the end of the
+//! line.
 
 use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
@@ -12,9 +14,16 @@ use toolglot_scan::Line;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Code {
     state: State,
-    /// Backticks of the run under way, and whether a fence may begin with it.
+    /// Marks of the run under way, and whether a fence may begin or end with it.
     run: u16,
     fence: bool,
+    /// The run, or the open fence, is one of tildes.
+    tilde: bool,
+    head: Head,
+    /// The column in which the content of the innermost list item begins; 0 outside lists.
+    list: u8,
+    /// The line before was blank.
+    gap: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,41 +37,171 @@ enum State {
     Fence(u16),
 }
 
+/// What has come of the line; numbers are columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Head {
+    /// Blanks, or markers of list items and blanks.
+    Blanks(u8),
+    /// Up to nine digits, which may number a list item.
+    Number { end: u8, digits: u8 },
+    /// The marker of a list item, or what begins like one.
+    Marker(u8),
+    /// That and blanks up to `at`.
+    Item { marker: u8, at: u8 },
+    /// Something else.
+    Rest,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self::Blanks(0)
+    }
+}
+
+/// The column after a blank in column `at`.
+fn blank(byte: u8, at: u8) -> Option<u8> {
+    match byte {
+        b' ' => Some(at.saturating_add(1)),
+        b'\t' => Some(at.saturating_add(4 - at % 4)),
+        _ => None,
+    }
+}
+
+/// The most blanks before a fence, and between the marker of a list item and its content.
+const INDENT: u8 = 3;
+
 impl Code {
-    /// Consumes more text; `line` is the line state before it. Linear; a vector scan while no backtick is near.
+    /// Consumes more text; `line` is the line state before it. Linear; a vector scan in the middle of a line.
     pub fn after(&mut self, text: &[u8], line: Line) {
+        if line == Line::Behind(0) && !text.is_empty() {
+            self.head = Head::default();
+        }
         let mut at = 0;
         while at < text.len() {
+            let byte = text[at];
             if self.run > 0 {
-                if text[at] == b'`' {
+                if byte == self.mark() {
                     self.run = self.run.saturating_add(1);
                     at += 1;
                     continue;
                 }
                 self.settle();
             }
+            if self.head != Head::Rest && byte != b'\n' {
+                at += usize::from(self.begins(byte));
+                continue;
+            }
             let rest = &text[at..];
             let found = match self.state {
-                State::None | State::Fence(_) => memchr(b'`', rest),
-                State::Inline(_) | State::Info(_) => memchr2(b'`', b'\n', rest),
+                State::Fence(_) => memchr(b'\n', rest),
+                State::Info(_) if self.tilde => memchr(b'\n', rest),
+                State::None | State::Inline(_) | State::Info(_) => memchr2(b'`', b'\n', rest),
             };
             let Some(n) = found else { return };
             at += n;
             if text[at] == b'\n' {
-                self.state = match self.state {
-                    State::Info(length) => State::Fence(length),
-                    State::None | State::Inline(_) => State::None,
-                    State::Fence(length) => State::Fence(length),
-                };
+                self.ends_line();
             } else {
                 self.run = 1;
-                self.fence = line.after(&text[..at]).begins();
+                self.tilde = false;
             }
             at += 1;
         }
     }
 
-    /// Decides the run under way: no further backtick follows.
+    /// The byte that runs consist of.
+    fn mark(self) -> u8 {
+        if self.tilde { b'~' } else { b'`' }
+    }
+
+    fn ends_line(&mut self) {
+        self.state = match self.state {
+            State::Info(length) | State::Fence(length) => State::Fence(length),
+            State::None | State::Inline(_) => State::None,
+        };
+        if let Head::Marker(end) | Head::Item { marker: end, .. } = self.head {
+            self.list = end.saturating_add(1);
+        }
+        self.gap = matches!(self.head, Head::Blanks(_));
+        self.head = Head::default();
+    }
+
+    /// Consumes a byte that may be part of what begins a line. Returns false, without consuming it, if it must be looked at
+    /// again.
+    fn begins(&mut self, byte: u8) -> bool {
+        match self.head {
+            Head::Blanks(at) => return self.first(byte, at),
+            Head::Number { end, digits } if byte.is_ascii_digit() && digits < 9 => {
+                self.head = Head::Number {
+                    end: end.saturating_add(1),
+                    digits: digits + 1,
+                };
+                return true;
+            }
+            Head::Number { end, .. } if matches!(byte, b'.' | b')') => {
+                self.head = Head::Marker(end.saturating_add(1));
+                return true;
+            }
+            Head::Marker(marker) => {
+                if let Some(at) = blank(byte, marker) {
+                    self.head = Head::Item { marker, at };
+                    return true;
+                }
+            }
+            Head::Item { marker, at } => {
+                if let Some(at) = blank(byte, at) {
+                    self.head = Head::Item { marker, at };
+                    return true;
+                }
+                // With more blanks the content is code, and begins after the first one.
+                let wide = at - marker > INDENT + 1;
+                self.list = if wide { marker.saturating_add(1) } else { at };
+                self.head = Head::Blanks(at);
+                return false;
+            }
+            Head::Number { .. } | Head::Rest => {}
+        }
+        self.head = Head::Rest;
+        false
+    }
+
+    /// Consumes the first byte after the blanks of a line, or one more of them.
+    fn first(&mut self, byte: u8, at: u8) -> bool {
+        if let Some(at) = blank(byte, at) {
+            self.head = Head::Blanks(at);
+            return true;
+        }
+        self.head = Head::Rest;
+        let open = matches!(self.state, State::Fence(_));
+        let placed = at <= self.list.saturating_add(INDENT);
+        let marks = match open {
+            true => byte == self.mark(),
+            false => matches!(byte, b'`' | b'~'),
+        };
+        if !open && at < self.list && (self.gap || marks) {
+            self.list = at;
+        }
+        if placed && marks {
+            self.run = 1;
+            self.fence = true;
+            self.tilde = byte == b'~';
+            return true;
+        }
+        if placed && !open {
+            self.head = match byte {
+                b'-' | b'*' | b'+' => Head::Marker(at.saturating_add(1)),
+                b'0'..=b'9' => Head::Number {
+                    end: at.saturating_add(1),
+                    digits: 1,
+                },
+                _ => return false,
+            };
+            return true;
+        }
+        false
+    }
+
+    /// Decides the run under way: no further mark follows.
     pub fn settle(&mut self) {
         let run = std::mem::take(&mut self.run);
         let fence = std::mem::take(&mut self.fence);
@@ -71,6 +210,7 @@ impl Code {
         }
         self.state = match self.state {
             State::None if run >= 3 && fence => State::Info(run),
+            State::None if self.tilde => State::None,
             State::None => State::Inline(run),
             State::Inline(length) | State::Info(length) if run == length => State::None,
             State::Fence(length) if run >= length && fence => State::None,
@@ -78,9 +218,9 @@ impl Code {
         };
     }
 
-    /// Whether no run is under way.
+    /// Whether nothing is under way that the bytes of a line's middle would change.
     pub fn settled(self) -> bool {
-        self.run == 0
+        self.run == 0 && self.head == Head::Rest
     }
 
     /// Whether a marker here is in code.
@@ -134,6 +274,14 @@ mod tests {
             "```\n``\n",
             "````\n```\n",
             "``` `` x",
+            "~~~\n",
+            "a\n~~~~ py ~ `\nx\n~~~\n```\n",
+            "- ```\n  x",
+            "1. a\n\n    ```\n    x\n",
+            "1. a\nb\n    ~~~\n    x\n",
+            "- a\n  - b\n\n\t~~~\n",
+            "10) a\n       ```\n",
+            "-\n    ```\n",
         ] {
             assert!(hidden(text), "{text:?}");
         }
@@ -148,6 +296,15 @@ mod tests {
             "```a``` b",
             "```\n````\nx",
             "``` x ```",
+            "~~~\nx\n~~~\n",
+            "a ~~~\n",
+            "~~x~~ ~",
+            "    ~~~\n",
+            "1. a\n\nb\n\n    ```\n",
+            "-a\n    ```\n",
+            "1. a\n\n       ```\n",
+            "1. a\n    ```\n    - b\n    ```\n",
+            "```\n~~~\n```\n",
         ] {
             assert!(!hidden(text), "{text:?}");
         }

@@ -236,11 +236,33 @@ impl Machine<'_> {
         }
     }
 
+    /// Ends the open message that is a thought before the beginning of a header, unless it quotes that.
+    fn header_at_end(&mut self, chunk: Chunk<'_>, opening: &Opening) {
+        let Region::Reasoning { id, .. } = self.st.region else {
+            return;
+        };
+        if self.heads() && self.quotes(opening.start).is_none() {
+            self.flow_end(chunk);
+            self.st.reasoned = true;
+            self.enter(Region::Text, opening.start);
+            self.near_thought(id, opening.start);
+        }
+    }
+
     /// Ends an undecided marker.
     fn end_opening(&mut self, reason: Finish, opening: &Opening) {
         let chunk = self.nothing();
         let end = self.st.pos();
         self.settle_twin(chunk, opening.start);
+        self.header_at_end(chunk, opening);
+        if let Some(quoted) = self.after_quote() {
+            // What would make it a mention does not follow.
+            self.st.candidates.clear();
+            if let Some(again) = self.accept(chunk, *opening, quoted, end, false) {
+                self.again(again);
+            }
+            return;
+        }
         let head = self.complete_head(chunk, end);
         if head.is_none() && self.begins_framing(chunk, opening, end) {
             self.st.candidates.clear();

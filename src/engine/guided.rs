@@ -129,7 +129,7 @@ impl Machine<'_> {
                     // The host gave the name.
                     return Some(Is::Calls);
                 }
-                match guess.bare.member(member) {
+                match guess.bare.member(member, &[]) {
                     true => Shown::More,
                     false => Shown::None,
                 }
@@ -139,7 +139,7 @@ impl Machine<'_> {
         match shown {
             _ if end - start > WITHIN => Some(self.otherwise(start, chunk)),
             Shown::More | Shown::Key(_) => None,
-            Shown::Call(name) => Some(self.calls(chunk, name)),
+            Shown::Call(name) | Shown::Definition(name, _) => Some(self.calls(chunk, name)),
             Shown::Name(_) | Shown::None => {
                 // A list that begins with an object without arguments.
                 let mut looked = self.bytes(chunk, start, end);

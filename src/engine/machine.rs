@@ -137,11 +137,20 @@ impl<'p> Machine<'p> {
                 let reasoning = &self.set.reasoning[usize::from(id)];
                 match reasoning.meaning(pattern, &self.set.calls)? {
                     Inside::Call(role) | Inside::Ends(role) => Some(role),
+                    Inside::EndedBy if reasoning.messages => self.call_role(pattern),
                     Inside::Close | Inside::Open | Inside::EndedBy => None,
                 }
             }
             Region::Span { .. } => None,
         }
+    }
+
+    /// What a pattern of the region's automaton opens in text, if it opens calls or messages there.
+    pub fn call_role(&self, pattern: u16) -> Option<Role> {
+        let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
+        let calls = self.set.calls.iter();
+        let found = calls.filter(|(call, _)| call.bytes == *marker);
+        found.map(|(_, role)| *role).next()
     }
 
     pub fn out<'s>(&'s mut self, chunk: Chunk<'s>) -> Out<'s> {

@@ -22,6 +22,7 @@ mod questions;
 mod skip;
 mod snapshot;
 mod tail;
+mod thoughts;
 mod token;
 
 pub(crate) use opening::opens;
@@ -128,6 +129,8 @@ struct State {
     owed: Option<u16>,
     /// Dialects whose section opener the open thought only mentions: a call without that opener is part of the mention.
     mentioned: Vec<u16>,
+    /// The open thought quotes a message.
+    shown: Option<Shown>,
     /// The suffix of the open thought's markers.
     suffix: Vec<u8>,
     /// The opener of an element tree that began a line and showed no tag: its dialect and offset. Its closer makes it
@@ -152,6 +155,14 @@ enum Mode {
     Body(Box<Body>),
     Skip(Skipping),
     Guess(guided::Guess),
+}
+
+/// How a thought quotes a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Shown {
+    InCode,
+    /// After this quotation mark.
+    Quoted(u8),
 }
 
 /// The kind of bytes outside blocks.
@@ -267,6 +278,7 @@ impl State {
             fresh: true,
             owed: None,
             mentioned: vec![],
+            shown: None,
             suffix: vec![],
             untagged: None,
             io: Io::new(set.kinds_of_blocks(), set.marker()),

@@ -99,6 +99,13 @@ enum CandidateAt {
     First { have: u8 },
     /// In the suffix of a thought's marker.
     Suffix,
+    /// After a marker that ends a thought and follows a quotation mark, this many bytes into the mark that would make it a
+    /// mention. Its pattern is `None` if it is spelled otherwise.
+    Quoted {
+        pattern: Option<u16>,
+        quote: u8,
+        came: u8,
+    },
     /// In a thought, in the recipient of a header that lacks its beginning, or in the marker after it, which begins at
     /// `marker`.
     Rest { marker: Option<u64> },

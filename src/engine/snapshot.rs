@@ -117,6 +117,7 @@ impl State {
             given: _,
             native: _,
             mentioned: _,
+            shown: _,
             suffix: _,
             finished: _,
         } = self;

@@ -7,7 +7,7 @@
 //! back.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Line, ROOT, quote_after, quote_before};
+use toolglot_scan::{Line, ROOT, quote_after, quote_before, quote_opening};
 
 use super::machine::{Chunk, Machine};
 use super::opening::Opening;
@@ -81,6 +81,11 @@ impl Tail {
         self.quote().is_some()
     }
 
+    /// The quotation mark that the text ends with, unless it closes what is before it.
+    pub fn opening(self) -> Option<u8> {
+        quote_opening(&self.0.to_be_bytes())
+    }
+
     pub fn quote(self) -> Option<u8> {
         quote_before(&self.0.to_be_bytes())
     }
@@ -150,6 +155,12 @@ impl Machine<'_> {
             return false;
         };
         let span = Span::new(start, end);
+        if token.inner {
+            let at = start.min(safe);
+            self.deliver(chunk, at);
+            self.was_text(token.dialects[0], start);
+            return false;
+        }
         if safe < start && !token.stray {
             self.displace(span);
             return false;
@@ -291,16 +302,14 @@ impl Machine<'_> {
 
     /// Replaces the waiting token by a longer one, `start..end`, that begins with it.
     pub fn longer_token(&mut self, id: u16, start: u64, end: u64) {
-        let longer =
-            |waiting: &Waiting| !waiting.twin && waiting.start == start && waiting.end < end;
-        let Some(waiting) = self.st.waiting.filter(longer) else {
+        let Some(waiting) = self.st.waiting.filter(|_| self.is_longer(start, end)) else {
             return;
         };
         let Some(token) = self
             .set
             .tokens
             .get(usize::from(id))
-            .filter(|token| !token.stray)
+            .filter(|token| !(token.stray || token.inner))
         else {
             return;
         };
@@ -313,6 +322,30 @@ impl Machine<'_> {
                 || self.is_chosen(token),
             ..waiting
         });
+    }
+
+    /// Whether what is at `start` begins with the waiting token.
+    pub fn is_longer(&self, start: u64, end: u64) -> bool {
+        let longer =
+            |waiting: &Waiting| !waiting.twin && waiting.start == start && waiting.end < end;
+        self.st.waiting.as_ref().is_some_and(longer)
+    }
+
+    /// Forgets the waiting token, which is part of something longer. Those before it still wait.
+    pub fn drop_token(&mut self) {
+        let before = self.st.together.pop();
+        self.st.waiting = self
+            .st
+            .waiting
+            .zip(before)
+            .map(|(waiting, (token, span))| Waiting {
+                token,
+                start: span.start,
+                end: span.end,
+                quote: None,
+                sure: false,
+                ..waiting
+            });
     }
 
     /// Whether a waiting token also waits for the bytes after the next one, at `start`.
@@ -384,7 +417,8 @@ impl Machine<'_> {
             return false;
         };
         // A closer closes an open message before it pairs with an opener that the message only mentions.
-        let closes = (token.closes || token.message) && !(token.message && self.st.message);
+        let closes =
+            (token.closes || token.message || token.named) && !(token.message && self.st.message);
         if token.stray || !closes || !token.dialects.contains(&paired.dialect) {
             return false;
         }

@@ -41,6 +41,37 @@ fn named(text: &[u8], tools: &Tools) -> bool {
     tools.names().take(MOST).any(find) || tools.len() > MOST
 }
 
+/// What a set finds in a text.
+fn read(set: &DialectSet, tools: &Arc<Tools>, text: &[&[u8]]) -> Collect {
+    let options = Options {
+        tools: Some(Arc::clone(tools)),
+        ..Options::default()
+    };
+    let mut parser = Parser::new(set, options);
+    let mut found = Collect::new();
+    for piece in text {
+        parser.feed(piece, &mut found);
+    }
+    parser.finish(Finish::Stop, &mut found);
+    found
+}
+
+/// What may be a call of a tool in Python's syntax if it is all that the text contains, except for a code fence, and where
+/// it begins.
+fn expression<'t>(text: &'t [u8], tools: &Tools) -> Option<(u64, &'t [u8])> {
+    let mut whole = text.trim_ascii();
+    let fenced = whole.strip_prefix(b"```");
+    if let Some(fenced) = fenced.and_then(|fenced| fenced.strip_suffix(b"```")) {
+        let line = memchr::memchr(b'\n', fenced)?;
+        whole = fenced[line..].trim_ascii();
+    }
+    let name = &whole[..memchr::memchr(b'(', whole)?];
+    let name = std::str::from_utf8(name).ok()?;
+    tools.get(name).filter(|_| whole.ends_with(b")"))?;
+    let at = memchr::memmem::find(text, whole)?;
+    Some((at as u64, whole))
+}
+
 impl Collect {
     /// Reports calls of declared tools in the finished text that no dialect of the set read, as issues of the kind `bare_call`:
     /// hints that the model uses another dialect. There are none if a call was found, or without tools. Linear in the text.
@@ -52,19 +83,24 @@ impl Collect {
             return;
         };
         let Some(any) = any() else { return };
-        let options = Options {
-            tools: Some(Arc::clone(tools)),
-            ..Options::default()
-        };
-        let mut parser = Parser::new(any, options);
-        let mut found = Self::new();
-        parser.feed(self.text(), &mut found);
-        parser.finish(Finish::Stop, &mut found);
+        let mut found = read(any, tools, &[self.text()]);
+        // What precedes it in the text, and in what was read.
+        let mut shift = (0, 0);
+        if found.calls().is_empty()
+            && let Some((at, whole)) = expression(self.text(), tools)
+        {
+            // Without a list around it, only its being the whole text shows a call.
+            let list = read(any, tools, &[b"[", whole, b"]"]);
+            if list.calls().len() == 1 && list.text().is_empty() {
+                (found, shift) = (list, (at, 1));
+            }
+        }
+        let place = |offset: u64| self.place((offset + shift.0).saturating_sub(shift.1));
         for call in found.calls().iter().take(MOST) {
             tell(&Issue {
                 kind: Kind::BareCall,
                 severity: Kind::BareCall.severity(),
-                span: Span::new(self.place(call.span.start), self.place(call.span.end)),
+                span: Span::new(place(call.span.start), place(call.span.end)),
                 dialect: None,
                 call: None,
                 tool: &call.name,

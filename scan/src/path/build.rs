@@ -126,7 +126,7 @@ impl<A: Copy> Paths<A> {
                     let inside = here.iter().find_map(|at| node(at).hole);
                     let inside = inside.filter(|(have, _)| have == hole)?.1;
                     match hole {
-                        Hole::Ticks => [here, vec![inside]].concat(),
+                        Hole::Ticks | Hole::Hash => [here, vec![inside]].concat(),
                         _ => vec![inside],
                     }
                 }
@@ -348,8 +348,8 @@ impl<A: Copy> Paths<A> {
                         }
                         self.node(at).hole = Some((hole, inside));
                     }
-                    if hole == Hole::Ticks {
-                        // The backticks may be missing.
+                    if matches!(hole, Hole::Ticks | Hole::Hash) {
+                        // The run may be missing.
                         here.push(inside);
                     } else {
                         here = vec![inside];

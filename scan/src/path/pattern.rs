@@ -27,6 +27,8 @@ pub enum Hole {
     Ticks,
     /// White space and attributes in a tag that spells out none.
     Loose,
+    /// `$hash`: hashes of a heading, which may be missing.
+    Hash,
 }
 
 impl Hole {
@@ -47,6 +49,7 @@ impl Hole {
             Self::Tag | Self::Loose => true,
             Self::Number => byte.is_ascii_digit(),
             Self::Ticks => byte == b'`',
+            Self::Hash => byte == b'#',
             Self::Fix => byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_' | b'-' | b'.'),
         }
     }
@@ -72,7 +75,7 @@ pub enum Part {
 /// # Errors
 /// A hole is unknown, or `$^` is not before the last byte.
 pub fn parts(pattern: &str) -> Result<Vec<Part>, PatternError> {
-    const WORDS: [(&str, Part); 11] = [
+    const WORDS: [(&str, Part); 12] = [
         ("_", Part::Blanks),
         ("/", Part::Lines),
         ("^", Part::Peek),
@@ -81,6 +84,7 @@ pub fn parts(pattern: &str) -> Result<Vec<Part>, PatternError> {
         ("type", Part::Hole(Hole::Type)),
         ("tag", Part::Hole(Hole::Tag)),
         ("ticks", Part::Hole(Hole::Ticks)),
+        ("hash", Part::Hole(Hole::Hash)),
         ("name", Part::Hole(Hole::Name)),
         ("digits", Part::Hole(Hole::Number)),
         ("x", Part::Hole(Hole::Fix)),

@@ -93,6 +93,9 @@ impl Body {
         }
         if let FramedAt::Payload(payload) = &mut self.at {
             payload.finish(out, stopped);
+            if payload.complete() {
+                return Finished::Closed(end);
+            }
         }
         // The model was done: words in a closer that lacks its end are the rest of its reply.
         if stopped && let Some(word) = self.trailing_words(out) {

@@ -89,6 +89,8 @@ pub struct Channels {
 #[serde(deny_unknown_fields)]
 pub struct Route {
     pub kind: RouteKind,
+    /// The marker that its header begins with, if that does not end it too.
+    pub start: Option<Vec<String>>,
     /// Its author: the word that the header begins with. A pattern that ends with `*` matches the beginning of a word.
     pub role: Option<Vec<String>>,
     pub recipient: Option<Vec<String>>,

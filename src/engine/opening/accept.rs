@@ -1,7 +1,7 @@
 //! A candidate is satisfied: its block, region or message begins.
 
-use toolglot_scan::ROOT;
 use toolglot_scan::path::{Go, Hole, Walk};
+use toolglot_scan::{ROOT, quote_after};
 
 use super::candidate::name_attribute;
 use super::{Candidate, CandidateAt, Opening, Verdict};
@@ -9,7 +9,7 @@ use crate::body::Opened;
 use crate::dialect::bounds::PROBE_BLANKS;
 use crate::dialect::{Begins, Family, Opener};
 use crate::engine::machine::{Chunk, Machine};
-use crate::engine::{Mode, Region};
+use crate::engine::{Mode, Region, Shown};
 use crate::error::Kind;
 use crate::event::{Event, Span};
 
@@ -60,6 +60,66 @@ impl Machine<'_> {
         } else if !self.token(chunk, id, span.start, span.end, safe) {
             self.release(chunk, span.end);
         }
+    }
+
+    /// Ends the open thought, if any, before a message with the header `span`. Returns false if the thought only quotes the
+    /// message.
+    fn ends_thought(&mut self, chunk: Chunk<'_>, span: Span) -> bool {
+        let Region::Reasoning { .. } = self.st.region else {
+            return true;
+        };
+        if let Some(shown) = self.quotes(span.start) {
+            self.st.mode = Mode::Flow;
+            self.st.node = ROOT;
+            self.deliver(chunk, span.end);
+            self.st.shown = Some(shown);
+            return false;
+        }
+        self.flow_end(chunk);
+        self.st.reasoned = true;
+        self.enter(Region::Text, span.start);
+        true
+    }
+
+    /// How the open thought quotes what begins at `start`, if it does.
+    pub fn quotes(&mut self, start: u64) -> Option<Shown> {
+        if self.st.io.vouches(start) {
+            return None;
+        }
+        self.st.code.settle();
+        if self.st.code.hides() {
+            return Some(Shown::InCode);
+        }
+        // A backtick that does not begin code has ended it.
+        let quote = self.st.tail.opening();
+        let quote = quote.filter(|quote| quote_after(*quote) != b"`");
+        quote.map(Shown::Quoted)
+    }
+
+    /// Lets a marker wait that ends the open thought and follows a quotation mark.
+    pub fn await_quote(&mut self, chunk: Chunk<'_>, pattern: Option<u16>, marker: Span, quote: u8) {
+        let Region::Reasoning { id, .. } = self.st.region else {
+            return;
+        };
+        let dialect = self.set.reasoning[usize::from(id)].dialect;
+        self.deliver(chunk, marker.start);
+        self.adopt(marker.start);
+        self.st.candidates = vec![Candidate {
+            dialect,
+            begins: Begins::Thought(id),
+            end: marker.end,
+            loose: false,
+            at: CandidateAt::Quoted {
+                pattern,
+                quote,
+                came: 0,
+            },
+        }];
+        self.st.mode = Mode::Opening(Opening {
+            end: marker.end,
+            count: 1,
+            ..Opening::new(marker.start, dialect)
+        });
     }
 
     /// Opens a thought, or closes the open one, with a complete loose marker.
@@ -145,12 +205,29 @@ impl Machine<'_> {
         let mut again = None;
         match at {
             CandidateAt::Message { .. } | CandidateAt::First { .. } | CandidateAt::Rest { .. } => {
-                if let Region::Reasoning { .. } = self.st.region {
-                    self.flow_end(chunk);
-                    self.st.reasoned = true;
-                    self.enter(Region::Text, opening.start);
+                if self.ends_thought(chunk, span) {
+                    self.message_begins(chunk, dialect, span);
                 }
-                self.message_begins(chunk, dialect, span);
+            }
+            CandidateAt::Quoted { pattern, .. } => {
+                let marker = Span::new(opening.start, candidate.end);
+                self.st.mode = Mode::Flow;
+                self.st.node = ROOT;
+                match (pattern, candidate.begins) {
+                    (Some(pattern), _) => {
+                        self.in_reasoning(
+                            chunk,
+                            pattern,
+                            marker.start,
+                            marker.end,
+                            marker.end,
+                            false,
+                        );
+                    }
+                    (None, Begins::Thought(id)) => self.thought_mark(chunk, id, marker, vec![]),
+                    (None, _) => {}
+                }
+                again = Some(self.rewind(chunk, candidate.end, end));
             }
             CandidateAt::Head(walk) => again = self.line_begins(chunk, dialect, &walk, span),
             CandidateAt::Header { .. } => {
@@ -187,7 +264,10 @@ impl Machine<'_> {
                 };
                 let suffix = self.bytes(chunk, candidate.end, end - 1);
                 let inside = matches!(self.st.region, Region::Reasoning { .. });
-                if inside && self.opens(chunk, id, span.start, candidate.end) {
+                let quote = self.st.tail.opening().filter(|_| inside);
+                if let Some(quote) = quote.filter(|_| !self.st.io.vouches(span.start)) {
+                    self.await_quote(chunk, None, span, quote);
+                } else if inside && self.opens(chunk, id, span.start, candidate.end) {
                     self.st.suffix = suffix;
                     self.thought_again(chunk, id, span);
                 } else {
@@ -223,7 +303,10 @@ impl Machine<'_> {
                 }
             },
             CandidateAt::Payload(_) => {
-                self.message_begins(chunk, dialect, Span::new(opening.start, candidate.end));
+                let header = Span::new(opening.start, candidate.end);
+                if self.ends_thought(chunk, header) {
+                    self.message_begins(chunk, dialect, header);
+                }
                 again = Some(self.rewind(chunk, candidate.end, end));
             }
             CandidateAt::Tag(_)

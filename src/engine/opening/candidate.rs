@@ -1,6 +1,7 @@
 //! A dialect that may own a marker, and the state of its probe.
 
 use toolglot_scan::path::{Hole, Walk};
+use toolglot_scan::quote_after;
 use toolglot_scan::xml::Header;
 
 use super::{Candidate, CandidateAt};
@@ -114,6 +115,7 @@ impl Candidate {
                 | CandidateAt::First { .. }
                 | CandidateAt::Rest { .. }
                 | CandidateAt::Own(_)
+                | CandidateAt::Quoted { .. }
                 | CandidateAt::Suffix,
                 _,
             ) => true,
@@ -145,6 +147,23 @@ impl Candidate {
                 CandidateAt::Message { .. } | CandidateAt::First { .. } | CandidateAt::Rest { .. },
                 _,
             ) => dialect.channels.is_some(),
+            (
+                CandidateAt::Quoted {
+                    pattern,
+                    quote,
+                    came,
+                },
+                _,
+            ) => {
+                let Begins::Thought(id) = self.begins else {
+                    return false;
+                };
+                let thought = set.reasoning.get(usize::from(id));
+                let patterns = thought.map_or(0, |thought| thought.inside.dfa.patterns().len());
+                pattern.is_none_or(|pattern| usize::from(pattern) < patterns)
+                    && thought.is_some()
+                    && usize::from(came) < quote_after(quote).len()
+            }
             (CandidateAt::Suffix, _) => matches!(self.begins, Begins::Thought(_)),
             (CandidateAt::Own(walk), _) => match self.begins {
                 Begins::Tag(number) => {

@@ -1,7 +1,7 @@
 //! Markers inside the bytes read: the undecided marker may become longer, or be text before one that counts.
 
 use super::candidate::bare;
-use super::{CandidateAt, Opening};
+use super::{Candidate, CandidateAt, Opening};
 use crate::dialect::{BESIDE, Family, Role, TOGETHER};
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
@@ -14,6 +14,17 @@ impl Machine<'_> {
     pub(super) fn grows(&self, opening: &Opening, end: u64) -> bool {
         let hold = self.scanner().dfa.hold(self.st.node) as u64;
         !opening.bare && end.saturating_sub(hold) == opening.start
+    }
+
+    /// Whether a pattern of the open thought precedes a part of the header that is being read.
+    fn is_part(&self, pattern: u16) -> bool {
+        let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
+        let part = |candidate: &Candidate| {
+            let channels = self.dialect(candidate.dialect).channels.as_ref();
+            matches!(candidate.at, CandidateAt::Message { .. })
+                && channels.is_some_and(|channels| channels.spec.content.as_bytes() == *marker)
+        };
+        self.st.candidates.iter().any(part)
     }
 
     /// Whether JSON that must show a call is being read, and the marker opens only such JSON, too.
@@ -73,6 +84,7 @@ impl Machine<'_> {
                     return Some(None);
                 }
                 None if self.in_rest(chunk, opening, start) => {}
+                None if self.is_part(*pattern) => {}
                 None if self.ends_here(*pattern) => inside = Some(start),
                 // The token is examined if this marker fails. The content of a header is its own.
                 Some(Role::Token { .. }) if self.dialect(opening.first).channels.is_none() => {

@@ -160,6 +160,24 @@ impl Machine<'_> {
         None
     }
 
+    /// Whether the marker may begin the header of a message.
+    pub fn heads(&self) -> bool {
+        let heads = |one: &Candidate| {
+            matches!(
+                one.at,
+                CandidateAt::Message { .. } | CandidateAt::Payload(_)
+            )
+        };
+        self.st.candidates.iter().any(heads)
+    }
+
+    /// The marker that ends a thought unless a quotation mark follows.
+    pub fn after_quote(&self) -> Option<Candidate> {
+        let mut candidates = self.st.candidates.iter();
+        let quoted = |one: &&Candidate| matches!(one.at, CandidateAt::Quoted { .. });
+        candidates.find(quoted).copied()
+    }
+
     /// Whether the stream may end here without an issue.
     pub fn unborn(&self) -> bool {
         self.under_way().is_none()

@@ -35,7 +35,8 @@ impl Machine<'_> {
                 self.st.candidates[index].at = CandidateAt::Payload(shows.begin());
             }
             (Some(RouteKind::Text | RouteKind::Reasoning), _)
-                if !self.st.blank
+                if self.st.region == Region::Text
+                    && !self.st.blank
                     && !self.begins()
                     && !self.follows(candidate.dialect, opening.start) =>
             {

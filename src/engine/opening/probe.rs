@@ -1,6 +1,7 @@
 //! Steps a candidate by one byte: it opens, continues, or is text.
 
 use toolglot_scan::path::{Go, Hole, Walk};
+use toolglot_scan::quote_after;
 use toolglot_scan::xml;
 use toolglot_scan::xml::{Header, HeaderStep};
 
@@ -132,10 +133,12 @@ impl Machine<'_> {
                     return Verdict::Text(None);
                 };
                 let shown = match json.step(byte, end - 1, table.json.syntax.python) {
-                    _ if end.saturating_sub(json.start) > u64::from(BARE) => Shown::None,
+                    _ if end.saturating_sub(json.start) > u64::from(BARE) => {
+                        json.called().map_or(Shown::None, Shown::Call)
+                    }
                     Shown::Key(key) => {
                         let key = self.bytes(chunk, key.start, key.end);
-                        match json.member(member(table, &key)) {
+                        match json.member(member(table, &key), &key) {
                             true => Shown::More,
                             false => Shown::None,
                         }
@@ -144,6 +147,16 @@ impl Machine<'_> {
                 };
                 let (name, alone) = match shown {
                     Shown::Call(name) => (name, false),
+                    Shown::Definition(name, key) => {
+                        let tool = self.bytes(chunk, name.start, name.end);
+                        let tool = String::from_utf8_lossy(&tool);
+                        let tools = self.opts.tools.as_ref();
+                        let tool = tools.and_then(|tools| tools.get(&tool));
+                        if tool.is_none_or(|tool| tool.param(key).is_none()) {
+                            return Verdict::Text(None);
+                        }
+                        (name, false)
+                    }
                     Shown::Name(name) => (name, true),
                     Shown::More => return Verdict::More,
                     Shown::Key(_) | Shown::None => return Verdict::Text(None),
@@ -204,6 +217,20 @@ impl Machine<'_> {
                 }
             }
             CandidateAt::Suffix => self.suffix(chunk, after, byte, end),
+            CandidateAt::Quoted { quote, came, .. } => {
+                let close = quote_after(*quote);
+                if close.get(usize::from(*came)) != Some(&byte) {
+                    return Verdict::Open {
+                        taken: false,
+                        closed: false,
+                    };
+                }
+                *came += 1;
+                match usize::from(*came) == close.len() {
+                    true => Verdict::Text(None),
+                    false => Verdict::More,
+                }
+            }
             CandidateAt::Own(_)
             | CandidateAt::First { .. }
             | CandidateAt::Message { .. }
