@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use self::value::Value;
 pub(crate) use self::value::{Strange, last_tag};
 use super::args::As;
-use super::live::Step;
+use super::live::{LiveCall, Step};
 use super::lost::{Lost, Torn};
 use super::payload::Payload;
 use super::plain::{Came, Clean, Plain};
@@ -70,9 +70,24 @@ pub(crate) struct Body {
     /// At the beginning of the first value of a block that may be a mention: how many bytes of the closing quotation mark
     /// have come.
     mention: Option<u8>,
+    /// What has come after a text's closer, which other text on its line shows to be content.
+    after: Option<After>,
+    /// The call that has an object in place of its parameters, and where that ended: parameters may follow all the same.
+    whole: Option<Box<(LiveCall, u64)>>,
     /// What was open where a call has just broken.
     #[serde(skip)]
     torn: Option<Torn>,
+}
+
+/// What follows the closer of a text, in a section that may hold any text. Until it is known, the call stays open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct After {
+    /// Where the closer ended.
+    end: u64,
+    /// The closer's line has ended.
+    line: bool,
+    /// Where other text began.
+    words: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,6 +149,8 @@ impl Body {
             doubled: false,
             invented: false,
             mention: None,
+            after: None,
+            whole: None,
             torn: None,
         };
         let spelt = out.dialect().map_or(&[][..], |dialect| &dialect.spelt);
@@ -185,6 +202,8 @@ impl Body {
             doubled: false,
             invented: false,
             mention: None,
+            after: None,
+            whole: None,
             torn: None,
         }
     }
@@ -205,7 +224,10 @@ impl Body {
 
     /// Whether a call of this block is final, whatever follows.
     pub fn is_final(&self) -> bool {
-        self.calls > 0 || matches!(&self.at, FramedAt::Payload(payload) if payload.calls() > 0)
+        self.calls > 0
+            || self.after.is_some()
+            || self.whole.is_some()
+            || matches!(&self.at, FramedAt::Payload(payload) if payload.calls() > 0)
     }
 
     /// The open value, if its next bytes can be delivered unchanged.
@@ -431,6 +453,9 @@ impl Body {
         match paths.step(walk, byte, pos, &self.fix) {
             Go::More => {
                 let begins = blank && !walk.blank();
+                if let Some(after) = &mut self.after {
+                    after.line |= byte == b'\n' && after.words.is_none();
+                }
                 if !ahead && walk.blank() {
                     out.skip(pos + 1);
                 } else if !ahead && begins {
@@ -448,6 +473,7 @@ impl Body {
                 (taken, self.found(out, table, action, &walk, end))
             }
             Go::None => {
+                let began = walk.start().unwrap_or(pos);
                 if ahead {
                     let end = self.last;
                     let flow = if self.is_final() {
@@ -465,6 +491,7 @@ impl Body {
                 if prose && self.section && matches!(self.at, FramedAt::Gap(_)) {
                     // The byte itself may begin a pattern.
                     let again = !blank;
+                    self.words(out, began);
                     self.at = FramedAt::Gap(table.gap.begin());
                     out.skip(pos + u64::from(!again));
                     return (!again, None);
@@ -509,6 +536,13 @@ impl Body {
         }
         if walk.twice() {
             self.twice(out, action, span);
+        }
+        if action == Action::Repeat && self.after.is_some() {
+            self.closes_again(out, table, span);
+            return None;
+        }
+        if let Some(flow) = self.settle(out) {
+            return Some(flow);
         }
         match action {
             Action::Section => {
@@ -744,9 +778,12 @@ impl Body {
                 Some(Flow::Limit { kind, ended })
             }
             Step::Done => {
+                if let FramedAt::Payload(payload) = &mut self.at {
+                    self.whole = payload.take_waiting().map(Box::new);
+                }
                 self.count(out, pos);
                 self.last = pos;
-                if self.calls > 0 {
+                if self.is_final() {
                     // The end of the payload is not text, whatever becomes of the closer.
                     self.good = pos;
                 }
@@ -786,10 +823,61 @@ impl Body {
         }
     }
 
+    /// Acts on text between calls that begins at `start`. On the line of a text's closer it shows that this may be content.
+    fn words(&mut self, out: &mut Out<'_>, start: u64) {
+        let Some(after) = &mut self.after else {
+            return;
+        };
+        let same_line = !after.line && after.words.is_none();
+        after.words.get_or_insert(start);
+        if same_line {
+            out.repaired(Kind::MalformedBody, Span::new(start, start + 1));
+        }
+    }
+
+    /// Acts on a closer after that of a text. It repeats that one, or the text went on and the first was content.
+    fn closes_again(&mut self, out: &mut Out<'_>, table: &Framed, span: Span) {
+        match (self.after, &mut self.args) {
+            (Some(After { words: None, .. }), Some(args)) => {
+                args.report(out, Kind::RepeatedMarker, span, "");
+            }
+            (Some(After { words, line, .. }), _) => {
+                if let Some(words) = words.filter(|_| line) {
+                    out.repaired(Kind::MalformedBody, Span::new(words, span.end));
+                }
+                self.settle(out);
+            }
+            (None, _) => {}
+        }
+        out.skip(span.end);
+        (self.last, self.good) = (span.end, span.end);
+        self.at = FramedAt::Gap(table.gap.begin());
+    }
+
+    /// Closes the call whose text, or whose object in place of parameters, has ended, if one is open.
+    fn settle(&mut self, out: &mut Out<'_>) -> Option<Flow> {
+        if let Some(whole) = self.whole.take() {
+            let (live, end) = *whole;
+            live.close(out, end);
+            self.calls += 1;
+        }
+        let after = self.after.take()?;
+        self.close_args(out, after.end)
+    }
+
     /// Closes the call; its closer ends at `end`.
     fn call_closes(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Option<Flow> {
         out.skip(end);
-        if let Some(flow) = self.close_args(out, end) {
+        let prose = table.spec.section.as_ref().filter(|_| self.section);
+        let text = matches!(&self.at, FramedAt::Plain(plain) if plain.start() < end);
+        let waits = text && self.args.is_some();
+        if waits && prose.is_some_and(|section| section.prose) {
+            self.after = Some(After {
+                end,
+                line: false,
+                words: None,
+            });
+        } else if let Some(flow) = self.close_args(out, end) {
             return Some(flow);
         }
         self.after_call(table, end)

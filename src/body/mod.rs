@@ -214,8 +214,8 @@ impl Body {
         match (self, family) {
             (Self::KeyQuote(body), Family::KeyQuote(table)) => body.finish(out, table, stopped),
             (Self::ElementTree(body), _) => body.finish(out).into(),
-            (Self::NamedParams(body), _) => body.finish(out, end),
-            (Self::AttributeParams(body), _) => body.finish(out, end),
+            (Self::NamedParams(body), _) => body.finish(out, end, stopped),
+            (Self::AttributeParams(body), _) => body.finish(out, end, stopped),
             (Self::Framed(body), Family::Framed(table)) => body.finish(out, table, end, stopped),
             (Self::Line(body), Family::Line(table)) => body.finish(out, table, end, stopped),
             (Self::KeyQuote(_) | Self::Framed(_) | Self::Line(_), _) => Finished::Open,

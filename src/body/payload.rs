@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::live::Step;
+use super::live::{LiveCall, Step};
 use super::lost::Torn;
 use super::{Args, Opened, Out, Short, brace_calls, json_calls, python_calls, yaml_call};
 use crate::dialect::{Framed, spec};
@@ -54,7 +54,7 @@ impl Payload {
 
     /// All arguments of a call that is open, as one object.
     pub(super) fn of(out: &mut Out<'_>, args: &mut Args) -> Self {
-        Self::Json(json_calls::Body::of(args.live(out)))
+        Self::Json(json_calls::Body::in_place(args.live(out)))
     }
 
     /// Consumes the chunk from index `i` up to `end`.
@@ -113,6 +113,14 @@ impl Payload {
         match self {
             Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
             Self::Yaml(_) => true,
+        }
+    }
+
+    /// The call in place of whose parameters an object has come, and where that ended.
+    pub fn take_waiting(&mut self) -> Option<(LiveCall, u64)> {
+        match self {
+            Self::Json(body) => body.take_waiting(),
+            Self::Python(_) | Self::Braces(_) | Self::Yaml(_) => None,
         }
     }
 

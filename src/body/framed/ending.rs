@@ -51,6 +51,16 @@ impl Body {
         if self.lacks_closers(out, table, end) {
             return self.close_truncated(out, table, end);
         }
+        if let (Some(after), Some(args), false) = (self.after, &mut self.args, stopped)
+            && !after.line
+        {
+            args.recovered(Kind::UnclosedBlock);
+        }
+        if let (Some(whole), false) = (&mut self.whole, stopped) {
+            // A parameter could have followed.
+            whole.0.recovered([Kind::UnclosedBlock].into_iter().collect());
+        }
+        self.settle(out);
         if let FramedAt::Value(_) | FramedAt::Plain(_) = self.at
             && let Some(args) = &self.args
         {
