@@ -290,7 +290,8 @@ impl Out<'_> {
             return;
         }
         let max = self.opts.limits.max_native;
-        if self.opts.prefer.remembers() && self.io.heard.takes(json, span, max) {
+        let prefer = self.opts.prefer;
+        if self.io.heard.listens(prefer) && self.io.heard.takes(json, span, max, prefer) {
             return;
         }
         self.sink.event(Event::ArgDelta { call, json, span });

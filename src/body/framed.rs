@@ -23,7 +23,6 @@ use super::lost::{Lost, Torn};
 use super::payload::Payload;
 use super::plain::{Came, Clean, Plain};
 use super::{Args, Flow, Opened, Out, Short};
-use crate::dialect::spec;
 use crate::dialect::{Action, Framed};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
@@ -752,7 +751,11 @@ impl Body {
 
     /// Acts on the payload, which was read up to `pos`.
     fn payload(&mut self, out: &mut Out<'_>, table: &Framed, step: Step, pos: u64) -> Option<Flow> {
-        let ended = matches!(&self.at, FramedAt::Payload(payload) if payload.closed());
+        let closed = match &self.at {
+            FramedAt::Payload(payload) => payload.closed(),
+            _ => None,
+        };
+        let ended = closed.is_some();
         match step {
             Step::More => None,
             Step::Malformed => {
@@ -781,6 +784,8 @@ impl Body {
                 if let FramedAt::Payload(payload) = &mut self.at {
                     self.whole = payload.take_waiting().map(Box::new);
                 }
+                // A payload that reads up to the closer may have read on.
+                let (read, pos) = (pos, closed.unwrap_or(pos));
                 self.count(out, pos);
                 self.last = pos;
                 if self.is_final() {
@@ -789,12 +794,12 @@ impl Body {
                 }
                 out.skip(pos);
                 let unit = &table.spec.unit[usize::from(self.unit)];
-                // A payload that reads up to the closer has consumed it.
-                if !unit.close.is_empty() && unit.payload != spec::Payload::Yaml {
+                if !unit.close.is_empty() && closed.is_none() {
                     self.at = FramedAt::Tail(table.units[usize::from(self.unit)].tail.begin());
                     return None;
                 }
-                self.after_call(table, pos)
+                let flow = self.after_call(table, pos);
+                flow.or_else(|| self.walk_again(out, table, pos, read))
             }
         }
     }

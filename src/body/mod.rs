@@ -49,6 +49,7 @@ pub(crate) use call::Names;
 pub(crate) use cursor::{Chunk, joined, pieces};
 pub(crate) use fields::{Key, doubts, split};
 pub(crate) use framed::{Strange, last_tag, name_in_id};
+pub(crate) use heard::{Heard, Said};
 pub(crate) use head::{WINDOW, before_key, begins_inside, is_key};
 pub(crate) use out::{Block, Io, Out, Stuff};
 pub(crate) use plain::Clean;

@@ -134,11 +134,19 @@ impl Payload {
         }
     }
 
-    /// Whether it has consumed the closer of its call.
-    pub fn closed(&self) -> bool {
+    /// Where the closer of its call ended, if it has read that.
+    pub fn closed(&self) -> Option<u64> {
         match self {
-            Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
+            Self::Json(_) | Self::Python(_) | Self::Braces(_) => None,
             Self::Yaml(body) => body.closed(),
+        }
+    }
+
+    /// Whether it contains a closer that was taken for content.
+    pub fn runs_on(&self) -> bool {
+        match self {
+            Self::Yaml(body) => body.runs_on(),
+            Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
         }
     }
 
@@ -191,7 +199,8 @@ impl Payload {
         match self {
             Self::Python(body) => body.finish(out, stopped),
             Self::Json(body) => body.finish(out, stopped),
-            Self::Braces(_) | Self::Yaml(_) => {}
+            Self::Yaml(body) => body.finish(out),
+            Self::Braces(_) => {}
         }
     }
 

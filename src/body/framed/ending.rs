@@ -24,6 +24,7 @@ impl Body {
             // The last closer may be the value's own.
             (FramedAt::Confirm { value, end, .. }, Some(args)) => (value.start, *end, args.key()),
             (FramedAt::Plain(plain), _) => (plain.start(), end, ""),
+            (FramedAt::Payload(payload), _) => return payload.runs_on(),
             _ => return false,
         };
         let section = spec.section.iter().flat_map(|section| &section.close);
@@ -88,6 +89,9 @@ impl Body {
         }
         if let FramedAt::Payload(payload) = &mut self.at {
             payload.finish(out, stopped);
+            if let (Some(closed), true) = (payload.closed(), payload.calls() > 0) {
+                return Finished::Closed(closed);
+            }
         }
         // The model was done: words in a closer that lacks its end are the rest of its reply.
         if stopped && let Some(word) = self.trailing_words(out) {
