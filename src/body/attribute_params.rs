@@ -671,12 +671,9 @@ impl Body {
         self.args
             .param_open(out, &name, span, end)
             .map_err(|kind| (next, fail(kind, false)))?;
-        out.tool_issue(
-            Kind::MissingValueAttr,
-            span,
-            self.args.tool(),
-            tag(&self.closer),
-        );
+        let element = tag(&self.closer).to_owned();
+        self.args
+            .report(out, Kind::MissingValueAttr, span, &element);
         if self.fact {
             // That attribute may be the value.
             let name = tag(&self.closer).to_owned();

@@ -165,7 +165,11 @@ impl Body {
         }
         let go = table.enter.seek(&mut walk, &literal, header.at);
         // The engine has reported what its tag contains.
+        let loose = walk.loose();
         walk.told();
+        if let Some(loose) = loose {
+            body.announced(out, loose);
+        }
         match go {
             Go::Found {
                 action: Action::Section,
@@ -536,6 +540,13 @@ impl Body {
         if walk.twice() {
             self.twice(out, action, span);
         }
+        // Behind a name they belong to the call.
+        let name = walk.span(Hole::Name);
+        if let (Action::Section | Action::Unit(_), Some(loose)) = (action, walk.loose())
+            && (name.is_empty() || loose.start != name.end)
+        {
+            self.announced(out, loose);
+        }
         if action == Action::Repeat && self.after.is_some() {
             self.closes_again(out, table, span);
             return None;
@@ -662,6 +673,15 @@ impl Body {
                 };
                 self.begin(out, table, walk, end)
             }
+        }
+    }
+
+    /// Remembers the attributes of a tag around a call: they may contradict what the call says.
+    fn announced(&self, out: &mut Out<'_>, loose: Span) {
+        let text = out.slice(loose.start, loose.end);
+        let pairs = xml::loose_attributes(text.as_bytes());
+        if let Some(block) = &mut out.io.block {
+            block.announced.extend(pairs);
         }
     }
 

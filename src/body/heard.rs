@@ -100,7 +100,11 @@ impl Heard {
 
     /// Whether pieces of the open call's arguments are remembered.
     pub fn listens(&self, prefer: Prefer) -> bool {
-        let open = || self.calls.last().is_some_and(|call| call.lost && call.arguments.is_some());
+        let open = || {
+            self.calls
+                .last()
+                .is_some_and(|call| call.lost && call.arguments.is_some())
+        };
         prefer != Prefer::Text || open()
     }
 

@@ -23,7 +23,9 @@ pub(crate) struct Object {
 enum ObjectAt {
     Object,
     /// After the object; `line` if its line has ended, too.
-    After { line: bool },
+    After {
+        line: bool,
+    },
     /// In what may be the closing tag; the carry begins with it.
     Tag(Match),
     /// After that tag's name.

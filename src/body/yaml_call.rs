@@ -151,7 +151,11 @@ impl Body {
         self.provisional = None;
         self.kinds.insert(Kind::AmbiguousClose);
         out.tool_issue(Kind::AmbiguousClose, span, &self.tool, "");
-        let blanks = self.text.iter().rev().take_while(|b| b.is_ascii_whitespace());
+        let blanks = self
+            .text
+            .iter()
+            .rev()
+            .take_while(|b| b.is_ascii_whitespace());
         self.text.truncate(self.text.len() - blanks.count());
         self.close(out, end, len)
     }

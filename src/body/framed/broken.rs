@@ -154,7 +154,9 @@ impl Body {
         out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
         if let Some(whole) = &mut self.whole {
             // It may be a further parameter.
-            whole.0.recovered([Kind::MalformedBody].into_iter().collect());
+            whole
+                .0
+                .recovered([Kind::MalformedBody].into_iter().collect());
         }
         self.drop_call(out, pos);
         Some(Flow::Malformed { ended: false })

@@ -50,7 +50,7 @@ impl Body {
         stopped: bool,
     ) -> Finished {
         if self.lacks_closers(out, table, end) {
-            return self.close_truncated(out, table, end);
+            return self.close_truncated(out, table, end, stopped);
         }
         if let (Some(after), Some(args), false) = (self.after, &mut self.args, stopped)
             && !after.line
@@ -59,7 +59,9 @@ impl Body {
         }
         if let (Some(whole), false) = (&mut self.whole, stopped) {
             // A parameter could have followed.
-            whole.0.recovered([Kind::UnclosedBlock].into_iter().collect());
+            whole
+                .0
+                .recovered([Kind::UnclosedBlock].into_iter().collect());
         }
         self.settle(out);
         if let FramedAt::Value(_) | FramedAt::Plain(_) = self.at
@@ -149,7 +151,13 @@ impl Body {
     }
 
     /// Closes a call that lacks only closers where the stream ended. More of it may have been meant.
-    fn close_truncated(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
+    fn close_truncated(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        end: u64,
+        stopped: bool,
+    ) -> Finished {
         let half = self.half(out, table, end);
         if let (
             FramedAt::Confirm {
@@ -164,13 +172,12 @@ impl Body {
                 return Finished::Open;
             }
         }
-        match half {
-            Some((start, to)) => self.misspelt(out, Span::new(start, to)),
-            None => {
-                if let Some(args) = &mut self.args {
-                    args.recovered(Kind::UnclosedBlock);
-                }
-            }
+        if let Some((start, to)) = half {
+            self.misspelt(out, Span::new(start, to));
+        }
+        // The value may go on behind one of several markers, if the model did not stop there.
+        if let Some(args) = self.args.as_mut().filter(|_| half.is_none() || !stopped) {
+            args.recovered(Kind::UnclosedBlock);
         }
         out.skip(end);
         match self.close_args(out, end) {
