@@ -6,6 +6,7 @@
 //!
 //! A call is final at its own end: an error after it in the same block retracts nothing.
 
+mod after;
 mod broken;
 mod ending;
 mod opener;
@@ -15,13 +16,13 @@ mod value;
 
 use serde::{Deserialize, Serialize};
 
+use self::after::After;
 use self::value::Value;
 pub(crate) use self::value::{Strange, last_tag};
-use super::args::As;
 use super::live::{LiveCall, Step};
 use super::lost::{Lost, Torn};
 use super::payload::Payload;
-use super::plain::{Came, Clean, Plain};
+use super::plain::Plain;
 use super::{Args, Flow, Opened, Out, Short};
 use crate::dialect::{Action, Framed};
 use crate::error::{Kind, Severity};
@@ -76,17 +77,6 @@ pub(crate) struct Body {
     /// What was open where a call has just broken.
     #[serde(skip)]
     torn: Option<Torn>,
-}
-
-/// What follows the closer of a text, in a section that may hold any text. Until it is known, the call stays open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct After {
-    /// Where the closer ended.
-    end: u64,
-    /// The closer's line has ended.
-    line: bool,
-    /// Where other text began.
-    words: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -676,15 +666,6 @@ impl Body {
         }
     }
 
-    /// Remembers the attributes of a tag around a call: they may contradict what the call says.
-    fn announced(&self, out: &mut Out<'_>, loose: Span) {
-        let text = out.slice(loose.start, loose.end);
-        let pairs = xml::loose_attributes(text.as_bytes());
-        if let Some(block) = &mut out.io.block {
-            block.announced.extend(pairs);
-        }
-    }
-
     /// Reports a token that appears twice in a marker.
     fn twice(&mut self, out: &mut Out<'_>, action: Action, span: Span) {
         match (action, &mut self.args) {
@@ -708,58 +689,6 @@ impl Body {
             let span = walk.span(hole);
             if !span.is_empty() {
                 self.fix = out.slice(span.start, span.end).into_bytes();
-            }
-        }
-    }
-
-    /// Begins text that is one argument at `at`; `clean` is `None` if its call is not valid. The text is empty if its tag is
-    /// `closed`.
-    fn content(
-        &mut self,
-        out: &mut Out<'_>,
-        table: &Framed,
-        clean: Option<Clean>,
-        at: u64,
-        closed: bool,
-    ) -> Option<Flow> {
-        let unit = &table.spec.unit[usize::from(self.unit)];
-        if let (Some(clean), Some(args), Some(content)) = (clean, &mut self.args, &unit.content) {
-            let form = if clean == Clean::default() {
-                As::Text
-            } else {
-                As::Clean(clean)
-            };
-            let place = Span::new(at, at);
-            if let Err(kind) = args.param_open_as(out, &content.argument, place, at, form) {
-                return Some(self.limit(out, kind, at));
-            }
-        }
-        self.mention = self.may_be_mention(out);
-        self.at = FramedAt::Plain(Box::new(Plain::new(&unit.close, &unit.open, at)));
-        let end = Came::Closed {
-            end: at,
-            spaced: false,
-        };
-        closed.then(|| self.plain(out, table, end, at)).flatten()
-    }
-
-    /// Acts on text that is one argument and was read up to `pos`.
-    fn plain(&mut self, out: &mut Out<'_>, table: &Framed, came: Came, pos: u64) -> Option<Flow> {
-        match came {
-            Came::More => None,
-            Came::Limit => Some(self.limit(out, Kind::LimitValue, pos)),
-            Came::Closed { end, spaced } => {
-                if spaced {
-                    self.misspelt(out, Span::new(end, pos));
-                }
-                let result = match &mut self.args {
-                    Some(args) => args.param_close(out, end),
-                    None => Ok(()),
-                };
-                match result {
-                    Ok(()) => self.call_closes(out, table, pos),
-                    Err(kind) => Some(self.value_fails(out, table, kind, pos)),
-                }
             }
         }
     }
@@ -848,61 +777,12 @@ impl Body {
         }
     }
 
-    /// Acts on text between calls that begins at `start`. On the line of a text's closer it shows that this may be content.
-    fn words(&mut self, out: &mut Out<'_>, start: u64) {
-        let Some(after) = &mut self.after else {
-            return;
-        };
-        let same_line = !after.line && after.words.is_none();
-        after.words.get_or_insert(start);
-        if same_line {
-            out.repaired(Kind::MalformedBody, Span::new(start, start + 1));
-        }
-    }
-
-    /// Acts on a closer after that of a text. It repeats that one, or the text went on and the first was content.
-    fn closes_again(&mut self, out: &mut Out<'_>, table: &Framed, span: Span) {
-        match (self.after, &mut self.args) {
-            (Some(After { words: None, .. }), Some(args)) => {
-                args.report(out, Kind::RepeatedMarker, span, "");
-            }
-            (Some(After { words, line, .. }), _) => {
-                if let Some(words) = words.filter(|_| line) {
-                    out.repaired(Kind::MalformedBody, Span::new(words, span.end));
-                }
-                self.settle(out);
-            }
-            (None, _) => {}
-        }
-        out.skip(span.end);
-        (self.last, self.good) = (span.end, span.end);
-        self.at = FramedAt::Gap(table.gap.begin());
-    }
-
-    /// Closes the call whose text, or whose object in place of parameters, has ended, if one is open.
-    fn settle(&mut self, out: &mut Out<'_>) -> Option<Flow> {
-        if let Some(whole) = self.whole.take() {
-            let (live, end) = *whole;
-            live.close(out, end);
-            self.calls += 1;
-        }
-        let after = self.after.take()?;
-        self.close_args(out, after.end)
-    }
-
     /// Closes the call; its closer ends at `end`.
     fn call_closes(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Option<Flow> {
         out.skip(end);
-        let prose = table.spec.section.as_ref().filter(|_| self.section);
-        let text = matches!(&self.at, FramedAt::Plain(plain) if plain.start() < end);
-        let waits = text && self.args.is_some();
-        if waits && prose.is_some_and(|section| section.prose) {
-            self.after = Some(After {
-                end,
-                line: false,
-                words: None,
-            });
-        } else if let Some(flow) = self.close_args(out, end) {
+        if !self.waits(table, end)
+            && let Some(flow) = self.close_args(out, end)
+        {
             return Some(flow);
         }
         self.after_call(table, end)

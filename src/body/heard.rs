@@ -89,13 +89,23 @@ impl Held {
 impl Heard {
     /// Opens a call that is not held back.
     pub fn open(&mut self, name: &str, prefer: Prefer) {
-        if prefer != Prefer::Native {
-            self.calls.push(Said {
-                name: name.to_owned(),
-                arguments: Some(String::new()),
-                lost: true,
-            });
-        }
+        let arguments = match prefer {
+            Prefer::Native => return,
+            Prefer::Both => Some(String::new()),
+            // Pieces of arguments allocate nothing.
+            Prefer::Text if self.bytes < MAX_TOTAL as u128 => {
+                Some(String::with_capacity(MAX_ARGUMENTS))
+            }
+            Prefer::Text => {
+                self.full = true;
+                None
+            }
+        };
+        self.calls.push(Said {
+            name: name.to_owned(),
+            arguments,
+            lost: true,
+        });
     }
 
     /// Whether pieces of the open call's arguments are remembered.
@@ -144,6 +154,10 @@ impl Heard {
         }
         if withheld && prefer == Prefer::Text {
             self.forget_arguments();
+        } else if let Some(call) = self.calls.last_mut()
+            && let Some(arguments) = &mut call.arguments
+        {
+            arguments.shrink_to_fit();
         }
     }
 

@@ -191,10 +191,14 @@ impl Body {
 
     /// The arguments of an open call in place of its parameters: it waits for what follows them.
     pub fn in_place(live: LiveCall) -> Self {
-        Self {
-            closer: true,
-            ..Self::of(live)
-        }
+        let mut body = Self::of(live);
+        body.wait();
+        body
+    }
+
+    /// Lets the call wait for what follows its arguments.
+    pub fn wait(&mut self) {
+        self.closer = true;
     }
 
     /// The open string, if its next bytes can be delivered unchanged.
@@ -261,7 +265,8 @@ impl Body {
     /// Closes the call whose arguments have ended and whose key is its name.
     fn close_keyed(&mut self, out: &mut Out<'_>, doubt: Option<Kind>) {
         let Some(item) = &mut self.item else { return };
-        if let (Some(end), Some(mut args)) = (item.ended.take(), item.args.take()) {
+        let Some(end) = item.ended.take() else { return };
+        if let Some(mut args) = item.args.take() {
             args.live.recovered(doubt.into_iter().collect());
             args.live.close(out, end);
             self.calls += 1;

@@ -87,7 +87,7 @@ impl Object {
                         Step::More => continue,
                         Step::Done => {
                             out.skip(pos);
-                            self.at = ObjectAt::After { line: false };
+                            self.at = ObjectAt::After;
                             continue;
                         }
                         Step::Malformed => Flow::Malformed { ended: false },
@@ -97,17 +97,12 @@ impl Object {
                     out.skip(pos);
                     return (i, flow);
                 }
-                ObjectAt::After { .. } if byte == b'<' => {
+                ObjectAt::After if byte == b'<' => {
                     out.hold(pos);
                     self.at = ObjectAt::Tag(Match::after_lt(2));
                     i += 1;
                 }
-                ObjectAt::After { line } if xml::is_space(byte) => {
-                    *line |= byte == b'\n';
-                    i += 1;
-                    out.skip(pos + 1);
-                }
-                ObjectAt::Close if xml::is_space(byte) => {
+                ObjectAt::After | ObjectAt::Close if xml::is_space(byte) => {
                     i += 1;
                     out.skip(pos + 1);
                 }
@@ -133,10 +128,9 @@ impl Object {
                         MatchStep::None => return (i, self.broken(out, out.from(), true)),
                     }
                 }
-                ObjectAt::After { line } => {
+                ObjectAt::After => {
                     let member = matches!(byte, b',' | b':' | b'"' | b'\'' | b'{');
-                    let doubt = member || !*line;
-                    return (i, self.broken(out, pos, doubt));
+                    return (i, self.broken(out, pos, member));
                 }
                 ObjectAt::Close => return (i, self.broken(out, pos, false)),
             }

@@ -116,6 +116,13 @@ impl Payload {
         }
     }
 
+    /// Lets arguments wait for what follows them.
+    pub fn wait(&mut self) {
+        if let Self::Json(body) = self {
+            body.wait();
+        }
+    }
+
     /// The call in place of whose parameters an object has come, and where that ended.
     pub fn take_waiting(&mut self) -> Option<(LiveCall, u64)> {
         match self {

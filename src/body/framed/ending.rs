@@ -52,13 +52,11 @@ impl Body {
         if self.lacks_closers(out, table, end) {
             return self.close_truncated(out, table, end, stopped);
         }
-        if let (Some(after), Some(args), false) = (self.after, &mut self.args, stopped)
-            && !after.line
-        {
+        // More of the text, or a parameter, could have followed.
+        if let (Some(_), Some(args), false) = (self.after, &mut self.args, stopped) {
             args.recovered(Kind::UnclosedBlock);
         }
         if let (Some(whole), false) = (&mut self.whole, stopped) {
-            // A parameter could have followed.
             whole
                 .0
                 .recovered([Kind::UnclosedBlock].into_iter().collect());
