@@ -5,7 +5,7 @@
 #   ci/all.sh                 the stages below
 #   ci/all.sh lint test       these stages
 #
-# All stages run, even after a failure; the last line names the stages that failed.
+# All stages run, even after a failure; the last lines name what was left out, and the stages that failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -13,12 +13,12 @@ cd "$(dirname "$0")/.."
 # Build every crate once.
 export CARGO_INCREMENTAL=0
 
-stages=(format licences msrv lint test c cpp python docs)
+stages=(format licences msrv lint test c cpp python wasm docs)
 if (($# > 0)); then stages=("$@"); fi
 
 command_of() {
   case $1 in
-    msrv | lint | test | c | cpp | python) echo "ci/$1.sh --quick" ;;
+    msrv | lint | test | c | cpp | python | wasm) echo "ci/$1.sh --quick" ;;
     *) echo "ci/$1.sh" ;;
   esac
 }

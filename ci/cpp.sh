@@ -87,7 +87,7 @@ for cxx in g++ clang++ clang++-22 clang++-14; do
   done
 done
 echo "${compilers[*]}"
-if [[ ${1:-} != --quick && " ${compilers[*]} " != *clang* ]]; then echo "clang++ is missing: not tried"; fi
+if [[ ${1:-} != --quick && " ${compilers[*]} " != *clang* ]]; then left_out "clang++, which is missing"; fi
 
 # build NAME FLAGS...: compiles one test.
 usual=$(usual_library "$out" "${1:-}")
@@ -103,6 +103,7 @@ build vectors
 if [[ ${1:-} == --quick ]]; then
   "$out/cpp/vectors" "$out/vectors.flat" 10
   check_constants
+  left_out "sanitizers, examples, the ABI, other compilers, most vectors"
   exit
 fi
 "$out/cpp/vectors" "$out/vectors.flat"
@@ -116,7 +117,7 @@ if printf 'int main() { return 0; }\n' | c++ "${sanitize[@]}" -x c++ - -o "$out/
     "${libs[@]}" -o "$out/cpp/calls"
   "$out/cpp/calls" 5000
 else
-  echo "the compiler has no sanitizers: not run"
+  left_out "sanitizers, which the compiler lacks"
 fi
 
 say "examples, by their documented build lines"
@@ -138,7 +139,7 @@ for file in examples/c/minimal.c examples/c/callback.c examples/cpp/server_loop.
   while read -r line; do
     grep -qF "$line" docs/BINDINGS.md || { echo "docs/BINDINGS.md lacks: $line"; exit 1; }
     if [[ $line == *pkg-config* ]] && ! command -v pkg-config > /dev/null; then
-      echo "pkg-config is missing: not tried: $line"
+      left_out "pkg-config, which is missing: $line"
       continue
     fi
     (cd "$out/cpp/examples" && rm -f "$name" && eval "$line -Wall -Wextra -Wpedantic -Werror")
@@ -170,7 +171,7 @@ if command -v cmake > /dev/null; then
     for name in minimal callback server_loop; do try $name "$out/cpp/build/$name"; done
   done
 else
-  echo "cmake is missing: not tried"
+  left_out "examples by CMake, which is missing"
 fi
 
 say "the ABI"
@@ -179,5 +180,5 @@ if abi_tools; then
   write_abi "$out/cpp/toolglot.abi"
   abidiff --no-added-syms $abi/toolglot.abi "$out/cpp/toolglot.abi"
 else
-  echo "abidiff (abigail-tools) is missing: types were not compared"
+  left_out "types of the ABI: abidiff (abigail-tools) is missing"
 fi

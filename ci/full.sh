@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 share_target
 
 stages=(msrv lint public-api test host c cpp python clients gateway instructions memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins templates
-  wasm page prose generators ray floods)
+  wasm page frameworks prose generators ray floods)
 
 command_of() {
   case $1 in

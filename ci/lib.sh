@@ -29,6 +29,13 @@ install_packages() {
     cp "$wanted" "$venv/installed.txt"
 }
 
+# left_out WHAT...: says that a script leaves something out, because a tool is missing or the run is a quick one. `run_stages` lists it at
+# the end.
+left_out() {
+  echo "left out: $*"
+  if [[ -n ${LEFT_OUT:-} ]]; then echo "$(basename "$0" .sh): $*" >> "$LEFT_OUT"; fi
+}
+
 # Prints a heading within a stage.
 say() { printf -- '-- %s\n' "$*"; }
 
@@ -124,7 +131,7 @@ usual_library() {
 flat_vectors() {
   local made=$1/vectors.flat
   mkdir -p "$1"
-  if [[ -f $made && -z $(find Cargo.lock src tools agent cli tests bindings/c/tests -newer "$made" -print -quit) ]]; then return 0; fi
+  if [[ -f $made && -z $(find Cargo.lock scan src tools agent testkit cli tests bindings/c/tests -newer "$made" -print -quit) ]]; then return 0; fi
   TOOLGLOT_FLAT=$1 test_workspace -q --test vectors --test agents
 }
 
@@ -154,10 +161,12 @@ build_fuzz() {
     cargo build -q --manifest-path fuzz/Cargo.toml --release --locked --target "$(fuzz_host)" "${bins[@]}"
 }
 
-# Runs stages, even after a failure, and lists the failed ones at the end. The caller defines `command_of NAME`, which prints
+# Runs stages, even after a failure, and lists at the end what was left out and what failed. The caller defines `command_of NAME`, which prints
 # the command of a stage, and may define `after_stage NAME passed|skipped|FAILED SECONDS`.
 run_stages() {
   local stage begun status verdict command failed=() skipped=()
+  LEFT_OUT=$(mktemp)
+  export LEFT_OUT
   for stage in "$@"; do
     printf '\n==== %s ====\n' "$stage"
     begun=$SECONDS
@@ -179,6 +188,8 @@ run_stages() {
     if declare -F after_stage > /dev/null; then after_stage "$stage" "$verdict" $((SECONDS - begun)); fi
   done
   echo
+  sed 's/^/left out: /' "$LEFT_OUT"
+  rm -f "$LEFT_OUT"
   if ((${#skipped[@]} > 0)); then echo "skipped because a tool is missing: ${skipped[*]}"; fi
   if ((${#failed[@]} > 0)); then
     echo "FAILED after $SECONDS s: ${failed[*]}"

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # The WebAssembly package: its two files (with agents and without) are built, and tested in Node (the API, and every conformance
-# vector), by TypeScript, and in headless Chromium. Not part of ci/all.sh: it installs a compiler for wasm32, a linker and a
-# browser if they are missing, some 500 MB from Debian.
+# vector), by TypeScript, and in headless Chromium. All of it is not part of ci/all.sh: it installs a compiler for wasm32, a linker
+# and a browser if they are missing, some 500 MB from Debian.
 #
 #   ci/wasm.sh                build and test
+#   ci/wasm.sh --quick        runs the README's program in Node, with the file that is built, or with a debug build if rustup's
+#                             wasm32 target is installed; installs nothing
 #   ci/wasm.sh --build        build only: bindings/wasm/toolglot.wasm and toolglot-agent.wasm
 #   ci/wasm.sh --bench        build, and measure sizes and the cost of a chunk
 set -euo pipefail
@@ -17,7 +19,34 @@ tools=$CARGO_TARGET_DIR/wasm-tools
 typescript=7.0.2
 mkdir -p "$out" "$tools"
 
+# readme_program FOLDER: runs the README's program in a folder that has the package.
+readme_program() {
+  sed -n '/^```js$/,/^```$/{/^```/!p}' README.md > "$1/readme.js"
+  (cd "$1" && node readme.js) | diff - <(printf 'text Looking. \ncall weather { city: '"'Leith'"' }\n')
+}
+
 have_node || exit 77
+if [[ ${1:-} == --quick ]]; then
+  target=wasm32-unknown-unknown
+  file=$here/toolglot.wasm
+  if [[ ! -f $file || -n $(find scan src tools bindings/wasm/src bindings/wasm/Cargo.lock bindings/c/src -newer "$file" -print -quit) ]]; then
+    if [[ ! -d $(rustc --print target-libdir --target $target 2> /dev/null) ]]; then
+      echo "SKIPPED: toolglot.wasm is not built or stale, and there is no target $target to build it"
+      exit 77
+    fi
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='--cfg getrandom_backend="custom"' \
+      cargo build -q --manifest-path bindings/wasm/Cargo.toml --locked --target $target --target-dir "$out/debug"
+    file=$out/debug/$target/debug/toolglot.wasm
+  fi
+  smoke=$out/smoke
+  rm -rf "$smoke"
+  mkdir -p "$smoke/node_modules/toolglot"
+  cp -r "$here"/package.json "$here"/*.js "$here/lib" "$file" "$smoke/node_modules/toolglot/"
+  echo '{"type": "module"}' > "$smoke/package.json"
+  readme_program "$smoke"
+  left_out "the API's tests, vectors, types, a browser"
+  exit
+fi
 say "build"
 status=0
 build_wasm toolglot toolglot-agent || status=$?
@@ -48,8 +77,7 @@ tar xzf "$fresh"/toolglot-*.tgz -C "$fresh/node_modules/toolglot" --strip-compon
 echo '{"type": "module"}' > "$fresh/package.json"
 
 say "the programs of the README and of docs/WASM.md"
-sed -n '/^```js$/,/^```$/{/^```/!p}' README.md > "$fresh/readme.js"
-(cd "$fresh" && node readme.js) | diff - <(printf 'text Looking. \ncall weather { city: '"'Leith'"' }\n')
+readme_program "$fresh"
 # Each program of the manual lists its output in comments.
 csplit -s -z -f "$fresh/manual-" -b '%02d.js' <(sed -n '/^```js$/,/^```$/p' docs/WASM.md) '/^```js$/' '{*}'
 programs=0
@@ -67,12 +95,12 @@ if npm_package "$tools" typescript "$typescript"; then
   (cd "$fresh" && "$tools/node_modules/.bin/tsc" -p tsconfig.json)
   echo "typescript $typescript"
 else
-  echo "TypeScript is missing and could not be installed: types were not checked"
+  left_out "types: TypeScript is missing and could not be installed"
 fi
 
 say "headless Chromium"
 if chromium=$(find_chromium); then
   node "$here/tests/page.mjs" "$chromium"
 else
-  echo "Chromium is missing and could not be installed: the page was not tested"
+  left_out "Chromium, which is missing and could not be installed"
 fi

@@ -245,7 +245,7 @@
 // `..._SALVAGE`.
 #define TOOLGLOT_OPTION_UNCLOSED 7
 
-// 1: markers of calls count only in `toolglot_stream_feed_special`, whatever the dialect says. Default 0.
+// 1: markers of calls count only in `toolglot_stream_feed_special`. Default 0.
 #define TOOLGLOT_OPTION_TRUSTED_ONLY 8
 
 // Where the stream starts: `TOOLGLOT_START_DIALECT` (default), `..._TEXT` or `..._REASONING`. To start inside a call that the
@@ -1079,7 +1079,7 @@ toolglot_status toolglot_stream_feed(struct toolglot_stream *stream,
                                      struct toolglot_batch *out);
 
 // As `toolglot_stream_feed`, for the bytes of one special token that the host knows by its id. A marker that lies wholly
-// within them also counts if a dialect, or `TOOLGLOT_OPTION_TRUSTED_ONLY`, requires the host to vouch for it.
+// within them also counts if `TOOLGLOT_OPTION_TRUSTED_ONLY` requires the host to vouch for it.
 TOOLGLOT_API
 toolglot_status toolglot_stream_feed_special(struct toolglot_stream *stream,
                                              const void *data,

@@ -15,9 +15,10 @@ use crate::wire;
 ///
 /// let reply = br#"Looking. <tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
 /// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Stop);
-/// assert_eq!((&turn.text[..], turn.calls.len(), turn.errors.len()), ("Looking. ", 1, 0));
+/// assert_eq!((&turn.text[..], turn.calls.len(), turn.issues.len()), ("Looking. ", 1, 0));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Turn {
     /// The text outside calls and reasoning, concatenated.
     pub text: String,
@@ -25,8 +26,9 @@ pub struct Turn {
     pub reasoning: String,
     /// The calls, in order.
     pub calls: Vec<Call>,
-    /// The issues, errors and warnings, in order of detection.
-    pub errors: Vec<Report>,
+    /// The issues, errors and warnings, in order of detection. In JSON the member is `errors`.
+    #[serde(rename = "errors")]
+    pub issues: Vec<Report>,
     /// What was withheld or dropped, or should not be acted on without asking.
     #[serde(rename = "toolglot", skip_serializing_if = "NotDelivered::is_empty")]
     pub not_delivered: NotDelivered,
@@ -35,6 +37,24 @@ pub struct Turn {
     /// `text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
+}
+
+crate::setters! {
+    Turn:
+    text: String,
+    reasoning: String,
+    calls = Vec<Call>,
+    issues = Vec<Report>,
+    not_delivered = NotDelivered,
+    original: Option<String>,
+}
+
+impl Turn {
+    /// The issues, under the name that they have in JSON.
+    #[must_use]
+    pub fn errors(&self) -> &[Report] {
+        &self.issues
+    }
 }
 
 /// What a reply contains and a host does not get. It has the same shape in every output: a member `toolglot`, absent if there
@@ -48,6 +68,7 @@ pub struct Turn {
 /// assert_eq!(turn.not_delivered.dropped[0].span.start, 0);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct NotDelivered {
     /// Calls that need the host's consent: in a [`Turn`] the recovered ones, in another output those that were left out.
     pub withheld: Vec<Withheld>,
@@ -76,6 +97,7 @@ impl NotDelivered {
 
 /// A withheld call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Withheld {
     /// Name of the tool.
     pub name: String,
@@ -85,6 +107,18 @@ pub struct Withheld {
     /// Its bytes.
     #[serde(serialize_with = "wire::pair")]
     pub span: Span,
+}
+
+impl Withheld {
+    /// Describes a call that was withheld.
+    #[must_use]
+    pub fn new(name: impl Into<String>, kinds: KindSet, span: Span) -> Self {
+        Self {
+            name: name.into(),
+            kinds,
+            span,
+        }
+    }
 }
 
 impl From<&Call> for Withheld {
@@ -99,6 +133,7 @@ impl From<&Call> for Withheld {
 
 /// Dropped bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Dropped {
     /// Which bytes.
     #[serde(serialize_with = "wire::pair")]
@@ -106,6 +141,14 @@ pub struct Dropped {
     /// The errors inside them.
     #[serde(serialize_with = "wire::kinds")]
     pub kinds: KindSet,
+}
+
+impl Dropped {
+    /// Describes dropped bytes.
+    #[must_use]
+    pub const fn new(span: Span, kinds: KindSet) -> Self {
+        Self { span, kinds }
+    }
 }
 
 /// One tool invocation.
@@ -119,6 +162,7 @@ pub struct Dropped {
 /// assert_eq!((&call.name[..], &call.arguments[..], call.grade), ("f", r#"{"id": 7}"#, Grade::Complete));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Call {
     /// Name of the tool.
     pub name: String,
@@ -145,7 +189,42 @@ pub struct Call {
     pub meta: Vec<(String, String)>,
 }
 
+crate::setters! {
+    Call:
+    grade = Grade,
+    kinds = KindSet,
+    index = u32,
+    dialect: String,
+    origin = Origin,
+    span = Span,
+    meta = Vec<(String, String)>,
+}
+
 impl Call {
+    /// Creates a complete call of the text, for example to [encode](crate::encode()) or to check it; `arguments` is the JSON text of
+    /// an object.
+    ///
+    /// ```
+    /// use toolglot::{Call, Grade, Origin};
+    ///
+    /// let call = Call::new("f", "{}").origin(Origin::Native);
+    /// assert_eq!((&call.name[..], call.grade), ("f", Grade::Complete));
+    /// ```
+    #[must_use]
+    pub fn new(name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            arguments: arguments.into(),
+            grade: Grade::Complete,
+            kinds: KindSet::default(),
+            index: 0,
+            dialect: String::new(),
+            origin: Origin::Text,
+            span: Span::default(),
+            meta: vec![],
+        }
+    }
+
     /// Its id, if the model or the API gave one: the entry `id` of `meta`.
     ///
     /// ```
@@ -153,7 +232,7 @@ impl Call {
     ///
     /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
     /// let mut turn = Collect::new();
-    /// let call = NativeCall { id: Some("call_7".to_owned()), name: "f".to_owned(), ..NativeCall::default() };
+    /// let call = NativeCall::new("f", "{}").id("call_7".to_owned());
     /// parser.native_call(&call, &mut turn);
     /// parser.finish(toolglot::Finish::ToolCalls, &mut turn);
     /// assert_eq!(turn.calls()[0].id(), Some("call_7"));
@@ -172,11 +251,12 @@ impl Call {
 ///
 /// let reply = br#"<tool_call>{"name": "f", "argu"#;
 /// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Length);
-/// let report = turn.errors.last().expect("it is truncated");
+/// let report = turn.issues.last().expect("it is truncated");
 /// assert_eq!(report.kind, Kind::UnclosedBlock);
 /// assert!(!report.observation.is_empty()); // for the model
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// What is wrong.
     pub kind: Kind,
@@ -190,6 +270,28 @@ pub struct Report {
     pub observation: String,
     /// Id of the dialect that reports it, or empty.
     pub dialect: String,
+}
+
+impl Report {
+    /// Creates a report without words.
+    #[must_use]
+    pub fn new(kind: Kind, severity: Severity, span: Span) -> Self {
+        Self {
+            kind,
+            severity,
+            span,
+            message: String::new(),
+            observation: String::new(),
+            dialect: String::new(),
+        }
+    }
+}
+
+crate::setters! {
+    Report:
+    message: String,
+    observation: String,
+    dialect: String,
 }
 
 impl From<&Issue<'_>> for Report {

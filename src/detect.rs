@@ -18,6 +18,7 @@ use crate::wire;
 
 /// How much evidence there is. Ordered: later variants are stronger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Confidence {
     /// Blocks began and broke or were truncated.
     Faint,

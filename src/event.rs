@@ -24,6 +24,7 @@ pub use toolglot_scan::Span;
 /// assert_eq!(toolglot::Origin::Native.name(), "native");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Origin {
     /// Written in the text.
     Text,
@@ -43,6 +44,7 @@ crate::words! {
 /// assert_eq!(toolglot::Abandoned::Text.name(), "text");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Abandoned {
     /// They follow as one [`Event::Text`] that is flagged `recovered` and has the same span.
     Text,
@@ -68,6 +70,7 @@ crate::words! {
 /// assert_eq!((state.grade(), state.kinds()), (Grade::Recovered, kinds));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CallState {
     /// Well formed and closed.
     Complete,
@@ -134,6 +137,7 @@ impl From<KindSet> for CallState {
 
 /// Where the arguments of a call were delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Arguments {
     /// The concatenation of the call's [`Event::ArgDelta`] is the JSON text of its arguments.
     Deltas,
@@ -162,6 +166,7 @@ crate::words! {
 #[non_exhaustive]
 pub enum Event<'a> {
     /// Plain text of the reply.
+    #[non_exhaustive]
     Text {
         /// The bytes. In [`TextMode::Chars`](crate::TextMode::Chars) they are always whole UTF-8 characters.
         #[serde(serialize_with = "wire::lossy")]
@@ -173,6 +178,7 @@ pub enum Event<'a> {
         recovered: bool,
     },
     /// Reasoning of the model.
+    #[non_exhaustive]
     Reasoning {
         /// The bytes; in [`TextMode::Chars`](crate::TextMode::Chars) whole characters, as for text.
         #[serde(serialize_with = "wire::lossy")]
@@ -185,6 +191,7 @@ pub enum Event<'a> {
     },
     /// Part of a region that a dialect protects: no calls are looked for inside. Tokens of turns and messages (`<|im_end|>`)
     /// and closers that close nothing are not part of the reply's text and come as this event too, with the kind `framing`.
+    #[non_exhaustive]
     Protected {
         /// The kind of region, as its dialect names it, or `framing`.
         kind: &'a str,
@@ -196,6 +203,7 @@ pub enum Event<'a> {
         span: Span,
     },
     /// Bytes of a block after it exceeded a limit, up to and including its own closer.
+    #[non_exhaustive]
     Raw {
         /// The bytes.
         #[serde(serialize_with = "wire::lossy")]
@@ -205,6 +213,7 @@ pub enum Event<'a> {
         span: Span,
     },
     /// A block begins.
+    #[non_exhaustive]
     BlockOpen {
         /// The id of its dialect.
         dialect: &'a str,
@@ -215,6 +224,7 @@ pub enum Event<'a> {
     /// The name of a call is known. It precedes the call's [`Event::CallOpen`]: families that assemble calls at the end of
     /// their block report the name long before. It is for display; only `CallOpen` opens a call. API tool calls have no such
     /// event.
+    #[non_exhaustive]
     CallNamed {
         /// Number of the block in this stream, from 0.
         block: u32,
@@ -230,6 +240,7 @@ pub enum Event<'a> {
         span: Span,
     },
     /// A call begins; its name is final.
+    #[non_exhaustive]
     CallOpen {
         /// Number of the call in this stream, from 0.
         call: u32,
@@ -247,6 +258,7 @@ pub enum Event<'a> {
         span: Span,
     },
     /// The next piece of a call's arguments: final JSON text.
+    #[non_exhaustive]
     ArgDelta {
         /// Number of the call.
         call: u32,
@@ -257,6 +269,7 @@ pub enum Event<'a> {
         span: Span,
     },
     /// A parameter begins. Provisional: the call's arguments are authoritative.
+    #[non_exhaustive]
     ParamOpen {
         /// Its name as written.
         name: &'a str,
@@ -267,6 +280,7 @@ pub enum Event<'a> {
         span: Span,
     },
     /// Raw bytes of the open parameter's value, as soon as they arrive.
+    #[non_exhaustive]
     ParamDelta {
         /// The bytes as written.
         #[serde(serialize_with = "wire::lossy")]
@@ -276,6 +290,7 @@ pub enum Event<'a> {
         span: Span,
     },
     /// The open parameter ends.
+    #[non_exhaustive]
     ParamClose {
         /// The range of its value.
         #[serde(serialize_with = "wire::pair")]
@@ -284,6 +299,7 @@ pub enum Event<'a> {
     /// The open call is retracted: it broke its grammar, exceeded a limit or was truncated. It never closes, and its deltas are
     /// retracted with it. Calls of the same block that closed earlier remain valid. With
     /// [`Prefer::Native`](crate::Prefer::Native) an abandoned call of the text was never opened in the events.
+    #[non_exhaustive]
     CallAbandoned {
         /// Number of the call.
         call: u32,
@@ -292,6 +308,7 @@ pub enum Event<'a> {
         span: Span,
     },
     /// A call ends. It is final unless its block is abandoned.
+    #[non_exhaustive]
     CallClose {
         /// Number of the call.
         call: u32,
@@ -305,6 +322,7 @@ pub enum Event<'a> {
         span: Span,
     },
     /// The block ends.
+    #[non_exhaustive]
     BlockClose {
         /// The whole block, markers included.
         #[serde(serialize_with = "wire::pair")]
@@ -314,6 +332,7 @@ pub enum Event<'a> {
         raw: &'a [u8],
     },
     /// The block turned out not to be one. All calls since its [`Event::BlockOpen`] are retracted.
+    #[non_exhaustive]
     BlockAbandoned {
         /// The whole block, as far as it got.
         #[serde(serialize_with = "wire::pair")]
@@ -326,6 +345,48 @@ pub enum Event<'a> {
     },
     /// Something is wrong with what the model wrote. Parsing goes on.
     Issue(Issue<'a>),
+}
+
+/// Gives each event a constructor that takes its fields in order.
+macro_rules! constructors {
+    ($($name:ident $variant:ident($($field:ident: $type:ty),*);)*) => {
+        /// Constructors, for hosts that replay events or test a [`Sink`]: one per event, with its fields in order.
+        ///
+        /// ```
+        /// use toolglot::{Collect, Event, Sink, Span};
+        ///
+        /// let mut turn = Collect::new();
+        /// turn.event(Event::text(b"Hi", Span::new(0, 2), false));
+        /// assert_eq!(turn.text(), b"Hi");
+        /// ```
+        impl<'a> Event<'a> {
+            $(
+                #[doc = concat!("Creates [`Event::", stringify!($variant), "`].")]
+                #[must_use]
+                pub const fn $name($($field: $type),*) -> Self {
+                    Self::$variant { $($field),* }
+                }
+            )*
+        }
+    };
+}
+
+constructors! {
+    text Text(data: &'a [u8], span: Span, recovered: bool);
+    reasoning Reasoning(data: &'a [u8], span: Span, framing: bool);
+    protected Protected(kind: &'a str, data: &'a [u8], span: Span);
+    raw Raw(data: &'a [u8], span: Span);
+    block_open BlockOpen(dialect: &'a str, span: Span);
+    call_named CallNamed(block: u32, ordinal: u32, name: &'a str, provisional: bool, span: Span);
+    call_open CallOpen(call: u32, name: &'a str, meta: &'a [(String, String)], dialect: &'a str, origin: Origin, span: Span);
+    arg_delta ArgDelta(call: u32, json: &'a str, span: Span);
+    param_open ParamOpen(name: &'a str, depth: u32, span: Span);
+    param_delta ParamDelta(data: &'a [u8], span: Span);
+    param_close ParamClose(span: Span);
+    call_abandoned CallAbandoned(call: u32, span: Span);
+    call_close CallClose(call: u32, state: CallState, arguments: Arguments, span: Span);
+    block_close BlockClose(span: Span, raw: &'a [u8]);
+    block_abandoned BlockAbandoned(span: Span, becomes: Abandoned, raw: &'a [u8]);
 }
 
 /// Receives events. Implemented for closures `FnMut(Event<'_>)`.
@@ -487,6 +548,7 @@ pointers!(
 
 /// The token counts of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Usage {
     /// Tokens of the prompt, cached ones included.
     pub prompt: u64,
@@ -494,4 +556,11 @@ pub struct Usage {
     pub completion: u64,
     /// Tokens of the prompt that were read from a cache, if the server reports it.
     pub cached: Option<u64>,
+}
+
+crate::setters! {
+    Usage:
+    prompt = u64,
+    completion = u64,
+    cached: Option<u64>,
 }

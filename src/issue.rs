@@ -12,6 +12,7 @@ use crate::wire;
 
 /// One mistake in what the model wrote.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Issue<'a> {
     /// What is wrong.
     pub kind: Kind,
@@ -31,7 +32,32 @@ pub struct Issue<'a> {
     pub suggestion: &'a str,
 }
 
+crate::setters! {
+    Issue<'a>:
+    severity = Severity,
+    dialect: Option<&'a Dialect>,
+    call: Option<u32>,
+    tool = &'a str,
+    subject = &'a str,
+    suggestion = &'a str,
+}
+
 impl Issue<'_> {
+    /// Creates an issue that names no dialect, call or tool.
+    #[must_use]
+    pub fn new(kind: Kind, severity: Severity, span: Span) -> Self {
+        Self {
+            kind,
+            severity,
+            span,
+            dialect: None,
+            call: None,
+            tool: "",
+            subject: "",
+            suggestion: "",
+        }
+    }
+
     /// What to tell the model, so that it can do better. The wording is the dialect's own if its file has one for this kind;
     /// see table `observe` in `docs/DIALECTS.md`.
     #[must_use]

@@ -14,7 +14,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::hints::Tools;
 use crate::json::Value;
 
-/// Upper bounds on what one stream may hold or deliver. All of them count bytes or items of the model's output.
+/// Upper bounds on what one stream may hold or deliver. All of them count bytes or items of the model's output. Each field has
+/// a setter of the same name.
+///
+/// ```
+/// use toolglot::{Limits, Options};
+///
+/// let options = Options::default().limits(Limits::default().max_calls(8).max_block(1 << 20));
+/// assert_eq!(options.limits.max_calls, 8);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -35,14 +43,29 @@ pub struct Limits {
     pub max_name: u32,
     /// Bytes of an opening tag with its attributes (`limit_header`). Default 4,096.
     pub max_header: u32,
-    /// Bytes that a lookahead may hold back. If it is still undecided then, the documented default of that decision applies. A
-    /// dialect may ask for less. Default 1,024.
+    /// Bytes that a lookahead may hold back. If it is still undecided then, the documented default of that decision applies.
+    /// Default 1,024.
     pub max_lookahead: u32,
     /// Issues that are reported individually; further ones are only counted (`limit_issues`). Default 10,000.
     pub max_issues: u32,
     /// Bytes of API tool calls that may wait for the end of the text (`limit_native`), and with [`Prefer::Native`] of calls of
     /// the text that may wait for an API tool call. Default 1 MiB.
     pub max_native: u64,
+}
+
+crate::setters! {
+    Limits:
+    max_value = u64,
+    max_block = u64,
+    max_calls = u32,
+    max_chain = u32,
+    max_depth = u32,
+    max_params = u32,
+    max_name = u32,
+    max_header = u32,
+    max_lookahead = u32,
+    max_issues = u32,
+    max_native = u64,
 }
 
 impl Default for Limits {
@@ -71,6 +94,7 @@ impl Default for Limits {
 /// assert_eq!(options.text.name(), "chars");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TextMode {
     /// The bytes as they arrived; an event may end inside a character.
     #[default]
@@ -96,6 +120,7 @@ crate::words! {
 /// assert_eq!(options.retain, Retain::None);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Retain {
     /// Its bytes, up to [`Limits::max_block`]: an abandoned block can be given back as text.
     #[default]
@@ -122,6 +147,7 @@ crate::words! {
 /// # Ok::<(), toolglot::UnknownWord>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Prefer {
     /// Calls in the text; API tool calls only if the text had none, or only withheld ones. If it had both, an API tool call
     /// replaces a call of the same name that is not delivered, because it was withheld or abandoned.
@@ -156,6 +182,7 @@ crate::words! {
 /// # Ok::<(), toolglot::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ReasoningMode {
     /// Reasoning is an event kind of its own.
     #[default]
@@ -194,6 +221,7 @@ impl ReasoningMode {
 /// # Ok::<(), toolglot::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Fence {
     /// Markers in code are text.
     Skip,
@@ -219,6 +247,7 @@ crate::words! {
 /// # Ok::<(), toolglot::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Unclosed {
     /// Its bytes are not text; the issue's span says where they were.
     Drop,
@@ -243,6 +272,7 @@ crate::words! {
 /// # Ok::<(), toolglot::UnknownWord>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Broken {
     /// What was hidden after its last call comes back as text, flagged `recovered`.
     #[default]
@@ -271,6 +301,7 @@ crate::words! {
 /// # Ok::<(), toolglot::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Untyped {
     /// As a string.
     #[default]
@@ -300,6 +331,7 @@ crate::words! {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum UnknownTool {
     /// It is delivered, with a warning (`unknown_tool`).
     #[default]
@@ -329,6 +361,7 @@ crate::words! {
 /// # Ok::<(), toolglot::ToolChoiceError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolChoice {
     /// The model may call tools, in its own markup.
     #[default]
@@ -448,6 +481,7 @@ impl<'de> Deserialize<'de> for ToolChoice {
 /// # Ok::<(), toolglot::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Start {
     /// As the dialects specify: inside reasoning if the prompts of one of them open it.
     #[default]
@@ -507,7 +541,7 @@ pub struct Options {
     /// What the request said about calls.
     pub tool_choice: ToolChoice,
     /// Call markers count only where the host vouches for them with
-    /// [`Parser::feed_special`](crate::Parser::feed_special), whatever the dialect says.
+    /// [`Parser::feed_special`](crate::Parser::feed_special).
     pub trusted_only: bool,
     /// Where the stream starts.
     pub start: Start,
@@ -541,36 +575,41 @@ pub(crate) fn read_tools<'de, D: Deserializer<'de>>(
     Ok(tools.map_err(D::Error::custom)?.map(Arc::new))
 }
 
+/// Gives a struct chained setters: `field: T` for one that takes anything that converts to `T`, `field = T` for one that takes a
+/// `T`, as numbers need.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! setters {
-    ($options:ident: $($field:ident: $type:ty,)*) => {
-        impl $options {
+    ($name:ident $(<$life:lifetime>)?: $($field:ident $(: $into:ty)? $(= $exact:ty)?,)*) => {
+        impl $(<$life>)? $name $(<$life>)? {
             $(
                 #[doc = concat!("Sets the field `", stringify!($field), "`.")]
                 #[must_use]
-                pub fn $field(mut self, $field: impl Into<$type>) -> Self {
-                    self.$field = $field.into();
+                pub fn $field(mut self, $field: $(impl Into<$into>)? $($exact)?) -> Self {
+                    self.$field = $crate::setters!(@ $field $(: $into)? $(= $exact)?);
                     self
                 }
             )*
         }
     };
+    (@ $field:ident: $into:ty) => { $field.into() };
+    (@ $field:ident = $exact:ty) => { $field };
 }
-pub(crate) use setters;
 
-setters! {
+crate::setters! {
     Options:
     text: TextMode,
     retain: Retain,
     prefer: Prefer,
     reasoning: ReasoningMode,
-    calls_in_reasoning: bool,
+    calls_in_reasoning = bool,
     fence: Option<Fence>,
     unclosed: Option<Unclosed>,
     broken: Broken,
     untyped: Option<Untyped>,
     unknown_tool: Option<UnknownTool>,
     tool_choice: ToolChoice,
-    trusted_only: bool,
+    trusted_only = bool,
     start: Start,
     limits: Limits,
     tools: Option<Arc<Tools>>,

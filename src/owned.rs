@@ -20,6 +20,7 @@ use crate::wire;
 #[allow(missing_docs, reason = "the fields are those of `Event`")]
 pub enum OwnedEvent<D = Vec<u8>> {
     /// [`Event::Text`].
+    #[non_exhaustive]
     Text {
         #[serde(serialize_with = "wire::lossy")]
         data: D,
@@ -28,6 +29,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
         recovered: bool,
     },
     /// [`Event::Reasoning`].
+    #[non_exhaustive]
     Reasoning {
         #[serde(serialize_with = "wire::lossy")]
         data: D,
@@ -36,6 +38,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
         framing: bool,
     },
     /// [`Event::Protected`].
+    #[non_exhaustive]
     Protected {
         kind: String,
         #[serde(serialize_with = "wire::lossy")]
@@ -44,6 +47,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
         span: Span,
     },
     /// [`Event::Raw`].
+    #[non_exhaustive]
     Raw {
         #[serde(serialize_with = "wire::lossy")]
         data: D,
@@ -51,12 +55,14 @@ pub enum OwnedEvent<D = Vec<u8>> {
         span: Span,
     },
     /// [`Event::BlockOpen`].
+    #[non_exhaustive]
     BlockOpen {
         dialect: String,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// [`Event::CallNamed`].
+    #[non_exhaustive]
     CallNamed {
         block: u32,
         ordinal: u32,
@@ -66,6 +72,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
         span: Span,
     },
     /// [`Event::CallOpen`].
+    #[non_exhaustive]
     CallOpen {
         call: u32,
         name: String,
@@ -77,6 +84,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
         span: Span,
     },
     /// [`Event::ArgDelta`].
+    #[non_exhaustive]
     ArgDelta {
         call: u32,
         json: String,
@@ -84,6 +92,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
         span: Span,
     },
     /// [`Event::ParamOpen`].
+    #[non_exhaustive]
     ParamOpen {
         name: String,
         depth: u32,
@@ -91,6 +100,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
         span: Span,
     },
     /// [`Event::ParamDelta`].
+    #[non_exhaustive]
     ParamDelta {
         #[serde(serialize_with = "wire::lossy")]
         data: D,
@@ -98,17 +108,20 @@ pub enum OwnedEvent<D = Vec<u8>> {
         span: Span,
     },
     /// [`Event::ParamClose`].
+    #[non_exhaustive]
     ParamClose {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// [`Event::CallAbandoned`].
+    #[non_exhaustive]
     CallAbandoned {
         call: u32,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
     },
     /// [`Event::CallClose`].
+    #[non_exhaustive]
     CallClose {
         call: u32,
         #[serde(flatten)]
@@ -118,6 +131,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
         span: Span,
     },
     /// [`Event::BlockClose`].
+    #[non_exhaustive]
     BlockClose {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
@@ -125,6 +139,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
         raw: D,
     },
     /// [`Event::BlockAbandoned`].
+    #[non_exhaustive]
     BlockAbandoned {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
@@ -138,6 +153,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
 
 /// An [`Issue`] that owns its data: what a [`Turn`](crate::Turn) keeps of it, and what it concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OwnedIssue {
     /// Kind, severity and span, with its sentences.
     pub report: Report,

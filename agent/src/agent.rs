@@ -16,6 +16,7 @@ use crate::step::Ask;
 
 /// How recovered calls are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Recovered {
     /// They do not run; the model is told what was wrong with them.
     #[default]
@@ -92,6 +93,20 @@ pub enum AgentError {
 ///
 /// The defaults run nothing: tools must be [callable](toolglot_tools::Tool::agent_callable), the [configuration](CallConfig)
 /// enabled, and the [policy](Policy) must allow a call or require its confirmation.
+///
+/// ```
+/// use toolglot::DialectSet;
+/// use toolglot_agent::{Agent, Budget, Policy};
+/// use toolglot_tools::{CallConfig, Inventory, Tool};
+///
+/// let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?
+///     .config(CallConfig::enabled().max_iterations(3))
+///     .policy(Policy::confirm_all())
+///     .budget(Budget::new().calls(10));
+/// assert_eq!(agent.offered().tools().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Agent {
     pub(crate) set: DialectSet,
@@ -292,7 +307,7 @@ impl Agent {
             let list = self.offered.tools().iter().zip(&names);
             let write = match self.shape {
                 Shape::Anthropic => read::to_anthropic,
-                Shape::OpenAi | Shape::Text => read::to_openai,
+                _ => read::to_openai,
             };
             tools = list.map(|(tool, name)| write(tool, name)).collect();
         }

@@ -7,6 +7,7 @@ use toolglot_tools::Tool;
 
 /// A policy's decision on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Verdict {
     /// It runs.
     Allow,
@@ -26,11 +27,23 @@ toolglot::words! {
 /// A pattern for an argument.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Argument {
     /// A JSON pointer (RFC 6901) into the arguments. A segment `*` matches every member or item.
     pub pointer: String,
     /// A regular expression to search for: in the text of a string, in the JSON text of any other value.
     pub pattern: String,
+}
+
+impl Argument {
+    /// Creates a pattern for the arguments at a pointer.
+    #[must_use]
+    pub fn new(pointer: impl Into<String>, pattern: impl Into<String>) -> Self {
+        Self {
+            pointer: pointer.into(),
+            pattern: pattern.into(),
+        }
+    }
 }
 
 /// A rule. It applies to a call if all its conditions hold; a rule without conditions applies to every call.
@@ -57,6 +70,16 @@ pub struct Rule {
     /// The reason given to the model if the rule denies, to the person if it requires confirmation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+toolglot::setters! {
+    Rule:
+    tools = Vec<String>,
+    tags = Vec<String>,
+    namespaces = Vec<String>,
+    annotations = Map,
+    arguments = Vec<Argument>,
+    reason: Option<String>,
 }
 
 /// Rules for calls. Serializes to and from JSON and TOML: `{"deny": [{"tools": ["fs.*"]}], "confirm": [..], "allow": [..]}`.

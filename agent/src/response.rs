@@ -8,6 +8,7 @@ const CALLS: u64 = 1 << 20;
 
 /// A piece of a model's reply.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Said {
     /// Bytes of its text, split anywhere.
     Text(Vec<u8>),
@@ -108,7 +109,7 @@ impl Heard {
                 None
             }
             Item::Error(error) => Some(error),
-            Item::Said(_) => None,
+            _ => None,
         };
         self.error = self.error.take().or(fault);
         while let Some(call) = self.calls.next(self.finish) {

@@ -59,13 +59,35 @@ pub enum RunError {
 }
 
 /// A step of a workflow: a call that a host gives.
+///
+/// ```
+/// use toolglot::json::{Map, json};
+/// use toolglot_agent::Step;
+///
+/// let mut arguments = Map::new();
+/// arguments.insert("text".to_owned(), json!("{{1.result}}"));
+/// let steps = [Step::new("read", Map::new()), Step::new("translate", arguments)];
+/// assert_eq!(steps[1].tool, "translate");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Step {
     /// Name of the tool.
     pub tool: String,
     /// Its arguments.
     #[serde(default)]
     pub arguments: Map,
+}
+
+impl Step {
+    /// Creates a step.
+    #[must_use]
+    pub fn new(tool: impl Into<String>, arguments: Map) -> Self {
+        Self {
+            tool: tool.into(),
+            arguments,
+        }
+    }
 }
 
 /// What a run waits for.
@@ -193,6 +215,22 @@ struct State {
 ///
 /// Memory grows with the conversation. An instruction costs time linear in its size; a pass over the calls of a round is linear in
 /// their number.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish};
+/// use toolglot_agent::{Agent, Outcome, Run, Waits};
+/// use toolglot_tools::Inventory;
+///
+/// let agent = Agent::new(&DialectSet::defaults(), "hermes", Inventory::of([])?)?;
+/// let mut run = agent.run("Hi");
+/// while run.take().is_some() {}
+/// assert_eq!(run.waits(), Waits::Model);
+/// let mut run = Run::restore(&agent, &run.save())?;
+/// run.model(b"Hello.")?;
+/// run.model_ended(Finish::Stop)?;
+/// assert_eq!(run.outcome(), Some(&Outcome::Answer { text: "Hello.".to_owned() }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Run {
     agent: Agent,
@@ -327,10 +365,10 @@ impl Run {
 fn ended(status: Status) -> Ended {
     match status {
         Status::Success => Ended::Completed,
-        Status::Error => Ended::Failed,
         Status::Denied => Ended::Denied,
         Status::Cancelled => Ended::Cancelled,
         Status::Timeout => Ended::TimedOut,
         Status::NotRun => Ended::NotRun,
+        _ => Ended::Failed,
     }
 }

@@ -67,6 +67,7 @@ pub struct Confirm {
 /// A person's decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Decision {
     /// It may run as shown.
     Approve,
@@ -117,6 +118,7 @@ impl Receipt {
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Ended {
     /// The tool returned a result.
     Completed,

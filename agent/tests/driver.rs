@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep};
 use toolglot::json::{Map, Value, json};
 use toolglot::{DialectSet, Finish};
 use toolglot_agent::driver::{
-    Driver, Executor, Executors, Function, Piece, Reply, Script, Stopped, Stream, Watch, function,
-    pieces, task,
+    Driver, Executor, Executors, Function, Piece, Reply, SaveError, Script, Stopped, Stream, Watch,
+    function, pieces, task,
 };
 use toolglot_agent::{
     Agent, Ask, Budget, Confirm, Decision, Do, Ended, Event, Outcome, Policy, Receipt, Run, Said,
@@ -70,9 +70,9 @@ impl Watch for Log {
         self.told.push(serde_json::from_str(&text).unwrap());
     }
 
-    fn save(&mut self, run: &Run) -> Result<(), String> {
+    fn save(&mut self, run: &Run) -> Result<(), SaveError> {
         if self.full {
-            return Err("the disk is full".to_owned());
+            return Err("the disk is full".into());
         }
         self.saved.push(run.save());
         Ok(())
@@ -546,7 +546,7 @@ async fn a_run_that_cannot_be_saved_starts_nothing() {
         .watch(&mut log)
         .drive(&mut agent(FREE).run("Go."))
         .await;
-    assert_eq!(stopped, Err(Stopped::Save("the disk is full".to_owned())));
+    assert_eq!(stopped, Err(Stopped::Save("the disk is full".into())));
     assert!(log.told.is_empty());
 }
 

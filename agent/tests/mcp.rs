@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use toolglot::DialectSet;
 use toolglot_agent::driver::{
-    Driver, Executor, Executors, Mcp, McpError, McpLimits, Piece, Script, Stream,
+    Driver, Executor, Executors, Gave, Mcp, McpError, McpLimits, Piece, Script, Stream,
 };
 use toolglot_agent::{Agent, Confirm, Decision, Do, Ended, Outcome, Policy, Start};
 use toolglot_tools::outcome::Content;
@@ -136,7 +136,7 @@ async fn start(mcp: &Mcp, tool: &str, arguments: &str) -> Stream<Piece> {
     mcp.executor().start(begun.expect("the call starts"))
 }
 
-async fn all(mut stream: Stream<Piece>) -> (Vec<String>, Result<Vec<Content>, String>) {
+async fn all(mut stream: Stream<Piece>) -> (Vec<String>, Gave) {
     let mut progress = vec![];
     loop {
         let next = std::future::poll_fn(|context| stream.as_mut().poll_next(context));
@@ -146,7 +146,7 @@ async fn all(mut stream: Stream<Piece>) -> (Vec<String>, Result<Vec<Content>, St
         {
             Some(Piece::Progress(text)) => progress.push(text),
             Some(Piece::Done(gave)) => return (progress, gave),
-            Some(Piece::Task(task)) => panic!("a task: {task}"),
+            Some(other) => panic!("{other:?}"),
             None => panic!("a stream without an end"),
         }
     }
@@ -233,8 +233,14 @@ async fn results_of_every_kind_are_read() {
         );
     }
     assert_eq!(got[0], Ok(vec![]));
-    assert_eq!(got[1], Err("no".to_owned()));
-    assert!(got[2].as_ref().unwrap_err().contains("did not say why"));
+    assert_eq!(got[1], Err("no".into()));
+    assert!(
+        got[2]
+            .as_ref()
+            .unwrap_err()
+            .message()
+            .contains("did not say why")
+    );
     assert!(
         matches!(got[3].as_deref(), Ok([Content::Json(_)])),
         "{:?}",
@@ -252,11 +258,21 @@ async fn results_of_every_kind_are_read() {
         got[5]
     );
     assert!(
-        got[6].as_ref().unwrap_err().contains("5242880 bytes"),
+        got[6]
+            .as_ref()
+            .unwrap_err()
+            .message()
+            .contains("5242880 bytes"),
         "{:?}",
         got[6].as_ref().err()
     );
-    assert!(got[7].as_ref().unwrap_err().contains("no such tool"));
+    assert!(
+        got[7]
+            .as_ref()
+            .unwrap_err()
+            .message()
+            .contains("no such tool")
+    );
     assert!(got[8].is_err(), "{:?}", got[8]);
 }
 
@@ -391,7 +407,10 @@ async fn an_answer_that_comes_too_late_is_dropped() {
 async fn a_server_that_dies_fails_its_calls() {
     let (mcp, _heard) = connect(&["f"], |message, _| message["method"] != "tools/call").await;
     let (_, gave) = all(start(&mcp, "s:f", "{}").await).await;
-    assert!(gave.as_ref().unwrap_err().contains("over"), "{gave:?}");
+    assert!(
+        gave.as_ref().unwrap_err().message().contains("over"),
+        "{gave:?}"
+    );
     let why = mcp.tools().await.unwrap_err();
     assert!(why.to_string().starts_with("s: "), "{why}");
     assert!(mcp.is_closed());

@@ -227,11 +227,7 @@ fn play(agent: &Agent, host: &Host, limit: usize, budget: Budget, saves: bool) -
                 .rev()
                 .collect();
             if native {
-                let call = NativeCall {
-                    id: Some("own".to_owned()),
-                    name: "free".to_owned(),
-                    arguments: "{\"n\": 9}".to_owned(),
-                };
+                let call = NativeCall::new("free", "{\"n\": 9}").id("own".to_owned());
                 run.native_call(&call).expect("a reply comes");
                 continue;
             }

@@ -212,10 +212,7 @@ async fn the_engine_of_workflows_reads_no_calls() {
     let inner = agent(&[tool("look", &[])], CallConfig::enabled());
     let text = call("look", r#"{"a": 1}"#);
     let arguments = |text: &str| Map::from_iter([("text".to_owned(), Value::from(text))]);
-    let steps = [text.as_str(), "{{1.result}}"].map(|text| Step {
-        tool: "look".to_owned(),
-        arguments: arguments(text),
-    });
+    let steps = [text.as_str(), "{{1.result}}"].map(|text| Step::new("look", arguments(text)));
     let mut run = inner.steps(&steps);
     let mut kept = Kept::default();
     let outcome = Driver::new(&Script::new([""]), &engine, &nobody)
@@ -239,9 +236,8 @@ async fn a_skill_is_a_workflow_and_a_tool_one_of_one_step() {
         &[tool("look", &[]), tool("greet", &[])],
         CallConfig::enabled(),
     );
-    let step = |tool: &str, arguments: Value| Step {
-        tool: tool.to_owned(),
-        arguments: serde_json::from_str(&arguments.to_string()).unwrap(),
+    let step = |tool: &str, arguments: Value| {
+        Step::new(tool, serde_json::from_str(&arguments.to_string()).unwrap())
     };
     let people: Arc<dyn Approver> = Arc::new(nobody);
     let workflow = |steps| {
@@ -679,11 +675,7 @@ fn nothing_comes_between_a_reply_and_its_results() {
         for (name, id) in [("a", "x"), ("b", "y")] {
             let (name, id) = (name.to_owned(), Some(id.to_owned()));
             let arguments = "{}".to_owned();
-            let call = NativeCall {
-                id,
-                name,
-                arguments,
-            };
+            let call = NativeCall::new(name, arguments).id(id);
             run.native_call(&call).unwrap();
         }
         // Everything that could come between: a task's result, and a broken block.

@@ -225,6 +225,8 @@ export interface Turn {
   readonly reasoning: string;
   readonly calls: readonly Call[];
   /** The issues of the output, errors and warnings, in order of detection. */
+  readonly issues: readonly IssueEvent[];
+  /** `issues`, under the name that they have in JSON. */
   readonly errors: readonly IssueEvent[];
   /** Absent if there is nothing to report. */
   readonly toolglot?: NotDelivered;

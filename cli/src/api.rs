@@ -114,13 +114,11 @@ impl OpenAiArgs {
 
     pub fn head(&self) -> Head {
         let or = |text: &Option<String>, default: &str| text.clone().unwrap_or(default.to_owned());
-        Head {
-            id: or(&self.id, "chatcmpl-toolglot"),
-            created: self.created.unwrap_or(0),
-            model: or(&self.model, "toolglot"),
-            choice: 0,
-            usage: None,
-        }
+        Head::default()
+            .id(or(&self.id, "chatcmpl-toolglot"))
+            .created(self.created.unwrap_or(0))
+            .model(or(&self.model, "toolglot"))
+            .choice(0)
     }
 }
 

@@ -9,8 +9,8 @@ use toolglot::json::Map;
 pub struct Turn<'j> {
     #[serde(borrow, alias = "tool_calls")]
     pub calls: Vec<Given<'j>>,
-    #[serde(default)]
-    pub errors: Vec<Told>,
+    #[serde(default, alias = "errors")]
+    pub issues: Vec<Told>,
 }
 
 /// A call as `parse` prints it, or in OpenAI's form.
@@ -54,7 +54,7 @@ impl<'j> Turn<'j> {
         let text = std::str::from_utf8(json).map_err(told)?;
         let list = |calls| Self {
             calls,
-            errors: vec![],
+            issues: vec![],
         };
         if text.trim_start().starts_with('[') {
             return serde_json::from_str(text).map(list).map_err(told);

@@ -78,7 +78,7 @@ fn pretty(
         let style = match one.confidence {
             Confidence::Strong => GOOD,
             Confidence::Fair => FAIR,
-            Confidence::Weak | Confidence::Faint => DIM,
+            _ => DIM,
         };
         let (id, confidence) = (&one.dialect, one.confidence.name());
         writeln!(

@@ -81,11 +81,7 @@ fn calls(file: &Path) -> Result<Vec<EncodeCall>, Stop> {
     let call = |(index, given): (usize, &Given<'_>)| {
         let (name, arguments) = given.said(index)?;
         let id = given.id.clone();
-        Ok(EncodeCall {
-            name,
-            arguments,
-            id,
-        })
+        Ok(EncodeCall::new(name, arguments).id(id))
     };
     let read = |turn: Turn<'_>| turn.calls.iter().enumerate().map(call).collect();
     let calls = Turn::read(&bytes).and_then(read);

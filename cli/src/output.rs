@@ -126,11 +126,8 @@ pub fn sse(out: &mut Vec<u8>, json: String) {
 
 /// Writes the end of server-sent events. A truncated response has no `[DONE]`.
 pub fn sse_end(out: &mut Vec<u8>, reason: Finish) {
-    match reason {
-        Finish::Stop | Finish::Length | Finish::ToolCalls => {
-            out.extend_from_slice(b"data: [DONE]\n\n");
-        }
-        Finish::Error | Finish::Cancelled => {}
+    if !matches!(reason, Finish::Error | Finish::Cancelled) {
+        out.extend_from_slice(b"data: [DONE]\n\n");
     }
 }
 

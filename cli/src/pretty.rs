@@ -232,8 +232,9 @@ impl<W: Write> Pretty<W> {
         self.values = false;
         match state {
             CallState::Complete => self.framed(GOOD, format!("✓ {line}")),
-            CallState::Repaired(kinds) | CallState::Recovered(kinds) => {
-                let (grade, kinds) = (state.grade().name(), json::kinds(kinds).join(", "));
+            _ => {
+                let kinds = json::kinds(state.kinds()).join(", ");
+                let grade = state.grade().name();
                 self.framed(WARN, format!("~ {line}  {grade}: {kinds}"));
             }
         }
@@ -337,7 +338,7 @@ impl<W: Write> Sink for Pretty<W> {
                 self.calls -= self.block_calls;
                 let text = match becomes {
                     Abandoned::Text => "└ not a block after all; it is text:",
-                    Abandoned::Drop => "└ given up; not text",
+                    _ => "└ given up; not text",
                 };
                 self.close_block(WARN, text);
             }

@@ -29,11 +29,10 @@ pub fn output<W: Write + 'static>(
 }
 
 pub fn given(args: &OpenAiArgs) -> Given {
-    Given {
-        id: args.id.clone(),
-        created: args.created,
-        model: args.model.clone(),
-    }
+    Given::default()
+        .id(args.id.clone())
+        .created(args.created)
+        .model(args.model.clone())
 }
 
 /// The chunks of a response.

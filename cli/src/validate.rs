@@ -45,7 +45,7 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
         let by = |call: &Call| Some(call.kinds.contains(Kind::from_name(&told.kind)?));
         told.severity == "error" || recovered().any(|call| by(call) == Some(true))
     };
-    let failed = turn.errors.iter().filter(counts);
+    let failed = turn.issues.iter().filter(counts);
     let mut observations: Vec<&str> = failed.map(|told| told.observation.as_str()).collect();
     observations.extend(
         checked
@@ -76,24 +76,24 @@ fn calls(turn: &Turn<'_>, dialect: Option<&str>) -> Result<Vec<Call>, String> {
         let own = given.dialect.as_deref().or(dialect);
         let kinds = kinds(&given.kinds);
         let grade = given.state.as_deref().and_then(Grade::from_name);
-        Ok(Call {
-            index: given
-                .index
-                .unwrap_or_else(|| u32::try_from(index).unwrap_or(u32::MAX)),
-            name,
-            arguments,
-            grade: grade.unwrap_or_default().max(kinds.grade()),
-            kinds,
-            dialect: own.unwrap_or_default().to_owned(),
-            origin: match given.span {
+        Ok(Call::new(name, arguments)
+            .index(
+                given
+                    .index
+                    .unwrap_or_else(|| u32::try_from(index).unwrap_or(u32::MAX)),
+            )
+            .grade(grade.unwrap_or_default().max(kinds.grade()))
+            .kinds(kinds)
+            .dialect(own.unwrap_or_default().to_owned())
+            .origin(match given.span {
                 Some(_) => Origin::Text,
                 None => Origin::Native,
-            },
-            meta: vec![],
-            span: given
-                .span
-                .map_or(Span::default(), |(start, end)| Span::new(start, end)),
-        })
+            })
+            .span(
+                given
+                    .span
+                    .map_or(Span::default(), |(start, end)| Span::new(start, end)),
+            ))
     };
     given.map(call).collect()
 }
@@ -172,16 +172,18 @@ impl Check {
         let checked = self.inventory.check_turn(&turn, set, &options);
         for (call, checked) in turn.calls.iter().zip(&checked) {
             for violation in &checked.violations {
-                tell(Event::Issue(Issue {
-                    kind: violation.kind,
-                    severity: Severity::Error,
-                    span: violation.span.unwrap_or(call.span),
-                    dialect: dialect(set, &call.dialect),
-                    call: Some(call.index),
-                    tool: &call.name,
-                    subject: &violation.subject,
-                    suggestion: violation.suggestion.as_deref().unwrap_or_default(),
-                }));
+                tell(Event::Issue(
+                    Issue::new(
+                        violation.kind,
+                        Severity::Error,
+                        violation.span.unwrap_or(call.span),
+                    )
+                    .dialect(dialect(set, &call.dialect))
+                    .call(call.index)
+                    .tool(&call.name)
+                    .subject(&violation.subject)
+                    .suggestion(violation.suggestion.as_deref().unwrap_or_default()),
+                ));
             }
         }
     }

@@ -70,11 +70,13 @@ fn told(what: u8, of: u8, known: &[String]) -> Told {
     match what {
         0..32 => Told::Model(PIECES[usize::from(what % 16)].into()),
         32..40 => Told::Model(vec![of]),
-        40..48 => Told::Native(NativeCall {
-            id: (of & 1 == 0).then(|| format!("c{}", of % 4)),
-            name: if of & 2 == 0 { "free" } else { "asked" }.to_owned(),
-            arguments: format!(r#"{{"n": {of}}}"#),
-        }),
+        40..48 => Told::Native(
+            NativeCall::new(
+                if of & 2 == 0 { "free" } else { "asked" }.to_owned(),
+                format!(r#"{{"n": {of}}}"#),
+            )
+            .id((of & 1 == 0).then(|| format!("c{}", of % 4))),
+        ),
         48..96 => Told::Ended(Finish::ALL[usize::from(of) % Finish::ALL.len()]),
         96..112 => Told::Decision(id, Decision::Approve),
         112..120 => Told::Decision(id, Decision::Deny("no".to_owned())),

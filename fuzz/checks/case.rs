@@ -193,11 +193,7 @@ impl<'d> Case<'d> {
 }
 
 fn call() -> NativeCall {
-    NativeCall {
-        id: Some("n1".to_owned()),
-        name: "f".to_owned(),
-        arguments: r#"{"s":"v"}"#.to_owned(),
-    }
+    NativeCall::new("f", r#"{"s":"v"}"#).id("n1".to_owned())
 }
 
 fn options(mode: u8, extra: u8) -> Options {

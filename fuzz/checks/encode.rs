@@ -46,11 +46,7 @@ pub fn encode(data: &[u8]) {
     let mut options = EncodeOptions::default();
     let tools = made.tools.as_deref().map(Tools::from_json);
     options.tools = tools.map(|tools| Arc::new(tools.expect("tools that can be read")));
-    let call = |(name, arguments, id)| EncodeCall {
-        name,
-        arguments,
-        id,
-    };
+    let call = |(name, arguments, id)| EncodeCall::new(name, arguments).id(id);
     let calls: Vec<EncodeCall> = made.calls.into_iter().map(call).collect();
     if let Err(error) = case.encoder.encode(&calls, &options) {
         assert!(

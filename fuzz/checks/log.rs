@@ -59,24 +59,28 @@ impl Log {
                 data,
                 span,
                 recovered: false,
+                ..
             } => self.run(What::Text, data, span),
             Event::Reasoning {
                 data,
                 span,
                 framing: false,
+                ..
             } => self.run(What::Reasoning, data, span),
-            Event::Protected { kind, data, span } => {
-                self.run(What::Protected(kind.to_owned()), data, span)
-            }
-            Event::Raw { data, span } => self.run(What::Raw, data, span),
-            Event::ParamDelta { data, span } => self.value(false, data, span),
+            Event::Protected {
+                kind, data, span, ..
+            } => self.run(What::Protected(kind.to_owned()), data, span),
+            Event::Raw { data, span, .. } => self.run(What::Raw, data, span),
+            Event::ParamDelta { data, span, .. } => self.value(false, data, span),
             Event::ArgDelta { json, span, .. } => self.value(true, json.as_bytes(), span),
             _ if self.runs_only => self.other(String::new()),
             // Other checks compare their bytes with the input; here their number is enough.
-            Event::BlockClose { span, raw } => {
+            Event::BlockClose { span, raw, .. } => {
                 self.other(format!("BlockClose {span:?}, {} bytes", raw.len()))
             }
-            Event::BlockAbandoned { span, becomes, raw } => {
+            Event::BlockAbandoned {
+                span, becomes, raw, ..
+            } => {
                 self.other(format!(
                     "BlockAbandoned {span:?} {becomes:?}, {} bytes",
                     raw.len()

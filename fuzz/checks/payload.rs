@@ -47,11 +47,7 @@ fn frames(payloads: &[&str], part: Part) -> Vec<Frame> {
         }
         let set = DialectSet::builtin(id).expect("a built-in dialect");
         let encoder = Encoder::new(&set, id).ok()?;
-        let call = EncodeCall {
-            name: "f".to_owned(),
-            arguments: r#"{"any":"zqz"}"#.to_owned(),
-            id: None,
-        };
+        let call = EncodeCall::new("f", r#"{"any":"zqz"}"#);
         let mut options = EncodeOptions::default();
         options.tools = Some(Arc::clone(&TOOLS));
         let whole = encoder.encode(&[call], &options).ok()?;

@@ -194,7 +194,7 @@ impl<'i> Watch<'i> {
             Arguments::Params => {
                 assert!(open.arguments.is_empty(), "deltas of a call that has none")
             }
-            Arguments::Deltas => {
+            _ => {
                 let object = json::object(&open.arguments);
                 let flagged = state.kinds().contains(Kind::DuplicateParam)
                     || state.kinds().contains(Kind::RepeatedParam);
@@ -208,14 +208,14 @@ impl<'i> Watch<'i> {
         }
         match (&mut self.block, state) {
             (Some(block), CallState::Complete) => block.complete = Some(call),
-            (_, CallState::Repaired(kinds) | CallState::Recovered(kinds)) => {
+            (None, CallState::Complete) => {}
+            _ => {
                 assert_eq!(
-                    kinds.grade(),
+                    state.kinds().grade(),
                     state.grade(),
                     "the kinds do not give the grade"
                 )
             }
-            (None, CallState::Complete) => {}
         }
     }
 }
@@ -245,7 +245,7 @@ impl Sink for Watch<'_> {
             Event::Reasoning { data, span, .. } | Event::Protected { data, span, .. } => {
                 self.flow(data, span)
             }
-            Event::Raw { data, span } => {
+            Event::Raw { data, span, .. } => {
                 self.leaf(span);
                 assert!(
                     data == self.source(span),
@@ -265,15 +265,17 @@ impl Sink for Watch<'_> {
                     limited: false,
                 });
             }
-            Event::BlockClose { span, raw } => {
+            Event::BlockClose { span, raw, .. } => {
                 self.end(span, raw, true);
                 self.at = span.end;
             }
-            Event::BlockAbandoned { span, becomes, raw } => {
+            Event::BlockAbandoned {
+                span, becomes, raw, ..
+            } => {
                 self.end(span, raw, false);
                 match becomes {
                     Abandoned::Text => self.owed = Some(span),
-                    Abandoned::Drop => self.at = span.end,
+                    _ => self.at = span.end,
                 }
             }
             Event::CallNamed { name, span, .. } => {
@@ -306,13 +308,15 @@ impl Sink for Watch<'_> {
                     arguments: String::new(),
                 });
             }
-            Event::ArgDelta { call, json, span } => {
+            Event::ArgDelta {
+                call, json, span, ..
+            } => {
                 self.inside(span);
                 let open = self.call.as_mut().expect("arguments of no open call");
                 assert_eq!(open.call, call, "arguments of another call");
                 open.arguments.push_str(json);
             }
-            Event::CallAbandoned { call, span } => {
+            Event::CallAbandoned { call, span, .. } => {
                 self.inside(span);
                 match self.call.take() {
                     Some(open) => assert_eq!(open.call, call, "another call is abandoned"),
@@ -325,6 +329,7 @@ impl Sink for Watch<'_> {
                 state,
                 arguments,
                 span,
+                ..
             } => self.close(call, state, arguments, span),
             Event::ParamOpen { depth, span, .. } => {
                 self.inside(span);
@@ -332,7 +337,7 @@ impl Sink for Watch<'_> {
                 assert_eq!(depth, self.params, "a parameter opens at another depth");
                 self.params += 1;
             }
-            Event::ParamDelta { data, span } => {
+            Event::ParamDelta { data, span, .. } => {
                 self.inside(span);
                 assert!(self.params > 0, "a value of no open parameter");
                 assert!(
@@ -340,7 +345,7 @@ impl Sink for Watch<'_> {
                     "a value that is not the bytes of its span"
                 );
             }
-            Event::ParamClose { span } => {
+            Event::ParamClose { span, .. } => {
                 self.inside(span);
                 assert!(self.params > 0, "the end of a parameter that is not open");
                 self.params -= 1;

@@ -51,7 +51,7 @@ pub fn written(
                 return Err(format!("`tool_choice`: there is no tool {name:?}"));
             }
         }
-        ToolChoice::Auto | ToolChoice::Required => {}
+        _ => {}
     }
     let offered = Inventory::of(tools).map_err(|error| error.to_string())?;
     let mut encoder = Encoder::new(&chosen.set, dialect).map_err(|error| error.to_string())?;
@@ -87,10 +87,10 @@ fn guide(
     offered: &Inventory,
     options: &mut Options,
 ) -> Result<(), String> {
-    let forced = match &options.tool_choice {
-        ToolChoice::Required | ToolChoice::Named(_) => true,
-        ToolChoice::None | ToolChoice::Auto => false,
-    };
+    let forced = matches!(
+        options.tool_choice,
+        ToolChoice::Required | ToolChoice::Named(_)
+    );
     let grammar = rule.grammar.unwrap_or_default();
     if forced {
         // The grammar produces the dialect, not bare arguments.
@@ -207,14 +207,16 @@ fn conversation(
                 text(call, "id").to_owned(),
                 text(function, "name").to_owned(),
             );
-            encoded.push(EncodeCall {
-                id: Some(text(call, "id").to_owned()),
-                name: text(function, "name").to_owned(),
-                arguments: match text(function, "arguments").trim() {
-                    "" => "{}".to_owned(),
-                    arguments => arguments.to_owned(),
-                },
-            });
+            encoded.push(
+                EncodeCall::new(
+                    text(function, "name").to_owned(),
+                    match text(function, "arguments").trim() {
+                        "" => "{}".to_owned(),
+                        arguments => arguments.to_owned(),
+                    },
+                )
+                .id(text(call, "id").to_owned()),
+            );
         }
         let written = encoder.encode(&encoded, &EncodeOptions::default());
         let written = written.map_err(|error| error.to_string())?;

@@ -1,4 +1,6 @@
 // The server: `toolglot serve`. Its address has a token in the fragment, which the page keeps for this tab and sends with every request.
+//
+// Events come over a WebSocket. Where none can be opened, because a proxy or a browser does not let it, they come as server-sent events.
 
 const KEPT = "toolglot.token";
 /** Milliseconds before a broken stream of events is opened again, at most. */
@@ -13,6 +15,8 @@ export class ServerError extends Error {
 
 export class Server {
   #token;
+  /** Whether a WebSocket is tried first. */
+  #sockets = true;
 
   constructor(token) {
     this.#token = token;
@@ -62,6 +66,15 @@ export class Server {
     return this.#ask("POST", `/api/runs/${encodeURIComponent(id)}/cancel`);
   }
 
+  delete(id) {
+    return this.#ask("DELETE", `/api/runs/${encodeURIComponent(id)}`);
+  }
+
+  /** What the model of such a run would be told: `{ prompt, tools }`. */
+  prompt(what) {
+    return this.#ask("POST", "/api/prompt", what);
+  }
+
   call(name, given, approved) {
     return this.#ask("POST", "/api/calls", { name, arguments: given, approved });
   }
@@ -71,7 +84,7 @@ export class Server {
     let last = after;
     for (let wait = 250; !signal.aborted;) {
       try {
-        for await (const event of this.#stream(id, last, signal)) {
+        for await (const event of this.#connection(id, last, signal)) {
           last = event.n;
           wait = 250;
           yield event;
@@ -88,12 +101,19 @@ export class Server {
     }
   }
 
-  /** One connection. `EventSource` cannot send the token, so the stream is read here. */
-  async *#stream(id, after, signal) {
-    const response = await this.#fetch("GET", `/api/runs/${encodeURIComponent(id)}/events?after=${after}`, {
-      signal,
-      accept: "text/event-stream",
-    });
+  /** One connection. */
+  async *#connection(id, after, signal) {
+    const path = `/api/runs/${encodeURIComponent(id)}/events?after=${after}`;
+    const socket = this.#sockets && (await opened(path, this.#token, signal));
+    if (socket) yield* received(socket);
+    else yield* this.#stream(path, signal);
+  }
+
+  /** `EventSource` cannot send the token, so the stream is read here. */
+  async *#stream(path, signal) {
+    const response = await this.#fetch("GET", path, { signal, accept: "text/event-stream" });
+    // The server answers this way only: no other need be tried again.
+    this.#sockets = false;
     const decoder = new TextDecoder();
     const reader = response.body.getReader();
     let rest = "";
@@ -121,6 +141,47 @@ export class Server {
     const response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
     if (response.ok) return response;
     throw new ServerError(response.status, await told(response));
+  }
+}
+
+/** An open WebSocket with the messages that it has received, or `null` if none can be opened. */
+function opened(path, token, signal) {
+  return new Promise((resolve) => {
+    let socket = null;
+    const messages = [];
+    const self = { messages, closed: false, news: () => {}, close: () => socket.close() };
+    try {
+      const url = new URL(path, location.href.replace(/^http/, "ws"));
+      socket = new WebSocket(url, ["toolglot.v1", `toolglot.token.${token}`]);
+    } catch {
+      resolve(null);
+      return;
+    }
+    signal.addEventListener("abort", () => socket.close(), { once: true });
+    socket.addEventListener("open", () => resolve(self));
+    socket.addEventListener("message", ({ data }) => {
+      messages.push(data);
+      self.news();
+    });
+    socket.addEventListener("close", () => {
+      self.closed = true;
+      self.news();
+      resolve(null);
+    });
+  });
+}
+
+/** Yields the events of a WebSocket until it is closed. */
+async function* received(socket) {
+  try {
+    for (;;) {
+      for (const message of socket.messages.splice(0)) yield JSON.parse(message);
+      if (socket.messages.length > 0) continue;
+      if (socket.closed) return;
+      await new Promise((go) => (socket.news = go));
+    }
+  } finally {
+    socket.close();
   }
 }
 

@@ -1,6 +1,6 @@
 // Which tools a model gets: reads definitions, and filters them by the configuration as `Inventory::discover` of the tools layer does.
 
-/** The configuration of the tools layer (`CallConfig`), with calls enabled. */
+/** The configuration of the tools layer (`CallConfig`), with calls enabled. It may also have `toolIdsInventory`, the ids that are granted. */
 export const CONFIG = Object.freeze({
   enabled: true,
   toolToggles: {},
@@ -51,7 +51,7 @@ function faults(toolglot, tools) {
 /** What precedes the last colon of an id, or else the last dot. */
 function namespace(id) {
   const at = id.includes(":") ? id.lastIndexOf(":") : id.lastIndexOf(".");
-  return id.slice(0, Math.max(0, at));
+  return at > 0 ? id.slice(0, at) : null;
 }
 
 /** Why a tool is not offered: the key of the words that say it, or `null`. */
@@ -59,8 +59,10 @@ export function withheld(tool, config) {
   if (!config.enabled) return "disabled";
   if (!tool.description && tool.parameters === undefined) return "not described";
   if (!tool.agentCallable) return "not callable";
-  const { toolToggles: toggles, defaultToolEnabled } = config;
-  const on = toggles[tool.id] ?? toggles[namespace(tool.id)] ?? defaultToolEnabled;
+  const { toolToggles: toggles, toolIdsInventory: granted, defaultToolEnabled } = config;
+  if (granted && !granted.includes(tool.id)) return "not granted";
+  const space = namespace(tool.id);
+  const on = toggles[tool.id] ?? (space === null ? undefined : toggles[space]) ?? defaultToolEnabled;
   return on ? null : "off";
 }
 

@@ -4,7 +4,7 @@ const WORKER = new URL("../sandbox.js", import.meta.url);
 
 /**
  * Runs a function. Returns `{ state, result, ms }`, where `state` is that of a settled call, and `result` a value or what went wrong.
- * `w` are the words of the page.
+ * `limit` are milliseconds; `w` are the words of the page.
  */
 export function execute(code, name, given, { limit, signal, w }) {
   const began = performance.now();
@@ -15,7 +15,7 @@ export function execute(code, name, given, { limit, signal, w }) {
       worker.terminate();
       resolve({ state, result, ms: Math.round(performance.now() - began) });
     };
-    const timer = setTimeout(() => over("timed_out", w("time over", limit)), limit);
+    const timer = limit === undefined ? undefined : setTimeout(() => over("timed_out", w("time over", limit)), limit);
     signal?.addEventListener("abort", () => over("cancelled", ""), { once: true });
     worker.onerror = (event) => over("failed", event.message ?? "");
     worker.onmessage = ({ data }) => {

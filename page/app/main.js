@@ -86,16 +86,21 @@ async function start() {
   if (backend) say(find("banner"), "served", about.version ?? "");
   else say(find("banner"), about.refused ? "unauthorized" : "static");
   const store = new Store(toolglot, backend);
-  if (backend) store.set({ task: "", definitions: JSON.stringify({ tools: about.tools.map(callable) }, null, 2) });
+  // What is typed into the tester changes no agent of the server.
+  const agents = backend ? new Store(toolglot, backend) : store;
+  if (backend) {
+    const definitions = JSON.stringify({ tools: about.tools.map(callable) }, null, 2);
+    for (const one of [store, agents]) one.set({ task: "", definitions });
+  }
   const tester = new Tester(store, { setup: find("setup"), reply: find("reply"), becomes: find("becomes") });
-  const runs = new Runs(store, backend ?? new Offline(store), about, { side: find("run-side"), main: find("run-main") });
+  const runs = new Runs(agents, backend ?? new Offline(store), about, { side: find("run-side"), main: find("run-main") });
   const market = new Market(store, about.tools ?? [], find("view-market"));
   translate(document);
   route();
   addEventListener("hashchange", () => void (shared(location.hash) ? received(store) : route()));
   await received(store);
   // For tests, and for those who look at the page with the tools of their browser.
-  Object.assign(globalThis, { toolglotPage: { store, tester, runs, market, server: backend !== null } });
+  Object.assign(globalThis, { toolglotPage: { store, agents, tester, runs, market, server: backend !== null } });
   root.dataset.ready = "true";
 }
 

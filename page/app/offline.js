@@ -6,6 +6,8 @@ import { w } from "./ui.js";
 
 /** The lines that separate replies of a script. */
 const SEPARATOR = /^---[ \t]*$/m;
+/** Events of a reply. */
+const REPLY = new Set(["text", "reasoning", "named"]);
 /** Milliseconds between pieces of a reply, and characters of a piece. */
 const PAUSE = 25;
 const PIECE = 6;
@@ -38,14 +40,16 @@ export class Offline {
     const { toolglot, offered, config, rules, script, lang } = this.#store;
     const wanted = offered.filter(({ id }) => tools === undefined || tools.includes(id));
     const replies = script.split(SEPARATOR).map((text) => text.replace(/^\n|\n$/g, ""));
-    const run = { events: [], news: new EventTarget(), driving: false };
+    const run = { events: [], news: new EventTarget(), driving: false, asked: false };
     const agent = new toolglot.Agent({
       model: (messages, { signal }) => {
-        this.#put(run, { do: "ask" });
+        run.asked = true;
         return slowly(replies[messages.filter(({ role }) => role === "assistant").length] ?? "", signal);
       },
       tools: wanted.map((tool) => this.#tool(tool)),
       dialect,
+      // Where calls are switched off, their markers are text.
+      ...(!config.enabled && { engine: new toolglot.Engine({ dialects: dialect, toolChoice: "none" }) }),
       lang,
       policy: policy(wanted, rules, config),
       timeout: config.timeout,
@@ -63,8 +67,8 @@ export class Offline {
   /** A tool of the store as an agent takes it: what carries it out is the person's function. */
   #tool({ id, description, parameters, tags }) {
     const run = async (given, { signal }) => {
-      const { functions, config } = this.#store;
-      const { state, result } = await execute(functions, id, given, { limit: config.timeout, signal, w });
+      // The agent has the time limit, and aborts.
+      const { state, result } = await execute(this.#store.functions, id, given, { signal, w });
       if (state === "done") return result;
       throw new Error(result);
     };
@@ -83,6 +87,10 @@ export class Offline {
     const run = this.#find(id);
     run.run.cancel();
     void this.#drive(run);
+  }
+
+  async delete(id) {
+    this.#runs = this.#runs.filter((run) => run !== this.#find(id));
   }
 
   async *events(id, { after = 0, signal }) {
@@ -131,6 +139,7 @@ export class Offline {
   #event(run, { type, ...rest }) {
     const { waiting, calls } = run.run;
     run.entry.state = waiting.length > 0 ? "waiting" : "running";
+    if (REPLY.has(type)) this.#begin(run);
     if (type === "waiting") {
       const { argumentsJson, ...asked } = waiting.find(({ id }) => id === rest.id) ?? {};
       if (argumentsJson !== undefined) this.#put(run, { do: "confirm", ...asked, arguments: argumentsJson });
@@ -145,7 +154,14 @@ export class Offline {
     this.#put(run, { event: type, ...rest });
   }
 
+  /** A reply begins. The model is asked before the events are taken that led to it. */
+  #begin(run) {
+    if (run.asked) this.#put(run, { do: "ask" });
+    run.asked = false;
+  }
+
   #over(run, outcome) {
+    this.#begin(run);
     Object.assign(run.entry, { state: "finished", outcome });
     this.#put(run, outcome);
   }

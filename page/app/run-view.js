@@ -14,16 +14,23 @@ export class RunView {
   #waits = h("span", { role: "status" });
   #bar = null;
   #lost = said("p", "connection lost", { class: "fault", role: "status", hidden: true });
-  #cancel = button("cancel", () => this.#cancelled());
+  #cancel = button("cancel", () => this.#tried(this.#backend.cancel(this.id)));
+  #delete = button("delete", () => this.#deleted(), { hidden: true });
+  /** Why nobody carries the run out. */
+  #stopped = h("p", { class: "fault", role: "status", hidden: true });
   #title;
   /** The rounds, and the round of each call or task. */
   #rounds = [];
   #turns = new Map();
   #keys = true;
   #asked = false;
+  /** Whether a reply is open: no message has come since the model was asked. */
+  #open = false;
+  #at = "running";
 
   /** `changed` is called when the state of the run may have changed. */
-  constructor(backend, { id, task }, changed) {
+  constructor(backend, entry, changed) {
+    const { id, task } = entry;
     this.id = id;
     this.#backend = backend;
     this.#changed = changed;
@@ -45,8 +52,9 @@ export class RunView {
     this.node = h(
       "div",
       { class: "run" },
-      h("div", { class: "run-head" }, this.#title, this.#state, this.#cancel),
+      h("div", { class: "run-head" }, this.#title, this.#state, this.#cancel, this.#delete),
       this.#bar,
+      this.#stopped,
       this.#lost,
       tabs("timeline", [
         ["timeline", h("div", {}, this.#timeline)],
@@ -56,7 +64,24 @@ export class RunView {
     this.#timeline.append(h("div", { class: "asked" }, said("span", "you", { class: "label" }), h("p", {}, task)));
     this.node.addEventListener("decide", (event) => void this.#decide(event));
     this.node.addEventListener("callstate", () => this.#count());
+    this.is(entry);
     void this.#follow();
+  }
+
+  /** Takes over what a list says of this run: only that tells whether the server carries it out. */
+  is({ state, reason }) {
+    if (this.#at === "finished") return;
+    const stopped = state === "stopped";
+    if (stopped) say(this.#stopped, "stopped because", reason ?? "");
+    this.#stopped.hidden = !stopped;
+    if (stopped || this.#at === "stopped") this.#is(stopped ? "stopped" : "running");
+    if (!stopped) this.#count();
+  }
+
+  #is(state) {
+    this.#at = state;
+    say(this.#state, `run ${state}`);
+    this.#state.className = `state ${state}`;
   }
 
   close() {
@@ -101,10 +126,27 @@ export class RunView {
 
   #event(event) {
     const type = event.event ?? event.do ?? (event.decision && "decision");
-    // The next round begins with what the model writes: results of the last one may still come.
-    if (type === "ask") this.#asked = true;
+    if (type === "ask") this.#ask();
     else if (type === "message") this.#message(event.message);
+    else if (event.failed !== undefined) this.#broke("reply failed", event.failed);
     else if (type !== undefined) this.#show(type, event);
+  }
+
+  /** The model is asked. Without a message since it was last asked, the reply before broke off and comes anew. */
+  #ask() {
+    if (this.#open && !this.#asked) this.#broke("reply again");
+    // The next round begins with what the model writes: results of the last one may still come.
+    this.#asked = true;
+    this.#open = true;
+  }
+
+  /** Marks the reply that is open as one that broke off. */
+  #broke(key, ...why) {
+    const turn = this.#asked || this.#rounds.length === 0 ? this.#round() : this.#rounds.at(-1);
+    turn.end();
+    turn.parentElement.classList.add("broken");
+    turn.before(said("p", key, { class: "fault", role: "status" }, ...why));
+    this.#open = false;
   }
 
   #show(type, event) {
@@ -120,6 +162,7 @@ export class RunView {
 
   /** What the model is told; what it says itself is shown already. */
   #message({ role, content }) {
+    this.#open = false;
     if (role === "assistant" || this.#rounds.length === 0) return;
     const text = typeof content === "string" ? content : JSON.stringify(content, null, 2);
     this.#timeline.append(
@@ -134,9 +177,10 @@ export class RunView {
 
   #over({ outcome, text, message }) {
     this.#rounds.at(-1)?.end();
-    say(this.#state, "run finished");
-    this.#state.className = "state finished";
+    this.#is("finished");
+    this.#stopped.hidden = true;
     this.#cancel.hidden = true;
+    this.#delete.hidden = false;
     this.#bar.hidden = true;
     // An answer is shown already.
     const shown = outcome === "answer" ? "" : text || message;
@@ -160,9 +204,7 @@ export class RunView {
     const { length } = this.#waiting();
     this.#bar.hidden = length === 0;
     if (length > 0) say(this.#waits, length === 1 ? "waiting call" : "waiting calls", length);
-    if (this.#state.classList.contains("finished")) return;
-    say(this.#state, length > 0 ? "run waiting" : "run running");
-    this.#state.className = `state ${length > 0 ? "waiting" : "running"}`;
+    if (this.#at !== "finished" && this.#at !== "stopped") this.#is(length > 0 ? "waiting" : "running");
   }
 
   /** Approves every call that waits now. */
@@ -185,11 +227,21 @@ export class RunView {
     }
   }
 
-  async #cancelled() {
+  /** Waits for an answer of the server. Returns whether it agreed; says why not. */
+  async #tried(answer) {
     try {
-      await this.#backend.cancel(this.id);
+      await answer;
+      return true;
     } catch (error) {
       this.#timeline.append(h("p", { class: "fault", role: "alert" }, error.message));
+      return false;
     }
+  }
+
+  async #deleted() {
+    if (!(await this.#tried(this.#backend.delete(this.id)))) return;
+    this.close();
+    this.node.replaceChildren(said("p", "deleted", { class: "empty", role: "status" }));
+    this.#changed();
   }
 }

@@ -1,7 +1,10 @@
-// The runs of agents: a list, an editor of the agent, and the view of one run.
+// The runs of agents: a list, an editor of the agent, and the view of one run. With a server, the store is that of its agents: the tester
+// has another one.
+import { CONFIG } from "./discovery.js";
 import { h } from "../element/dom.js";
 import { RunView } from "./run-view.js";
 import { configuration, dialects, preview, switches, taught } from "./setup.js";
+import { config } from "./store.js";
 import { area, button, field, panel, said, say, select } from "./ui.js";
 
 /** Milliseconds between two looks at the list of runs. */
@@ -11,8 +14,9 @@ export class Runs {
   #store;
   #backend;
   #agents;
-  /** The tools of the server, which are the only ones that its runs can have. */
   #served;
+  /** What each agent was set to. */
+  #configs = new Map();
   #main;
   #list = h("ul", { class: "list" });
   #none = said("p", "no runs", { class: "help" });
@@ -26,7 +30,7 @@ export class Runs {
     this.#backend = backend;
     this.#agents = about.agents ?? [];
     this.#main = main;
-    this.#served = about.tools ? new Set(about.tools.map(({ id, name }) => id ?? name)) : null;
+    this.#served = about.tools !== undefined;
     if (this.#agents.length > 0) this.#choose(this.#agents[0].name);
     side.append(this.#form(), panel("list of runs", this.#none, this.#list), ...this.#editor());
     main.append(said("p", "choose run", { class: "empty" }));
@@ -68,36 +72,40 @@ export class Runs {
   }
 
   #editor() {
-    const offline = this.#store.backend === null;
+    const editor = panel("switches", configuration(this.#store), switches(this.#store, { rules: !this.#served }));
+    if (this.#served) return [editor, preview(this.#store, { server: () => this.#backend.prompt(this.#wanted()) })];
     const script = area("8", this.#store.script, (text) => (this.#store.script = text), { class: "code" });
-    const parts = [panel("switches", ...(offline ? [configuration(this.#store)] : []), switches(this.#store, { rules: offline }))];
-    if (offline) parts.push(panel("agent", field("model script", script)));
-    return [...parts, preview(this.#store)];
+    return [editor, panel("agent", field("model script", script)), preview(this.#store)];
   }
 
-  /** Takes the dialect and the tools of an agent of the server. */
+  /** Takes the dialect and the configuration of an agent of the server, or what it was set to before. */
   #choose(name) {
+    if (this.#agent !== "") this.#configs.set(this.#agent, this.#store.config);
     this.#agent = name;
-    const { dialect, tools } = this.#agents.find((agent) => agent.name === name);
-    const toolToggles = Object.fromEntries(this.#store.tools.map(({ id }) => [id, tools.includes(id)]));
-    this.#store.set({ dialect, config: { ...this.#store.config, toolToggles } });
+    const { dialect, tools, config: given = {} } = this.#agents.find((agent) => agent.name === name);
+    // What the server does not allow, a run cannot have.
+    this.#store.locked = [given.enabled === false && "enabled", given.requireConfirmation && "requireConfirmation"].filter(Boolean);
+    const own = config({ ...given, toolIdsInventory: given.enabled === false ? undefined : tools });
+    this.#store.set({ dialect, config: this.#configs.get(name) ?? own });
   }
 
   async start() {
     this.#fault.textContent = "";
-    const what = { task: this.#store.task, dialect: taught(this.#store), tools: this.#tools() };
-    if (this.#agent !== "") what.agent = this.#agent;
+    const what = { task: this.#store.task, ...this.#wanted() };
     try {
-      this.show({ id: await this.#backend.start(what), task: what.task });
+      this.show({ id: await this.#backend.start(what), task: what.task, state: "running" });
       await this.#refresh();
     } catch (error) {
       this.#fault.textContent = error.message;
     }
   }
 
-  #tools() {
-    const ids = this.#store.offered.map(({ id }) => id);
-    return this.#served === null ? ids : ids.filter((id) => this.#served.has(id));
+  /** What a run is started with, except its task. */
+  #wanted() {
+    const dialect = taught(this.#store);
+    if (this.#agent === "") return { dialect };
+    const set = Object.entries(this.#store.config).filter(([name]) => name in CONFIG && !this.#store.locked.includes(name));
+    return { agent: this.#agent, dialect, config: Object.fromEntries(set) };
   }
 
   /** Shows a run. */
@@ -117,6 +125,8 @@ export class Runs {
       return;
     }
     this.#none.hidden = runs.length > 0;
+    const shown = runs.find(({ id }) => id === this.#view?.id);
+    if (shown) this.#view.is(shown);
     const focused = document.activeElement?.dataset?.run;
     this.#list.replaceChildren(...runs.map((entry) => this.#row(entry)));
     if (focused) this.#list.querySelector(`[data-run="${CSS.escape(focused)}"]`)?.focus();

@@ -84,7 +84,10 @@ export function configuration(store) {
     box.append(field(key, inputs[name]));
   }
   store.watch(["config"], () => {
-    for (const name of Object.keys(flags)) inputs[name].checked = store.config[name];
+    for (const name of Object.keys(flags)) {
+      inputs[name].checked = store.config[name];
+      inputs[name].disabled = store.locked.includes(name);
+    }
     for (const name of Object.keys(numbers)) inputs[name].value = store.config[name];
   });
   return box;
@@ -102,8 +105,8 @@ export function taught(store) {
   return ["detect", "default"].includes(store.dialect) ? "hermes" : store.dialect;
 }
 
-/** The preview of the prompt. */
-export function preview(store) {
+/** The preview of the prompt. `server` asks a server for it, which knows what its model is told. */
+export function preview(store, { server = null } = {}) {
   const text = h("pre", {
     "class": "code preview",
     "tabindex": "0",
@@ -122,20 +125,28 @@ export function preview(store) {
   );
   const take = button("copy", () => copy(take, text.textContent, w));
   const dialect = h("span", { class: "tag" });
-  store.watch(["definitions", "config", "dialect", "lang"], () => {
+  const here = () => prompt(store.toolglot, store.offered, taught(store), store.lang);
+  let last = 0;
+  store.watch(["definitions", "config", "dialect", "lang"], async () => {
     lang.value = store.lang;
     dialect.textContent = taught(store);
+    last += 1;
+    const own = last;
+    let made;
     try {
-      text.textContent = prompt(store.toolglot, store.offered, taught(store), store.lang);
+      made = server === null ? here() : (await server()).prompt;
     } catch (error) {
-      text.textContent = error.message;
+      made = error.message;
     }
-    say(count, "tokens", tokens(text.textContent));
+    // Of several answers that are under way the last one counts.
+    if (own !== last) return;
+    text.textContent = made;
+    say(count, "tokens", tokens(made));
   });
   return panel(
     "prompt",
-    said("p", "prompt help", { class: "help" }),
-    h("div", { class: "row" }, dialect, field("prompt language", lang), take),
+    server === null ? said("p", "prompt help", { class: "help" }) : said("p", "prompt server help", { class: "help" }),
+    h("div", { class: "row" }, dialect, server === null ? field("prompt language", lang) : null, take),
     text,
     count,
   );

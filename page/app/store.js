@@ -24,6 +24,8 @@ export class Store extends EventTarget {
   rules = { "harbour:book_berth": "confirm", "notes:append": "confirm" };
   tools = [];
   fault = "";
+  /** Members of the configuration that cannot be changed here. */
+  locked = [];
 
   constructor(toolglot, backend) {
     super();
@@ -77,9 +79,11 @@ export class Store extends EventTarget {
 }
 
 /** A configuration with the members that there are, each of its type. */
-function config(given) {
+export function config(given) {
   const right = Object.keys(CONFIG).filter((name) => typeof given[name] === typeof CONFIG[name] && given[name] !== null);
   const made = { ...CONFIG, ...Object.fromEntries(right.map((name) => [name, given[name]])) };
+  const { toolIdsInventory: granted } = given;
+  if (Array.isArray(granted)) made.toolIdsInventory = granted.filter((id) => typeof id === "string");
   made.toolToggles = Object.fromEntries(Object.entries(made.toolToggles).filter(([, on]) => typeof on === "boolean"));
   return made;
 }

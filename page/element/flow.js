@@ -102,7 +102,7 @@ export class Flow {
 
   /** Nothing more comes from the model: what it has not finished never will be. */
   end() {
-    for (const card of this.all) if (card.state === "writing") card.set("void");
+    for (const card of this.all) if (card.provisional || card.state === "writing") card.set("void");
     this.#root.querySelectorAll(".thought.open").forEach((node) => node.classList.remove("open"));
   }
 

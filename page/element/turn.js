@@ -20,6 +20,7 @@ export class ToolglotTurn extends HTMLElement {
   #status = h("p", { class: "hidden", role: "status" });
   #flow;
   #ours;
+  #news = [];
   #queue = [];
   #at = 0;
   #dirty = new Set();
@@ -77,6 +78,7 @@ export class ToolglotTurn extends HTMLElement {
     this.#body.replaceChildren();
     this.#body.setAttribute("aria-busy", "true");
     this.#status.textContent = "";
+    this.#news = [];
     this.#ours = converter();
     this.#flow = new Flow(this.#body, this.#view);
   }
@@ -109,6 +111,7 @@ export class ToolglotTurn extends HTMLElement {
   confirm(id, { arguments: given, digest, reason }) {
     this.flush();
     this.#flow.call(id)?.confirm({ arguments: given, digest, reason });
+    this.#soon();
   }
 
   /** Tells that a decision was not accepted. */
@@ -159,7 +162,10 @@ export class ToolglotTurn extends HTMLElement {
   }
 
   #said(card) {
-    this.#status.textContent = `${card.name}: ${this.#view.w(`state ${card.state}`)}`;
+    // What several calls became at once is said together: only the last text of a region is read out.
+    if (this.#news.length === 0) setTimeout(() => (this.#news = []));
+    this.#news.push(`${card.name}: ${this.#view.w(`state ${card.state}`)}`);
+    this.#status.textContent = this.#news.join(". ");
     const detail = { call: card.call, name: card.name, state: card.state };
     this.dispatchEvent(new CustomEvent("callstate", { detail, bubbles: true, composed: true }));
   }

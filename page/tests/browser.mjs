@@ -121,7 +121,9 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
   /** What the page said that it should not have: errors, and reports of the policy. */
   const complaints = [];
   const requests = [];
+  const sockets = [];
   let loaded = null;
+  let traced = null;
   listeners.add(({ method, params, sessionId: from }) => {
     if (from !== sessionId) return;
     if (method === "Page.loadEventFired") loaded?.();
@@ -129,6 +131,8 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
       complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
     if (method === "Log.entryAdded" && params.entry.level === "error")
       complaints.push(`${params.entry.text} ${params.entry.url ?? ""}`);
+    if (method === "Tracing.tracingComplete") traced?.(params.stream);
+    if (method === "Network.webSocketCreated") sockets.push(params.url);
     if (method === "Network.requestWillBeSent") requests.push(params.request.url);
   });
   for (const domain of ["Page", "Runtime", "Log", "Network"]) await ask(`${domain}.enable`);
@@ -139,6 +143,8 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
     ask,
     complaints,
     requests,
+    /** Addresses of the WebSockets that it opened. */
+    sockets,
     async go(url) {
       const done = new Promise((resolve) => (loaded = resolve));
       await ask("Page.navigate", { url: "about:blank" });
@@ -174,6 +180,26 @@ async function open(send, listeners, { width = 1280, height = 900 } = {}) {
     async type(text) {
       await ask("Input.insertText", { text });
     },
+    /** Returns the events of Chromium's trace while a step runs: what its threads did, with the time of the processor (`tdur`). */
+    async trace(categories, step) {
+      const traceConfig = { includedCategories: categories, excludedCategories: ["*"] };
+      await ask("Tracing.start", { transferMode: "ReturnAsStream", traceConfig });
+      const said = await step();
+      const over = new Promise((resolve) => (traced = resolve));
+      await ask("Tracing.end");
+      const handle = await over;
+      let text = "";
+      for (let end = false; !end;) {
+        const { data, eof, base64Encoded } = await ask("IO.read", { handle, size: 1 << 20 });
+        text += base64Encoded ? Buffer.from(data, "base64").toString() : data;
+        end = eof;
+      }
+      await ask("IO.close", { handle });
+      return { said, events: JSON.parse(text).traceEvents };
+    },
+    /** Grants permissions to the page's origin. */
+    allow: (...names) =>
+      Promise.all(names.map((name) => send("Browser.setPermission", { permission: { name }, setting: "granted", browserContextId }))),
     theme: (value) =>
       ask("Emulation.setEmulatedMedia", {
         features: [

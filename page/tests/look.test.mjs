@@ -7,6 +7,47 @@ import test from "node:test";
 import { opened, started } from "./setup.mjs";
 
 const place = await started();
+/** A server with a run whose replies broke off, and which nobody carries out now. */
+const STOPPED = { id: "r1", task: "When is high water?", state: "stopped", reason: "the server has no agent host now", started: 1 };
+const EVENTS = [
+  { do: "ask" },
+  { event: "text", text: "High water is at " },
+  { event: "named", name: "tides", provisional: true },
+  { do: "ask" },
+  { event: "text", text: "I look." },
+  { event: "stands", id: "c0", name: "tides", arguments: '{"port":"Leith"}' },
+  { event: "running", id: "c0" },
+  { event: "settled", id: "c0", state: "completed", result: "11:45" },
+  { event: "message", message: { role: "assistant", content: "I look." } },
+  { do: "ask" },
+  { event: "text", text: "At 11" },
+  { failed: "the server closed the connection" },
+];
+const TIDES = { id: "tides", description: "High and low water", parameters: { type: "object", properties: { port: { type: "string" } } } };
+const CONFIG = { enabled: true, requireConfirmation: true, maxIterations: 5, timeout: 30000, toolToggles: {}, defaultToolEnabled: true };
+const served = await started({
+  api: async (request, response, path) => {
+    const answers = {
+      "/api/tools": {
+        tools: [TIDES, { ...TIDES, id: "reset" }],
+        agents: [{ name: "host", model: "a model", dialect: "hermes", tools: ["tides"], prompt: "", config: CONFIG }],
+        version: "0.1",
+      },
+      "/api/prompt": { prompt: "# Tools\n\nYou may call: tides", tools: ["tides"] },
+      "/api/runs": { runs: [STOPPED, { ...STOPPED, id: "r2", state: "finished", task: "Book a berth" }] },
+      "/api/runs/r1": STOPPED,
+    };
+    if (path === "/api/runs/r1/events" && !request.headers.upgrade) {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      EVENTS.forEach((event, at) => response.write(`id: ${at + 1}\ndata: ${JSON.stringify({ n: at + 1, ...event })}\n\n`));
+      return true;
+    }
+    if (!path.startsWith("/api/")) return false;
+    response.writeHead(path in answers ? 200 : 404, { "content-type": "application/json" });
+    response.end(JSON.stringify(answers[path] ?? { error: { code: "not_found", message: "nothing here" } }));
+    return true;
+  },
+});
 const axe = process.env.TOOLGLOT_AXE && readFileSync(process.env.TOOLGLOT_AXE, "utf8");
 const folder = process.env.TOOLGLOT_PICTURES;
 if (folder) mkdirSync(folder, { recursive: true });
@@ -142,6 +183,17 @@ for (const theme of ["light", "dark"]) {
     await page.run(() => document.querySelectorAll(".tool-card details").forEach((one) => (one.open = true)));
     await look(page, `market-${theme}`);
     assert.deepEqual(page.complaints, []);
+  });
+
+  test(`with a server: a stopped run, replies that broke off, the agent's editor, ${theme}`, async () => {
+    const page = await opened(served, "/#token=f00d", { width: 1440, height: 900, theme });
+    await page.run(() => (location.hash = "#runs"));
+    await page.until(() => document.querySelector('[data-run="r1"]'));
+    await page.run(() => document.querySelector('[data-run="r1"]').click());
+    await page.until(() => document.querySelectorAll("#run-main .round.broken").length === 2);
+    await page.until(() => /no agent host/.test(document.querySelector("#run-main .run").textContent));
+    await page.until(() => /You may call/.test(document.querySelector("#run-side pre").textContent));
+    await look(page, `run-stopped-${theme}`);
   });
 
   test(`a narrow page, ${theme}`, async () => {

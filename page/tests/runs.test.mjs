@@ -58,6 +58,7 @@ async function api(request, response, path) {
       agents: [{ name: "cleaner", dialect: "hermes", model: "m", tools: ["rm"], prompt: "p" }],
       version: "9.9",
     });
+  if (path === "/api/prompt") return said(200, { prompt: "p", tools: ["rm"] });
   if (path === "/api/calls") {
     fake.calls.push(body);
     const shown = JSON.stringify(body.arguments);
@@ -135,6 +136,12 @@ test("approve and deny by keys, and a run that ends", async () => {
     log.map(({ n }) => n),
     log.map((_, at) => at + 1),
   );
+  // A reply begins after the message with the results of the one before, and none of them broke off.
+  assert.deepEqual(
+    log.filter((one) => one.do === "ask" || one.event === "message").map((one) => one.do ?? one.message.role),
+    ["ask", "assistant", "user", "ask", "assistant", "user", "ask", "assistant"],
+  );
+  assert.equal(await page.run(() => document.querySelectorAll(".round.broken").length), 0);
   assert.match(
     await page.run(() => document.querySelectorAll("#run-main toolglot-turn")[0].shadowRoot.querySelector(".ms").textContent),
     /^\d+ ms$/,
@@ -197,7 +204,7 @@ test("everything by Tab and Enter alone, and a cancelled run", async () => {
   assert(seen.includes("button Approve") && seen.at(-1) === "button Deny", seen.join(" | "));
   await page.key("Enter");
   await page.until(() => [...document.querySelectorAll("#run-main toolglot-turn")][1].calls[0].state === "denied");
-  await page.run(() => [...document.querySelectorAll(".run-head button")].at(-1).click());
+  await page.run(() => [...document.querySelectorAll(".run-head button")].find((one) => one.dataset.w === "cancel").click());
   await page.until(() => document.querySelector(".outcome.cancelled"));
   // One after another, up to the first that does not complete.
   assert.equal((await page.run(states)).at(-1), "not_run");
@@ -219,8 +226,8 @@ test("a run on the server: broken connections, a digest with each decision, refu
   await page.run(() => (location.hash = "#runs"));
   await begin(page);
   await page.until(() => document.querySelector("#run-main toolglot-turn")?.calls[0]?.state === "waiting");
-  assert.deepEqual(fake.started[0].tools, ["rm"]);
-  assert.equal(fake.started[0].agent, "cleaner");
+  const { agent, dialect, config } = fake.started[0];
+  assert.deepEqual([agent, dialect, config.enabled, config.toolToggles], ["cleaner", "hermes", true, {}]);
   assert.deepEqual(fake.connections, [0, 4]);
   assert.equal(
     await page.run(() => document.querySelector("#run-main toolglot-turn").shadowRoot.querySelector(".text").textContent),
@@ -244,7 +251,7 @@ test("a run on the server: broken connections, a digest with each decision, refu
   assert.match(told, /<tool_response>gone/);
   // The policy of the page allows no answer of 4xx to go unreported by the browser.
   assert.deepEqual(
-    page.complaints.filter((one) => !/status of 4/.test(one) && !/ERR_/.test(one)),
+    page.complaints.filter((one) => !/status of 4|ERR_|WebSocket/.test(one)),
     [],
   );
 });
@@ -325,7 +332,147 @@ test("a call within a call is asked about, and ends with the outer one", async (
   ]);
 });
 
-test("tools of several manifests are searched", async () => {
+test("a call shows its state in the message at each step (item 95)", async () => {
+  const page = await opened(plain, "/tests/element.html");
+  await page.run(() => testing.turn.clear());
+  const steps = [
+    [{ event: "named", name: "rm", provisional: true }, "being written"],
+    [{ event: "written", name: "rm" }, "written"],
+    [{ event: "stands", id: "a", name: "rm", arguments: "{}" }, "written"],
+    [{ do: "confirm", id: "a", name: "rm", tool: "rm", arguments: "{}", digest: "d", reason: "" }, "waiting for approval"],
+    [{ event: "waiting", id: "a" }, "waiting for approval"],
+    [{ event: "running", id: "a" }, "running"],
+    [{ event: "settled", id: "a", state: "completed", result: "gone" }, "done"],
+  ];
+  for (const [event, wanted] of steps) {
+    const said = await page.run((event) => {
+      const { turn } = testing;
+      turn.add([event]);
+      turn.flush();
+      return [...turn.shadowRoot.querySelectorAll(".card .state")].map((one) => one.textContent);
+    }, event);
+    assert.deepEqual(said, [wanted], JSON.stringify(event));
+  }
+  // The same while a stream is read, and calls that are retracted.
+  const read = await page.run(() => {
+    const { turn, toolglot } = testing;
+    turn.clear();
+    const stream = new toolglot.Engine({ dialects: ["hermes"] }).stream();
+    return ['<tool_call>{"name": "a", "argu', 'ments": {}}</tool_call>', '<tool_call>{"name": "b", "argu', null].map((piece) => {
+      turn.add(piece === null ? stream.finish() : stream.feed(piece));
+      if (piece === null) turn.end();
+      turn.flush();
+      return [...turn.shadowRoot.querySelectorAll(".card")].map((card) => card.textContent.replace(/hermes.*/s, "") + card.dataset.state);
+    });
+  });
+  assert.deepEqual(read.slice(0, 3), [["awriting"], ["awritten"], ["awritten", "bwriting"]]);
+  assert.notEqual(read[3][1], "bwriting");
+});
+
+test("the node of a result shows name, state, duration and value, and copies it (item 94)", async () => {
+  const page = await opened(plain, "/tests/element.html");
+  await page.allow("clipboard-read", "clipboard-write");
+  const results = {
+    text: ["done", "line one\nline two"],
+    value: ["done", { list: [1, { deep: "é中" }], none: null }],
+    parts: ["done", [{ type: "text", text: "a" }, { type: "text", text: "b" }]],
+    json: ["done", [{ type: "json", json: { x: 1 } }]],
+    nothing: ["done", null],
+    broken: ["failed", "no such port"],
+    late: ["timed_out", "30000 ms"],
+  };
+  for (const [name, [state, result]] of Object.entries(results)) {
+    const said = await page.run(
+      async (name, state, result) => {
+        const { turn } = testing;
+        turn.clear();
+        turn.add([{ event: "stands", id: "a", name, arguments: "{}" }, { event: "running", id: "a" }]);
+        turn.settle("a", { state, result, ms: 123 });
+        turn.flush();
+        const card = turn.shadowRoot.querySelector(".card");
+        const node = card.querySelector(".result");
+        const button = node.querySelector("button.copy");
+        button.click();
+        while (button.textContent === "Copy") await new Promise((go) => setTimeout(go, 10));
+        node.querySelectorAll("details").forEach((one) => (one.open = true));
+        return {
+          name: card.querySelector(".name").textContent,
+          state: card.querySelector(".state").textContent,
+          label: node.getAttribute("aria-label"),
+          ms: node.querySelector(".ms").textContent,
+          text: node.textContent,
+          button: button.textContent,
+          copied: await navigator.clipboard.readText(),
+          tree: node.querySelectorAll("details, dl, ul, ol").length > 0,
+        };
+      },
+      name,
+      state,
+      result,
+    );
+    const whole = { parts: "a\nb", json: JSON.stringify({ x: 1 }, null, 2) }[name] ?? (typeof result === "string" ? result : JSON.stringify(result, null, 2));
+    assert.deepEqual(
+      [said.name, said.state, said.label, said.ms, said.button, said.copied],
+      [name, { done: "done", failed: "failed", timed_out: "timed out" }[state], `Result of ${name}`, "123 ms", "Copied", whole],
+      name,
+    );
+    for (const piece of { text: ["line one\nline two"], value: ["list", "deep", "é中", "none"], json: ["x", "1"], broken: ["no such port"] }[name] ?? [])
+      assert(said.text.includes(piece), `${name}: ${piece}: ${said.text}`);
+    assert.equal(said.tree, name === "value", name);
+  }
+});
+
+test("the editor of an agent in the page: its switches and limits are obeyed (item 92)", async () => {
+  const page = await opened(plain, "/#runs");
+  const set = (key, value) =>
+    page.run(
+      (key, value) => {
+        const input = document.querySelector(`#run-side [data-w="${key}"]`).closest("label").querySelector("input");
+        if (input.type === "checkbox") return input.checked === value || input.click();
+        input.value = value;
+        return input.dispatchEvent(new Event("change"));
+      },
+      key,
+      value,
+    );
+  const over = async (kind) => {
+    await page.until((kind) => document.querySelector(`#run-main .outcome.${kind}`), kind);
+    await page.until(() => [...document.querySelectorAll("#run-main toolglot-turn")].every((turn) => !turn.pending));
+    return page.run(states);
+  };
+  const script = (text) => page.run((text) => (toolglotPage.store.script = text), text);
+  const tides = '<tool_call>{"name":"harbour:tides","arguments":{"port":"Leith"}}</tool_call>';
+
+  await script(`${tides}\n---\nDone.`);
+  await begin(page);
+  assert.deepEqual(await over("answer"), ["done"]);
+  await set("require confirmation", true);
+  await begin(page);
+  await page.until(() => document.querySelector("#run-main toolglot-turn")?.calls[0]?.state === "waiting");
+  await set("require confirmation", false);
+
+  await set("max iterations", 1);
+  await script(Array(4).fill(tides).join("\n---\n"));
+  await begin(page);
+  assert.deepEqual(await over("iterations"), ["done", "not_run"]);
+  await set("max iterations", 5);
+
+  await page.run(() => toolglotPage.store.set({ functions: "({ 'harbour:tides': () => { for (;;); } })" }));
+  await set("timeout", 300);
+  await script(`${tides}${tides.replace("Leith", "Oban")}\n---\nDone.`);
+  await begin(page);
+  assert.deepEqual(await over("answer"), ["timed_out", "not_run"]);
+  await set("parallel", true);
+  await begin(page);
+  assert.deepEqual(await over("answer"), ["timed_out", "timed_out"]);
+
+  await set("enabled", false);
+  await begin(page);
+  assert.deepEqual(await over("answer"), []);
+  assert.match(await page.run(() => document.querySelector("#run-main toolglot-turn").shadowRoot.textContent), /<tool_call>/);
+});
+
+test("the tools of several manifests are shown and searched (item 22)", async () => {
   const page = await opened(plain, "/#market");
   const found = async (words, tag) =>
     page.run(

@@ -1,11 +1,10 @@
 // The tester: what it shows, what it saves, what it shares, and what it runs.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { CONFIG, offered, withheld } from "../app/discovery.js";
 import { pack, unpack } from "../app/share.js";
 import { tokens } from "../app/tokens.js";
 import { serve } from "./browser.mjs";
@@ -27,23 +26,93 @@ test("tokens are estimated as in the tools layer", () => {
   assert.deepEqual(["Tells the weather", "天气", "", "ab天"].map(tokens), [5, 1, 0, 2]);
 });
 
-test("tools are offered by configuration, description and permission", () => {
-  const tool = { id: "a:b", description: "x", agentCallable: true };
-  const config = (more) => ({ ...CONFIG, ...more });
-  for (const [why, changed, given] of [
-    [null, tool, {}],
-    ["disabled", tool, { enabled: false }],
-    ["not described", { ...tool, description: "" }, {}],
-    [null, { ...tool, description: "", parameters: {} }, {}],
-    ["not callable", { ...tool, agentCallable: false }, {}],
-    ["off", tool, { toolToggles: { "a:b": false } }],
-    ["off", tool, { toolToggles: { a: false } }],
-    [null, tool, { toolToggles: { "a": false, "a:b": true } }],
-    ["off", tool, { defaultToolEnabled: false }],
-    [null, tool, { defaultToolEnabled: false, toolToggles: { a: true } }],
-  ])
-    assert.equal(withheld(changed, config(given)), why, JSON.stringify([changed, given]));
-  assert.equal(offered([tool], CONFIG).length, 1);
+test("the discovery filter offers what the tools layer offers (item 97)", async () => {
+  // A test of the server writes the table, from `Inventory::discover`.
+  const { manifest, cases } = JSON.parse(readFileSync(new URL("discovery.json", import.meta.url), "utf8"));
+  const page = await opened(place);
+  const found = await page.run(
+    (definitions, configs) => {
+      const { store } = toolglotPage;
+      store.set({ definitions });
+      return configs.map((config) => {
+        store.load({ config });
+        const shown = [...document.querySelectorAll("#setup .tools li")].map((row) => [
+          row.querySelector(".tool-name").textContent,
+          row.className === "on" && row.querySelector(".why") === null,
+        ]);
+        return { offered: store.offered.map(({ id }) => id), shown: shown.filter(([, on]) => on).map(([id]) => id) };
+      });
+    },
+    JSON.stringify(manifest),
+    cases.map(({ config }) => config),
+  );
+  assert(cases.length > 50);
+  cases.forEach(({ config, offered }, at) => assert.deepEqual(found[at], { offered, shown: offered }, JSON.stringify(config)));
+});
+
+test("why a tool is not offered is told (item 97)", async () => {
+  const page = await opened(place);
+  const why = await page.run(() => {
+    const { store } = toolglotPage;
+    const tool = (id, more) => ({ id, description: "x", agentCallable: true, ...more });
+    const tools = [tool("a"), tool("b", { description: "" }), tool("c", { agentCallable: false }), tool("d"), tool("e")];
+    store.set({ definitions: JSON.stringify({ tools }) });
+    store.load({ config: { enabled: true, toolToggles: { d: false }, toolIdsInventory: ["a", "b", "c", "d"] } });
+    const rows = () => [...document.querySelectorAll("#setup .tools li")].map((row) => row.querySelector(".why")?.textContent ?? "");
+    const before = rows();
+    store.configure({ enabled: false });
+    return [before, rows()];
+  });
+  assert.deepEqual(why[0], ["", "no description and no parameters", "not agentCallable", "switched off", "not offered by the server"]);
+  assert.deepEqual(new Set(why[1]), new Set(["tool calls are disabled"]));
+});
+
+/** What the clipboard holds after a button was pressed, and what the button says. */
+const copied = async (page, find) => {
+  await page.allow("clipboard-read", "clipboard-write");
+  await page.run(`() => (${find})().click()`);
+  await page.until(`() => (${find})().textContent === "Copied"`);
+  return page.run(() => navigator.clipboard.readText());
+};
+
+test("the prompt follows definitions, switches, dialect and language, with its tokens, and can be copied (items 93, 98)", async () => {
+  const page = await opened(place);
+  const preview = () =>
+    page.run(() => {
+      const panel = [...document.querySelectorAll("#setup .panel")].at(-1);
+      return { text: panel.querySelector("pre").textContent, count: panel.querySelector(".count").textContent };
+    });
+  const set = (changes) => page.run((changes) => toolglotPage.store.set(changes), changes);
+  const first = await preview();
+  assert.match(first.text, /harbour_tides.*notes_append/s);
+  const counted = async () => {
+    const { text, count } = await preview();
+    assert.match(count, new RegExp(`^about ${tokens(text)} tokens`));
+    return text;
+  };
+  await counted();
+  assert.equal(await copied(page, () => [...document.querySelectorAll("#setup .panel button")].at(-1)), first.text);
+
+  // By hand: a switch, then the definitions.
+  await page.run(() => document.querySelector("#setup .tools input").click());
+  const fewer = await counted();
+  assert(fewer.length < first.text.length && !fewer.includes("harbour_tides"), fewer);
+  await page.run(() => {
+    const area = document.querySelector("#setup textarea");
+    area.value = JSON.stringify([{ name: "天气", description: "查询天气", parameters: { type: "object", properties: {} } }]);
+    area.dispatchEvent(new Event("input"));
+  });
+  assert.match(await counted(), /天气/);
+  const texts = new Set();
+  for (const dialect of ["hermes", "vcp", "tool-call-xml"])
+    for (const lang of ["en", "zh"]) {
+      await set({ dialect, lang });
+      texts.add(await counted());
+    }
+  // What hermes teaches has no words of its own.
+  assert.equal(texts.size, 5);
+  await page.run(() => toolglotPage.store.configure({ enabled: false }));
+  assert.equal(await counted(), "");
 });
 
 test("links hold a state, and refuse others", async () => {
@@ -55,7 +124,7 @@ test("links hold a state, and refuse others", async () => {
   await assert.rejects(unpack(await pack({ reply: "x".repeat(9 * 1024 * 1024) })), /more than/);
 });
 
-test("a reply is played: events, spans, turn, deltas, observations", async () => {
+test("a reply is pasted and parsed: events, spans, turn, deltas, observations (item 99)", async () => {
   const page = await opened(place);
   await play(page, { chunk: 1 });
   const said = await page.run(() => {
@@ -247,6 +316,46 @@ test("functions run in a worker that is ended at the limit, and where the policy
   const other = await opened({ ...place, url: strict.url });
   assert.match((await run(other, "f", "({ f: () => 1 })", 5000)).result, /policy/);
   await strict.close();
+});
+
+test("one call is run by hand, with its result and how long it took (item 100)", async () => {
+  const page = await opened(place);
+  await page.run(() => {
+    toolglotPage.store.set({ functions: "({ 'notes:append': ({ text }) => ({ noted: text }) })" });
+    const single = document.querySelector(".single");
+    single.querySelector("select").value = "notes:append";
+    single.querySelector("textarea").value = '{"text": "low water"}';
+    [...single.querySelectorAll("button")].at(-1).click();
+  });
+  const state = () => document.querySelector(".execute toolglot-turn").calls[0]?.state;
+  await page.until(`() => (${state})() === "done" && !document.querySelector(".execute toolglot-turn").pending`);
+  const card = await page.run(() => document.querySelector(".execute toolglot-turn").shadowRoot.querySelector(".card").textContent);
+  assert.match(card, /notes:append.*done.*low water.*\d+ ms.*noted.*low water/s);
+  // Arguments that the definition does not allow are not run.
+  await page.run(() => {
+    const single = document.querySelector(".single");
+    single.querySelector("textarea").value = "{}";
+    [...single.querySelectorAll("button")].at(-1).click();
+  });
+  await page.until(() => document.querySelector(".execute toolglot-turn").calls[1]?.state === "failed");
+  assert.deepEqual(page.complaints, []);
+});
+
+test("the tester is at the route tool-calling-tester, and the first view (item 101)", async () => {
+  const visible = (page) =>
+    page.run(() => [
+      [...document.querySelectorAll(".view")].filter((view) => !view.hidden).map(({ id }) => id).join(),
+      document.querySelector("nav a[aria-current]").dataset.route,
+    ]);
+  const tester = ["view-tool-calling-tester", "tool-calling-tester"];
+  const page = await opened(place);
+  assert.deepEqual(await visible(page), tester);
+  await page.run(() => (location.hash = "#runs"));
+  await page.until(() => document.getElementById("view-tool-calling-tester").hidden);
+  await page.run(() => document.querySelector("nav a").click());
+  await page.until(() => !document.getElementById("view-tool-calling-tester").hidden);
+  assert.equal(await page.run(() => location.hash), "#tool-calling-tester");
+  assert.deepEqual(await visible(await opened(place, "/#tool-calling-tester")), tester);
 });
 
 test("the calls of a reply are executed, and recovered ones are asked about", async () => {

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use crate::PatternError;
+
 /// One node of a [`Dfa`].
 pub type Node = u16;
 
@@ -59,8 +61,6 @@ impl Pattern {
     }
 }
 
-const TOO_MANY: &str = "the markers are too many or too long";
-
 /// A node of the tree of all patterns; 0 is its root.
 #[derive(Default)]
 struct Branch {
@@ -93,10 +93,10 @@ impl Step {
     }
 }
 
-fn trie(patterns: &[Pattern]) -> Result<Vec<Branch>, String> {
+fn trie(patterns: &[Pattern]) -> Result<Vec<Branch>, PatternError> {
     let mut trie = vec![Branch::default()];
     for (index, pattern) in patterns.iter().enumerate() {
-        let index = u16::try_from(index).map_err(|_| TOO_MANY.to_owned())?;
+        let index = u16::try_from(index).map_err(|_| PatternError::TooMany)?;
         let mut at = 0_usize;
         for (depth, byte) in pattern.bytes.iter().enumerate() {
             if pattern.hold && depth > 0 {
@@ -115,7 +115,7 @@ fn trie(patterns: &[Pattern]) -> Result<Vec<Branch>, String> {
             let to = match known.map(|step| step.to) {
                 Some(to) => to,
                 None => {
-                    let to = u16::try_from(trie.len()).map_err(|_| TOO_MANY.to_owned())?;
+                    let to = u16::try_from(trie.len()).map_err(|_| PatternError::TooMany)?;
                     trie[at].steps.push(Step { byte, fold, to });
                     trie.push(Branch {
                         depth: depth as u16 + 1,
@@ -150,9 +150,11 @@ pub struct Dfa {
 }
 
 impl Dfa {
-    /// Builds the automaton. Fails if the patterns are too many or too long, or use every byte value. The caller must have
-    /// rejected empty patterns.
-    pub fn new(patterns: Vec<Pattern>) -> Result<Self, String> {
+    /// Builds the automaton. The caller must have rejected empty patterns.
+    ///
+    /// # Errors
+    /// The patterns are too many or too long, or use every byte value.
+    pub fn new(patterns: Vec<Pattern>) -> Result<Self, PatternError> {
         let mut column = Box::new([0_u8; 256]);
         let mut columns: Vec<u8> = vec![];
         for byte in 0..=255_u8 {
@@ -161,8 +163,8 @@ impl Dfa {
                 .any(|p| (0..p.bytes.len()).any(|at| p.accepts(at, byte)));
             if used {
                 columns.push(byte);
-                column[usize::from(byte)] = u8::try_from(columns.len())
-                    .map_err(|_| "the markers use too many different bytes".to_owned())?;
+                column[usize::from(byte)] =
+                    u8::try_from(columns.len()).map_err(|_| PatternError::TooManyBytes)?;
             }
         }
         let shift = (columns.len() + 1).next_power_of_two().trailing_zeros();
@@ -198,7 +200,7 @@ impl Dfa {
                 let node = match nodes.get(&there) {
                     Some(node) => *node,
                     None => {
-                        let node = Node::try_from(fresh).map_err(|_| TOO_MANY.to_owned())?;
+                        let node = Node::try_from(fresh).map_err(|_| PatternError::TooMany)?;
                         nodes.insert(there.clone(), node);
                         order.push(there.clone());
                         node

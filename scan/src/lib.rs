@@ -11,6 +11,7 @@
 
 mod chars;
 mod dfa;
+mod error;
 mod hash;
 pub mod json;
 mod line;
@@ -25,6 +26,7 @@ pub mod xml;
 
 pub use chars::{breaks, unseen};
 pub use dfa::{Case, Dfa, Node, Pattern, ROOT};
+pub use error::PatternError;
 pub use hash::Fnv;
 pub use line::Line;
 pub use needle::Needle;

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use aho_corasick::packed;
 use memchr::{memchr, memchr2, memchr3, memmem};
 
-use super::{Dfa, Pattern};
+use super::{Dfa, Pattern, PatternError};
 
 /// Chunks up to this length are read byte by byte; the limit grows by as much for each search of the set.
 const TINY: usize = 16;
@@ -99,8 +99,8 @@ impl Scanner {
     /// Builds automaton and prefilters.
     ///
     /// # Errors
-    /// The patterns are too many or too long for the table; the message says which.
-    pub fn new(patterns: Vec<Pattern>) -> Result<Self, String> {
+    /// The patterns are too many or too long for the table, or use every byte value.
+    pub fn new(patterns: Vec<Pattern>) -> Result<Self, PatternError> {
         let dfa = Dfa::new(patterns)?;
         let mut kinds = [0; 256];
         for byte in 0..=255_u8 {

@@ -22,6 +22,7 @@ use crate::app::App;
 use crate::live::Refused;
 use crate::problem::Problem;
 use crate::store::Entry;
+use crate::wanted::Wanted;
 use crate::{calls, events};
 
 /// Limits of a request's body.
@@ -38,7 +39,8 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/api/tools", get(tools))
         .route("/api/calls", post(call))
         .route("/api/runs", get(list).post(begin))
-        .route("/api/runs/{id}", get(one))
+        .route("/api/prompt", post(prompt))
+        .route("/api/runs/{id}", get(one).delete(delete))
         .route("/api/runs/{id}/events", get(events::serve))
         .route("/api/runs/{id}/decisions", post(decide))
         .route("/api/runs/{id}/cancel", post(cancel))
@@ -114,23 +116,23 @@ async fn call(State(app): State<Arc<App>>, request: Request) -> Answer {
     Ok(Json(calls::run(&app, asked).await?).into_response())
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Begin {
-    task: String,
-    agent: Option<String>,
-    dialect: Option<String>,
-    tools: Option<Vec<String>>,
+async fn begin(State(app): State<Arc<App>>, request: Request) -> Answer {
+    let asked = body::<Wanted>(request).await?;
+    if asked.task.trim().is_empty() {
+        return Err(Problem::bad("task: it is missing or empty"));
+    }
+    let id = app.begin(asked)?;
+    Ok((StatusCode::CREATED, Json(json!({"id": id}))).into_response())
 }
 
-async fn begin(State(app): State<Arc<App>>, request: Request) -> Answer {
-    let asked = body::<Begin>(request).await?;
-    if asked.task.trim().is_empty() {
-        return Err(Problem::bad("task: it is empty"));
-    }
-    let (agent, dialect) = (asked.agent.as_deref(), asked.dialect.as_deref());
-    let id = app.begin(asked.task, agent, dialect, asked.tools)?;
-    Ok((StatusCode::CREATED, Json(json!({"id": id}))).into_response())
+async fn prompt(State(app): State<Arc<App>>, request: Request) -> Answer {
+    let asked = body::<Wanted>(request).await?;
+    Ok(Json(app.prompt(&asked)?).into_response())
+}
+
+async fn delete(State(app): State<Arc<App>>, Known(run): Known) -> Answer {
+    app.delete(&run)?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 #[derive(Deserialize)]
@@ -229,6 +231,11 @@ impl Decide {
 
 async fn decide(State(app): State<Arc<App>>, Known(run): Known, request: Request) -> Answer {
     let asked = body::<Decide>(request).await?;
+    let edited = asked.arguments.clone().unwrap_or_default();
+    let edited = Value::Object(edited).to_string();
+    for (name, text) in [("reason", &asked.reason), ("arguments", &edited)] {
+        app.open_text(name, text).map_err(Problem::bad)?;
+    }
     let (call, digest) = (asked.call.clone(), asked.digest.clone());
     let decided = match app.live(&run.id) {
         Some(live) => live.decide(&call, &digest, |confirm| asked.decision(&app, confirm)),

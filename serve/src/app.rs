@@ -5,20 +5,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Semaphore, oneshot, watch};
+use toolglot::json::{Value, json};
 use toolglot_agent::{Agent, Run};
 use toolglot_tools::{CheckOptions, Inventory};
 
 use crate::guard::secret;
 use crate::live::{self, Asks, Live};
 use crate::problem::Problem;
+use crate::secrets::Secrets;
 use crate::server::ServeError;
-use crate::setup::Setup;
+use crate::setup::{AgentSetup, Options, Setup, prompt};
 use crate::store::{Entry, Store, StoreError};
+use crate::wanted::Wanted;
 
 /// Maximum number of runs that are not over.
 const RUNS: usize = 1000;
 /// Maximum number of open streams of events.
 const STREAMS: usize = 256;
+
+/// Milliseconds since 1970.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let time = since.map_or(0, |time| time.as_millis());
+    i64::try_from(time).unwrap_or(i64::MAX)
+}
 
 pub struct App {
     pub setup: Setup,
@@ -27,18 +37,25 @@ pub struct App {
     /// Becomes true when the server ends.
     pub end: watch::Sender<bool>,
     pub tools: Inventory,
-    secrets: Arc<[String]>,
+    pub options: Options,
+    secrets: Arc<Secrets>,
     lives: Mutex<HashMap<String, Arc<Live>>>,
 }
 
 impl App {
     /// Continues the runs of the store, and returns when their questions are open.
-    pub async fn start(setup: Setup, store: Store) -> Result<Arc<Self>, ServeError> {
+    pub async fn start(
+        mut setup: Setup,
+        store: Store,
+        options: Options,
+    ) -> Result<Arc<Self>, ServeError> {
+        let secrets = Arc::new(Secrets::new(&setup.secrets));
+        setup.keep_secrets(&secrets);
         let tools = setup.check().map_err(ServeError::Setup)?;
-        let secrets = setup.secrets.iter().filter(|secret| !secret.is_empty());
         let app = Arc::new(Self {
-            secrets: secrets.cloned().collect(),
+            secrets,
             setup,
+            options,
             store: Arc::new(store),
             streams: Arc::new(Semaphore::new(STREAMS)),
             end: watch::Sender::new(false),
@@ -54,6 +71,7 @@ impl App {
             // Closed without a value.
             let _ = ready.await;
         }
+        app.prune();
         Ok(app)
     }
 
@@ -71,15 +89,21 @@ impl App {
         found.ok_or_else(|| Problem::new(404, "no_run", format!("there is no run {id}")))
     }
 
-    /// Starts a run, and returns its id.
-    pub fn begin(
-        self: &Arc<Self>,
-        task: String,
-        agent: Option<&str>,
-        dialect: Option<&str>,
-        tools: Option<Vec<String>>,
-    ) -> Result<String, Problem> {
-        let of = self.setup.named(agent).ok_or_else(|| match agent {
+    /// Refuses a text that a person writes and that has a key of a model: it would be in the file of runs.
+    pub fn open_text(&self, name: &str, text: &str) -> Result<(), String> {
+        match self.secrets.within(text) {
+            true => Err(format!("{name}: it contains a key of a model's server")),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the agent that is wanted, its dialect, and what it is made of.
+    fn wanted<'a>(
+        &'a self,
+        wanted: &'a Wanted,
+    ) -> Result<(&'a AgentSetup, &'a str, Agent), Problem> {
+        let of = self.setup.named(wanted.agent.as_deref());
+        let of = of.ok_or_else(|| match &wanted.agent {
             Some(name) => Problem::new(404, "no_agent", format!("agent: there is no agent {name}")),
             None => Problem::new(
                 409,
@@ -87,31 +111,47 @@ impl App {
                 "the server was started without a model, so it has no agents (--model)",
             ),
         })?;
-        if let Some(id) = tools.as_ref().and_then(|tools| self.setup.missing(tools)) {
+        let tools = wanted.tools.as_ref();
+        if let Some(id) = tools.and_then(|tools| self.setup.missing(tools)) {
             return Err(Problem::bad(format!("tools: there is no tool {id}")));
         }
+        let dialect = wanted.dialect.as_deref().unwrap_or(&of.dialect);
+        self.setup.wanted(of, wanted).map_err(Problem::bad)?;
+        let agent = self.setup.agent(of, dialect, wanted);
+        let agent = agent.map_err(|why| Problem::bad(format!("dialect: {why}")))?;
+        Ok((of, dialect, agent))
+    }
+
+    /// Returns what the model of such a run is told about its tools, and which it gets.
+    pub fn prompt(&self, wanted: &Wanted) -> Result<Value, Problem> {
+        let (_, _, agent) = self.wanted(wanted)?;
+        let tools = agent.offered().tools().iter();
+        let tools: Vec<&str> = tools.map(|tool| tool.id.as_str()).collect();
+        Ok(json!({"prompt": prompt(&agent), "tools": tools}))
+    }
+
+    /// Starts a run, and returns its id.
+    pub fn begin(self: &Arc<Self>, wanted: Wanted) -> Result<String, Problem> {
+        let (of, dialect, agent) = self.wanted(&wanted)?;
+        self.open_text("task", &wanted.task).map_err(Problem::bad)?;
         if self.lives().len() >= RUNS {
             let why = format!("{RUNS} runs are not over; decide or cancel some first");
             return Err(Problem::new(429, "too_many_runs", why));
         }
-        let dialect = dialect.unwrap_or(&of.dialect);
-        let agent = self.setup.agent(of, dialect, tools.as_deref());
-        let agent = agent.map_err(|why| Problem::bad(format!("dialect: {why}")))?;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let started = since.map_or(0, |time| time.as_millis());
         let mut id = secret().map_err(|error| Problem::internal(error.to_string()))?;
         id.truncate(16);
+        let run = agent.run(&wanted.task);
         let mut entry = Entry {
             number: 0,
             id: id.clone(),
-            task,
             agent: of.name.clone(),
             dialect: dialect.to_owned(),
-            tools,
-            started: i64::try_from(started).unwrap_or(i64::MAX),
+            started: now(),
             outcome: None,
+            task: wanted.task,
+            tools: wanted.tools,
+            config: wanted.config,
         };
-        let run = agent.run(&entry.task);
         entry.number = self.store.create(&entry, &run.save())?;
         let live = self.add(&entry)?;
         if let Err(why) = self.carry_out(&live, &entry, &agent, run) {
@@ -122,8 +162,7 @@ impl App {
 
     fn add(&self, entry: &Entry) -> Result<Arc<Live>, StoreError> {
         let last = self.store.last(entry.number)?;
-        let (store, secrets) = (Arc::clone(&self.store), Arc::clone(&self.secrets));
-        let live = Live::new(entry.number, last, store, secrets);
+        let live = Live::new(entry.number, last, Arc::clone(&self.store));
         let live = Arc::new(live);
         self.lives().insert(entry.id.clone(), Arc::clone(&live));
         Ok(live)
@@ -149,9 +188,7 @@ impl App {
     fn restored(&self, entry: &Entry, state: &str) -> Result<(Agent, Run), String> {
         let of = self.setup.named(Some(&entry.agent));
         let of = of.ok_or_else(|| format!("the server has no agent {} now", entry.agent))?;
-        let agent = self
-            .setup
-            .agent(of, &entry.dialect, entry.tools.as_deref())?;
+        let agent = self.setup.agent(of, &entry.dialect, &entry.wanted())?;
         let run = Run::restore(&agent, state).map_err(|error| error.to_string())?;
         Ok((agent, run))
     }
@@ -164,18 +201,34 @@ impl App {
         run: Run,
     ) -> Result<oneshot::Receiver<()>, String> {
         let of = self.setup.named(Some(&entry.agent));
-        let model = Arc::clone(&of.ok_or("its agent is gone")?.model);
-        let inner = Arc::new(Asks::within(live));
-        let executors = self.setup.executors(agent, &model, inner)?;
+        let of = of.ok_or("its agent is gone")?;
+        let (model, inner) = (Arc::clone(&of.model), Arc::new(Asks::within(live)));
+        let within = self.setup.within(of, &entry.wanted())?;
+        let executors = self.setup.executors(agent, &model, within, inner)?;
         let (app, id) = (Arc::clone(self), entry.id.clone());
         Ok(live::drive(live, run, executors, model, move || {
             app.forget(&id);
         }))
     }
 
-    /// Drops a run that is over; its events are in the store.
+    /// Drops a run that is over; its events are in the store, as long as that keeps them.
     pub fn forget(&self, id: &str) {
         self.lives().remove(id);
+        self.prune();
+    }
+
+    /// Deletes the runs that are kept no longer. What cannot be deleted now is deleted later.
+    pub fn prune(&self) {
+        let _ = self.store.prune(&self.options.keep, now());
+    }
+
+    /// Deletes a run that is over.
+    pub fn delete(&self, run: &Entry) -> Result<(), Problem> {
+        if run.outcome.is_none() {
+            let why = format!("run {} is not over; cancel it first", run.id);
+            return Err(Problem::new(409, "not_finished", why));
+        }
+        Ok(self.store.delete(&[run.number])?)
     }
 
     /// Returns the JSON text of edited arguments as the tool would get them, or what is wrong with them.

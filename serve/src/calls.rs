@@ -38,17 +38,18 @@ pub async fn run(app: &App, asked: Call) -> Result<Value, Problem> {
         let why = format!("name: there is no tool {name}");
         return Err(Problem::new(404, "no_tool", why));
     }
-    let step = Step {
-        tool: name.clone(),
-        arguments: asked.arguments,
-    };
+    let step = Step::new(name.clone(), asked.arguments);
     let agent = app.setup.caller().map_err(Problem::internal)?;
     let mut run = agent.steps(&[step]);
     let model: Arc<dyn Model> = match app.setup.named(None) {
         Some(of) => Arc::clone(&of.model),
         None => Arc::new(Nobody),
     };
-    let executors = app.setup.executors(&agent, &model, Arc::new(Refuses));
+    let executors = {
+        let config = app.setup.config.clone();
+        app.setup
+            .executors(&agent, &model, config, Arc::new(Refuses))
+    };
     let executors = executors.map_err(Problem::internal)?;
     let (shown, question) = oneshot::channel();
     let asks = Approved {

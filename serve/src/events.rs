@@ -3,6 +3,7 @@
 //! A subscriber reads from the store at its own pace, and is told only that there is more. So a slow one costs no memory and
 //! delays nobody, and all get the same events with the same numbers.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,9 +14,9 @@ use axum::http::HeaderMap;
 use axum::http::header::UPGRADE;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream::{self, Stream, StreamExt};
+use futures_util::stream::{self, Stream};
 use serde::Deserialize;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
 use crate::api::Known;
 use crate::app::App;
@@ -25,8 +26,6 @@ use crate::problem::Problem;
 
 /// How often something is sent when nothing happens, so that a client that is gone is noticed.
 const QUIET: Duration = Duration::from_secs(15);
-/// How long a WebSocket may accept nothing.
-const STALLED: Duration = Duration::from_secs(60);
 /// Clients of the WebSocket have nothing to say.
 const MESSAGE: usize = 4 << 10;
 
@@ -126,23 +125,39 @@ impl Reader {
     }
 }
 
-fn sent(reader: Reader) -> impl Stream<Item = Result<Event, std::convert::Infallible>> {
-    let batches = stream::unfold(reader, async |mut reader| {
-        let list = reader.next().await.ok()?;
-        Some((stream::iter(list), reader))
+/// Sends events to a client that takes them in time. One that does not loses its place, and can continue later.
+fn sent(mut reader: Reader) -> impl Stream<Item = Result<Event, Infallible>> {
+    let (to, from) = mpsc::channel(1);
+    tokio::spawn(async move {
+        loop {
+            let list = tokio::select! {
+                next = reader.next() => next.unwrap_or_default(),
+                // The client is gone.
+                () = to.closed() => return,
+            };
+            if list.is_empty() {
+                return;
+            }
+            for (n, data) in list {
+                let event = Event::default().id(n.to_string()).data(data);
+                let sent = to.send_timeout(Ok(event), reader.app.options.stalled);
+                if sent.await.is_err() {
+                    return;
+                }
+            }
+        }
     });
-    batches
-        .flatten()
-        .map(|(n, data)| Ok(Event::default().id(n.to_string()).data(data)))
+    stream::unfold(from, async |mut from| Some((from.recv().await?, from)))
 }
 
 async fn talk(mut socket: WebSocket, mut reader: Reader) {
+    let stalled = reader.app.options.stalled;
     let code = loop {
         tokio::select! {
             next = reader.next() => match next {
                 Ok(list) => {
                     for (_, data) in list {
-                        if !say(&mut socket, Message::Text(data.into())).await {
+                        if !say(&mut socket, Message::Text(data.into()), stalled).await {
                             return;
                         }
                     }
@@ -156,22 +171,19 @@ async fn talk(mut socket: WebSocket, mut reader: Reader) {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
             },
             () = tokio::time::sleep(QUIET) => {
-                if !say(&mut socket, Message::Ping(Vec::new().into())).await {
+                if !say(&mut socket, Message::Ping(Vec::new().into()), stalled).await {
                     return;
                 }
             }
         }
     };
     let reason = "".into();
-    say(
-        &mut socket,
-        Message::Close(Some(CloseFrame { code, reason })),
-    )
-    .await;
+    let close = Message::Close(Some(CloseFrame { code, reason }));
+    say(&mut socket, close, stalled).await;
 }
 
 /// Sends a message; `false` if the client is gone or does not read.
-async fn say(socket: &mut WebSocket, message: Message) -> bool {
-    let sent = tokio::time::timeout(STALLED, socket.send(message)).await;
+async fn say(socket: &mut WebSocket, message: Message, stalled: Duration) -> bool {
+    let sent = tokio::time::timeout(stalled, socket.send(message)).await;
     matches!(sent, Ok(Ok(())))
 }

@@ -31,10 +31,12 @@ mod guard;
 mod live;
 mod page;
 mod problem;
+mod secrets;
 mod server;
 mod setup;
 mod store;
+mod wanted;
 
 pub use server::{ServeError, Server};
-pub use setup::{AgentSetup, Options, Setup};
+pub use setup::{AgentSetup, Keep, Options, Setup};
 pub use store::StoreError;

@@ -11,7 +11,7 @@ use std::task::Poll;
 use serde::Serialize;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinHandle;
-use toolglot_agent::driver::{Approver, Driver, Executors, Model, Stopped, Task, Watch};
+use toolglot_agent::driver::{Approver, Driver, Executors, Model, SaveError, Stopped, Task, Watch};
 use toolglot_agent::{Confirm, Decision, Do, Event, Outcome, Run, Told};
 
 use crate::store::{Line, Store, StoreError};
@@ -54,8 +54,6 @@ struct Journal {
 pub struct Live {
     number: i64,
     store: Arc<Store>,
-    /// Texts that no event may contain.
-    secrets: Arc<[String]>,
     journal: Mutex<Journal>,
     questions: Mutex<(u64, Vec<Question>)>,
     /// Why nobody carries it out.
@@ -71,11 +69,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Live {
-    pub fn new(number: i64, last: u64, store: Arc<Store>, secrets: Arc<[String]>) -> Self {
+    pub fn new(number: i64, last: u64, store: Arc<Store>) -> Self {
         Self {
             number,
             store,
-            secrets,
             journal: Mutex::new(Journal {
                 last,
                 ..Journal::default()
@@ -137,7 +134,7 @@ impl Live {
             return Ok(false);
         }
         self.line(&Outcome::Cancelled, false);
-        lock(&self.journal).outcome = self.text(&Outcome::Cancelled);
+        lock(&self.journal).outcome = serde_json::to_string(&Outcome::Cancelled).ok();
         self.flush(None)?;
         self.announce();
         self.over();
@@ -162,19 +159,11 @@ impl Live {
         self.at.send_modify(|at| at.over = true);
     }
 
-    /// Returns the JSON text of something, without secrets: a server may repeat the key that it refuses.
-    fn text(&self, what: &impl Serialize) -> Option<String> {
-        Some(self.clean(serde_json::to_string(what).ok()?))
-    }
-
-    fn clean(&self, text: String) -> String {
-        let secrets = self.secrets.iter();
-        secrets.fold(text, |text, secret| text.replace(secret, "[key]"))
-    }
-
     /// Adds an event that is not in the store yet.
     fn line(&self, what: &impl Serialize, message: bool) {
-        let Some(text) = self.text(what) else { return };
+        let Ok(text) = serde_json::to_string(what) else {
+            return;
+        };
         let mut journal = lock(&self.journal);
         let n = journal.last + 1 + journal.pending.len() as u64;
         // The text is that of an object with members.
@@ -285,7 +274,7 @@ impl Watch for Keeps {
             Do::Ask(_) => live.line(&toolglot::json::json!({"do": "ask"}), false),
             Do::Finished(outcome) => {
                 live.line(outcome, false);
-                lock(&live.journal).outcome = live.text(outcome);
+                lock(&live.journal).outcome = serde_json::to_string(outcome).ok();
             }
             one => live.line(one, false),
         }
@@ -297,10 +286,9 @@ impl Watch for Keeps {
         }
     }
 
-    fn save(&mut self, run: &Run) -> Result<(), String> {
-        let state = self.live.clean(run.save());
-        let saved = self.live.flush(Some(&state));
-        saved.map_err(|error| error.to_string())
+    fn save(&mut self, run: &Run) -> Result<(), SaveError> {
+        let saved = self.live.flush(Some(&run.save()));
+        saved.map_err(SaveError::new)
     }
 }
 
@@ -347,7 +335,9 @@ pub fn drive(
             own.announce();
             ready.take();
             match (polled, flushed) {
-                (Poll::Pending, Err(error)) => Poll::Ready(Err(Stopped::Save(error.to_string()))),
+                (Poll::Pending, Err(error)) => {
+                    Poll::Ready(Err(Stopped::from(SaveError::new(error))))
+                }
                 (polled, _) => polled,
             }
         })

@@ -27,6 +27,7 @@ use crate::store::{Store, StoreError};
 
 /// How long open exchanges may take at the end.
 const PATIENCE: Duration = Duration::from_secs(5);
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +95,7 @@ impl Server {
         let guard = Guard::new(address, &options.hosts).map_err(random)?;
         let once = Once(Mutex::new(Some(secret().map_err(random)?)));
         let store = Store::open(options.store.as_deref())?;
-        let app = App::start(setup, store).await?;
+        let app = App::start(setup, store, options.clone()).await?;
         Ok(Self {
             listener,
             address,
@@ -147,11 +148,21 @@ impl Server {
             .fallback_service(axum::routing::any(page::serve).with_state(self.pages))
             .layer(CatchPanicLayer::custom(panicked))
             .layer(from_fn_with_state(self.guard, guard::outside));
+        let pruned = tokio::spawn(prune(Arc::clone(&self.app)));
         // A connection that fails to open is its client's concern.
         let open = listen::serve(self.listener, router, |_| (), end).await;
+        pruned.abort();
         self.app.end.send_replace(true);
         open.finish(PATIENCE).await;
         self.app.finish().await;
+    }
+}
+
+/// Deletes what became too old, from time to time.
+async fn prune(app: Arc<App>) {
+    loop {
+        tokio::time::sleep(HOUR).await;
+        app.prune();
     }
 }
 

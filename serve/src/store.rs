@@ -8,13 +8,19 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
+use toolglot::json::Map;
+
+use crate::app::now;
+use crate::setup::Keep;
+use crate::wanted::Wanted;
 
 /// Marks the file as ours ("tgsv"), in the header field that SQLite has for that.
 const APPLICATION: i32 = 0x7467_7376;
 /// Version of the tables.
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
 /// Maximum bytes of events that are read at once.
 const BATCH: usize = 1 << 20;
 
@@ -28,7 +34,12 @@ CREATE TABLE IF NOT EXISTS runs (
     tools TEXT,
     started INTEGER NOT NULL,
     state TEXT NOT NULL,
-    outcome TEXT
+    outcome TEXT,
+    config TEXT,
+    -- Milliseconds since 1970, once it is over.
+    ended INTEGER,
+    -- Of its events and its state.
+    bytes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE TABLE IF NOT EXISTS events (
     run INTEGER NOT NULL REFERENCES runs (number),
@@ -37,6 +48,16 @@ CREATE TABLE IF NOT EXISTS events (
     data TEXT NOT NULL,
     PRIMARY KEY (run, n)
 ) STRICT, WITHOUT ROWID;
+";
+
+/// Makes a file of format 1 one of format 2. When its runs ended is unknown: they are kept as if it were now.
+const UPGRADE: &str = "
+ALTER TABLE runs ADD COLUMN config TEXT;
+ALTER TABLE runs ADD COLUMN ended INTEGER;
+ALTER TABLE runs ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE runs SET ended = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE outcome IS NOT NULL;
+UPDATE runs SET bytes = octet_length(state) +
+    (SELECT coalesce(sum(octet_length(data)), 0) FROM events WHERE run = runs.number);
 ";
 
 /// Why the file of runs cannot be used.
@@ -58,7 +79,7 @@ pub enum StoreError {
     #[error("{0}: this is not a file of runs of `toolglot serve`; it is left as it is")]
     Foreign(PathBuf),
     /// Another version of the program wrote it.
-    #[error("{path}: the file has format {found}, this program reads format 1")]
+    #[error("{path}: the file has format {found}, this program reads formats 1 and 2")]
     Format {
         /// The file.
         path: PathBuf,
@@ -94,10 +115,25 @@ pub struct Entry {
     pub dialect: String,
     /// Ids of the tools it may call; `None` for all.
     pub tools: Option<Vec<String>>,
+    /// What it changes of its agent's configuration.
+    pub config: Option<Map>,
     /// Milliseconds since 1970.
     pub started: i64,
     /// Its outcome as JSON, once it is over.
     pub outcome: Option<String>,
+}
+
+impl Entry {
+    /// What was asked for.
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            task: self.task.clone(),
+            agent: Some(self.agent.clone()),
+            dialect: Some(self.dialect.clone()),
+            tools: self.tools.clone(),
+            config: self.config.clone(),
+        }
+    }
 }
 
 /// An event, as the JSON text that subscribers get.
@@ -109,10 +145,11 @@ pub struct Line {
     pub data: String,
 }
 
-const COLUMNS: &str = "number, id, task, agent, dialect, tools, started, outcome";
+const COLUMNS: &str = "number, id, task, agent, dialect, tools, started, outcome, config";
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let tools: Option<String> = row.get(5)?;
+    let config: Option<String> = row.get(8)?;
     Ok(Entry {
         number: row.get(0)?,
         id: row.get(1)?,
@@ -122,6 +159,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         tools: tools.and_then(|text| serde_json::from_str(&text).ok()),
         started: row.get(6)?,
         outcome: row.get(7)?,
+        config: config.and_then(|text| serde_json::from_str(&text).ok()),
     })
 }
 
@@ -152,9 +190,21 @@ impl Store {
         let tools = tools.map(|tools| serde_json::to_string(tools).unwrap_or_default());
         let db = self.db();
         durable(&db, true)?;
+        let config = entry.config.as_ref();
+        let config = config.map(|config| serde_json::to_string(config).unwrap_or_default());
         db.execute(
-            "INSERT INTO runs (id, task, agent, dialect, tools, started, state) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            params![entry.id, entry.task, entry.agent, entry.dialect, tools, entry.started, state],
+            "INSERT INTO runs (id, task, agent, dialect, tools, config, started, state, bytes) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, octet_length(?8))",
+            params![
+                entry.id,
+                entry.task,
+                entry.agent,
+                entry.dialect,
+                tools,
+                config,
+                entry.started,
+                state
+            ],
         )?;
         Ok(db.last_insert_rowid())
     }
@@ -178,16 +228,21 @@ impl Store {
                 insert.execute(params![run, number(line.n), line.message, line.data])?;
             }
         }
+        let size: usize = lines.iter().map(|line| line.data.len()).sum();
+        step.execute(
+            "UPDATE runs SET bytes = bytes + ? WHERE number = ?",
+            params![number(size as u64), run],
+        )?;
         if let Some(state) = state {
             step.execute(
-                "UPDATE runs SET state = ? WHERE number = ?",
+                "UPDATE runs SET bytes = bytes - octet_length(state) + octet_length(?1), state = ?1 WHERE number = ?2",
                 params![state, run],
             )?;
         }
         if let Some(outcome) = outcome {
             step.execute(
-                "UPDATE runs SET outcome = ? WHERE number = ?",
-                params![outcome, run],
+                "UPDATE runs SET outcome = ?, ended = ? WHERE number = ?",
+                params![outcome, now(), run],
             )?;
         }
         Ok(step.commit()?)
@@ -217,7 +272,7 @@ impl Store {
         let text =
             format!("SELECT {COLUMNS}, state FROM runs WHERE outcome IS NULL ORDER BY number");
         let mut list = db.prepare(&text)?;
-        let rows = list.query_map([], |row| Ok((entry(row)?, row.get(8)?)))?;
+        let rows = list.query_map([], |row| Ok((entry(row)?, row.get(9)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -261,6 +316,53 @@ impl Store {
         let rows = list.query_map([run], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
+
+    /// Deletes runs and their events, and gives their space back.
+    pub fn delete(&self, runs: &[i64]) -> Result<(), StoreError> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let mut db = self.db();
+        durable(&db, true)?;
+        let step = db.transaction()?;
+        for run in runs {
+            step.execute("DELETE FROM events WHERE run = ?", [run])?;
+            step.execute("DELETE FROM runs WHERE number = ?", [run])?;
+        }
+        step.commit()?;
+        // The content is in the log of writes until that is emptied, too.
+        every(&db, "PRAGMA incremental_vacuum")?;
+        every(&db, "PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    /// Deletes the runs that are over and that `keep` does not keep, oldest first. The last one may be of any size.
+    pub fn prune(&self, keep: &Keep, now: i64) -> Result<(), StoreError> {
+        let since =
+            |time: Duration| now.saturating_sub(time.as_millis().try_into().unwrap_or(i64::MAX));
+        let oldest = keep.time.map_or(i64::MIN, since);
+        let most = keep.runs.map_or(i64::MAX, number);
+        let bytes = keep.bytes.map_or(i64::MAX, number);
+        let runs = {
+            let db = self.db();
+            let text = "SELECT number FROM (SELECT number, outcome, ended,
+                    count(*) OVER newer AS place, sum(bytes) OVER newer AS size,
+                    count(outcome) OVER newer AS last FROM runs
+                    WINDOW newer AS (ORDER BY outcome IS NULL DESC, ended DESC, number DESC ROWS UNBOUNDED PRECEDING))
+                WHERE outcome IS NOT NULL AND (ended < ? OR place > ? OR size > ? AND last > 1)";
+            let mut list = db.prepare_cached(text)?;
+            let rows = list.query_map(params![oldest, most, bytes], |row| row.get(0))?;
+            rows.collect::<Result<Vec<i64>, _>>()?
+        };
+        self.delete(&runs)
+    }
+}
+
+/// Runs a statement to its end, which some need to have their effect.
+fn every(db: &Connection, text: &str) -> Result<(), StoreError> {
+    let mut statement = db.prepare(text)?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
 }
 
 /// SQLite's integers are signed.
@@ -306,7 +408,10 @@ fn file(path: &Path) -> Result<Connection, StoreError> {
     let check = |row: &Row<'_>| row.get::<_, String>(0);
     let found = db.query_row("PRAGMA quick_check(1)", [], check);
     match found.map_err(told)?.as_str() {
-        "ok" => Ok(db),
+        "ok" => {
+            upgraded(&db).map_err(told)?;
+            Ok(db)
+        }
         why => Err(StoreError::Damaged {
             path: path.to_owned(),
             why: why.to_owned(),
@@ -317,6 +422,9 @@ fn file(path: &Path) -> Result<Connection, StoreError> {
 fn prepared(db: &Connection, new: bool) -> rusqlite::Result<()> {
     db.busy_timeout(std::time::Duration::ZERO)?;
     db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    // What is deleted is overwritten, and its space given back.
+    db.pragma_update(None, "secure_delete", "ON")?;
+    db.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     if new {
         let head =
             format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT};");
@@ -325,6 +433,18 @@ fn prepared(db: &Connection, new: bool) -> rusqlite::Result<()> {
     db.pragma_update(None, "journal_mode", "WAL")?;
     // Takes the lock.
     db.execute_batch("BEGIN IMMEDIATE; COMMIT;")
+}
+
+/// Brings a file of format 1 to format 2.
+fn upgraded(db: &Connection) -> rusqlite::Result<()> {
+    let found: i32 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if found == FORMAT {
+        return Ok(());
+    }
+    let head = format!("PRAGMA user_version = {FORMAT};");
+    db.execute_batch(&format!("BEGIN IMMEDIATE; {UPGRADE} {head} COMMIT;"))?;
+    // Files of format 1 cannot give space back before this.
+    db.execute_batch("VACUUM")
 }
 
 /// Reads the header of an existing file, before SQLite may change anything. `false` if the file is missing or empty.
@@ -348,7 +468,7 @@ fn ours(path: &Path) -> Result<bool, StoreError> {
         return Err(StoreError::Foreign(path.to_owned()));
     }
     match field(60) {
-        Some(FORMAT) => Ok(true),
+        Some(1 | FORMAT) => Ok(true),
         found => Err(StoreError::Format {
             path: path.to_owned(),
             found: found.unwrap_or(0),

@@ -74,9 +74,9 @@ impl Body {
         self.at != BraceAt::Open && self.calls == 0
     }
 
-    /// Whether a string of the open call holds a quote that may have ended it.
-    pub fn unquoted(&self) -> bool {
-        self.call.as_ref().is_some_and(LiveCall::unquoted)
+    /// Whether an issue of this kind was reported for the open call.
+    pub fn doubts(&self, kind: Kind) -> bool {
+        self.call.as_ref().is_some_and(|call| call.doubts(kind))
     }
 
     /// Abandons the open call, which ends at `end` at the latest.

@@ -227,6 +227,9 @@ impl Out<'_> {
         span: Span,
         origin: Origin,
     ) -> u32 {
+        if self.io.quoted.is_some() && origin == Origin::Text {
+            self.open_string(span);
+        }
         let call = self.io.calls;
         self.io.calls += 1;
         self.io.open = Some(call);
@@ -356,7 +359,17 @@ impl Out<'_> {
         if let Some(block) = &self.io.block {
             kinds.extend(block.kinds);
         }
+<<<<<<< HEAD
         kinds.extend(std::mem::take(&mut self.io.named));
+=======
+        if std::mem::take(&mut self.io.torn) {
+            kinds.insert(Kind::MalformedBody);
+        }
+        if kinds.contains(Kind::BareQuote) {
+            // Where its string ended was a guess: what follows may be part of it.
+            self.io.quoted = Some(Quotation::default());
+        }
+>>>>>>> main
         let state = CallState::from(kinds);
         let withheld = matches!(state, CallState::Recovered(_));
         self.io.valid += 1;

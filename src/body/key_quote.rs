@@ -536,7 +536,7 @@ impl Body {
         let limits = out.limits();
         let bounds = Bounds {
             name: limits.max_name,
-            lookahead: u64::from(table.spec.lookahead.min(limits.max_lookahead)),
+            lookahead: u64::from(limits.max_lookahead),
             trusted: out.trusted(),
         };
         let longest = limits.max_value.saturating_add(1);

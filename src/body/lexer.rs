@@ -202,6 +202,8 @@ pub(crate) struct Lexer {
     /// The value without quotes is a string in any case.
     force: bool,
     key_at: u64,
+    /// The quotation mark of the string that has just ended, on the same line.
+    quote: Option<u8>,
     pen: Pen,
     #[serde(skip)]
     idle: Idle,
@@ -273,6 +275,7 @@ impl Lexer {
             at: LexerAt::Value,
             stack: vec![],
             watch,
+            quote: None,
             force: false,
             key_at: 0,
             pen: Pen::default(),
@@ -343,6 +346,10 @@ impl Lexer {
             LexerAt::Delim { which, .. } => Some(Quote::Delim(which)),
             _ => None,
         };
+        // Its closing mark may have been one inside it.
+        torn.inner = self
+            .quote
+            .filter(|_| matches!(self.at, LexerAt::After | LexerAt::Colon));
         torn.key |= self.at == LexerAt::NextKey;
         torn.closers |= matches!(self.at, LexerAt::After | LexerAt::NextKey);
         let index = |which: u8| usize::from(which);

@@ -341,7 +341,7 @@ impl Body {
             Head::Input if after => out.tool_issue(Kind::MalformedBody, span, &self.name, ""),
             Head::Input => {}
             _ => {
-                if self.broke && self.strings.open() {
+                if self.broke && (self.strings.open() || self.strings.may_go_on()) {
                     out.open_string(Span::new(start, start));
                 }
                 return Some(Flow::Closed { end: start });
@@ -349,7 +349,7 @@ impl Body {
         }
         out.skip(end);
         self.broke = head == Head::Input && after;
-        self.strings = Strings::new(None, vec![b'"']);
+        self.strings = Strings::new(None, None, vec![b'"']);
         self.at = LineAt::Hidden(None);
         None
     }
@@ -448,7 +448,7 @@ impl Body {
                     _ => Torn::default(),
                 };
                 let closers = torn.closers;
-                self.strings = Strings::new(torn.string, vec![b'"']);
+                self.strings = Strings::new(torn.string, torn.inner, vec![b'"']);
                 self.abandon(out, pos);
                 out.skip(pos);
                 self.broke = true;

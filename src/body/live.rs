@@ -169,9 +169,9 @@ impl LiveCall {
         self.call.report(out, kind, span, subject);
     }
 
-    /// Whether one of its strings contains a quote that may have ended it.
-    pub fn unquoted(&self) -> bool {
-        self.call.doubts(Kind::BareQuote)
+    /// Whether an issue of this kind was reported for it.
+    pub fn doubts(&self, kind: Kind) -> bool {
+        self.call.doubts(kind)
     }
 
     /// Whether a parameter of that name has come.

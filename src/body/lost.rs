@@ -24,6 +24,8 @@ const MAX_INDENT: u8 = 3;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Torn {
     pub string: Option<Quote>,
+    /// The quotation mark after which it broke: the string may go on.
+    pub inner: Option<u8>,
     /// The closers of open brackets, the outermost first; `None` if they are unknown.
     pub brackets: Option<Vec<u8>>,
     /// The beginning of a delimiter that was consumed and is not one.
@@ -171,7 +173,7 @@ impl Lost {
         });
         Self {
             ends,
-            strings: Strings::new(torn.string, quotes)
+            strings: Strings::new(torn.string, torn.inner, quotes)
                 .with(delims.iter().map(|delim| needle(delim)).collect(), param),
             brackets: torn.brackets,
             bare,
@@ -201,8 +203,13 @@ impl Lost {
     }
 
     /// Whether a string is open.
-    pub fn in_string(&self) -> bool {
+    fn in_string(&self) -> bool {
         self.strings.open()
+    }
+
+    /// Whether a string may be open, so that what ends the hidden bytes may be quoted in it.
+    pub fn may_quote(&self) -> bool {
+        self.strings.open() || self.strings.may_go_on()
     }
 
     /// Whether the payload has ended all the same, so that no closer is missing.
@@ -355,6 +362,10 @@ impl Lost {
             b'(' => open.push(b')'),
             b'}' | b']' | b')' if open.last() == Some(&byte) => {
                 open.pop();
+                if matches!(open.as_slice(), b"" | b"]") {
+                    // The call ended with its own brackets: no string goes on.
+                    self.strings.ended();
+                }
                 if open.is_empty() && self.rows {
                     return Some(Hit::Item { taken: true });
                 }

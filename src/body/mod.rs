@@ -54,7 +54,7 @@ pub(crate) use heard::{Heard, Said};
 pub(crate) use out::{Block, Io, Out, Stuff};
 pub(crate) use plain::Clean;
 pub(crate) use short::Short;
-pub(crate) use tree_payload::{Elements, tag_name};
+pub(crate) use tree_payload::{Elements, ITEM, tag_name};
 
 /// The state of an open block's body.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -224,18 +224,13 @@ impl<'p> Out<'p> {
     }
 
     /// Whether a marker that begins at `start` counts, as far as the host must vouch for it.
-    pub fn trusts(&self, dialect: &Dialect, start: u64) -> bool {
-        let needed = self.opts.trusted_only || dialect.spec.trusted_only;
-        !needed || self.io.vouches(start)
+    pub fn trusts(&self, start: u64) -> bool {
+        !self.opts.trusted_only || self.io.vouches(start)
     }
 
     /// The offset from which markers of the open block's dialect count.
     pub fn trusted(&self) -> u64 {
-        let own = self
-            .dialect()
-            .is_some_and(|dialect| dialect.spec.trusted_only);
-        let needed = self.opts.trusted_only || own;
-        if needed {
+        if self.opts.trusted_only {
             self.io.trusted_from.unwrap_or(u64::MAX)
         } else {
             0

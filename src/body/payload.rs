@@ -191,12 +191,12 @@ impl Payload {
         }
     }
 
-    /// Whether a string of the open call holds a quote that may have ended it.
-    pub fn unquoted(&self) -> bool {
+    /// Whether an issue of this kind was reported for the open call.
+    pub fn doubts(&self, kind: Kind) -> bool {
         match self {
-            Self::Json(body) => body.unquoted(),
-            Self::Python(body) => body.unquoted(),
-            Self::Braces(body) => body.unquoted(),
+            Self::Json(body) => body.doubts(kind),
+            Self::Python(body) => body.doubts(kind),
+            Self::Braces(body) => body.doubts(kind),
             Self::Yaml(_) => false,
         }
     }

@@ -154,10 +154,10 @@ impl Body {
         }
     }
 
-    /// Whether a string of the open call holds a quote that may have ended it.
-    pub fn unquoted(&self) -> bool {
-        let json = self.json.as_ref().is_some_and(json_calls::Body::unquoted);
-        json || self.call.as_ref().is_some_and(LiveCall::unquoted)
+    /// Whether an issue of this kind was reported for the open call.
+    pub fn doubts(&self, kind: Kind) -> bool {
+        let json = self.json.as_ref().is_some_and(|json| json.doubts(kind));
+        json || self.call.as_ref().is_some_and(|call| call.doubts(kind))
     }
 
     /// Abandons the open call, which ends at `end` at the latest.

@@ -20,6 +20,9 @@ use crate::event::Span;
 use crate::hints::{Coerced, Schema, Types};
 use crate::limits::Limits;
 
+/// The name of elements that are items of a list.
+pub(crate) const ITEM: &str = "item";
+
 /// The spelling of elements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Elements {
@@ -27,8 +30,6 @@ pub(crate) struct Elements {
     pub open: String,
     /// The same in a closing tag.
     pub close: String,
-    /// The name of elements that are items of a list.
-    pub item: String,
     /// Whether entities are decoded.
     pub entities: bool,
 }
@@ -66,7 +67,6 @@ impl Elements {
         Self {
             open: mark(&param.open),
             close: mark(&param.close),
-            item: param.item.clone(),
             entities: param.entities,
         }
     }
@@ -91,7 +91,7 @@ impl Elements {
             }
         }
         let tree = Tree {
-            item: &self.item,
+            item: ITEM,
             elements: &elements,
             children: &children,
             form: Form::Verbatim {
@@ -352,7 +352,6 @@ mod tests {
         Elements {
             open: open.to_owned(),
             close: close.to_owned(),
-            item: "item".to_owned(),
             entities,
         }
     }

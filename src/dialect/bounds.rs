@@ -4,6 +4,9 @@
 /// The maximum whitespace between an opener and the tag that must follow it.
 pub(crate) const PROBE_BLANKS: u32 = 256;
 
+/// How many bytes of JSON without a marker are examined for a call.
+pub(crate) const BARE: u32 = 256;
+
 /// The maximum whitespace before a key where a line is checked for one, and around its colon.
 pub(crate) const LINE_BLANKS: u32 = 64;
 

@@ -1,5 +1,7 @@
 //! Validates a dialect, and a set of them: every rejection names the key and the reason.
 
+use std::fmt::Display;
+
 use toolglot_scan::Case;
 
 use super::sizes::MARKER;
@@ -10,11 +12,11 @@ use crate::error::{BuildError, Kind};
 /// The maximum length of a beginning that distinguishes a call without a name from a mention.
 pub(super) const MAX_NAMELESS: usize = 64;
 
-pub(super) fn key(spec: &Spec, key: &str, why: &str) -> BuildError {
+pub(super) fn key(spec: &Spec, key: &str, why: &(impl Display + ?Sized)) -> BuildError {
     BuildError::Key {
         dialect: spec.id.clone(),
         key: key.to_owned(),
-        why: why.to_owned(),
+        why: why.to_string(),
     }
 }
 
@@ -452,7 +454,6 @@ fn key_quote(spec: &Spec, body: &KeyQuote) -> Result<(), BuildError> {
             return Err(key(spec, &format!("key_quote.{name}"), why));
         }
     }
-    bound(spec, "key_quote.lookahead", body.lookahead)?;
     if body.quotes.is_empty() {
         return Err(key(spec, "key_quote.quotes", "at least one is needed"));
     }

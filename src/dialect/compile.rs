@@ -37,7 +37,7 @@ impl SetInner {
         let loose = tables.loose().map_err(too_big)?;
         tables.suffixes();
         let reasoning = tables.reasoning(&dialects).map_err(too_big)?;
-        let text = Scanner::new(tables.patterns).map_err(too_big)?;
+        let text = Scanner::new(tables.patterns).map_err(|why| too_big(why.into()))?;
         let begins = Written::all(&dialects)?.into();
         for (id, thought) in tables.thoughts.iter().enumerate() {
             dialects[usize::from(thought.dialect)].thinks_by(thought.of, id as u16);
@@ -416,7 +416,9 @@ impl Tables {
         let loose: Vec<_> = loose
             .map(|(token, id)| (token.replace('$', "$$"), *id))
             .collect();
-        Paths::tags(loose.iter().map(|(token, id)| (token.as_str(), *id)))
+        Ok(Paths::tags(
+            loose.iter().map(|(token, id)| (token.as_str(), *id)),
+        )?)
     }
 
     /// Adds reasoning whose markers may have a suffix: it ends the reasoning, and an opener from the prompt may be repeated.

@@ -38,6 +38,7 @@ pub enum EscapeError {
 
 /// A one-character marker, and its code after the breaker.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Code {
     pub marker: Vec<u8>,
     pub code: Vec<u8>,
@@ -123,7 +124,7 @@ impl EscapeTable {
             .flat_map(|(at, p)| (1..p.bytes.len()).map(move |from| (at as u16, from as u16)))
             .collect();
         let sites = patterns.iter().map(|p| first_char(&p.bytes)).collect();
-        let dfa = Dfa::new(patterns).map_err(|why| EscapeError::TooMany { why })?;
+        let dfa = Dfa::new(patterns).map_err(|why| EscapeError::TooMany { why: why.into() })?;
         let mut begins = Box::new([false; 256]);
         for byte in 0..=255_u8 {
             begins[usize::from(byte)] = dfa.next(ROOT, byte) != ROOT;

@@ -227,8 +227,7 @@ impl Family {
                         .map(|q| len(&q.open).max(len(&q.close)))
                         .max()
                         .unwrap_or(0);
-                    let ahead = body.spec.lookahead.min(limits.max_lookahead) as usize
-                        + len(&body.spec.close);
+                    let ahead = limits.max_lookahead as usize + len(&body.spec.close);
                     // A whitespace character may have three bytes.
                     let line = limits.max_name as usize + 3 * LINE_BLANKS as usize + quotes;
                     ahead.max(line).max(len(&body.spec.open))

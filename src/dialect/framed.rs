@@ -467,9 +467,9 @@ impl Framed {
             .max()
             .unwrap_or(0);
         let confirm = params().map(|p| p.confirm as usize).max().unwrap_or(0);
-        let shows = self.openers.iter().filter_map(|o| o.json);
-        let shows = shows.map(|bare| bare.within as usize).max().unwrap_or(0);
-        let probe = super::bounds::PROBE_BLANKS as usize + shows;
+        let shows = self.openers.iter().any(|o| o.json.is_some());
+        let shows = if shows { super::bounds::BARE } else { 0 };
+        let probe = super::bounds::PROBE_BLANKS as usize + shows as usize;
         let blanks = usize::from(path::MAX_BLANKS);
         opener + probe.max(tag + blanks).max(closer + confirm + tag + blanks)
     }
@@ -572,7 +572,7 @@ fn again(spec: &spec::Framed, bare: bool) -> Result<Paths<Action>, String> {
             good.pop();
         }
     }
-    build(&good)
+    Ok(build(&good)?)
 }
 
 /// An opener of a call with the first bytes of its payload.
@@ -598,9 +598,6 @@ fn evidence(unit: &spec::Unit, open: &str) -> Vec<String> {
 /// Validates that free text as an argument has a name and an end.
 fn contents(spec: &spec::Framed) -> Result<(), String> {
     for unit in &spec.unit {
-        if unit.bare.is_some_and(|bare| bare.within > 65_536) {
-            return Err("bare.within may be at most 65536".to_owned());
-        }
         match (&unit.content, unit.payload) {
             (None, Payload::Content) => {
                 return Err("the payload `content` needs a table `content`".to_owned());

@@ -27,6 +27,7 @@ pub struct DialectSet {
 
 /// A valid but possibly surprising property of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lint {
     /// The dialect concerned.
     pub dialect: String,

@@ -48,12 +48,6 @@ pub struct Spec {
     pub reopen: Reopen,
     /// More blocks than this in one stream are reported.
     pub max_blocks: Option<u32>,
-    /// Markers count only at the start of a line, or right after a block.
-    #[serde(default)]
-    pub line_start: bool,
-    /// Markers count only where the host vouches for them.
-    #[serde(default)]
-    pub trusted_only: bool,
     /// How the prompt opens the model's turn; the reply, or the rest of its header, follows.
     #[serde(default)]
     pub turn: Vec<String>,

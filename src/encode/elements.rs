@@ -7,7 +7,7 @@ use super::doc::{Doc, Node, Text};
 use super::error::{Fault, Reason, pointer};
 use super::text::{entities, texts};
 use super::{Ctx, PLAIN};
-use crate::body::{Elements, tag_name};
+use crate::body::{Elements, ITEM, tag_name};
 use crate::error::Kind;
 use crate::hints::{Coerced, Schema, Types};
 
@@ -164,7 +164,7 @@ impl Writer<'_> {
             return Err(fault(Reason::Coerced));
         }
         self.nest(at, depth)?;
-        let item = |(key, _): &(Text, usize)| key.whole() == Some(self.form.item.as_str());
+        let item = |(key, _): &(Text, usize)| key.whole() == Some(ITEM);
         if untyped(schema) && members.iter().all(item) {
             let what = "an object of nothing but items";
             return Err(fault(Reason::Shape { what }));
@@ -228,7 +228,7 @@ impl Writer<'_> {
             });
         }
         self.nest(at, depth)?;
-        self.items(&self.form.item, items, schema, at, depth)
+        self.items(ITEM, items, schema, at, depth)
     }
 
     /// One element of that name per item of a list.

@@ -384,7 +384,7 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
     let Some((end, close)) = block.min_by_key(|(end, _)| *end) else {
         return Ok(());
     };
-    let lookahead = spec.lookahead.min(ctx.limits.max_lookahead) as usize;
+    let lookahead = ctx.limits.max_lookahead as usize;
     let field = openers(table, &whole).any(|at| at >= end);
     if field || whole.len() - end > lookahead {
         return Err(marker(close));

@@ -35,7 +35,7 @@ use crate::dialect::{Dialect, DialectSet, Family, SetInner};
 use crate::engine::{Finish, Parser};
 use crate::error::{Grade, Kind, Severity};
 use crate::hints::{Schema, Tool, Tools};
-use crate::limits::{Limits, Options, read_tools, setters};
+use crate::limits::{Limits, Options, read_tools};
 use crate::sink::Collect;
 
 use doc::Doc;
@@ -46,6 +46,7 @@ pub use transcode::{TranscodeError, Transcoder, transcode};
 
 /// A call to encode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EncodeCall {
     /// Name of the tool.
     pub name: String,
@@ -53,6 +54,23 @@ pub struct EncodeCall {
     pub arguments: String,
     /// The call's id. Written if the dialect has a place for it, otherwise omitted.
     pub id: Option<String>,
+}
+
+impl EncodeCall {
+    /// Creates a call without an id; `arguments` is the JSON text of an object.
+    #[must_use]
+    pub fn new(name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            arguments: arguments.into(),
+            id: None,
+        }
+    }
+}
+
+crate::setters! {
+    EncodeCall:
+    id: Option<String>,
 }
 
 /// How to write calls. Serde reads and writes it like [`Options`].
@@ -79,11 +97,11 @@ impl Default for EncodeOptions {
     }
 }
 
-setters! {
+crate::setters! {
     EncodeOptions:
     tools: Option<Arc<Tools>>,
     limits: Limits,
-    verify: bool,
+    verify = bool,
 }
 
 impl EncodeOptions {
@@ -102,11 +120,7 @@ impl EncodeOptions {
 /// ```
 /// use toolglot::{DialectSet, EncodeCall, EncodeOptions, encode};
 /// let set = DialectSet::builtin("tool-call-xml")?;
-/// let call = EncodeCall {
-///     name: "weather".to_owned(),
-///     arguments: r#"{"city": "Leith & <Portobello>"}"#.to_owned(),
-///     ..EncodeCall::default()
-/// };
+/// let call = EncodeCall::new("weather", r#"{"city": "Leith & <Portobello>"}"#);
 /// let text = encode(&set, "tool-call-xml", &[call], &EncodeOptions::default())?;
 /// assert_eq!(
 ///     text,
@@ -132,7 +146,7 @@ pub fn encode(
 /// use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder};
 ///
 /// let encoder = Encoder::new(&DialectSet::builtin("hermes")?, "hermes")?;
-/// let call = EncodeCall { name: "f".into(), arguments: "{}".into(), id: None };
+/// let call = EncodeCall::new("f", "{}");
 /// let text = encoder.encode(&[call], &EncodeOptions::default())?;
 /// assert!(text.starts_with("<tool_call>"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -252,7 +266,7 @@ impl Encoder {
             let call = calls.get(index).unwrap_or(&none);
             Err(refusal(index, call, Reason::RoundTrip { what }.into()))
         };
-        let error = turn.errors.iter().find(|e| e.severity == Severity::Error);
+        let error = turn.issues.iter().find(|e| e.severity == Severity::Error);
         if let Some(error) = error {
             return wrong(0, format!("{} at byte {}", error.message, error.span.start));
         }

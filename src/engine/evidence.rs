@@ -119,7 +119,7 @@ impl Field {
 
     /// Consumes the next byte; `came` bytes precede it.
     pub fn step(&mut self, byte: u8, table: &KeyQuote, came: u64, max: u32) -> Shown {
-        if came >= u64::from(max.min(table.spec.lookahead).max(NEXT)) {
+        if came >= u64::from(max.max(NEXT)) {
             return Shown::No;
         }
         match &mut self.at {

@@ -23,6 +23,7 @@ use crate::limits::Unclosed;
 /// # Ok::<(), toolglot::UnknownWord>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Finish {
     /// The model stopped by itself.
     #[default]
@@ -169,12 +170,10 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a token may be framing here: outside code and, if some dialect's markers count only at line starts, at one.
+    /// Whether a token may be framing here: outside code.
     fn may_frame(&mut self) -> bool {
         self.st.code.settle();
-        let mut dialects = self.set.dialects.iter();
-        let placed = self.st.line.begins() || !dialects.any(|dialect| dialect.spec.line_start);
-        placed && !self.st.code.hides()
+        !self.st.code.hides()
     }
 
     /// Whether a thought is open that a call would end: a truncated marker is then part of the thought.

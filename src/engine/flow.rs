@@ -596,14 +596,7 @@ impl Machine<'_> {
         if self.hidden(chunk, dialect, span, safe, reported) {
             return false;
         }
-        let compiled = self.dialect(dialect);
-        if compiled.spec.line_start {
-            self.deliver(chunk, span.start.min(safe));
-            if !self.begins() {
-                return false;
-            }
-        }
-        if !self.out(chunk).trusts(compiled, span.start) {
+        if !self.out(chunk).trusts(span.start) {
             if !reported {
                 self.dialect_issue(chunk, dialect, Kind::LookalikeMarker, span);
             }

@@ -377,7 +377,7 @@ impl Parser {
     }
 
     /// Consumes the bytes of one special token that the host knows by its id. A marker that lies entirely in them counts
-    /// even where a dialect, or [`Options::trusted_only`], requires the host to vouch for it.
+    /// even where [`Options::trusted_only`] requires the host to vouch for it.
     ///
     /// ```
     /// use toolglot::{Collect, DialectSet, Finish, Options, Parser};

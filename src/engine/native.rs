@@ -21,6 +21,7 @@ use crate::limits::Prefer;
 /// # Ok::<(), toolglot::NativeCallError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct NativeCall {
     /// Its id, if it has one; delivered as `id` in the call's meta.
     pub id: Option<String>,
@@ -30,7 +31,29 @@ pub struct NativeCall {
     pub arguments: String,
 }
 
+crate::setters! {
+    NativeCall:
+    id: Option<String>,
+}
+
 impl NativeCall {
+    /// Creates a call without an id; `arguments` is the JSON text of an object.
+    ///
+    /// ```
+    /// use toolglot::NativeCall;
+    ///
+    /// let call = NativeCall::new("f", "{}").id("call_7".to_owned());
+    /// assert_eq!(call.id.as_deref(), Some("call_7"));
+    /// ```
+    #[must_use]
+    pub fn new(name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            name: name.into(),
+            arguments: arguments.into(),
+        }
+    }
+
     /// Reads the JSON text of an OpenAI `tool_calls` array. Arguments that are an object keep their own text, so that a
     /// repeated key in them is reported, as it is for arguments in a string.
     ///

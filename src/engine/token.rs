@@ -183,10 +183,6 @@ impl Machine<'_> {
         if another.is_some() && together.is_none() {
             self.settle_token(chunk, start, beside);
         }
-        let line = |index: &u16| self.dialect(*index).spec.line_start && !self.st.line.begins();
-        if token.dialects.iter().all(line) {
-            return false;
-        }
         let near = beside || self.is_near(id, start);
         if token.owed && !self.owes(token) {
             return false;

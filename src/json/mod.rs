@@ -32,6 +32,12 @@ pub use value::{Index, Value};
 ///
 /// # Errors
 /// It cannot be written as JSON, for example a map whose keys are not strings.
+///
+/// ```
+/// let value = toolglot::json::to_value(&("a", 1))?;
+/// assert_eq!(value.to_string(), r#"["a",1]"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn to_value<T: ::serde::Serialize + ?Sized>(value: &T) -> Result<Value, serde_json::Error> {
     serde_json::to_string(value)?.parse()
 }
@@ -40,6 +46,14 @@ pub fn to_value<T: ::serde::Serialize + ?Sized>(value: &T) -> Result<Value, serd
 ///
 /// # Errors
 /// The value does not have the type's form.
+///
+/// ```
+/// use toolglot::json::{from_value, json};
+///
+/// let (name, count): (String, u32) = from_value(&json!(["a", 1]))?;
+/// assert_eq!((name.as_str(), count), ("a", 1));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn from_value<T: ::serde::de::DeserializeOwned>(value: &Value) -> Result<T, serde_json::Error> {
     serde_json::from_str(&value.to_string())
 }

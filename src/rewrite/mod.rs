@@ -72,6 +72,19 @@ pub const MAX_CHOICES: usize = 256;
 /// the [module](self).
 ///
 /// The body may be server-sent events or one object. The host sends `data: [DONE]` itself.
+///
+/// ```
+/// use toolglot::rewrite::Rewriter;
+/// use toolglot::{DialectSet, Finish, Options};
+///
+/// let mut rewriter = Rewriter::new(&DialectSet::defaults(), Options::default());
+/// let body = br#"data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}"#;
+/// let mut lines = vec![];
+/// assert!(rewriter.feed(body, &mut |line| lines.push(line.to_owned())).is_empty());
+/// let end = rewriter.finish(None, &mut |line| lines.push(line.to_owned()));
+/// assert_eq!(end.reason, Finish::Stop);
+/// assert!(lines.iter().any(|line| line.contains(r#""content":"Hi""#)));
+/// ```
 pub struct Rewriter {
     set: DialectSet,
     options: Options,
@@ -93,7 +106,19 @@ pub enum Same {
 }
 
 /// Metadata of a response that the host overrides.
+///
+/// ```
+/// use toolglot::rewrite::{Given, completion};
+/// use toolglot::sink::openai::Settings;
+/// use toolglot::{DialectSet, Options};
+///
+/// let given = Given::default().model("served-name".to_owned());
+/// let body = br#"{"model":"m","choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}"#;
+/// let (json, _) = completion(&DialectSet::defaults(), &Options::default(), &Settings::default(), &given, body);
+/// assert!(json.contains(r#""model":"served-name""#));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Given {
     /// Id of the response.
     pub id: Option<String>,
@@ -101,6 +126,13 @@ pub struct Given {
     pub created: Option<u64>,
     /// The model.
     pub model: Option<String>,
+}
+
+crate::setters! {
+    Given:
+    id: Option<String>,
+    created: Option<u64>,
+    model: Option<String>,
 }
 
 impl Given {
@@ -133,6 +165,7 @@ impl Given {
 
 /// How a response ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct End {
     /// The finish reason of its first choice; [`Finish::Error`] if there is none.
     pub reason: Finish,

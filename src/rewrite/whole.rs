@@ -54,6 +54,20 @@ pub fn completion(
 /// are lists (`logprobs`). What was left out is listed at the object's end or, with several choices, in each choice. A response
 /// that is an error, or breaks off with one, becomes that error unchanged; a body that is not JSON becomes the message of an
 /// error. A stream that breaks off without an error keeps what has arrived, without a reason.
+///
+/// ```
+/// use toolglot::rewrite::Completer;
+/// use toolglot::{DialectSet, Options};
+///
+/// let mut completer = Completer::new(&DialectSet::defaults(), Options::default());
+/// let body = concat!(
+///     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"<tool_call name=\\\"f\\\">\"}}]}\n\n",
+///     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"</tool_call>\"},\"finish_reason\":\"stop\"}]}\n\n",
+/// );
+/// assert!(completer.feed(body.as_bytes()).is_empty());
+/// let (json, _) = completer.finish(None);
+/// assert!(json.contains(r#""name":"f""#));
+/// ```
 pub struct Completer {
     set: DialectSet,
     options: Options,

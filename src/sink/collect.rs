@@ -21,7 +21,7 @@ use crate::event::{Abandoned, Event, Sink};
 /// assert_eq!((turn.text(), turn.calls().len()), (&b"Hi "[..], 1)); // so far
 /// parser.finish(Finish::Stop, &mut turn);
 /// assert!(turn.original().is_some_and(|bytes| bytes.ends_with(b"</tool_call>")));
-/// assert!(turn.errors().is_empty() && turn.reasoning().is_empty() && turn.not_delivered().is_empty());
+/// assert!(turn.issues().is_empty() && turn.reasoning().is_empty() && turn.not_delivered().is_empty());
 /// let turn = turn.turn();
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -40,7 +40,7 @@ pub struct Collect {
     /// The number of calls before the open block. (Arguments that `Retain::None` delivers only as provisional parameters are
     /// not collected.)
     block_calls: usize,
-    errors: Vec<Report>,
+    issues: Vec<Report>,
     ledger: Ledger,
 }
 
@@ -106,8 +106,8 @@ impl Collect {
 
     /// The issues so far.
     #[must_use]
-    pub fn errors(&self) -> &[Report] {
-        &self.errors
+    pub fn issues(&self) -> &[Report] {
+        &self.issues
     }
 
     /// All that the model wrote so far, as bytes, if [`keep_original`](Self::keep_original) asked for it and all of it was
@@ -145,7 +145,7 @@ impl Collect {
     /// Adds an issue that was kept elsewhere, at its place among the events.
     pub fn report(&mut self, report: Report) {
         self.ledger.report(&report);
-        self.errors.push(report);
+        self.issues.push(report);
     }
 
     /// The turn so far. Calls are renumbered, without the retracted ones.
@@ -159,7 +159,7 @@ impl Collect {
             text: String::from_utf8_lossy(&self.text).into_owned(),
             reasoning: String::from_utf8_lossy(&self.reasoning).into_owned(),
             calls: self.calls,
-            errors: self.errors,
+            issues: self.issues,
             not_delivered,
             original: self
                 .original
@@ -238,7 +238,7 @@ impl Sink for Collect {
             } => self.reasoning.extend_from_slice(data),
             Event::BlockOpen { .. } => self.block_calls = self.calls.len(),
             Event::BlockAbandoned { .. } => self.calls.truncate(self.block_calls),
-            Event::Issue(issue) => self.errors.push(Report::from(&issue)),
+            Event::Issue(issue) => self.issues.push(Report::from(&issue)),
             Event::Reasoning { framing: true, .. }
             | Event::Protected { .. }
             | Event::Raw { .. }

@@ -94,7 +94,8 @@ impl Gather {
         }
     }
 
-    fn close(&mut self, state: CallState, arguments: Arguments, span: Span) -> Option<Call> {
+    /// Closes the open call and returns it, as [`event`](Self::event) does at [`Event::CallClose`].
+    pub fn close(&mut self, state: CallState, arguments: Arguments, span: Span) -> Option<Call> {
         let mut call = self.open.take()?;
         call.span = span;
         call.grade = state.grade();

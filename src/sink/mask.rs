@@ -24,6 +24,7 @@ use crate::event::{Abandoned, Event, Sink};
 
 /// What to write for a part of the reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Show {
     /// Its bytes, verbatim. For a block these are the retained ones ([`Retain::Block`](crate::Retain::Block)).
     #[default]
@@ -45,6 +46,18 @@ pub enum Show {
 /// they begin, once for adjacent ones of one kind. API tool calls are not in the text and leave nothing.
 ///
 /// Memory: the names of the open block's calls, if the placeholder uses them.
+///
+/// ```
+/// use toolglot::sink::mask::{Mask, Show};
+/// use toolglot::{DialectSet, Finish, Options, Parser};
+///
+/// let mut shown = vec![];
+/// let mut mask = Mask::new(|bytes: &[u8]| shown.extend_from_slice(bytes)).calls(Show::Drop);
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// parser.feed(br#"One <tool_call name="f"></tool_call>two."#, &mut mask);
+/// parser.finish(Finish::Stop, &mut mask);
+/// assert_eq!(shown, b"One two.");
+/// ```
 #[derive(Debug)]
 pub struct Mask<F> {
     take: F,

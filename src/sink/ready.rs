@@ -13,6 +13,7 @@
 //!     Signal::Ready(call) => seen.push(format!("begin {} {}", call.name, call.arguments)),
 //!     Signal::Stands(index) => seen.push(format!("commit {index}")),
 //!     Signal::Void(index) => seen.push(format!("undo {index}")),
+//!     _ => {}
 //! });
 //! let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
 //! parser.feed(br#"<tool_call name="f"><param name="a">1</param></tool_call>"#, &mut ready);
@@ -27,6 +28,7 @@ use crate::event::{Event, Sink};
 
 /// What a [`Ready`] sink reports about calls. Indices are those of the events: numbers of calls in the stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Signal<'a> {
     /// The call is complete. Its block is still open, unless it is an API tool call.
     Ready(&'a Call),
@@ -41,6 +43,22 @@ pub enum Signal<'a> {
 /// Every [`Signal::Ready`] is followed by exactly one [`Signal::Stands`] or [`Signal::Void`] with the same index, at the latest
 /// when the parser finishes. Recovered calls are skipped unless [`recovered`](Self::recovered) asks for them. Memory grows with
 /// the open call's arguments and the number of calls of the open block.
+///
+/// ```
+/// use toolglot::sink::ready::{Ready, Signal};
+/// use toolglot::{DialectSet, Finish, Options, Parser};
+///
+/// let mut started = vec![];
+/// let mut ready = Ready::new(|signal: Signal<'_>| {
+///     if let Signal::Ready(call) = signal {
+///         started.push(call.name.clone());
+///     }
+/// });
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// parser.feed(br#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#, &mut ready);
+/// parser.finish(Finish::Stop, &mut ready);
+/// assert_eq!(started, ["f"]);
+/// ```
 #[derive(Debug)]
 pub struct Ready<F> {
     take: F,

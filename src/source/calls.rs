@@ -10,6 +10,19 @@ const MAX_CALLS: usize = 4096;
 
 /// API tool calls that are being assembled, in the order in which they began. They come out in the same order. At most 4,096
 /// may be incomplete at once.
+///
+/// ```
+/// use toolglot::Finish;
+/// use toolglot::source::{Assembly, CallPiece};
+///
+/// let mut calls = Assembly::new(1 << 20);
+/// calls.piece(&CallPiece::default().index(0).id("c1").name("f").arguments("{\"a\":"))?;
+/// calls.piece(&CallPiece::default().index(0).arguments("1}"))?;
+/// calls.end(Some(0));
+/// let call = calls.next(Some(Finish::ToolCalls)).expect("a call")?;
+/// assert_eq!((call.name.as_str(), call.arguments.as_str()), ("f", r#"{"a":1}"#));
+/// # Ok::<(), toolglot::source::SourceError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Assembly {
     calls: VecDeque<Pending>,

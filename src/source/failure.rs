@@ -24,7 +24,15 @@ const WORDS: [&str; 11] = [
 const DEPTH: u32 = 4;
 
 /// An error of the server, or of a proxy in front of it.
+///
+/// ```
+/// use toolglot::source::ServerError;
+///
+/// let error = ServerError::new("The model is busy", "overloaded_error");
+/// assert_eq!(error.to_string(), "The model is busy (overloaded_error)");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServerError {
     /// Its message.
     pub message: String,
@@ -48,6 +56,16 @@ impl fmt::Display for ServerError {
 const UNKNOWN: &str = "upstream_error";
 
 impl ServerError {
+    /// Creates an error without the object that the server sent.
+    #[must_use]
+    pub fn new(message: &str, kind: &str) -> Self {
+        Self {
+            message: message.to_owned(),
+            kind: kind.to_owned(),
+            json: None,
+        }
+    }
+
     /// The error in OpenAI's form: `{"error":{"message":..,"type":..,"param":null,"code":null}}`, on one line.
     #[must_use]
     pub fn to_json(&self) -> String {

@@ -12,6 +12,19 @@ use crate::limits::Limits;
 /// API tool calls are given to the parser when the server reports them complete, in the order in which they began;
 /// [`Options::prefer`](crate::Options::prefer) decides what happens to them. Memory: that of the source and the parser, plus
 /// incomplete API tool calls: at most 4,096 of them with [`Limits::max_native`] bytes (see [`max_native`](Self::max_native)).
+///
+/// ```
+/// use toolglot::source::{Feeder, Ollama};
+/// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
+///
+/// let parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let mut feeder = Feeder::new(Ollama::new(), parser);
+/// let mut turn = Collect::new();
+/// let body = b"{\"message\": {\"content\": \"Hi\"}}\n{\"done\": true}\n";
+/// assert!(feeder.feed(body, &mut turn).is_empty());
+/// assert_eq!(feeder.finish(None, &mut turn).reason, Finish::Stop);
+/// assert_eq!(turn.text(), b"Hi");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Feeder<S> {
     source: S,
@@ -20,6 +33,7 @@ pub struct Feeder<S> {
 
 /// How a response ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ended {
     /// The reason that was given to the parser.
     pub reason: Finish,
@@ -28,6 +42,18 @@ pub struct Ended {
     /// The first error that the server reported, instead of a response or within it. Also set if the response ended before
     /// anything arrived, so that no host takes it for an empty reply.
     pub error: Option<ServerError>,
+}
+
+impl Ended {
+    /// Creates the end of a response without errors.
+    #[must_use]
+    pub const fn new(reason: Finish) -> Self {
+        Self {
+            reason,
+            errors: vec![],
+            error: None,
+        }
+    }
 }
 
 /// The contents of a response, being passed to a parser.

@@ -77,6 +77,7 @@ pub const DEFAULT_MAX: usize = 16 << 20;
 
 /// One part of a response. Borrowed data is valid until the closure returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Item<'a> {
     /// The next piece of text. A refusal is text too: it is meant for the user.
     Text(&'a str),
@@ -97,6 +98,7 @@ pub enum Item<'a> {
 
 /// Metadata of a response, as far as the server gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Said<'a> {
     /// Its id.
     pub id: Option<&'a str>,
@@ -108,6 +110,14 @@ pub struct Said<'a> {
     pub usage: Option<Usage>,
 }
 
+crate::setters! {
+    Said<'a>:
+    id: Option<&'a str>,
+    model: Option<&'a str>,
+    created: Option<u64>,
+    usage: Option<Usage>,
+}
+
 /// Reports metadata of a response, if there is any.
 fn said(said: Said<'_>, take: &mut Take<'_>) {
     if said != Said::default() {
@@ -116,6 +126,18 @@ fn said(said: Said<'_>, take: &mut Take<'_>) {
 }
 
 /// A source that first passes the metadata of the response to a closure, before the output goes to a parser.
+///
+/// ```
+/// use toolglot::source::{Ollama, Source, Telling};
+///
+/// let mut model = None;
+/// let body = b"{\"model\": \"m\", \"message\": {\"content\": \"Hi\"}}\n{\"done\": true}\n";
+/// let mut source = Telling::new(Ollama::new(), |said| model = said.model.map(str::to_owned));
+/// source.feed(body, &mut |_| {});
+/// source.end(&mut |_| {});
+/// drop(source);
+/// assert_eq!(model.as_deref(), Some("m"));
+/// ```
 pub struct Telling<S, F> {
     source: S,
     tell: F,
@@ -151,6 +173,7 @@ fn telling(item: Item<'_>, tell: &mut impl FnMut(&Said<'_>), take: &mut Take<'_>
 /// A piece of an API tool call. A piece with a new index begins a call; so does one with another id and a name, because some
 /// servers give all calls the same index, or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CallPiece<'a> {
     /// Distinguishes the calls of a response. `None`: the call that began last.
     pub index: Option<u64>,
@@ -162,7 +185,24 @@ pub struct CallPiece<'a> {
     pub arguments: &'a str,
 }
 
+crate::setters! {
+    CallPiece<'a>:
+    index: Option<u64>,
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    arguments = &'a str,
+}
+
 /// Part of a response that cannot be read. Lines count from 1.
+///
+/// ```
+/// use toolglot::source::{Feeder, OpenAi};
+/// use toolglot::{Collect, DialectSet, Options, Parser};
+///
+/// let parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let errors = Feeder::new(OpenAi::new(), parser).feed(b"data: {\n\n", &mut Collect::new());
+/// assert_eq!(errors[0].line(), Some(1));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -241,6 +281,20 @@ impl SourceError {
 pub type Take<'a> = dyn FnMut(Item<'_>) + 'a;
 
 /// Reads the body of one response.
+///
+/// ```
+/// use toolglot::source::{Item, OpenAi, Source};
+///
+/// let mut text = String::new();
+/// let mut source = OpenAi::new();
+/// let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: [DONE]\n\n";
+/// source.feed(body, &mut |item| {
+///     if let Item::Text(piece) = item {
+///         text.push_str(piece);
+///     }
+/// });
+/// assert_eq!(text, "Hi");
+/// ```
 pub trait Source {
     /// Feeds the next bytes, in chunks of any size.
     fn feed(&mut self, bytes: &[u8], take: &mut Take<'_>);

@@ -660,7 +660,7 @@ fn truncated_calls_never_count() {
     ]) + CALLS;
     let (turn, ..) = turn_of(&open_ai, Prefer::Text, &half);
     assert_eq!(turn.calls.len(), 0);
-    assert_eq!(turn.errors[0].kind, crate::Kind::MalformedJson);
+    assert_eq!(turn.issues[0].kind, crate::Kind::MalformedJson);
     let nameless =
         deltas(&["{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{}\"}}]}"]) + CALLS;
     let (turn, _, errors) = turn_of(&open_ai, Prefer::Text, &nameless);
@@ -821,7 +821,7 @@ fn depth_costs_no_stack() {
     feeder.finish(None, &mut collect);
     let turn = collect.turn();
     assert_eq!((turn.text.as_str(), turn.calls.len()), ("", 0));
-    assert_eq!(turn.errors[0].kind, crate::Kind::MalformedJson);
+    assert_eq!(turn.issues[0].kind, crate::Kind::MalformedJson);
 }
 
 /// Pseudo-random numbers, the same in every run.

@@ -24,10 +24,7 @@ impl Stream<'_> {
     /// the parser must know them before the first marker of the text.
     pub fn run<'c>(&self, feed: impl FnOnce(&mut dyn FnMut(&'c [u8])), sink: &mut dyn Sink) {
         let mut parser = Parser::new(self.set, self.options.clone());
-        let first = match self.options.prefer {
-            Prefer::Native => true,
-            Prefer::Text | Prefer::Both => false,
-        };
+        let first = self.options.prefer == Prefer::Native;
         if !self.prefill.is_empty() {
             parser.prefill(self.prefill.as_bytes(), sink);
         }

@@ -56,11 +56,7 @@ fn names(turn: &Turn) -> Vec<&str> {
 
 /// One call in the dialect's own syntax; `None` if the dialect cannot write it.
 fn written(set: &DialectSet, id: &str) -> Option<String> {
-    let call = EncodeCall {
-        name: "read_file".to_owned(),
-        arguments: r#"{"path":"a b"}"#.to_owned(),
-        id: None,
-    };
+    let call = EncodeCall::new("read_file", r#"{"path":"a b"}"#);
     let mut options = EncodeOptions::default();
     options.tools = tools(TOOLS);
     encode(set, id, &[call], &options).ok()
@@ -91,7 +87,7 @@ fn any_reads_what_every_dialect_writes() {
             if !fits && !OTHER_MEMBER.contains(id) {
                 wrong.push(format!(
                     "{id}: {text:?}: {:?} {:?}",
-                    turn.calls, turn.errors
+                    turn.calls, turn.issues
                 ));
             }
         }
@@ -177,7 +173,7 @@ fn an_undeclared_tool_is_delivered_text_or_dropped() {
             continue;
         }
         tried += 1;
-        let told = |turn: &Turn| turn.errors.iter().any(|r| r.kind == Kind::UnknownTool);
+        let told = |turn: &Turn| turn.issues.iter().any(|r| r.kind == Kind::UnknownTool);
         assert!(told(&own), "{id}: {own:?}");
         let read = turn(&set, &options(OTHERS, Some(UnknownTool::Text)), &text);
         assert!(read.calls.is_empty() && told(&read), "{id}: {read:?}");
@@ -276,7 +272,7 @@ fn a_bare_call_that_nobody_reads_is_hinted_at() {
     ] {
         let read = turn(&defaults, &options(TOOLS, None), text);
         let told: Vec<_> = read
-            .errors
+            .issues
             .iter()
             .filter(|r| r.kind == Kind::BareCall)
             .collect();
@@ -288,7 +284,7 @@ fn a_bare_call_that_nobody_reads_is_hinted_at() {
         }
         let none = turn(&defaults, &Options::default(), text);
         assert!(
-            none.errors.iter().all(|r| r.kind != Kind::BareCall),
+            none.issues.iter().all(|r| r.kind != Kind::BareCall),
             "{none:?}"
         );
         // The request allows no call.
@@ -297,7 +293,7 @@ fn a_bare_call_that_nobody_reads_is_hinted_at() {
         assert!(denied.hinted().is_none());
         let denied = toolglot::parse(&defaults, denied, text.as_bytes(), Finish::Stop);
         assert!(
-            denied.errors.iter().all(|r| r.kind != Kind::BareCall),
+            denied.issues.iter().all(|r| r.kind != Kind::BareCall),
             "{denied:?}"
         );
     }

@@ -157,7 +157,7 @@ fn sound(call: &Call) -> bool {
 /// What is wrong with a turn, if anything.
 fn wrong(turn: &Turn) -> Option<&'static str> {
     let mut counts = turn.calls.iter().filter(|c| c.grade != Grade::Recovered);
-    let told = !turn.errors.is_empty() || turn.text.contains("wipe");
+    let told = !turn.issues.is_empty() || turn.text.contains("wipe");
     match counts.all(sound) {
         false => Some("lost or guessed"),
         true => (turn.calls.is_empty() && !told).then_some("nothing"),

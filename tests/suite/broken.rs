@@ -30,11 +30,7 @@ const READ_OTHERWISE: [&str; 13] = [
 ];
 
 fn written(set: &DialectSet, id: &str, calls: [(&str, &str); 2]) -> Option<String> {
-    let calls = calls.map(|(name, arguments)| EncodeCall {
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-        id: None,
-    });
+    let calls = calls.map(|(name, arguments)| EncodeCall::new(name, arguments));
     let mut options = EncodeOptions::default();
     options.tools = Some(Arc::new(Tools::from_json(TOOLS).expect("tools")));
     toolglot::encode(set, id, &calls, &options).ok()

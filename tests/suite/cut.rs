@@ -24,11 +24,8 @@ fn written() -> Vec<(&'static str, DialectSet, String)> {
             continue;
         }
         let set = DialectSet::builtin(id).expect("a built-in dialect");
-        let calls = [r#"{"a":"里斯"}"#, r#"{"a":"x > y","b":"z"}"#].map(|text| EncodeCall {
-            name: "f".to_owned(),
-            arguments: text.to_owned(),
-            id: None,
-        });
+        let calls =
+            [r#"{"a":"里斯"}"#, r#"{"a":"x > y","b":"z"}"#].map(|text| EncodeCall::new("f", text));
         let options = EncodeOptions::default();
         if let Ok(text) = toolglot::encode(&set, id, &calls, &options) {
             all.push((*id, set, text));

@@ -17,11 +17,7 @@ fn options(tools: Option<&str>) -> EncodeOptions {
 
 #[test]
 fn several_calls_share_a_block_where_the_dialect_has_such_blocks() {
-    let calls = [1, 2].map(|n| EncodeCall {
-        name: "f".to_owned(),
-        arguments: format!("{{\"a\":\"x{n}\"}}"),
-        id: None,
-    });
+    let calls = [1, 2].map(|n| EncodeCall::new("f", format!("{{\"a\":\"x{n}\"}}")));
     let written = |id: &str| {
         let set = DialectSet::builtin(id).expect("a dialect");
         toolglot::encode(&set, id, &calls, &EncodeOptions::default()).expect("it can")
@@ -48,11 +44,7 @@ fn several_calls_share_a_block_where_the_dialect_has_such_blocks() {
 fn refusals_name_the_value_and_the_rule() {
     let refused = |id: &str, arguments: &str, tools: Option<&str>| {
         let set = DialectSet::builtin(id).expect("a dialect");
-        let call = EncodeCall {
-            name: "f".to_owned(),
-            arguments: arguments.to_owned(),
-            id: None,
-        };
+        let call = EncodeCall::new("f", arguments);
         let error = toolglot::encode(&set, id, &[call], &options(tools)).expect_err("it cannot");
         (error.pointer, error.reason)
     };

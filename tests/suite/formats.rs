@@ -140,7 +140,7 @@ fn every_example_is_read_as_its_dialect() {
 /// Whether an example gives what its entry promises.
 fn fits(id: &str, turn: &Turn) -> bool {
     let error = |one: &Report| one.severity == Severity::Error;
-    if turn.errors.iter().any(error) {
+    if turn.issues.iter().any(error) {
         return false;
     }
     if id == "reasoning-append-think" {

@@ -208,11 +208,7 @@ fn choices_are_read_as_requests_say_them() {
 
 /// What a dialect writes around the object of a call, if its calls are objects that name the tool.
 fn around(set: &DialectSet, id: &str) -> Option<(String, String)> {
-    let call = toolglot::EncodeCall {
-        name: "get_weather".to_owned(),
-        arguments: r#"{"city":"x"}"#.to_owned(),
-        id: None,
-    };
+    let call = toolglot::EncodeCall::new("get_weather", r#"{"city":"x"}"#);
     let mut options = toolglot::EncodeOptions::default();
     options.tools = Some(Arc::new(Tools::from_json(TOOLS).expect("tools")));
     let text = toolglot::encode(set, id, &[call], &options).ok()?;

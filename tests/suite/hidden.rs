@@ -25,10 +25,8 @@ fn encoded(
 ) -> Option<String> {
     let mut options = EncodeOptions::default();
     options.tools = Some(Arc::clone(tools));
-    let calls = calls.iter().map(|(name, value)| EncodeCall {
-        name: (*name).to_owned(),
-        arguments: format!(r#"{{"path":"{value}"}}"#),
-        id: None,
+    let calls = calls.iter().map(|(name, value)| {
+        EncodeCall::new((*name).to_owned(), format!(r#"{{"path":"{value}"}}"#))
     });
     encode(set, id, &calls.collect::<Vec<_>>(), &options).ok()
 }

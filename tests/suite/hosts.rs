@@ -27,7 +27,7 @@ fn names(turn: &Turn) -> Vec<&str> {
 }
 
 fn kinds(turn: &Turn) -> Vec<Kind> {
-    turn.errors.iter().map(|report| report.kind).collect()
+    turn.issues.iter().map(|report| report.kind).collect()
 }
 
 const CALL: &str = "<tool_call name=\"f\"><param name=\"k\">v</param></tool_call>";
@@ -285,7 +285,7 @@ fn truncation_has_a_reason() {
             finish,
         );
         let report = turn
-            .errors
+            .issues
             .iter()
             .find(|r| r.kind == Kind::UnclosedBlock)
             .expect("an unclosed block");
@@ -321,8 +321,8 @@ fn issues_past_the_limit_are_counted() {
     let mut few = Options::default();
     few.limits.max_issues = 3;
     let turn = turn(few, &"</tool_call> ".repeat(10));
-    assert_eq!(turn.errors.len(), 4);
-    let last = turn.errors.last().expect("a last report");
+    assert_eq!(turn.issues.len(), 4);
+    let last = turn.issues.last().expect("a last report");
     assert!(
         last.kind == Kind::LimitIssues && last.message.contains("7 more"),
         "{}",
@@ -335,13 +335,14 @@ fn an_abandoned_block_is_followed_by_its_text() {
     let mut parser = Parser::new(&DEFAULTS, Options::default());
     let mut seen = vec![];
     let mut sink = |event: Event<'_>| match event {
-        Event::BlockAbandoned { span, becomes, raw } => {
-            seen.push((span, becomes == Abandoned::Text, raw.to_vec()))
-        }
+        Event::BlockAbandoned {
+            span, becomes, raw, ..
+        } => seen.push((span, becomes == Abandoned::Text, raw.to_vec())),
         Event::Text {
             data,
             span,
             recovered: true,
+            ..
         } => seen.push((span, true, data.to_vec())),
         _ => {}
     };
@@ -364,7 +365,7 @@ fn observations_are_worded_as_the_dialect_does() {
         Finish::Stop,
     );
     let want = "Observation: Error - Invalid parameters for GetPlayerInfo: Unknown parameter 'playerId', did you mean 'player_id'?";
-    assert_eq!(turn.errors[0].observation, want);
+    assert_eq!(turn.issues[0].observation, want);
     let input = "<ACTION><Nothing/></ACTION>";
     let turn = parse(
         &set,
@@ -373,7 +374,7 @@ fn observations_are_worded_as_the_dialect_does() {
         Finish::Stop,
     );
     assert_eq!(
-        turn.errors[0].observation,
+        turn.issues[0].observation,
         "Observation: Error - Unknown tool ID 'Nothing'"
     );
 }

@@ -15,11 +15,8 @@ const TOOLS: &str = r#"[{"name": "look", "parameters": {"properties": {"at": {"t
     {"name": "wipe", "parameters": {"properties": {"n": {"type": "integer"}}}}]"#;
 
 fn calls() -> [EncodeCall; 2] {
-    [("look", r#"{"at":"雨 ] b"}"#), ("wipe", r#"{"n":2}"#)].map(|(name, arguments)| EncodeCall {
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-        id: None,
-    })
+    [("look", r#"{"at":"雨 ] b"}"#), ("wipe", r#"{"n":2}"#)]
+        .map(|(name, arguments)| EncodeCall::new(name, arguments))
 }
 
 fn read(set: &DialectSet, tools: &Arc<Tools>, text: &str, finish: Finish) -> Turn {
@@ -60,7 +57,7 @@ fn a_list_without_its_end_has_its_calls() {
             continue;
         };
         tried.push(*id);
-        assert!(whole.errors.is_empty(), "{id}: {whole:?}");
+        assert!(whole.issues.is_empty(), "{id}: {whole:?}");
         let ends: Vec<usize> = whole
             .calls
             .iter()
@@ -72,7 +69,7 @@ fn a_list_without_its_end_has_its_calls() {
             }
             for finish in Finish::ALL {
                 let turn = read(&own, &tools, &text[..cut], *finish);
-                let told = |kind| turn.errors.iter().any(|report| report.kind == kind);
+                let told = |kind| turn.issues.iter().any(|report| report.kind == kind);
                 for (index, want) in whole.calls.iter().enumerate() {
                     let call = turn.calls.get(index);
                     // The same for a list between markers and for one without its end: a call ends at its own bracket.

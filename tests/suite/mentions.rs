@@ -177,7 +177,7 @@ fn mentions_are_text_also_in_one_chunk_and_at_the_end() {
                 "{id}: {turn:?}"
             );
             let errors = |report: &&toolglot::Report| report.severity == Severity::Error;
-            assert_eq!(turn.errors.iter().find(errors), None, "{id}");
+            assert_eq!(turn.issues.iter().find(errors), None, "{id}");
         }
     }
 }

@@ -63,7 +63,7 @@ fn open(text: &str) -> Option<Open<'_>> {
 fn wrong(turn: &Turn) -> Option<&'static str> {
     let both = |call: &Call| VALUES.iter().all(|value| call.arguments.contains(value));
     let counts = |call: &&Call| call.grade != Grade::Recovered;
-    let empty = turn.calls.is_empty() && turn.text.trim().is_empty() && turn.errors.is_empty();
+    let empty = turn.calls.is_empty() && turn.text.trim().is_empty() && turn.issues.is_empty();
     match turn.calls.iter().filter(counts).any(both) {
         true => Some("a call that counts"),
         false => empty.then_some("nothing"),

@@ -22,15 +22,11 @@ fn names(turn: &Turn) -> Vec<&str> {
 }
 
 fn kinds(turn: &Turn) -> Vec<Kind> {
-    turn.errors.iter().map(|report| report.kind).collect()
+    turn.issues.iter().map(|report| report.kind).collect()
 }
 
 pub fn native(name: &str, arguments: &str) -> NativeCall {
-    NativeCall {
-        id: Some("c1".to_owned()),
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-    }
+    NativeCall::new(name, arguments).id("c1".to_owned())
 }
 
 pub fn with_native(prefer: Prefer, early: bool, input: &str, calls: &[NativeCall]) -> Turn {
@@ -158,7 +154,7 @@ fn calls_of_the_text_yield_to_api_tool_calls() {
     ];
     let turn = preferred(&text);
     assert_eq!(names(&turn), ["f", "查"]);
-    assert!(turn.errors.is_empty() && turn.not_delivered.is_empty());
+    assert!(turn.issues.is_empty() && turn.not_delivered.is_empty());
 
     let mut pieces = Vec::from(text);
     pieces.push(Piece::Native(native("f", "{\"k\":\"v\"}")));
@@ -169,7 +165,7 @@ fn calls_of_the_text_yield_to_api_tool_calls() {
     assert!(turn.calls.iter().all(|call| call.origin == Origin::Native));
     assert_eq!(turn.text, format!("a  b 看  后{CALL}"));
     assert_eq!(kinds(&turn)[..2], [Kind::ReplacedCall, Kind::ReplacedCall]);
-    assert_eq!(turn.errors[0].dialect, "tool-call-xml");
+    assert_eq!(turn.issues[0].dialect, "tool-call-xml");
     let first = 2 + CALL.len();
     let dropped = &turn.not_delivered.dropped;
     assert_eq!(dropped.len(), 2);
@@ -206,7 +202,7 @@ fn invalid_api_tool_calls_replace_nothing() {
         let pieces = [Piece::Text(CALL), Piece::Native(none), Piece::Text(CALL)];
         let turn = preferred(&pieces);
         assert_eq!(names(&turn), ["f", "f"]);
-        assert_eq!(turn.errors.len(), 1);
+        assert_eq!(turn.issues.len(), 1);
     }
 }
 

@@ -40,11 +40,7 @@ fn an_object_instead_of_parameters_holds_all_arguments() {
         let mut options = EncodeOptions::default();
         options.tools = Some(Arc::clone(&tools));
         let written = |arguments: &str| {
-            let call = EncodeCall {
-                name: "look".to_owned(),
-                arguments: arguments.to_owned(),
-                id: None,
-            };
+            let call = EncodeCall::new("look", arguments);
             encode(&own, id, &[call], &options).unwrap_or_else(|why| panic!("{id}: {why}"))
         };
         let (empty, full) = (written("{}"), written(r#"{"at":"a"}"#));

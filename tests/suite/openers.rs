@@ -47,7 +47,7 @@ pub static CALLS: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new
         let turn = read(&set(&vector.dialect), input);
         // A continuation of the prompt's header works only at the start of a reply.
         let whole =
-            !input.starts_with(' ') && turn.text.trim().is_empty() && turn.errors.is_empty();
+            !input.starts_with(' ') && turn.text.trim().is_empty() && turn.issues.is_empty();
         if whole && turn.calls.len() == 1 && turn.reasoning.is_empty() {
             out.insert(vector.dialect.as_str(), input);
         }
@@ -92,7 +92,7 @@ fn mentioned_openers_are_text() {
                     let text = sentence.replace('@', &opener);
                     let turn = read(set, &text);
                     if turn.text != text || !turn.calls.is_empty() {
-                        let kinds: Vec<_> = turn.errors.iter().map(|e| e.kind).collect();
+                        let kinds: Vec<_> = turn.issues.iter().map(|e| e.kind).collect();
                         failures.push(format!("{id}: {text:?} is {:?} {kinds:?}", turn.text));
                     }
                     let Some(call) = CALLS.get(id).filter(|_| !sentence.contains("```")) else {
@@ -103,7 +103,7 @@ fn mentioned_openers_are_text() {
                     let turn = read(set, &both);
                     let begins = turn.text.starts_with(&text);
                     if !whole.calls.is_empty() && (names(&turn) != names(&whole) || !begins) {
-                        let kinds: Vec<_> = turn.errors.iter().map(|e| e.kind).collect();
+                        let kinds: Vec<_> = turn.issues.iter().map(|e| e.kind).collect();
                         failures.push(format!(
                             "{id}: the call in {both:?} is {:?} beside {:?} {kinds:?}",
                             names(&turn),
@@ -286,13 +286,13 @@ fn a_place_where_a_longer_marker_may_begin_is_reported_once() {
                     tried += 1;
                     let turn = read(&many, &input);
                     let here: Vec<Kind> = turn
-                        .errors
+                        .issues
                         .iter()
                         .filter(|report| report.span.start == 2)
                         .map(|report| report.kind)
                         .collect();
                     if here.len() > 1 && here.contains(&Kind::LookalikeMarker) {
-                        failures.push(format!("{name}: {input:?}: {:?}", turn.errors));
+                        failures.push(format!("{name}: {input:?}: {:?}", turn.issues));
                     }
                 }
             }
@@ -350,7 +350,7 @@ fn a_repeated_opener_counts_once() {
         let token = markers::turns(id).contains(&opener);
         for set in many.iter().chain([&own]) {
             let plain = read(set, call);
-            if names(&plain) != names(&read(&own, call)) || !plain.errors.is_empty() {
+            if names(&plain) != names(&read(&own, call)) || !plain.issues.is_empty() {
                 // Another dialect of the set reads it, or none does.
                 continue;
             }
@@ -368,9 +368,9 @@ fn a_repeated_opener_counts_once() {
                                     && (have.grade == Grade::Repaired
                                         || token && std::ptr::eq(set, &own))
                             });
-                        let told = turn.errors.iter().all(|e| e.kind == Kind::RepeatedMarker);
+                        let told = turn.issues.iter().all(|e| e.kind == Kind::RepeatedMarker);
                         if !same || !told || turn.text.trim() != before.trim() {
-                            let kinds: Vec<_> = turn.errors.iter().map(|e| e.kind).collect();
+                            let kinds: Vec<_> = turn.issues.iter().map(|e| e.kind).collect();
                             failures.push(format!(
                                 "{id} of {}: {text:?} is {:?} beside {:?} {kinds:?}",
                                 set.dialects().count(),

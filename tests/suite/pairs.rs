@@ -175,11 +175,7 @@ fn a_token_after_a_call_that_breaks_off() {
     let mut tried = 0;
     for (id, _) in builtin_files() {
         let alone = set(id);
-        let call = EncodeCall {
-            name: "f".to_owned(),
-            arguments: r#"{"a":"v 甲","b":1}"#.to_owned(),
-            id: None,
-        };
+        let call = EncodeCall::new("f", r#"{"a":"v 甲","b":1}"#);
         let mut how = EncodeOptions::default();
         how.tools = Some(Arc::clone(&tools));
         let Ok(call) = encode(&alone, id, &[call], &how) else {

@@ -18,11 +18,7 @@ fn write(id: &str, call: Call<'_>, options: &EncodeOptions) -> Result<String, (S
         None => DialectSet::builtin(id).expect("a dialect"),
     };
     let id = set.dialects().next().map_or("", |dialect| dialect.id());
-    let call = EncodeCall {
-        name: call.0.to_owned(),
-        arguments: call.1.to_owned(),
-        id: None,
-    };
+    let call = EncodeCall::new(call.0.to_owned(), call.1.to_owned());
     let text = toolglot::encode(&set, id, &[call], options);
     text.map_err(|error| (error.pointer, error.reason))
 }
@@ -159,11 +155,7 @@ fn limits() {
         });
     }
     let set = DialectSet::builtin("hermes").expect("a dialect");
-    let calls = ["f", "g"].map(|name| EncodeCall {
-        name: name.to_owned(),
-        arguments: "{}".to_owned(),
-        id: None,
-    });
+    let calls = ["f", "g"].map(|name| EncodeCall::new(name, "{}"));
     let options = limited(&|l| l.max_calls = 1);
     assert!(toolglot::encode(&set, "hermes", &calls[..1], &options).is_ok());
     assert!(toolglot::encode(&set, "hermes", &calls, &options).is_err());

@@ -1,4 +1,5 @@
-//! Imports between the modules of the crates point one way: each module uses only modules listed before it here.
+//! Imports between the modules of the library point one way: each module uses only modules listed before it here. So do dependencies
+//! between the crates, which all have one version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -119,4 +120,104 @@ fn the_diagram_of_the_imports() {
     }
     text.push_str("```\n");
     part("docs/ARCHITECTURE.md", "rooms", &text);
+}
+
+/// The crates, from the lowest to the highest, with their folders. Each may use only those before it.
+const ORDER: &[(&str, &str)] = &[
+    ("toolglot-scan", "scan"),
+    ("toolglot", "."),
+    ("toolglot-tools", "tools"),
+    ("toolglot-agent", "agent"),
+    ("toolglot-testkit", "testkit"),
+    ("toolglot-gateway", "gateway"),
+    ("toolglot-serve", "serve"),
+    ("toolglot-cli", "cli"),
+    ("toolglot-c", "bindings/c"),
+    ("toolglot-python", "bindings/python"),
+    ("toolglot-wasm", "bindings/wasm"),
+];
+
+/// The manifest in a folder.
+fn manifest(folder: &str) -> toml::Table {
+    let file = root().join(folder).join("Cargo.toml");
+    let text = fs::read_to_string(&file).expect("a manifest");
+    text.parse().expect("TOML")
+}
+
+/// The names of the project's crates that are dependencies in a manifest, for tests or others, under the name that they have in a
+/// registry.
+fn dependencies(manifest: &toml::Table, kind: &str) -> Vec<String> {
+    let list = manifest.get(kind).and_then(toml::Value::as_table);
+    let package = |(name, given): (&String, &toml::Value)| {
+        let package = given.get("package").and_then(toml::Value::as_str);
+        package.unwrap_or(name).to_owned()
+    };
+    let names = list.into_iter().flatten().map(package);
+    names.filter(|name| name.starts_with("toolglot")).collect()
+}
+
+#[test]
+fn crates_depend_one_way() {
+    let place = |name: &str| ORDER.iter().position(|(one, _)| *one == name);
+    let mut count = 0;
+    for (own, (name, folder)) in ORDER.iter().enumerate() {
+        let manifest = manifest(folder);
+        assert_eq!(manifest["package"]["name"].as_str(), Some(*name));
+        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            for other in dependencies(&manifest, kind) {
+                let below = place(&other).is_some_and(|place| place < own);
+                assert!(below, "{name} uses {other}, which is not below it");
+                count += 1;
+            }
+        }
+    }
+    assert!(
+        count > ORDER.len(),
+        "{count} dependencies: nothing was read"
+    );
+    // Every crate of the workspace but the tests is in the list.
+    let members = manifest(".");
+    let members = members["workspace"]["members"].as_array();
+    for member in members
+        .expect("members")
+        .iter()
+        .filter_map(toml::Value::as_str)
+    {
+        let known = ORDER.iter().any(|(_, folder)| *folder == member);
+        assert!(known || member == "tests", "{member} has no place");
+    }
+}
+
+#[test]
+fn all_manifests_have_one_version() {
+    let version = manifest(".")["workspace"]["package"]["version"].clone();
+    let version = version.as_str().expect("a version");
+    for (name, folder) in ORDER {
+        let manifest = manifest(folder);
+        let given = &manifest["package"]["version"];
+        let inherited = given.get("workspace").and_then(toml::Value::as_bool) == Some(true);
+        assert!(inherited || given.as_str() == Some(version), "{name}");
+        // What a registry would have to have.
+        let list = manifest.get("dependencies").and_then(toml::Value::as_table);
+        for (other, given) in list.into_iter().flatten() {
+            let asked = given.get("version").and_then(toml::Value::as_str);
+            if other.starts_with("toolglot") && asked.is_some() {
+                assert_eq!(asked, Some(version), "{name} asks for {other}");
+            }
+        }
+    }
+    let read = |file: &str| fs::read_to_string(root().join(file)).expect(file);
+    let package: serde_json::Value =
+        serde_json::from_str(&read("bindings/wasm/package.json")).expect("JSON");
+    assert_eq!(package["version"], version, "bindings/wasm/package.json");
+    // The wheel takes its version from the crate.
+    let project: toml::Table = read("bindings/python/pyproject.toml")
+        .parse()
+        .expect("TOML");
+    let dynamic = project["project"]["dynamic"].as_array();
+    let dynamic =
+        dynamic.is_some_and(|list| list.iter().any(|one| one.as_str() == Some("version")));
+    assert!(dynamic && project["project"].get("version").is_none());
+    let macro_of = format!("#define TOOLGLOT_VERSION \"{version}\"");
+    assert!(read("include/toolglot.h").contains(&macro_of));
 }

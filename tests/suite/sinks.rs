@@ -39,7 +39,6 @@ struct Client {
 fn client(case: &Case, cut: usize, settings: &Settings) -> Client {
     let mut client = Client::default();
     let mut deltas = Deltas::new(settings.clone(), |delta| match delta {
-        Delta::Role | Delta::Error { .. } => {}
         Delta::Content(text) => client.content.push_str(text),
         Delta::Reasoning { text, .. } => client.reasoning.push_str(text),
         Delta::Call { index, name, .. } => {
@@ -54,6 +53,7 @@ fn client(case: &Case, cut: usize, settings: &Settings) -> Client {
             client.reason = Some(reason);
             client.void = void.to_vec();
         }
+        _ => {}
     });
     stream(case, cut, &mut deltas);
     deltas.finish(case.finish);
@@ -157,7 +157,7 @@ fn agree(case: &Case, client: &Client, wanted: &[(String, toolglot::json::Value)
         }
         Finish::Stop | Finish::ToolCalls => Some(Reason::Stop),
         Finish::Length => Some(Reason::Length),
-        Finish::Error | Finish::Cancelled => None,
+        _ => None,
     };
     assert_eq!(client.reason, reason, "{}", case.id);
 }
@@ -214,6 +214,7 @@ fn ready_calls_are_committed_or_retracted() {
                     let place = waiting.iter().position(|call| call.index == index);
                     waiting.remove(place.expect("it was ready"));
                 }
+                _ => {}
             })
             .recovered(true);
             stream(case, cut, &mut ready);

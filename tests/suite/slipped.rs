@@ -30,11 +30,7 @@ pub fn read_slips(
     wrong: impl Fn(&Turn) -> Option<&'static str>,
 ) -> BTreeMap<&'static str, usize> {
     let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
-    let call = EncodeCall {
-        name: "wipe".to_owned(),
-        arguments: ARGUMENTS.to_owned(),
-        id: None,
-    };
+    let call = EncodeCall::new("wipe", ARGUMENTS);
     let mut options = EncodeOptions::default();
     options.tools = Some(Arc::clone(&tools));
     let default = set("default");

@@ -25,11 +25,7 @@ const YAML: &str = "yaml-xml";
 
 /// What every built-in dialect writes, if it can express the call.
 fn written() -> Vec<(&'static str, DialectSet, String)> {
-    let call = EncodeCall {
-        name: "wipe".to_owned(),
-        arguments: ARGUMENTS.to_owned(),
-        id: None,
-    };
+    let call = EncodeCall::new("wipe", ARGUMENTS);
     let mut options = EncodeOptions::default();
     options.tools = Some(tools());
     let write = |id: &'static str| {

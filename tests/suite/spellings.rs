@@ -58,11 +58,7 @@ fn names(turn: &Turn) -> Vec<&str> {
 /// What every built-in dialect writes: both calls, and each alone.
 fn written() -> Vec<Written> {
     let many = ["default", "all"].map(set);
-    let call = |(name, arguments): (&str, &str)| EncodeCall {
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-        id: None,
-    };
+    let call = |(name, arguments): (&str, &str)| EncodeCall::new(name, arguments);
     let both = CALLS.map(call);
     let mut options = EncodeOptions::default();
     options.tools = Some(tools());
@@ -77,7 +73,7 @@ fn written() -> Vec<Written> {
                 let text = format!("{text}{behind}");
                 let plain = |set: &DialectSet| {
                     let turn = read(set, &text, text.len());
-                    let good = turn.calls.len() == calls.len() && turn.errors.is_empty();
+                    let good = turn.calls.len() == calls.len() && turn.issues.is_empty();
                     (good && turn.text == behind).then(|| (set.clone(), turn))
                 };
                 let sets: Vec<_> = [&own].into_iter().chain(&many).filter_map(plain).collect();
@@ -175,9 +171,9 @@ fn check(written: &Written, text: &str, may: May<'_>, failures: &mut Vec<String>
         let sure = |turn: &Turn| turn.calls.iter().all(good);
         let same = calls(&turn) == calls(plain) || (!sure(&turn) && names(&turn) == names(plain));
         let over = turn.calls.iter().any(|call| call.grade > may.most);
-        let broken = turn.errors.iter().any(|e| e.kind == Kind::MalformedBody);
+        let broken = turn.issues.iter().any(|e| e.kind == Kind::MalformedBody);
         if !same || over || broken || left(&turn) != left(plain) {
-            let kinds: Vec<_> = turn.errors.iter().map(|e| e.kind).collect();
+            let kinds: Vec<_> = turn.issues.iter().map(|e| e.kind).collect();
             let (calls, left) = (calls(&turn), &turn.text);
             failures.push(format!("{id}/{n}: {text:?}: {calls:?} {left:?} {kinds:?}"));
         }

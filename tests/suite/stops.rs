@@ -102,7 +102,7 @@ fn a_parser_stops_where_a_block_ends() {
         parser.finish(Finish::Stop, &mut turn);
         other.finish(Finish::Cancelled, &mut left);
         assert_eq!(turn.calls().len(), usize::from(rest == CALL), "{rest}");
-        assert!(left.errors().is_empty() && left.text().is_empty());
+        assert!(left.issues().is_empty() && left.text().is_empty());
     }
 }
 
@@ -124,10 +124,7 @@ fn host_input_is_read_whole_by_a_stopped_sink() {
     let mut sink = (turn.lend(), Always(true));
     parser.prefill(format!("{CALL}a").as_bytes(), &mut sink);
     parser.feed_special(format!("{CALL}b{CALL}c").as_bytes(), &mut sink);
-    let call = toolglot::NativeCall {
-        name: "n".to_owned(),
-        ..toolglot::NativeCall::default()
-    };
+    let call = toolglot::NativeCall::new("n", "");
     parser.native_call(&call, &mut sink);
     parser.finish(Finish::Stop, &mut sink);
     // Bytes after the end are ignored.

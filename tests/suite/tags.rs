@@ -85,7 +85,7 @@ fn blanks_and_attributes_do_not_change_any_tag() {
         };
         let plain = read(case, text, text.len().max(1));
         let sound =
-            plain.errors.is_empty() && case.finish == Finish::Stop && case.native.is_empty();
+            plain.issues.is_empty() && case.finish == Finish::Stop && case.native.is_empty();
         let prompted = case.options.prompt_tail.is_some();
         if !sound || prompted || plain.calls.is_empty() && plain.reasoning.is_empty() {
             continue;
@@ -112,10 +112,7 @@ fn blanks_and_attributes_do_not_change_any_tag() {
                 let sure = turn.calls.iter().all(|call| call.grade != Grade::Recovered);
                 // The line end after a role belongs only to the plain token.
                 let words = |text: &str| text.split_whitespace().collect::<String>();
-                let same = Turn {
-                    text: plain.text.clone(),
-                    ..turn.clone()
-                };
+                let same = turn.clone().text(plain.text.clone());
                 let text = words(&turn.text) == words(&plain.text);
                 if !text || !says_the_same(&same, &plain) || !sure {
                     failures.push(format!("{}: {loose:?}: {turn:?}", case.id));

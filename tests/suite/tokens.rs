@@ -29,11 +29,7 @@ const SLIPS: [&str; 6] = ["@@", "@ @", "@\n@", "@@@", "", " "];
 const SEVERAL: [&str; 3] = ["inkling", "kimi-k3", "minimax-m3"];
 
 fn written(id: &str, own: &DialectSet) -> Option<String> {
-    let calls = CALLS.map(|(name, arguments)| EncodeCall {
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-        id: None,
-    });
+    let calls = CALLS.map(|(name, arguments)| EncodeCall::new(name, arguments));
     encode(own, id, &calls, &EncodeOptions::default()).ok()
 }
 

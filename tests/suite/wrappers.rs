@@ -68,7 +68,7 @@ fn cases() -> Vec<(&'static Case, &'static str, &'static str, usize)> {
                 continue;
             };
             let plain = read(case, &case.set, text, &[]);
-            let good = plain.errors.is_empty() && case.finish == Finish::Stop;
+            let good = plain.issues.is_empty() && case.finish == Finish::Stop;
             let good = good && case.native.is_empty() && !plain.calls.is_empty();
             let inside = plain.calls.iter().any(|call| at < call.span.end as usize);
             if good && inside && *count < 2 {
@@ -113,7 +113,7 @@ fn blanks_and_attributes_do_not_change_the_tag() {
                 tried += 1;
                 let loose = with(text, tag, at, inside);
                 let turn = read(case, set, &loose, &[]);
-                let told = turn.errors.iter().any(|e| e.kind == Kind::RepairedMarker);
+                let told = turn.issues.iter().any(|e| e.kind == Kind::RepairedMarker);
                 let grades = turn.calls.iter().all(|call| call.grade != Grade::Recovered);
                 let repaired = turn.calls.iter().any(|call| call.grade == Grade::Repaired);
                 if !says_the_same(&turn, &plain) || !told || !grades || !repaired {
@@ -152,7 +152,7 @@ fn near_tags_are_text() {
         for set in [&case.set].into_iter().chain(&many) {
             for inside in OTHER.iter().copied().chain([long.as_str()]) {
                 let turn = read(case, set, &with(text, tag, at, inside), &[]);
-                if !turn.text.contains(tag) && turn.errors.is_empty() {
+                if !turn.text.contains(tag) && turn.issues.is_empty() {
                     failures.push(format!("{}: {tag}{inside:.20}: {turn:?}", case.id));
                 }
             }

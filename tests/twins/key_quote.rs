@@ -296,7 +296,7 @@ impl KeyQuote {
     /// The end of the evidence for the opener.
     fn shown(&self, run: &Run<'_>, from: usize) -> Option<usize> {
         let input = run.input;
-        let most = from + run.setup.limits.lookahead.clamp(128, 1024);
+        let most = from + run.setup.limits.lookahead.max(128);
         let (mut at, mut line, mut alone, mut junk) = (from, false, false, false);
         while at < input.len().min(most) {
             if let Some(len) = self.closer(input, at).filter(|_| !junk) {
@@ -525,7 +525,7 @@ impl KeyQuote {
         from: usize,
     ) -> Option<(usize, usize, bool)> {
         let input = run.input;
-        let limit = from + run.setup.limits.lookahead.min(1024);
+        let limit = from + run.setup.limits.lookahead;
         let mut opener_seen = false;
         for at in from..input.len().min(limit) {
             if let Some((len, mixed)) = quote.closer(input, at) {

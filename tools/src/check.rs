@@ -24,6 +24,19 @@ use super::validate::{Violation, validate};
 use super::{Inventory, Tool};
 
 /// How to check a call.
+///
+/// ```
+/// use toolglot_tools::{CheckOptions, Inventory, Tool, Unknown};
+/// use toolglot::json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+/// let inventory = Inventory::of([Tool::new("weather").parameters(schema)])?;
+/// let given = r#"{"city": "Leith", "unit": "C"}"#;
+/// assert!(!inventory.checked("weather", given, &CheckOptions::default()).valid());
+/// let options = CheckOptions::default().unknown(Unknown::Allow);
+/// assert!(inventory.checked("weather", given, &options).valid());
+/// # Ok::<(), toolglot_tools::RegistryError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct CheckOptions<'a> {
@@ -35,6 +48,14 @@ pub struct CheckOptions<'a> {
     pub unknown: Unknown,
     /// The positions of the parameters in the stream.
     pub places: Option<&'a Places>,
+}
+
+toolglot::setters! {
+    CheckOptions<'a>:
+    dialect: Option<&'a Dialect>,
+    preset: Option<&'a Map>,
+    unknown = Unknown,
+    places: Option<&'a Places>,
 }
 
 impl<'a> CheckOptions<'a> {
@@ -50,6 +71,7 @@ impl<'a> CheckOptions<'a> {
 
 /// What happens to parameters that a schema does not name, unless the schema itself decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Unknown {
     /// They are violations.
     #[default]
@@ -59,6 +81,18 @@ pub enum Unknown {
 }
 
 /// The result of checking a call.
+///
+/// ```
+/// use toolglot_tools::{CheckOptions, Inventory, Tool};
+/// use toolglot::json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"days": {"type": "integer"}}});
+/// let inventory = Inventory::of([Tool::new("weather").parameters(schema)])?;
+/// let checked = inventory.checked("weather", r#"{"days": "3"}"#, &CheckOptions::default());
+/// assert!(checked.valid());
+/// assert_eq!(checked.text(), r#"{"days":3}"#);
+/// # Ok::<(), toolglot_tools::RegistryError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Checked {
@@ -107,7 +141,8 @@ impl Inventory {
         checked.kinds = call.kinds;
         let whole = match call.origin {
             toolglot::Origin::Text => Some(call.span),
-            toolglot::Origin::Native => None,
+            // That of an API call is not a range of the text.
+            _ => None,
         };
         let Checked {
             changes,

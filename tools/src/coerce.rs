@@ -65,6 +65,7 @@ toolglot::words! {
 
 /// A change of the arguments.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Change {
     /// Where: a JSON pointer into the arguments as they are after all changes.
     pub path: String,

@@ -38,12 +38,26 @@ pub struct CallConfig {
 /// Whether calls are carried out immediately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Mode {
     /// Immediately.
     #[default]
     Auto,
     /// Somebody starts them.
     Manual,
+}
+
+toolglot::setters! {
+    CallConfig:
+    mode = Mode,
+    tool_toggles = BTreeMap<String, bool>,
+    default_tool_enabled = bool,
+    tool_ids_inventory: Option<Vec<String>>,
+    max_iterations = u32,
+    timeout = u64,
+    require_confirmation = bool,
+    parallel_execution = bool,
+    protocol: String,
 }
 
 impl Default for CallConfig {
@@ -65,6 +79,13 @@ impl Default for CallConfig {
 
 impl CallConfig {
     /// The defaults, enabled.
+    ///
+    /// ```
+    /// use toolglot_tools::{CallConfig, Mode};
+    ///
+    /// let config = CallConfig::enabled().mode(Mode::Manual).max_iterations(3);
+    /// assert!(config.enabled && config.max_iterations == 3);
+    /// ```
     #[must_use]
     pub fn enabled() -> Self {
         Self {

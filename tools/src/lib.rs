@@ -84,6 +84,7 @@ pub struct Tool {
 
 /// The kind of a tool, for the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ToolKind {
     /// A function.
     #[default]
@@ -94,6 +95,7 @@ pub enum ToolKind {
 
 /// What executes a tool. A hint for hosts: nothing here runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Implementation {
     /// The kind of implementation.
     pub kind: ImplementationKind,
@@ -101,8 +103,20 @@ pub struct Implementation {
     pub target: String,
 }
 
+impl Implementation {
+    /// Describes an implementation.
+    #[must_use]
+    pub fn new(kind: ImplementationKind, target: &str) -> Self {
+        Self {
+            kind,
+            target: target.to_owned(),
+        }
+    }
+}
+
 /// Kinds of implementations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ImplementationKind {
     /// One node, run alone.
     Node,
@@ -113,12 +127,39 @@ pub enum ImplementationKind {
 }
 
 /// An example call of a tool.
+///
+/// ```
+/// use toolglot::json::{Map, json};
+/// use toolglot_tools::{Example, Tool};
+///
+/// let mut arguments = Map::new();
+/// arguments.insert("city".to_owned(), json!("Leith"));
+/// let mut tool = Tool::new("weather");
+/// tool.examples.push(Example::new(arguments).description("The weather in Leith".to_owned()));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Example {
     /// When to make it.
     pub description: Option<String>,
     /// Its arguments.
     pub arguments: Map,
+}
+
+impl Example {
+    /// Creates an example without a description.
+    #[must_use]
+    pub fn new(arguments: Map) -> Self {
+        Self {
+            description: None,
+            arguments,
+        }
+    }
+}
+
+toolglot::setters! {
+    Example:
+    description: Option<String>,
 }
 
 impl Tool {

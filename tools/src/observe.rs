@@ -93,6 +93,13 @@ impl Checked {
 /// What to tell the model about a call that was carried out, using the template `executed` of the dialect's table `observe`.
 /// Values other than text are written as JSON. If the text contains the wording of an observation at the start of a line, or
 /// the name contains it, it is broken by a backslash, so that it remains one result.
+///
+/// ```
+/// use toolglot::json::json;
+///
+/// let text = toolglot_tools::executed("weather", &json!({"sky": "grey"}), None);
+/// assert!(text.contains("weather") && text.contains("grey"));
+/// ```
 #[must_use]
 pub fn executed(name: &str, result: &Value, dialect: Option<&Dialect>) -> String {
     outcome(

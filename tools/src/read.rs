@@ -11,6 +11,7 @@ use super::{Example, Implementation, ImplementationKind, Tool, ToolKind};
 /// What cannot be read, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}{}{path}: {why}", if .path.is_empty() { "" } else { ": " })]
+#[non_exhaustive]
 pub struct ReadError {
     /// The file, or the caller's name for it.
     pub origin: String,
@@ -40,6 +41,13 @@ pub enum Source {
 ///
 /// # Errors
 /// The text is neither JSON nor YAML, or not in the form of a [`Source`].
+///
+/// ```
+/// let text = r#"[{"type": "function", "function": {"name": "weather", "description": "Tells the weather"}}]"#;
+/// let tools = toolglot_tools::read::any("tools.json", text)?;
+/// assert_eq!(tools[0].id, "weather");
+/// # Ok::<(), toolglot_tools::ReadError>(())
+/// ```
 pub fn any(origin: &str, text: &str) -> Result<Vec<Tool>, ReadError> {
     let (source, value) = guessed(origin, text)?;
     from_value(origin, source, &value)
@@ -530,6 +538,13 @@ fn parameters(tool: &Tool) -> Value {
 }
 
 /// Writes a tool in the form of OpenAI's API: `{"type": "function", "function": {..}}`, with its name there.
+///
+/// ```
+/// use toolglot_tools::{Tool, read};
+///
+/// let tool = Tool::new("weather").description("Tells the weather");
+/// assert_eq!(read::to_openai(&tool, "weather")["function"]["name"], "weather");
+/// ```
 #[must_use]
 pub fn to_openai(tool: &Tool, name: &str) -> Value {
     json!({

@@ -93,6 +93,16 @@ impl Registry {
 }
 
 /// A list of tools with their names. Immutable.
+///
+/// ```
+/// use toolglot_tools::{CallConfig, Inventory, Tool};
+///
+/// let inventory = Inventory::of([Tool::new("read").callable(true).description("Reads a file"), Tool::new("wipe")])?;
+/// assert!(inventory.get("read").is_some());
+/// let offered = inventory.discover(&CallConfig::enabled());
+/// assert_eq!(offered.tools().len(), 1); // `wipe` is not callable
+/// # Ok::<(), toolglot_tools::RegistryError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
     tools: Vec<Arc<Tool>>,
@@ -129,6 +139,7 @@ impl Slot {
 
 /// The result of looking up a name.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Lookup<'i> {
     /// A tool.
     Found(&'i Arc<Tool>),

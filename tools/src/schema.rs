@@ -24,6 +24,7 @@ pub(super) const MAX_WORK: u64 = 2_000_000;
 /// Why the schema of a tool cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}", path = if .path.is_empty() { "the schema" } else { .path })]
+#[non_exhaustive]
 pub struct SchemaError {
     /// Where in the schema: a JSON pointer.
     pub path: String,

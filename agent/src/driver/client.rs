@@ -6,7 +6,7 @@ use reqwest::{Client, Response as Answer, StatusCode, Url};
 use toolglot::json::{Map, Value};
 use toolglot::source::{Anthropic, Ollama, OpenAi};
 
-use super::{Model, Out, Stream, pieces};
+use super::{Model, Out, SetupError, Stream, pieces};
 use crate::response::{Response, Said};
 use crate::step::Ask;
 
@@ -20,6 +20,7 @@ const TOKENS: u32 = 8192;
 
 /// The interface of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Api {
     /// `/v1/chat/completions`, of any OpenAI-compatible server.
     #[default]
@@ -59,6 +60,16 @@ impl Api {
 /// Asks a model on a server, with streaming. An agent of shape [`Text`](toolglot_tools::outcome::Shape::Text) teaches
 /// its dialect in the messages; one of shape [`OpenAi`](toolglot_tools::outcome::Shape::OpenAi) (also for Ollama) or
 /// [`Anthropic`](toolglot_tools::outcome::Shape::Anthropic) passes its tools to the server.
+///
+/// ```
+/// use std::time::Duration;
+/// use toolglot_agent::driver::ChatModel;
+///
+/// let model = ChatModel::new("http://localhost:8000", "m")?.key("secret").retries(1).patience(Duration::from_secs(60));
+/// assert!(ChatModel::new("ftp://localhost", "m").is_err());
+/// # drop(model);
+/// # Ok::<(), toolglot_agent::driver::SetupError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ChatModel {
     client: Client,
@@ -78,7 +89,7 @@ impl ChatModel {
     ///
     /// # Errors
     /// The address is invalid; TLS cannot be set up.
-    pub fn new(address: &str, model: &str) -> Result<Self, String> {
+    pub fn new(address: &str, model: &str) -> Result<Self, SetupError> {
         Self::with_api(address, model, Api::OpenAi)
     }
 
@@ -86,10 +97,14 @@ impl ChatModel {
     ///
     /// # Errors
     /// The address is invalid; TLS cannot be set up.
-    pub fn with_api(address: &str, model: &str, api: Api) -> Result<Self, String> {
-        let mut url = Url::parse(address).map_err(|error| format!("`{address}`: {error}"))?;
+    pub fn with_api(address: &str, model: &str, api: Api) -> Result<Self, SetupError> {
+        let refused = |why: String| SetupError::Address {
+            address: address.to_owned(),
+            why,
+        };
+        let mut url = Url::parse(address).map_err(|error| refused(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("`{address}`: only http and https are asked"));
+            return Err(refused("only http and https are asked".to_owned()));
         }
         let path = url.path().trim_end_matches('/').to_owned();
         let (asked, before) = api.path();
@@ -99,9 +114,11 @@ impl ChatModel {
             own => format!("{own}{asked}"),
         };
         url.set_path(&path);
-        let client = super::tls::builder(url.scheme() == "https")?;
+        let client = super::tls::builder(url.scheme() == "https").map_err(SetupError::Client)?;
         Ok(Self {
-            client: client.build().map_err(|error| super::tls::words(&error))?,
+            client: client
+                .build()
+                .map_err(|error| SetupError::Client(super::tls::words(&error)))?,
             api,
             url,
             model: model.to_owned(),

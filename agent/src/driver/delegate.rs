@@ -6,7 +6,9 @@ use toolglot::json::{Map, Value, json};
 use toolglot_tools::Tool;
 use toolglot_tools::outcome::Content;
 
-use super::{Approver, Driver, Executor, Gave, Model, Out, Piece, Stream, Task, Watch, pieces};
+use super::{
+    Approver, Driver, Executor, Gave, Model, Out, Piece, Stream, Task, ToolFailed, Watch, pieces,
+};
 use crate::agent::Agent;
 use crate::step::{Confirm, Decision, Do, Event, Outcome, Start};
 use crate::wire::Told;
@@ -19,6 +21,21 @@ use crate::wire::Told;
 /// everything it started. After a restart the result of an open run is unknown.
 ///
 /// Executors are owned through `Arc`, so agents form an acyclic graph: no agent can be its own tool, and nesting is finite.
+///
+/// ```
+/// use std::sync::Arc;
+/// use toolglot::DialectSet;
+/// use toolglot_agent::driver::{Delegate, Executors, Script};
+/// use toolglot_agent::{Agent, Confirm, Decision};
+/// use toolglot_tools::Inventory;
+///
+/// let agent = Agent::new(&DialectSet::defaults(), "hermes", Inventory::of([])?)?;
+/// let approver = async |_: Confirm| Some(Decision::Approve);
+/// let helper = Delegate::new(agent, Arc::new(Script::new(["Done."])), Arc::new(Executors::new()), Arc::new(approver));
+/// let tool = Delegate::tool("helper", "Does what it is asked");
+/// let executors = Executors::new().with(&tool.id, helper);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Delegate {
     inner: Arc<Inner>,
@@ -86,7 +103,7 @@ impl Inner {
         let arguments: Map = serde_json::from_str(&call.arguments).unwrap_or_default();
         let name = Delegate::WHAT;
         let Some(what) = arguments.get(name).and_then(Value::as_str) else {
-            return Err(format!("`{name}` says what is to be done, and is missing"));
+            return Err(format!("`{name}` says what is to be done, and is missing").into());
         };
         let mut run = self.agent.run(what);
         let asked = Asked::new(&self.approver, &call.id);
@@ -94,10 +111,12 @@ impl Inner {
         let driver = Driver::new(&*self.model, &*self.executor, &asked).watch(&mut shown);
         match driver.drive(&mut run).await {
             Ok(Outcome::Answer { text }) => Ok(vec![Content::Text(text)]),
-            Ok(Outcome::Iterations { message } | Outcome::Budget { message }) => Err(message),
-            Ok(Outcome::ModelFailed { text }) => Err(format!("the model failed: {text}")),
-            Ok(Outcome::Cancelled | Outcome::Steps { .. }) => Err("it was cancelled".to_owned()),
-            Err(stopped) => Err(stopped.to_string()),
+            Ok(Outcome::Iterations { message } | Outcome::Budget { message }) => {
+                Err(message.into())
+            }
+            Ok(Outcome::ModelFailed { text }) => Err(format!("the model failed: {text}").into()),
+            Ok(Outcome::Cancelled | Outcome::Steps { .. }) => Err("it was cancelled".into()),
+            Err(stopped) => Err(ToolFailed::new(stopped)),
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use toolglot::Finish;
 use toolglot_tools::outcome::{Status, ToolResult};
 
-use super::{Approver, Executor, Gave, Model, Piece, Stream, Task, Watch};
+use super::{Approver, Executor, Gave, Model, Piece, SaveError, Stream, Task, ToolFailed, Watch};
 use crate::response::Said;
 use crate::run::{Run, RunError, Waits};
 use crate::step::{Confirm, Decision, Do, Event, Outcome};
@@ -36,7 +36,7 @@ pub enum Stopped {
     },
     /// The watch could not save the run.
     #[error("the run cannot be saved: {0}")]
-    Save(String),
+    Save(#[from] SaveError),
 }
 
 /// Carries out the instructions of a run; see [the module](super).
@@ -214,7 +214,7 @@ impl Drive<'_> {
             if list.iter().any(lasts)
                 && let Some(watch) = &mut self.on.watch
             {
-                watch.save(run).map_err(Stopped::Save)?;
+                watch.save(run)?;
             }
             for one in list {
                 if let Some(outcome) = self.begin(one, &mut lost) {
@@ -329,14 +329,14 @@ impl Drive<'_> {
                 let open = self.calls.swap_remove(at);
                 return Poll::Ready(Next::Handed(open.id));
             }
-            Ok(Poll::Ready(None)) => Piece::Done(Err("the tool ended without a result".to_owned())),
-            Err(_) => Piece::Done(Err(PANIC.to_owned())),
+            Ok(Poll::Ready(None)) => Piece::Done(Err("the tool ended without a result".into())),
+            Err(_) => Piece::Done(Err(PANIC.into())),
         };
         let (id, name, took) = (open.id.clone(), open.name.clone(), open.began.elapsed());
         let task = open.task;
         let piece = match piece {
             Piece::Task(_) if task => {
-                Piece::Done(Err("a task cannot continue as another task".to_owned()))
+                Piece::Done(Err("a task cannot continue as another task".into()))
             }
             piece => piece,
         };
@@ -415,7 +415,7 @@ impl Drive<'_> {
             }
             Err(error) => {
                 self.calls.swap_remove(at);
-                let failed = result(id, name, Err(error.to_string())).took(took);
+                let failed = result(id, name, Err(ToolFailed::new(error))).took(took);
                 let _ = self.told(run, Told::Done(failed));
             }
         }
@@ -453,14 +453,14 @@ fn lasts(one: &Do) -> bool {
 }
 
 fn failed(why: &str) -> Stream<Piece> {
-    let why = why.to_owned();
+    let why = ToolFailed::from(why);
     super::pieces(async move |_| Piece::Done(Err(why)))
 }
 
 fn result(id: &str, name: &str, gave: Gave) -> ToolResult {
     match gave {
         Ok(content) => ToolResult::text(id, name, Status::Success, "").content(content),
-        Err(why) => ToolResult::text(id, name, Status::Error, &why),
+        Err(why) => ToolResult::text(id, name, Status::Error, &String::from(why)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolglot::json::{Map, Value};
 use toolglot_tools::outcome::Content;
 
-use super::{Executor, Gave, Out, Piece, Stream, pieces};
+use super::{Executor, Gave, Out, Piece, Stream, ToolFailed, pieces};
 use crate::step::Start;
 
 /// A host function as an executor.
@@ -48,6 +48,16 @@ impl Progress {
 /// JSON. An error is a failed result with its message, a panic one without.
 ///
 /// The function is polled in the same task as the rest of the run: blocking code belongs in `tokio::task::spawn_blocking`.
+///
+/// ```
+/// use toolglot_agent::driver::{Executors, function};
+///
+/// let executors = Executors::new().with("greet", function(async |given| match given.get("name") {
+///     Some(name) => Ok(format!("Hello, {name}")),
+///     None => Err("whom?"),
+/// }));
+/// assert!(executors.get("greet").is_some());
+/// ```
 pub fn function<V, E, F>(run: impl Fn(Map) -> F + Send + Sync + 'static) -> Function
 where
     V: Into<Value>,
@@ -61,13 +71,24 @@ where
         async move {
             match value.await {
                 Ok(value) => Ok(content(value.into())),
-                Err(why) => Err(why.to_string()),
+                Err(why) => Err(ToolFailed::new(why)),
             }
         }
     })
 }
 
 /// Like [`function`], for a function that gets the whole call, can report progress, and returns content of any kind.
+///
+/// ```
+/// use toolglot_agent::driver::{Executors, task};
+/// use toolglot_tools::outcome::Content;
+///
+/// let executors = Executors::new().with("count", task(async |call, progress| {
+///     progress.tell("counting").await;
+///     Ok(vec![Content::Text(call.arguments.len().to_string())])
+/// }));
+/// assert!(executors.get("count").is_some());
+/// ```
 pub fn task<F>(run: impl Fn(Start, Progress) -> F + Send + Sync + 'static) -> Function
 where
     F: Future<Output = Gave> + Send + 'static,

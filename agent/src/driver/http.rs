@@ -14,7 +14,7 @@ use toolglot::json::{Map, Value};
 use super::function::content;
 use super::process::{Input, Output};
 use super::template::Template;
-use super::{Executor, Gave, Piece, Stream, pieces};
+use super::{Executor, Gave, Piece, SetupError, Stream, pieces};
 use crate::step::Start;
 
 /// The hosts that tools may contact. An entry is a name or an address, with `:port` unless the port is the scheme's default.
@@ -53,6 +53,36 @@ pub struct HttpSpec {
     pub max_output: usize,
 }
 
+impl HttpSpec {
+    /// Describes a `POST` of the arguments to a URL.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            method: post(),
+            url: url.into(),
+            headers: BTreeMap::new(),
+            body: None,
+            output: Output::default(),
+            max_output: mebibyte(),
+        }
+    }
+}
+
+toolglot::setters! {
+    HttpSpec:
+    method: String,
+    headers = BTreeMap<String, String>,
+    body: Option<Input>,
+    output = Output,
+    max_output = usize,
+}
+
+toolglot::setters! {
+    Hosts:
+    hosts = Vec<String>,
+    private = Vec<String>,
+}
+
 fn post() -> String {
     "POST".to_owned()
 }
@@ -62,6 +92,15 @@ fn mebibyte() -> usize {
 }
 
 /// Executes each call as a request.
+///
+/// ```
+/// use toolglot_agent::driver::{Hosts, Http, HttpSpec};
+///
+/// let spec = HttpSpec::new("https://example.org/weather?city={city}").method("GET");
+/// let hosts = Hosts::default().hosts(vec!["example.org".to_owned()]);
+/// assert!(Http::new(spec.clone(), &Hosts::default()).is_err()); // the host is not listed
+/// let weather = Http::new(spec, &hosts);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Http {
     client: Client,
@@ -82,7 +121,11 @@ impl Http {
     /// # Errors
     /// The URL is invalid, has a placeholder in its host, or its host is not listed; a header is invalid or needs a
     /// variable that is not set.
-    pub fn new(spec: HttpSpec, hosts: &Hosts) -> Result<Self, String> {
+    pub fn new(spec: HttpSpec, hosts: &Hosts) -> Result<Self, SetupError> {
+        let refused = |why: &str| SetupError::Address {
+            address: spec.url.clone(),
+            why: why.to_owned(),
+        };
         let url = Template::new(&spec.url)?;
         // The host must end before the first placeholder.
         let fixed = url
@@ -90,45 +133,44 @@ impl Http {
             .split_once("://")
             .is_some_and(|(_, rest)| rest.contains(['/', '?']));
         if !url.plain() && !fixed {
-            return Err(format!("`{}`: the host cannot be an argument", spec.url));
+            return Err(refused("the host cannot be an argument"));
         }
         let place = url.blank();
-        let place = Url::parse(&place).map_err(|error| format!("`{}`: {error}", spec.url))?;
+        let place = Url::parse(&place).map_err(|error| refused(&error.to_string()))?;
         if !matches!(place.scheme(), "http" | "https")
             || !place.username().is_empty()
             || place.password().is_some()
         {
-            return Err(format!(
-                "`{}`: only http and https without a user are asked",
-                spec.url
-            ));
+            return Err(refused("only http and https without a user are asked"));
         }
         let host = host(&place);
         let private = hosts.private.contains(&host);
         if !private && !hosts.hosts.contains(&host) {
-            return Err(format!(
-                "`{host}` is not listed in `http.hosts` or `http.private`"
-            ));
+            return Err(SetupError::Host(host));
         }
         let method = Method::from_bytes(spec.method.as_bytes())
-            .map_err(|_| format!("`{}` is not a method", spec.method))?;
+            .map_err(|_| SetupError::Method(spec.method.clone()))?;
         let mut headers = HeaderMap::new();
         for (name, value) in &spec.headers {
             let key = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| format!("`{name}` is not a header"))?;
+                .map_err(|_| SetupError::HeaderName(name.clone()))?;
             let value = variables(value)?;
-            let mut value = HeaderValue::from_str(&value)
-                .map_err(|_| format!("header `{name}`: a value is text on one line"))?;
+            let mut value =
+                HeaderValue::from_str(&value).map_err(|_| SetupError::HeaderValue(name.clone()))?;
             value.set_sensitive(true);
             headers.insert(key, value);
         }
         let bare = method == Method::GET || method == Method::HEAD;
-        let mut builder = super::tls::builder(place.scheme() == "https")?.no_proxy();
+        let mut builder = super::tls::builder(place.scheme() == "https")
+            .map_err(SetupError::Client)?
+            .no_proxy();
         if !private {
             builder = builder.dns_resolver(Arc::new(Public));
         }
         Ok(Self {
-            client: builder.build().map_err(|error| super::tls::words(&error))?,
+            client: builder
+                .build()
+                .map_err(|error| SetupError::Client(super::tls::words(&error)))?,
             method,
             url,
             headers,
@@ -185,9 +227,8 @@ impl Http {
             .map_err(|error| super::tls::words(&error))?;
         let status = answer.status();
         if status.is_redirection() {
-            return Err(format!(
-                "HTTP {status}: it leads elsewhere, which is not followed"
-            ));
+            let why = format!("HTTP {status}: it leads elsewhere, which is not followed");
+            return Err(why.into());
         }
         let mut body = vec![];
         while let Some(chunk) = answer
@@ -197,20 +238,19 @@ impl Http {
         {
             body.extend_from_slice(&chunk);
             if body.len() > self.max {
-                return Err(format!("the answer has more than {} bytes", self.max));
+                return Err(format!("the answer has more than {} bytes", self.max).into());
             }
         }
         let text = String::from_utf8_lossy(&body).into_owned();
         if !status.is_success() {
-            return Err(format!("HTTP {status}: {}", text.trim())
-                .trim_end_matches([' ', ':'])
-                .to_owned());
+            let why = format!("HTTP {status}: {}", text.trim());
+            return Err(why.trim_end_matches([' ', ':']).into());
         }
         match self.output {
             Output::Text => Ok(content(Value::from(text.as_str()))),
             Output::Json => match serde_json::from_str::<Value>(&text) {
                 Ok(value) => Ok(content(value)),
-                Err(error) => Err(format!("the answer is not JSON: {error}")),
+                Err(error) => Err(format!("the answer is not JSON: {error}").into()),
             },
         }
     }
@@ -247,15 +287,15 @@ fn encoded(text: &str) -> String {
 }
 
 /// Inserts environment variables into a text.
-fn variables(text: &str) -> Result<String, String> {
+fn variables(text: &str) -> Result<String, SetupError> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let (name, after) = after
             .split_once('}')
-            .ok_or_else(|| format!("`{text}`: `${{` has no end"))?;
+            .ok_or_else(|| SetupError::OpenVariable(text.to_owned()))?;
         out.push_str(before);
-        out.push_str(&std::env::var(name).map_err(|_| format!("the variable {name} is not set"))?);
+        out.push_str(&std::env::var(name).map_err(|_| SetupError::Variable(name.to_owned()))?);
         rest = after;
     }
     out.push_str(rest);

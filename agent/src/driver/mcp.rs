@@ -41,6 +41,13 @@ pub struct McpLimits {
     pub result: usize,
 }
 
+toolglot::setters! {
+    McpLimits:
+    patience = Duration,
+    tools = usize,
+    result = usize,
+}
+
 impl Default for McpLimits {
     fn default() -> Self {
         Self {
@@ -54,6 +61,7 @@ impl Default for McpLimits {
 /// Why a server cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{server}: {why}")]
+#[non_exhaustive]
 pub struct McpError {
     /// The caller's name for the server.
     pub server: String,
@@ -311,13 +319,16 @@ impl Executor for McpTools {
         pieces(async move |out| {
             let (mut asked, mut progress) = match own.ask(&call).await {
                 Ok(asked) => asked,
-                Err(why) => return Piece::Done(Err(why)),
+                Err(why) => return Piece::Done(Err(why.into())),
             };
             loop {
                 tokio::select! {
                     biased;
                     Some(text) = progress.recv() => out.send(Piece::Progress(text)).await,
-                    answer = asked.answer() => return Piece::Done(answer.and_then(|answer| gave(answer, own.limits))),
+                    answer = asked.answer() => return Piece::Done(match answer {
+                        Ok(answer) => gave(answer, own.limits),
+                        Err(why) => Err(why.into()),
+                    }),
                 }
             }
         })
@@ -397,22 +408,23 @@ fn gave(answer: ServerResult, limits: McpLimits) -> Gave {
     let result = match answer {
         ServerResult::CallToolResult(result) => result,
         ServerResult::InputRequiredResult(_) => {
-            return Err("the server asks for input, which is not supported".to_owned());
+            return Err("the server asks for input, which is not supported".into());
         }
         ServerResult::CreateTaskResult(task) => {
             let text = serde_json::to_string(&task).unwrap_or_default();
             return Ok(vec![Content::Text(text)]);
         }
-        _ => return Err("the server answered with something that is not a result".to_owned()),
+        _ => return Err("the server answered with something that is not a result".into()),
     };
     let failed = result.is_error == Some(true);
     let content = content(result)?;
     let size: usize = content.iter().map(size).sum();
     if size > limits.result {
-        return Err(format!(
+        let why = format!(
             "the result has {size} bytes, more than {} are not taken",
             limits.result
-        ));
+        );
+        return Err(why.into());
     }
     if !failed {
         return Ok(content);
@@ -423,8 +435,8 @@ fn gave(answer: ServerResult, limits: McpLimits) -> Gave {
     });
     let words = texts.collect::<Vec<_>>().join("\n");
     Err(match words.is_empty() {
-        true => "the tool failed and did not say why".to_owned(),
-        false => words,
+        true => "the tool failed and did not say why".into(),
+        false => words.into(),
     })
 }
 

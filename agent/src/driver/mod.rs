@@ -36,6 +36,7 @@
 mod client;
 mod delegate;
 mod drive;
+mod failure;
 mod function;
 #[cfg(feature = "http")]
 mod http;
@@ -73,6 +74,7 @@ use crate::wire::Told;
 pub use client::{Api, ChatModel};
 pub use delegate::Delegate;
 pub use drive::{Driver, Stopped};
+pub use failure::{SaveError, SetupError, ToolFailed};
 pub use function::{Function, Progress, function, task};
 #[cfg(feature = "http")]
 pub use http::{Hosts, Http, HttpSpec};
@@ -82,7 +84,7 @@ pub use pieces::{Out, pieces};
 pub use process::{Input, Output, Process, ProcessSpec};
 pub use script::{Reply, Script, ScriptError};
 #[cfg(feature = "tower")]
-pub use service::{ServiceExecutor, ToolFailed, ToolService};
+pub use service::{ServiceExecutor, ToolService};
 #[cfg(feature = "tracing")]
 pub use spans::{Traced, agent_span};
 pub use toolbox::{Toolbox, ToolboxError};
@@ -96,11 +98,12 @@ pub type Stream<T> = Pin<Box<dyn futures_core::Stream<Item = T> + Send>>;
 /// A future. Dropping it cancels its work.
 pub type Task<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// The content of a call's result, or an error message for the model.
-pub type Gave = Result<Vec<Content>, String>;
+/// The content of a call's result, or why it failed.
+pub type Gave = Result<Vec<Content>, ToolFailed>;
 
 /// A piece of a call's output.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Piece {
     /// Output while the call runs, for display.
     Progress(String),
@@ -171,7 +174,7 @@ pub trait Watch: Send {
     ///
     /// # Errors
     /// The run cannot be saved. The drive ends, and running calls are stopped.
-    fn save(&mut self, run: &Run) -> Result<(), String> {
+    fn save(&mut self, run: &Run) -> Result<(), SaveError> {
         let _ = run;
         Ok(())
     }
@@ -223,7 +226,7 @@ impl Executor for Executors {
             Some(one) => one.start(call),
             None => {
                 let why = format!("there is no executor for {}", call.tool);
-                pieces(async move |_| Piece::Done(Err(why)))
+                pieces(async move |_| Piece::Done(Err(why.into())))
             }
         }
     }

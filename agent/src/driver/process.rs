@@ -16,7 +16,7 @@ use toolglot::json::{Map, Value};
 
 use super::function::content;
 use super::template::{Template, spelled};
-use super::{Executor, Gave, Out, Piece, Stream, pieces};
+use super::{Executor, Gave, Out, Piece, SetupError, Stream, pieces};
 use crate::step::Start;
 
 /// Maximum bytes of standard error in an error message.
@@ -27,6 +27,7 @@ const REST: Duration = Duration::from_secs(1);
 /// The content of standard input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Input {
     /// The arguments as JSON text.
     #[default]
@@ -38,6 +39,7 @@ pub enum Input {
 /// The format of output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Output {
     /// Text.
     #[default]
@@ -69,6 +71,26 @@ pub struct ProcessSpec {
     pub max_output: usize,
 }
 
+impl ProcessSpec {
+    /// Describes a program and its arguments.
+    pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            argv: argv.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+toolglot::setters! {
+    ProcessSpec:
+    stdin = Input,
+    cwd: Option<PathBuf>,
+    env = BTreeMap<String, String>,
+    inherit = Vec<String>,
+    output = Output,
+    max_output = usize,
+}
+
 impl Default for ProcessSpec {
     fn default() -> Self {
         Self {
@@ -84,6 +106,13 @@ impl Default for ProcessSpec {
 }
 
 /// Executes each call as a process. Its output is progress and, if it ends with status 0, the result.
+///
+/// ```
+/// use toolglot_agent::driver::{Process, ProcessSpec, SetupError};
+///
+/// assert!(Process::new(ProcessSpec::new(["date", "--date={day}"])).is_ok());
+/// assert_eq!(Process::new(ProcessSpec::default()).unwrap_err(), SetupError::NoProgram);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Process {
     spec: Arc<ProcessSpec>,
@@ -95,16 +124,13 @@ impl Process {
     ///
     /// # Errors
     /// The program is missing or has a placeholder, or a placeholder is malformed.
-    pub fn new(spec: ProcessSpec) -> Result<Self, String> {
+    pub fn new(spec: ProcessSpec) -> Result<Self, SetupError> {
         let argv = spec.argv.iter().map(|item| Template::new(item));
         let argv = argv.collect::<Result<Arc<[_]>, _>>()?;
         match argv.first() {
-            None => return Err("`argv` is empty; its first item is the program".to_owned()),
+            None => return Err(SetupError::NoProgram),
             Some(first) if !first.plain() || first.head().is_empty() => {
-                return Err(format!(
-                    "`{}`: the program cannot be an argument",
-                    spec.argv[0]
-                ));
+                return Err(SetupError::Program(spec.argv[0].clone()));
             }
             Some(_) => {}
         }
@@ -184,7 +210,7 @@ impl Process {
         let group = Group::of(&child);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(format!("`{program}` has no pipes"));
+            return Err(format!("`{program}` has no pipes").into());
         };
         let text = match self.spec.stdin {
             Input::Arguments => call.arguments,
@@ -233,15 +259,14 @@ impl Process {
     fn gave(&self, status: ExitStatus, text: String, complaint: &str) -> Gave {
         if !status.success() {
             let said = [complaint, text.as_str()].join("\n");
-            return Err(format!("{status}: {}", said.trim())
-                .trim_end_matches([' ', ':'])
-                .to_owned());
+            let why = format!("{status}: {}", said.trim());
+            return Err(why.trim_end_matches([' ', ':']).into());
         }
         match self.spec.output {
             Output::Text => Ok(content(Value::from(text.as_str()))),
             Output::Json => match serde_json::from_str::<Value>(&text) {
                 Ok(value) => Ok(content(value)),
-                Err(error) => Err(format!("the tool's output is not JSON: {error}")),
+                Err(error) => Err(format!("the tool's output is not JSON: {error}").into()),
             },
         }
     }

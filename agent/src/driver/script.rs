@@ -21,6 +21,13 @@ pub struct Reply {
     pub finish: Finish,
 }
 
+toolglot::setters! {
+    Reply:
+    text: String,
+    native = Vec<NativeCall>,
+    finish = Finish,
+}
+
 impl From<&str> for Reply {
     fn from(text: &str) -> Self {
         Self {
@@ -33,6 +40,7 @@ impl From<&str> for Reply {
 /// Why a script cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
+#[non_exhaustive]
 pub struct ScriptError {
     /// The line, from 1.
     pub line: usize,
@@ -42,6 +50,13 @@ pub struct ScriptError {
 
 /// A model that plays replies in order. The number of replies in the conversation determines the next one, so that a
 /// restored run continues with the right one.
+///
+/// ```
+/// use toolglot_agent::driver::Script;
+///
+/// let script = Script::from_text("First reply\n---\nSecond reply\n");
+/// assert_eq!(script, Script::new(["First reply", "Second reply"]));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     replies: Vec<Reply>,

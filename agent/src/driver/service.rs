@@ -8,13 +8,8 @@ use std::task::{Context, Poll};
 use toolglot_tools::outcome::Content;
 use tower_service::Service;
 
-use super::{Executor, Piece, Stream, Task, pieces};
+use super::{Executor, Piece, Stream, Task, ToolFailed, pieces};
 use crate::step::Start;
-
-/// The error message of a failed call.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ToolFailed(pub String);
 
 /// An executor as a service. The response is the content of the call's result; progress is omitted, and a task is awaited.
 ///
@@ -54,10 +49,10 @@ impl Service<Start> for ToolService {
             loop {
                 match poll_fn(|context| stream.as_mut().poll_next(context)).await {
                     Some(Piece::Progress(_) | Piece::Task(_)) => {}
-                    Some(Piece::Done(gave)) => return gave.map_err(ToolFailed),
+                    Some(Piece::Done(gave)) => return gave,
                     None => {
                         let why = "the tool ended without a result";
-                        return Err(ToolFailed(why.to_owned()));
+                        return Err(why.into());
                     }
                 }
             }
@@ -109,6 +104,6 @@ where
     }
 }
 
-fn words(error: impl Into<Box<dyn Error + Send + Sync>>) -> String {
-    error.into().to_string()
+fn words(error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolFailed {
+    ToolFailed::new(error.into())
 }

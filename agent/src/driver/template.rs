@@ -2,6 +2,8 @@
 
 use toolglot::json::{Map, Value};
 
+use super::SetupError;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Text(String),
@@ -15,7 +17,11 @@ pub struct Template {
 }
 
 impl Template {
-    pub fn new(text: &str) -> Result<Self, String> {
+    pub fn new(text: &str) -> Result<Self, SetupError> {
+        let wrong = |why: String| SetupError::Placeholder {
+            text: text.to_owned(),
+            why,
+        };
         let mut parts = vec![];
         let mut plain = String::new();
         let mut rest = text;
@@ -29,11 +35,11 @@ impl Template {
             }
             let end = rest.strip_prefix('{').and_then(|inner| inner.find('}'));
             let Some(end) = end else {
-                return Err(format!("`{text}`: a brace stands alone; write it twice"));
+                return Err(wrong("a brace stands alone; write it twice".to_owned()));
             };
             let name = &rest[1..=end];
             if name.is_empty() || name.contains('{') {
-                return Err(format!("`{text}`: `{{{name}}}` names no argument"));
+                return Err(wrong(format!("`{{{name}}}` names no argument")));
             }
             if !plain.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut plain)));

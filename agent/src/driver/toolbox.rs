@@ -13,13 +13,16 @@ use toolglot_tools::{Inventory, Tool};
 
 use super::function::content;
 use super::inside::{AgentSpec, Inside, WorkflowSpec};
-use super::{Approver, Executor, Executors, Model, Piece, Process, ProcessSpec, Stream, pieces};
+use super::{
+    Approver, Executor, Executors, Model, Piece, Process, ProcessSpec, SetupError, Stream, pieces,
+};
 use crate::agent::Agent;
 use crate::step::Start;
 
 /// Why a file of tools cannot be used, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}{}{path}: {why}", if .path.is_empty() { "" } else { ": " })]
+#[non_exhaustive]
 pub struct ToolboxError {
     /// The file, or the caller's name for it.
     pub origin: String,
@@ -283,7 +286,7 @@ fn servers_of(
         if let Some(spec) = &mut server.process {
             let own = spec.cwd.take().unwrap_or_else(|| ".".into());
             spec.cwd = Some(folder.join(own));
-            super::Process::new(spec.clone()).map_err(|why| fail(&path, why))?;
+            super::Process::new(spec.clone()).map_err(|why| fail(&path, why.to_string()))?;
         }
         Ok((name, server))
     };
@@ -297,7 +300,7 @@ impl Server {
         let limits = McpLimits::default();
         let connected = match (&self.process, &self.url) {
             (Some(spec), _) => {
-                let process = Process::new(spec.clone())?;
+                let process = Process::new(spec.clone()).map_err(|why| why.to_string())?;
                 let mut command = process.command(&Map::new())?;
                 command.stderr(std::process::Stdio::inherit());
                 Mcp::process(name, command, limits).await
@@ -320,10 +323,11 @@ impl Server {
 fn executor(way: Execute, rest: &Rest, folder: &Path) -> Result<Way, String> {
     #[cfg(not(feature = "http"))]
     let Rest {} = rest;
+    let wrong = |why: SetupError| why.to_string();
     let whole: Arc<dyn Executor> = match way {
-        Execute::Process(spec) => Arc::new(Process::new(spec)?.within(folder)),
+        Execute::Process(spec) => Arc::new(Process::new(spec).map_err(wrong)?.within(folder)),
         #[cfg(feature = "http")]
-        Execute::Http(spec) => Arc::new(super::Http::new(spec, &rest.http)?),
+        Execute::Http(spec) => Arc::new(super::Http::new(spec, &rest.http).map_err(wrong)?),
         Execute::Value(value) => Arc::new(Fixed(value)),
         Execute::Workflow(spec) => return Ok(Way::Inside(Inside::Workflow(spec))),
         Execute::Agent(spec) => return Inside::agent(spec, folder).map(Way::Inside),

@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use toolglot::json::Value;
 use toolglot_tools::{Tool, incompatible};
 
-use super::Function;
 use super::function::{content, task};
+use super::{Function, ToolFailed};
 
 /// Returns a tool whose parameters are the fields of a type, and its executor: an async function of a value of that
 /// type. Its result is handled as by [`function`](super::function).
@@ -53,11 +53,11 @@ where
     let function = task(move |call, _| {
         let value = serde_json::from_str(&call.arguments)
             .map(&run)
-            .map_err(|error| incompatible(&own, &error.to_string()).to_string());
+            .map_err(|error| ToolFailed::new(incompatible(&own, &error.to_string())));
         async move {
             match value?.await {
                 Ok(value) => Ok(content(value.into())),
-                Err(why) => Err(why.to_string()),
+                Err(why) => Err(ToolFailed::new(why)),
             }
         }
     });

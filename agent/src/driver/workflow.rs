@@ -8,7 +8,7 @@ use toolglot::json::{Map, Value};
 use toolglot_tools::outcome::{Content, Status};
 
 use super::delegate::Asked;
-use super::{Approver, Driver, Executor, Gave, Model, Piece, Stream, Watch, pieces};
+use super::{Approver, Driver, Executor, Gave, Model, Piece, Stream, ToolFailed, Watch, pieces};
 use crate::agent::Agent;
 use crate::reference::referred as referred_in;
 use crate::response::Said;
@@ -79,7 +79,7 @@ impl Inner {
             .for_each(|value| referred_in(value, &mut referred));
         if !referred.is_empty() {
             // They would resolve to results of steps, which the caller must not read.
-            return Err("arguments of a workflow cannot refer to results".to_owned());
+            return Err("arguments of a workflow cannot refer to results".into());
         }
         let filled = |step: &Step| Step {
             tool: step.tool.clone(),
@@ -94,8 +94,9 @@ impl Inner {
             Ok(Outcome::Steps { completed: true }) => Ok(last.content),
             Ok(_) => Err(last
                 .why
-                .unwrap_or_else(|| "a step did not complete".to_owned())),
-            Err(stopped) => Err(stopped.to_string()),
+                .unwrap_or_else(|| "a step did not complete".to_owned())
+                .into()),
+            Err(stopped) => Err(ToolFailed::new(stopped)),
         }
     }
 }

@@ -77,7 +77,7 @@ impl Run {
     pub(super) fn exhausted_words(&self) -> String {
         match self.agent.render.lang {
             Lang::Zh => "本次运行的预算已用完",
-            Lang::En => "The budget of the run is used up",
+            _ => "The budget of the run is used up",
         }
         .to_owned()
     }

@@ -128,7 +128,7 @@ impl Run {
         if count > SAME && !self.state.workflow {
             let words = match self.agent.render.lang {
                 Lang::Zh => "同一调用已连续出现多次，未再执行；请更改参数，或直接回答",
-                Lang::En => {
+                _ => {
                     "The same call came several times in a row and was not run again; change its arguments, or answer"
                 }
             };
@@ -318,7 +318,7 @@ impl Run {
             .as_ref()
             .and_then(|(_, watch)| watch.turn.calls().get(at));
         let told = call.and_then(|call| {
-            let errors = self.live.as_ref()?.1.turn.errors().iter();
+            let errors = self.live.as_ref()?.1.turn.issues().iter();
             let inside = |span: &toolglot::Span| {
                 call.span.start <= span.start && span.start <= call.span.end
             };
@@ -331,9 +331,7 @@ impl Run {
         told.unwrap_or_else(|| {
             match self.agent.render.lang {
                 Lang::Zh => "该调用不完整或有歧义，未执行；请重新完整地写一次",
-                Lang::En => {
-                    "The call is incomplete or ambiguous and was not run; write it again in full"
-                }
+                _ => "The call is incomplete or ambiguous and was not run; write it again in full",
             }
             .to_owned()
         })
@@ -343,7 +341,7 @@ impl Run {
         let rounds = self.agent.config.max_iterations;
         match self.agent.render.lang {
             Lang::Zh => format!("已达到工具调用的最大轮数（{rounds}）"),
-            Lang::En => format!("The limit of {rounds} rounds of tool calls is reached"),
+            _ => format!("The limit of {rounds} rounds of tool calls is reached"),
         }
     }
 }

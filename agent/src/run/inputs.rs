@@ -190,7 +190,7 @@ impl Run {
     pub fn lost(&mut self, id: &str) -> Result<(), RunError> {
         let words = match self.agent.render.lang {
             Lang::Zh => "该调用已开始，但结果未知；它可能已经生效，请勿直接重试",
-            Lang::En => {
+            _ => {
                 "The call was started, but its result is unknown; it may have taken effect, so do not simply repeat it"
             }
         };

@@ -108,7 +108,7 @@ impl Run {
             if !running && self.before(at).any(failed) {
                 let words = match self.agent.render.lang {
                     Lang::Zh => "前面的步骤没有完成，该调用未执行",
-                    Lang::En => "A step before it did not complete, so the call was not run",
+                    _ => "A step before it did not complete, so the call was not run",
                 };
                 self.end_text(at, Ended::NotRun, words);
                 continue;
@@ -202,7 +202,7 @@ impl Run {
                     && span.start <= call.span.end
             })
         };
-        let errors = turn.errors.iter().filter(|report| {
+        let errors = turn.issues.iter().filter(|report| {
             report.severity == Severity::Error
                 && !told(&report.span)
                 && !report.observation.is_empty()

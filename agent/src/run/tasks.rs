@@ -76,7 +76,7 @@ impl Run {
         }
         let note = match self.agent.render.lang {
             Lang::Zh => "任务仍在进行，结果会在之后的消息中给出",
-            Lang::En => "It is under way; a later message has its result",
+            _ => "It is under way; a later message has its result",
         };
         let content = Content::Json(json!({"task": task, "note": note}));
         let result = ToolResult::text(&id, &name, Status::Success, "").content(vec![content]);

@@ -259,15 +259,18 @@ impl Sink for Batch {
                 data,
                 span,
                 recovered,
+                ..
             } => {
                 let flags = when(recovered, TOOLGLOT_FLAG_RECOVERED_TEXT);
                 self.push(flagged(TOOLGLOT_EVENT_TEXT, flags), span, data, &[]);
             }
-            Event::ArgDelta { call, json, span } => {
+            Event::ArgDelta {
+                call, json, span, ..
+            } => {
                 let event = of_call(TOOLGLOT_EVENT_ARG_DELTA, call, 0);
                 self.push(event, span, json.as_bytes(), &[]);
             }
-            Event::ParamDelta { data, span } => {
+            Event::ParamDelta { data, span, .. } => {
                 self.push(of(TOOLGLOT_EVENT_PARAM_DELTA), span, data, &[]);
             }
             event => self.other(event),
@@ -283,15 +286,18 @@ impl Batch {
                 data,
                 span,
                 framing,
+                ..
             } => {
                 let flags = when(framing, TOOLGLOT_FLAG_FRAMING);
                 self.push(flagged(TOOLGLOT_EVENT_REASONING, flags), span, data, &[]);
             }
-            Event::Protected { kind, data, span } => {
+            Event::Protected {
+                kind, data, span, ..
+            } => {
                 self.push(of(TOOLGLOT_EVENT_PROTECTED), span, data, kind.as_bytes());
             }
-            Event::Raw { data, span } => self.push(of(TOOLGLOT_EVENT_RAW), span, data, &[]),
-            Event::BlockOpen { dialect, span } => {
+            Event::Raw { data, span, .. } => self.push(of(TOOLGLOT_EVENT_RAW), span, data, &[]),
+            Event::BlockOpen { dialect, span, .. } => {
                 self.push(of(TOOLGLOT_EVENT_BLOCK_OPEN), span, &[], dialect.as_bytes());
             }
             Event::CallNamed {
@@ -300,6 +306,7 @@ impl Batch {
                 name,
                 provisional,
                 span,
+                ..
             } => {
                 let flags = when(provisional, TOOLGLOT_FLAG_PROVISIONAL);
                 let event = toolglot_event {
@@ -315,6 +322,7 @@ impl Batch {
                 dialect,
                 origin,
                 span,
+                ..
             } => {
                 let flags = when(origin == Origin::Native, TOOLGLOT_FLAG_NATIVE);
                 let event = of_call(TOOLGLOT_EVENT_CALL_OPEN, call, flags);
@@ -323,17 +331,19 @@ impl Batch {
                     self.detail(call, span, key, value);
                 }
             }
-            Event::ParamOpen { name, depth, span } => {
+            Event::ParamOpen {
+                name, depth, span, ..
+            } => {
                 let event = toolglot_event {
                     code: depth,
                     ..of(TOOLGLOT_EVENT_PARAM_OPEN)
                 };
                 self.push(event, span, name.as_bytes(), &[]);
             }
-            Event::ParamClose { span } => {
+            Event::ParamClose { span, .. } => {
                 self.push(of(TOOLGLOT_EVENT_PARAM_CLOSE), span, &[], &[]);
             }
-            Event::CallAbandoned { call, span } => {
+            Event::CallAbandoned { call, span, .. } => {
                 let event = of_call(TOOLGLOT_EVENT_CALL_ABANDONED, call, 0);
                 self.push(event, span, &[], &[]);
             }
@@ -342,6 +352,7 @@ impl Batch {
                 state,
                 arguments,
                 span,
+                ..
             } => {
                 let mut flags = when(arguments == Arguments::Params, TOOLGLOT_FLAG_PARAMS_ONLY);
                 let mut codes = vec![];
@@ -355,11 +366,13 @@ impl Batch {
                     &[],
                 );
             }
-            Event::BlockClose { span, raw } => {
+            Event::BlockClose { span, raw, .. } => {
                 let raw = if self.wanted.blocks { raw } else { &[] };
                 self.push(of(TOOLGLOT_EVENT_BLOCK_CLOSE), span, raw, &[]);
             }
-            Event::BlockAbandoned { span, becomes, raw } => {
+            Event::BlockAbandoned {
+                span, becomes, raw, ..
+            } => {
                 let raw = if self.wanted.blocks { raw } else { &[] };
                 let flags = when(becomes == Abandoned::Text, TOOLGLOT_FLAG_AS_TEXT);
                 self.push(

@@ -79,7 +79,7 @@ pub const TOOLGLOT_OPTION_FENCE: u32 = 6;
 /// What happens to a block in which the stream ends: `TOOLGLOT_UNCLOSED_DIALECT` (default), `..._DROP`, `..._TEXT` or
 /// `..._SALVAGE`.
 pub const TOOLGLOT_OPTION_UNCLOSED: u32 = 7;
-/// 1: markers of calls count only in `toolglot_stream_feed_special`, whatever the dialect says. Default 0.
+/// 1: markers of calls count only in `toolglot_stream_feed_special`. Default 0.
 pub const TOOLGLOT_OPTION_TRUSTED_ONLY: u32 = 8;
 /// Where the stream starts: `TOOLGLOT_START_DIALECT` (default), `..._TEXT` or `..._REASONING`. To start inside a call that the
 /// prompt opened, pass its opener to `toolglot_stream_prefill`.

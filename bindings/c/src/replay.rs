@@ -52,93 +52,81 @@ unsafe fn one(event: &toolglot_event, details: &[toolglot_event], sink: &mut imp
     // SAFETY: guaranteed by the caller.
     let data = unsafe { raw::view(event.data) }?;
     let out = match event.kind {
-        TOOLGLOT_EVENT_TEXT => Event::Text {
+        TOOLGLOT_EVENT_TEXT => Event::text(data, span, has(TOOLGLOT_FLAG_RECOVERED_TEXT)),
+        TOOLGLOT_EVENT_REASONING => Event::reasoning(data, span, has(TOOLGLOT_FLAG_FRAMING)),
+        TOOLGLOT_EVENT_PROTECTED => Event::protected(
+            // SAFETY: guaranteed by the caller.
+            unsafe { text(event.aux) }?,
             data,
             span,
-            recovered: has(TOOLGLOT_FLAG_RECOVERED_TEXT),
-        },
-        TOOLGLOT_EVENT_REASONING => Event::Reasoning {
-            data,
-            span,
-            framing: has(TOOLGLOT_FLAG_FRAMING),
-        },
-        TOOLGLOT_EVENT_PROTECTED => Event::Protected {
+        ),
+        TOOLGLOT_EVENT_RAW => Event::raw(data, span),
+        TOOLGLOT_EVENT_BLOCK_OPEN => Event::block_open(
             // SAFETY: guaranteed by the caller.
-            kind: unsafe { text(event.aux) }?,
-            data,
+            unsafe { text(event.aux) }?,
             span,
-        },
-        TOOLGLOT_EVENT_RAW => Event::Raw { data, span },
-        TOOLGLOT_EVENT_BLOCK_OPEN => Event::BlockOpen {
-            // SAFETY: guaranteed by the caller.
-            dialect: unsafe { text(event.aux) }?,
+        ),
+        TOOLGLOT_EVENT_CALL_NAMED => Event::call_named(
+            call,
+            event.code, // SAFETY: guaranteed by the caller.
+            unsafe { text(event.data) }?,
+            has(TOOLGLOT_FLAG_PROVISIONAL),
             span,
-        },
-        TOOLGLOT_EVENT_CALL_NAMED => Event::CallNamed {
-            block: call,
-            ordinal: event.code,
-            // SAFETY: guaranteed by the caller.
-            name: unsafe { text(event.data) }?,
-            provisional: has(TOOLGLOT_FLAG_PROVISIONAL),
-            span,
-        },
+        ),
         TOOLGLOT_EVENT_CALL_OPEN => {
             // SAFETY: guaranteed by the caller.
             let meta = unsafe { pairs(details) }?;
-            sink.event(Event::CallOpen {
-                call,
-                // SAFETY: guaranteed by the caller.
-                name: unsafe { text(event.data) }?,
-                meta: &meta,
-                // SAFETY: guaranteed by the caller.
-                dialect: unsafe { text(event.aux) }?,
-                origin: match has(TOOLGLOT_FLAG_NATIVE) {
+            sink.event(Event::call_open(
+                call, // SAFETY: guaranteed by the caller.
+                unsafe { text(event.data) }?,
+                &meta, // SAFETY: guaranteed by the caller.
+                unsafe { text(event.aux) }?,
+                match has(TOOLGLOT_FLAG_NATIVE) {
                     true => Origin::Native,
                     false => Origin::Text,
                 },
                 span,
-            });
+            ));
             return Ok(());
         }
-        TOOLGLOT_EVENT_ARG_DELTA => Event::ArgDelta {
-            call,
-            // SAFETY: guaranteed by the caller.
-            json: unsafe { text(event.data) }?,
+        TOOLGLOT_EVENT_ARG_DELTA => Event::arg_delta(
+            call, // SAFETY: guaranteed by the caller.
+            unsafe { text(event.data) }?,
             span,
-        },
-        TOOLGLOT_EVENT_PARAM_OPEN => Event::ParamOpen {
+        ),
+        TOOLGLOT_EVENT_PARAM_OPEN => Event::param_open(
             // SAFETY: guaranteed by the caller.
-            name: unsafe { text(event.data) }?,
-            depth: event.code,
+            unsafe { text(event.data) }?,
+            event.code,
             span,
-        },
-        TOOLGLOT_EVENT_PARAM_DELTA => Event::ParamDelta { data, span },
-        TOOLGLOT_EVENT_PARAM_CLOSE => Event::ParamClose { span },
-        TOOLGLOT_EVENT_CALL_ABANDONED => Event::CallAbandoned { call, span },
-        TOOLGLOT_EVENT_CALL_CLOSE => Event::CallClose {
+        ),
+        TOOLGLOT_EVENT_PARAM_DELTA => Event::param_delta(data, span),
+        TOOLGLOT_EVENT_PARAM_CLOSE => Event::param_close(span),
+        TOOLGLOT_EVENT_CALL_ABANDONED => Event::call_abandoned(call, span),
+        TOOLGLOT_EVENT_CALL_CLOSE => Event::call_close(
             call,
-            state: if has(TOOLGLOT_FLAG_RECOVERED) {
+            if has(TOOLGLOT_FLAG_RECOVERED) {
                 CallState::Recovered(kinds(data))
             } else if has(TOOLGLOT_FLAG_REPAIRED) {
                 CallState::Repaired(kinds(data))
             } else {
                 CallState::Complete
             },
-            arguments: match has(TOOLGLOT_FLAG_PARAMS_ONLY) {
+            match has(TOOLGLOT_FLAG_PARAMS_ONLY) {
                 true => Arguments::Params,
                 false => Arguments::Deltas,
             },
             span,
-        },
-        TOOLGLOT_EVENT_BLOCK_CLOSE => Event::BlockClose { span, raw: data },
-        TOOLGLOT_EVENT_BLOCK_ABANDONED => Event::BlockAbandoned {
+        ),
+        TOOLGLOT_EVENT_BLOCK_CLOSE => Event::block_close(span, data),
+        TOOLGLOT_EVENT_BLOCK_ABANDONED => Event::block_abandoned(
             span,
-            becomes: match has(TOOLGLOT_FLAG_AS_TEXT) {
+            match has(TOOLGLOT_FLAG_AS_TEXT) {
                 true => Abandoned::Text,
                 false => Abandoned::Drop,
             },
-            raw: data,
-        },
+            data,
+        ),
         TOOLGLOT_EVENT_ISSUE => {
             // SAFETY: guaranteed by the caller.
             let report = unsafe { report(event, details) }?;
@@ -184,18 +172,22 @@ unsafe fn report(event: &toolglot_event, details: &[toolglot_event]) -> Done<Opt
     let mut pairs = unsafe { pairs(details) }?.into_iter();
     // SAFETY: guaranteed by the caller.
     let (message, observation) = unsafe { (text(event.data)?, text(event.aux)?) };
-    Ok(Some(Report {
-        kind,
-        severity: match event.flags & TOOLGLOT_FLAG_ERROR {
-            0 => Severity::Warning,
-            _ => Severity::Error,
-        },
-        span: Span::new(event.start, event.end),
-        message: message.to_owned(),
-        observation: observation.to_owned(),
-        dialect: pairs
-            .find(|(key, _)| key == "dialect")
-            .map(|(_, id)| id)
-            .unwrap_or_default(),
-    }))
+    Ok(Some(
+        Report::new(
+            kind,
+            match event.flags & TOOLGLOT_FLAG_ERROR {
+                0 => Severity::Warning,
+                _ => Severity::Error,
+            },
+            Span::new(event.start, event.end),
+        )
+        .message(message.to_owned())
+        .observation(observation.to_owned())
+        .dialect(
+            pairs
+                .find(|(key, _)| key == "dialect")
+                .map(|(_, id)| id)
+                .unwrap_or_default(),
+        ),
+    ))
 }

@@ -250,7 +250,7 @@ pub unsafe extern "C" fn toolglot_stream_feed(
 }
 
 /// As `toolglot_stream_feed`, for the bytes of one special token that the host knows by its id. A marker that lies wholly
-/// within them also counts if a dialect, or `TOOLGLOT_OPTION_TRUSTED_ONLY`, requires the host to vouch for it.
+/// within them also counts if `TOOLGLOT_OPTION_TRUSTED_ONLY` requires the host to vouch for it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_stream_feed_special(
     stream: *mut toolglot_stream,

@@ -62,14 +62,14 @@ pub unsafe extern "C" fn toolglot_encode(
 }
 
 fn call(native: NativeCall) -> EncodeCall {
-    EncodeCall {
-        name: native.name,
-        arguments: match native.arguments.trim() {
+    EncodeCall::new(
+        native.name,
+        match native.arguments.trim() {
             "" => "{}".to_owned(),
             _ => native.arguments,
         },
-        id: native.id,
-    }
+    )
+    .id(native.id)
 }
 
 /// Writes untrusted text (a tool's result, a user's message) into the buffer so that it contains none of the engine's markers.

@@ -182,7 +182,7 @@ impl Turn {
             kinds = rest;
             let native = match call.origin {
                 Origin::Native => TOOLGLOT_FLAG_NATIVE,
-                Origin::Text => 0,
+                _ => 0,
             };
             toolglot_call {
                 name: of(&call.name),
@@ -219,7 +219,7 @@ impl Turn {
             end: report.span.end,
         };
         self.issues.clear();
-        self.issues.extend(self.collect.errors().iter().map(issue));
+        self.issues.extend(self.collect.issues().iter().map(issue));
         let left = self.collect.not_delivered();
         self.left = match left.is_empty() {
             true => String::new(),

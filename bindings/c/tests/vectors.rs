@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use engine as tg;
 use tg::{
-    Abandoned, Arguments, Broken, CallState, Dialect, DialectSet, Fence, Finish, Issue, NativeCall,
+    Abandoned, Arguments, Broken, Dialect, DialectSet, Fence, Finish, Grade, Issue, NativeCall,
     Options, Origin, Prefer, ReasoningMode, Retain, Severity, Start, TextMode, ToolChoice, Tools,
     Unclosed, UnknownTool, Untyped,
 };
@@ -186,6 +186,7 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
                 Prefer::Text => 0,
                 Prefer::Native => 1,
                 Prefer::Both => 2,
+                _ => panic!("a value that C does not have"),
             },
         ),
         (
@@ -194,6 +195,7 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
                 ReasoningMode::Split => 0,
                 ReasoningMode::Off => 1,
                 ReasoningMode::Text => 2,
+                _ => panic!("a value that C does not have"),
             },
         ),
         (5, u64::from(options.calls_in_reasoning)),
@@ -203,6 +205,7 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
                 None => 0,
                 Some(Fence::Skip) => 1,
                 Some(Fence::Allow) => 2,
+                _ => panic!("a value that C does not have"),
             },
         ),
         (
@@ -212,6 +215,7 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
                 Some(Unclosed::Drop) => 1,
                 Some(Unclosed::Text) => 2,
                 Some(Unclosed::Salvage) => 3,
+                _ => panic!("a value that C does not have"),
             },
         ),
         (8, u64::from(options.trusted_only)),
@@ -221,6 +225,7 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
                 Start::Dialect => 0,
                 Start::Text => 1,
                 Start::Reasoning => 2,
+                _ => panic!("a value that C does not have"),
             },
         ),
         (
@@ -229,6 +234,7 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
                 None => 0,
                 Some(Untyped::String) => 1,
                 Some(Untyped::Json) => 2,
+                _ => panic!("a value that C does not have"),
             },
         ),
         (
@@ -236,6 +242,7 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
             match options.broken {
                 Broken::Text => 0,
                 Broken::Drop => 1,
+                _ => panic!("a value that C does not have"),
             },
         ),
         (
@@ -245,6 +252,7 @@ fn settings(options: &Options) -> Vec<(u32, u64)> {
                 Some(UnknownTool::Deliver) => 1,
                 Some(UnknownTool::Text) => 2,
                 Some(UnknownTool::Drop) => 3,
+                _ => panic!("a value that C does not have"),
             },
         ),
         (32, limits.max_value),
@@ -314,10 +322,10 @@ fn entry(entry: &Entry, set: &DialectSet) -> Vec<Flat> {
             arguments,
         } => {
             data = state.kinds().iter().map(|kind| kind.code() as u8).collect();
-            let state = match state {
-                CallState::Complete => 8,
-                CallState::Repaired(_) => 256,
-                CallState::Recovered(_) => 16,
+            let state = match state.grade() {
+                Grade::Complete => 8,
+                Grade::Repaired => 256,
+                Grade::Recovered => 16,
             };
             (
                 13,
@@ -378,15 +386,11 @@ fn told(entry: &IssueEntry, place: &Entry, set: &DialectSet) -> (String, String)
     let dialect: Option<&Dialect> = set
         .dialects()
         .find(|dialect| Some(dialect.id()) == entry.dialect.as_deref());
-    let issue = Issue {
-        kind: entry.kind,
-        severity: entry.severity,
-        span: place.span,
-        dialect,
-        call: entry.call,
-        tool: &entry.tool,
-        subject: &entry.subject,
-        suggestion: &entry.suggestion,
-    };
+    let issue = Issue::new(entry.kind, entry.severity, place.span)
+        .dialect(dialect)
+        .call(entry.call)
+        .tool(&entry.tool)
+        .subject(&entry.subject)
+        .suggestion(&entry.suggestion);
     (issue.message(), issue.observation())
 }

@@ -621,18 +621,15 @@ fn writing(py: Python<'_>, said: Said<'_>, seed: Option<u64>) -> PyResult<Writin
         .call_method1("fresh", (seed,))?;
     let (made, now, fresh): (String, u64, u64) = fresh.extract()?;
     let text = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
-    let given = Given {
-        id: text(said.id),
-        created: said.created,
-        model: text(said.model),
-    };
-    let head = Head {
-        id: given.id.clone().unwrap_or(made),
-        created: said.created.unwrap_or(now),
-        model: given.model.clone().unwrap_or_default(),
-        choice: 0,
-        usage: None,
-    };
+    let given = Given::default()
+        .id(text(said.id))
+        .created(said.created)
+        .model(text(said.model));
+    let head = Head::default()
+        .id(given.id.clone().unwrap_or(made))
+        .created(said.created.unwrap_or(now))
+        .model(given.model.clone().unwrap_or_default())
+        .choice(0);
     let mut settings = Settings::default();
     settings.id_seed = fresh;
     Ok(Writing {

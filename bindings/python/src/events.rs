@@ -9,7 +9,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use toolglot::sink::Gather;
-use toolglot::{Abandoned, Arguments, Call, Event, KindSet, Origin, Span};
+use toolglot::{Arguments, Call, Event, KindSet, Origin, Span};
 
 use crate::arguments::Json;
 
@@ -561,6 +561,7 @@ impl Maker {
                 data,
                 span: Span { start, end },
                 recovered,
+                ..
             } => Made::Text(Text {
                 text: text(data),
                 start,
@@ -571,6 +572,7 @@ impl Maker {
                 data,
                 span: Span { start, end },
                 framing,
+                ..
             } => Made::Reasoning(Reasoning {
                 text: text(data),
                 start,
@@ -581,6 +583,7 @@ impl Maker {
                 kind,
                 data,
                 span: Span { start, end },
+                ..
             } => Made::Protected(Protected {
                 text: text(data),
                 kind: kind.to_owned(),
@@ -590,6 +593,7 @@ impl Maker {
             Event::Raw {
                 data,
                 span: Span { start, end },
+                ..
             } => Made::Raw(Raw {
                 data: data.to_vec(),
                 start,
@@ -598,6 +602,7 @@ impl Maker {
             Event::BlockOpen {
                 dialect,
                 span: Span { start, end },
+                ..
             } => Made::BlockOpen(BlockOpen {
                 dialect: dialect.to_owned(),
                 start,
@@ -609,6 +614,7 @@ impl Maker {
                 name,
                 provisional,
                 span: Span { start, end },
+                ..
             } => Made::CallNamed(CallNamed {
                 block,
                 ordinal,
@@ -624,6 +630,7 @@ impl Maker {
                 dialect,
                 origin,
                 span: Span { start, end },
+                ..
             } => Made::CallOpen(CallOpen {
                 call,
                 name: name.to_owned(),
@@ -637,6 +644,7 @@ impl Maker {
                 call,
                 json,
                 span: Span { start, end },
+                ..
             } => Made::ArgDelta(ArgDelta {
                 call,
                 json: json.to_owned(),
@@ -647,6 +655,7 @@ impl Maker {
                 name,
                 depth,
                 span: Span { start, end },
+                ..
             } => Made::ParamOpen(ParamOpen {
                 name: name.to_owned(),
                 depth,
@@ -656,6 +665,7 @@ impl Maker {
             Event::ParamDelta {
                 data,
                 span: Span { start, end },
+                ..
             } => Made::ParamDelta(ParamDelta {
                 data: data.to_vec(),
                 start,
@@ -663,10 +673,12 @@ impl Maker {
             }),
             Event::ParamClose {
                 span: Span { start, end },
+                ..
             } => Made::ParamClose(ParamClose { start, end }),
             Event::CallAbandoned {
                 call,
                 span: Span { start, end },
+                ..
             } => Made::CallAbandoned(CallAbandoned { call, start, end }),
             Event::CallClose {
                 call,
@@ -693,23 +705,19 @@ impl Maker {
                     end,
                 })
             }
-            Event::BlockClose { span, raw } => Made::BlockClose(BlockClose {
+            Event::BlockClose { span, raw, .. } => Made::BlockClose(BlockClose {
                 start: span.start,
                 end: span.end,
                 raw: raw.to_vec(),
             }),
-            Event::BlockAbandoned { span, becomes, raw } => {
-                let becomes = match becomes {
-                    Abandoned::Text => "text",
-                    Abandoned::Drop => "drop",
-                };
-                Made::BlockAbandoned(BlockAbandoned {
-                    becomes: becomes.to_owned(),
-                    start: span.start,
-                    end: span.end,
-                    raw: raw.to_vec(),
-                })
-            }
+            Event::BlockAbandoned {
+                span, becomes, raw, ..
+            } => Made::BlockAbandoned(BlockAbandoned {
+                becomes: becomes.name().to_owned(),
+                start: span.start,
+                end: span.end,
+                raw: raw.to_vec(),
+            }),
             Event::Issue(ref issue) => Made::Issue(issue.into()),
             // An event of a newer engine.
             _ => return None,

@@ -85,11 +85,7 @@ impl Input {
             Self::Text(parser) => {
                 let reason = reason.unwrap_or_default();
                 parser.finish(reason, sink);
-                Ended {
-                    reason,
-                    errors: vec![],
-                    error: None,
-                }
+                Ended::new(reason)
             }
             Self::Response(feeder) => feeder.finish(reason, sink),
         }

@@ -202,7 +202,7 @@ impl Stream {
         list(py, made)
     }
 
-    /// Takes one special token that the host recognised by its id. Its markers count even where a dialect, or `trusted_only`,
+    /// Takes one special token that the host recognised by its id. Its markers count even where `trusted_only`
     /// accepts only tokens that the host vouches for.
     #[pyo3(signature = (marker: "str | bytes | bytearray | memoryview") -> "list[Event]")]
     fn feed_special(&self, py: Python<'_>, marker: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
@@ -236,11 +236,7 @@ impl Stream {
         arguments: &str,
         id: Option<&str>,
     ) -> PyResult<Vec<Py<PyAny>>> {
-        let call = NativeCall {
-            id: id.map(str::to_owned),
-            name: name.to_owned(),
-            arguments: arguments.to_owned(),
-        };
+        let call = NativeCall::new(name, arguments).id(id.map(str::to_owned));
         let made = self.inner.with(|inner| {
             inner.open()?;
             Ok(inner.step(|parser, sink| parser.native_call(&call, sink)))
@@ -484,21 +480,17 @@ impl From<OpenCall> for Call {
                 .for_each(|kind| set.insert(kind));
             set
         };
-        Self {
-            index: open.index,
-            name: open.name,
-            arguments: open.arguments,
-            grade: Grade::from_name(&open.grade).unwrap_or(Grade::Recovered),
-            kinds: kinds(open.kinds),
-            dialect: open.dialect,
-            origin: if open.native {
-                Origin::Native
-            } else {
-                Origin::Text
-            },
-            meta: open.meta,
-            span: open.span,
-        }
+        Self::new(open.name, open.arguments)
+            .index(open.index)
+            .grade(Grade::from_name(&open.grade).unwrap_or(Grade::Recovered))
+            .kinds(kinds(open.kinds))
+            .dialect(open.dialect)
+            .origin(match open.native {
+                true => Origin::Native,
+                false => Origin::Text,
+            })
+            .meta(open.meta)
+            .span(open.span)
     }
 }
 

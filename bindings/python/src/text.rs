@@ -74,11 +74,7 @@ pub fn encode(
     verify: bool,
 ) -> PyResult<String> {
     let core = &engine.get().core;
-    let call = |(name, arguments, id)| EncodeCall {
-        name,
-        arguments,
-        id,
-    };
+    let call = |(name, arguments, id)| EncodeCall::new(name, arguments).id(id);
     let calls: Vec<EncodeCall> = calls.into_iter().map(call).collect();
     let mut settings = settings(engine, tools)?;
     settings.verify = verify;

@@ -44,7 +44,7 @@ pub struct Turn {
     #[pyo3(get)]
     reasoning: String,
     calls: Vec<Py<Call>>,
-    errors: Vec<Py<Issue>>,
+    issues: Vec<Py<Issue>>,
     /// What was not delivered, as JSON.
     left: Option<Json>,
     /// Everything the model wrote, markup included. `None` without `original=True`, or if not all of it was retained. Invalid
@@ -59,28 +59,28 @@ pub struct Turn {
 impl PartialEq for Turn {
     fn eq(&self, other: &Self) -> bool {
         let calls = self.calls.iter().zip(&other.calls);
-        let errors = self.errors.iter().zip(&other.errors);
+        let issues = self.issues.iter().zip(&other.issues);
         self.text == other.text
             && self.reasoning == other.reasoning
             && self.calls.len() == other.calls.len()
-            && self.errors.len() == other.errors.len()
+            && self.issues.len() == other.issues.len()
             && self.left == other.left
             && self.original == other.original
             && self.tool_issues == other.tool_issues
             && calls.into_iter().all(|(a, b)| a.get() == b.get())
-            && errors.into_iter().all(|(a, b)| a.get() == b.get())
+            && issues.into_iter().all(|(a, b)| a.get() == b.get())
     }
 }
 
 #[pymethods]
 impl Turn {
     #[new]
-    #[pyo3(signature = (text="", reasoning="", calls: "list[Call] | None" = None, errors: "list[Issue] | None" = None, toolglot_json: "str | None" = None, original: "str | None" = None, tool_issues: "list[str] | None" = None))]
+    #[pyo3(signature = (text="", reasoning="", calls: "list[Call] | None" = None, issues: "list[Issue] | None" = None, toolglot_json: "str | None" = None, original: "str | None" = None, tool_issues: "list[str] | None" = None))]
     fn make(
         text: &str,
         reasoning: &str,
         calls: Option<Vec<Py<Call>>>,
-        errors: Option<Vec<Py<Issue>>>,
+        issues: Option<Vec<Py<Issue>>>,
         toolglot_json: Option<String>,
         original: Option<String>,
         tool_issues: Option<Vec<String>>,
@@ -89,7 +89,7 @@ impl Turn {
             text: text.to_owned(),
             reasoning: reasoning.to_owned(),
             calls: calls.unwrap_or_default(),
-            errors: errors.unwrap_or_default(),
+            issues: issues.unwrap_or_default(),
             left: toolglot_json.map(Json::new),
             original,
             tool_issues: tool_issues.unwrap_or_default(),
@@ -98,7 +98,7 @@ impl Turn {
 
     #[classattr]
     fn __match_args__(py: Python<'_>) -> PyResult<Py<PyTuple>> {
-        Ok(PyTuple::new(py, ["text", "reasoning", "calls", "errors"])?.unbind())
+        Ok(PyTuple::new(py, ["text", "reasoning", "calls", "issues"])?.unbind())
     }
 
     /// The calls, in order.
@@ -109,11 +109,17 @@ impl Turn {
 
     /// The issues of the output, errors and warnings, in order of detection.
     #[getter]
-    fn errors(&self, py: Python<'_>) -> Vec<Py<Issue>> {
-        self.errors
+    fn issues(&self, py: Python<'_>) -> Vec<Py<Issue>> {
+        self.issues
             .iter()
             .map(|issue| issue.clone_ref(py))
             .collect()
+    }
+
+    /// The issues, under the name that they have in JSON.
+    #[getter]
+    fn errors(&self, py: Python<'_>) -> Vec<Py<Issue>> {
+        self.issues(py)
     }
 
     /// What should not be used without asking, or was not delivered: `{"withheld": [{"name", "kinds", "span"}], "dropped": [{"span",
@@ -142,10 +148,10 @@ impl Turn {
             "calls",
             PyList::new(py, calls.collect::<PyResult<Vec<_>>>()?)?,
         )?;
-        let errors = self.errors.iter().map(|issue| issue.get().to_dict(py));
+        let issues = self.issues.iter().map(|issue| issue.get().to_dict(py));
         dict.set_item(
             "errors",
-            PyList::new(py, errors.collect::<PyResult<Vec<_>>>()?)?,
+            PyList::new(py, issues.collect::<PyResult<Vec<_>>>()?)?,
         )?;
         if let Some(left) = &self.left {
             dict.set_item("toolglot", left.value(py)?)?;
@@ -164,7 +170,7 @@ impl Turn {
             ("text", self.text.as_str().into_py_any(py)?),
             ("reasoning", self.reasoning.as_str().into_py_any(py)?),
             ("calls", self.calls(py).into_py_any(py)?),
-            ("errors", self.errors(py).into_py_any(py)?),
+            ("issues", self.issues(py).into_py_any(py)?),
         ];
         show(py, "Turn", &fields)
     }
@@ -175,7 +181,7 @@ impl Turn {
             self.text.as_str(),
             self.reasoning.as_str(),
             self.calls(py),
-            self.errors(py),
+            self.issues(py),
             self.left.as_ref().map(Json::text),
             self.original.as_deref(),
             self.tool_issues.clone(),
@@ -205,9 +211,8 @@ impl Turn {
         turn.text.clone_from(&self.text);
         turn.reasoning.clone_from(&self.reasoning);
         turn.calls = self.calls.iter().map(|call| call.get().engine()).collect();
-        let dropped = left.dropped.into_iter().map(|one| toolglot::Dropped {
-            span: Span::new(one.span.0, one.span.1),
-            kinds: set_of(&one.kinds),
+        let dropped = left.dropped.into_iter().map(|one| {
+            toolglot::Dropped::new(Span::new(one.span.0, one.span.1), set_of(&one.kinds))
         });
         turn.not_delivered.dropped = dropped.collect();
         Ok(turn)
@@ -223,7 +228,7 @@ impl Turn {
             .calls
             .into_iter()
             .map(|call| Py::new(py, Call::from(call)));
-        let errors = issues.into_iter().map(|issue| Py::new(py, issue));
+        let issues = issues.into_iter().map(|issue| Py::new(py, issue));
         let left = &turn.not_delivered;
         let left = (!left.is_empty()).then(|| Json::new(left.to_json()));
         Ok(Self {
@@ -233,7 +238,7 @@ impl Turn {
             text: turn.text,
             reasoning: turn.reasoning,
             calls: calls.collect::<PyResult<_>>()?,
-            errors: errors.collect::<PyResult<_>>()?,
+            issues: issues.collect::<PyResult<_>>()?,
         })
     }
 }
@@ -440,24 +445,21 @@ impl Call {
 
 impl Call {
     fn engine(&self) -> toolglot::Call {
-        toolglot::Call {
-            index: self.index,
-            name: self.name.clone(),
-            arguments: self.json.text().to_owned(),
-            grade: match self.grade.as_str() {
+        toolglot::Call::new(self.name.clone(), self.json.text().to_owned())
+            .index(self.index)
+            .grade(match self.grade.as_str() {
                 "complete" => Grade::Complete,
                 "repaired" => Grade::Repaired,
                 _ => Grade::Recovered,
-            },
-            kinds: set_of(&self.kinds),
-            dialect: self.dialect.clone(),
-            origin: match self.native {
+            })
+            .kinds(set_of(&self.kinds))
+            .dialect(self.dialect.clone())
+            .origin(match self.native {
                 true => Origin::Native,
                 false => Origin::Text,
-            },
-            meta: self.meta.clone().into_iter().collect(),
-            span: Span::new(self.start, self.end),
-        }
+            })
+            .meta(self.meta.clone().into_iter().collect())
+            .span(Span::new(self.start, self.end))
     }
 }
 

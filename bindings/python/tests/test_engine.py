@@ -149,7 +149,7 @@ def test_limits():
     assert pickle.loads(pickle.dumps(limits)) == limits
     assert repr(limits).startswith("Limits(max_value=8388608, ")
     turn = tg.Engine("tool-call-xml", limits={"max_calls": 2}).parse(CALL * 3)
-    assert len(turn.calls) == 2 and [issue.kind for issue in turn.errors] == ["limit_calls"]
+    assert len(turn.calls) == 2 and [issue.kind for issue in turn.issues] == ["limit_calls"]
 
 
 def test_dialects():

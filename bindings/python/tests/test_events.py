@@ -115,7 +115,8 @@ def test_turn():
     call = turn.calls[0]
     assert (call.name, call.arguments, call.arguments_json, call.index) == ("f", {"a": "1"}, '{"a":"1"}', 0)
     assert call.complete and call.dialect == "tool-call-xml" and (call.start, call.end) == (1, 58)
-    assert [type(issue) for issue in turn.errors] == [tg.Issue]
+    assert [type(issue) for issue in turn.issues] == [tg.Issue]
+    assert turn.errors == turn.issues
     assert repr(turn).startswith("Turn(text='a")
     json.dumps(call.arguments)
     match turn:
@@ -128,7 +129,7 @@ def test_dropped_bytes_have_kinds():
     wanted = {"withheld": [], "dropped": [{"span": [0, 42], "kinds": ["unclosed_block"]}]}
     turn = tg.parse(cut)
     assert turn.toolglot == wanted == turn.to_dict()["toolglot"]
-    assert [issue.kind for issue in turn.errors] == ["unclosed_block"]
+    assert [issue.kind for issue in turn.issues] == ["unclosed_block"]
     for output in (cut, turn):
         assert tg.to_completion(output)["toolglot"] == wanted
     call = '<tool_call name="f"><param name="a">1</param></tool_call>'

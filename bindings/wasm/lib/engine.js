@@ -162,10 +162,10 @@ export class Engine {
         if (guards) core.check(core.x.toolglot_turn_guard(turn, this.#engine), "toolglot_turn_error", turn);
         if (keeps) core.check(core.x.toolglot_turn_keep_original(turn, 1), "toolglot_turn_error", turn);
         stream = this.#stream(core, handle, undefined, turn);
-        const errors = stream.feed(data);
-        if (native !== undefined && native !== null) errors.push(...stream.nativeCalls(native));
-        errors.push(...stream.finish(finish), ...hints(core, turn, handle));
-        return turnOf(core, turn, errors, stream.toolIssues);
+        const issues = stream.feed(data);
+        if (native !== undefined && native !== null) issues.push(...stream.nativeCalls(native));
+        issues.push(...stream.finish(finish), ...hints(core, turn, handle));
+        return turnOf(core, turn, issues, stream.toolIssues);
       } finally {
         stream?.free();
         core.drop("toolglot_turn_free", turn);
@@ -299,13 +299,15 @@ function hints(core, turn, options) {
 }
 
 /** Converts the turn of a handle. */
-function turnOf(core, turn, errors, odd) {
+function turnOf(core, turn, issues, odd) {
   const { x, out } = core;
   const text = (get) => {
     x[get](out, turn);
     return core.view(out);
   };
-  const made = { text: text("toolglot_turn_text"), reasoning: text("toolglot_turn_reasoning"), calls: [], errors };
+  const made = { text: text("toolglot_turn_text"), reasoning: text("toolglot_turn_reasoning"), calls: [], issues };
+  // The name that the list has in JSON.
+  Object.defineProperty(made, "errors", { value: issues });
   core.check(x.toolglot_turn_calls(turn, out, out + 4), "toolglot_turn_error", turn);
   const [first, count] = [core.u32[out >>> 2], core.u32[(out >>> 2) + 1]];
   for (let at = first; at < first + count * CALL; at += CALL) {

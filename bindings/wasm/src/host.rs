@@ -14,8 +14,8 @@ use crate::raw::{self, toolglot_view};
 use crate::status::{Done, Fault, TOOLGLOT_E_DIALECT, toolglot_status};
 use crate::tg::sink::Gather;
 use crate::tg::{
-    Arguments, CallState, Detector, Dialect, DialectSet, Event, Evidence, Kind, KindSet, Origin,
-    Span, builtin_files, models,
+    Arguments, Call, CallState, Detector, Dialect, DialectSet, Evidence, Kind, KindSet, Span,
+    builtin_files, models,
 };
 use crate::{guard, handle};
 
@@ -251,26 +251,7 @@ pub unsafe extern "C" fn toolglot_wasm_last_wins(
 
 /// The arguments of a call, as the engine collects them.
 fn gathered(json: &str, state: CallState) -> String {
-    let span = Span::new(0, 0);
-    let mut gather = Gather::default();
-    gather.event(&Event::CallOpen {
-        call: 0,
-        name: "",
-        meta: &[],
-        dialect: "",
-        origin: Origin::Text,
-        span,
-    });
-    gather.event(&Event::ArgDelta {
-        call: 0,
-        json,
-        span,
-    });
-    let closed = gather.event(&Event::CallClose {
-        call: 0,
-        state,
-        arguments: Arguments::Deltas,
-        span,
-    });
+    let mut gather = Gather::from(Some(Call::new("", json)));
+    let closed = gather.close(state, Arguments::Deltas, Span::new(0, 0));
     closed.map(|call| call.arguments).unwrap_or_default()
 }

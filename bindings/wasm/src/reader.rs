@@ -89,11 +89,7 @@ impl Input {
             Self::Text(parser) => {
                 let reason = reason.unwrap_or_default();
                 parser.finish(reason, sink);
-                Ended {
-                    reason,
-                    errors: vec![],
-                    error: None,
-                }
+                Ended::new(reason)
             }
             Self::Response(feeder) => feeder.finish(reason, sink),
         }
@@ -309,20 +305,19 @@ impl Writing {
         settings.id_seed = number("idSeed").unwrap_or_default();
         Ok(Self {
             source: word("source").unwrap_or_default(),
-            head: Head {
-                id: word("id").or_else(|| word("madeId")).unwrap_or_default(),
-                created: number("created")
-                    .or_else(|| number("now"))
-                    .unwrap_or_default(),
-                model: word("model").unwrap_or_default(),
-                choice: choice.unwrap_or_default(),
-                usage: None,
-            },
-            given: Given {
-                id: word("id"),
-                created: number("created"),
-                model: word("model"),
-            },
+            head: Head::default()
+                .id(word("id").or_else(|| word("madeId")).unwrap_or_default())
+                .created(
+                    number("created")
+                        .or_else(|| number("now"))
+                        .unwrap_or_default(),
+                )
+                .model(word("model").unwrap_or_default())
+                .choice(choice.unwrap_or_default()),
+            given: Given::default()
+                .id(word("id"))
+                .created(number("created"))
+                .model(word("model")),
             choice,
             settings,
         })
@@ -637,11 +632,9 @@ fn turn(data: &[u8]) -> Done<Turn> {
             .for_each(|kind| kinds.insert(kind));
         kinds
     };
-    let mut out = Turn {
-        text: word(&said, "text"),
-        reasoning: word(&said, "reasoning"),
-        ..Turn::default()
-    };
+    let mut out = Turn::default()
+        .text(word(&said, "text"))
+        .reasoning(word(&said, "reasoning"));
     for (index, call) in (0..).zip(list(&said, "calls")) {
         let grade = Grade::from_name(&word(&call, "grade"));
         let native = call.get("native").and_then(Value::as_bool).unwrap_or(false);
@@ -649,24 +642,20 @@ fn turn(data: &[u8]) -> Done<Turn> {
             let part = |at: usize| pair.get(at).and_then(Value::as_str).map(str::to_owned);
             Some((part(0)?, part(1)?))
         };
-        out.calls.push(Call {
-            index,
-            name: word(&call, "name"),
-            arguments: word(&call, "arguments"),
-            grade: grade.ok_or_else(|| wrong("the grade of a call is unknown"))?,
-            kinds: kinds(&call),
-            dialect: word(&call, "dialect"),
-            origin: if native { Origin::Native } else { Origin::Text },
-            meta: list(&call, "meta").iter().filter_map(pair).collect(),
-            span: span(&call),
-        });
+        out.calls.push(
+            Call::new(word(&call, "name"), word(&call, "arguments"))
+                .index(index)
+                .grade(grade.ok_or_else(|| wrong("the grade of a call is unknown"))?)
+                .kinds(kinds(&call))
+                .dialect(word(&call, "dialect"))
+                .origin(if native { Origin::Native } else { Origin::Text })
+                .meta(list(&call, "meta").iter().filter_map(pair).collect())
+                .span(span(&call)),
+        );
     }
     out.not_delivered.dropped = list(&said, "dropped")
         .iter()
-        .map(|one| Dropped {
-            span: span(one),
-            kinds: kinds(one),
-        })
+        .map(|one| Dropped::new(span(one), kinds(one)))
         .collect();
     Ok(out)
 }

@@ -244,14 +244,14 @@ test("turns", () => {
   const turn = engine.parse(REPLY);
   assert.equal(turn.text, "Grüße 🌊!   und  Ende 中");
   assert.equal(turn.reasoning, "hm 中");
-  assert.deepEqual(turn.errors, []);
+  assert.deepEqual([turn.issues, turn.errors], [[], []]);
   assert.deepEqual(turn.calls.map(({ name, arguments: a, index, dialect }) => [name, a, index, dialect]), [
     ["f", { a: "né 🌊" }, 0, "tool-call-xml"], ["g", { b: "2" }, 1, "tool-call-xml"],
   ]);
   assert.equal(REPLY.slice(0, 0) + new TextDecoder().decode(utf8.encode(REPLY).subarray(turn.calls[0].start, turn.calls[0].end)).slice(0, 10), "<tool_call");
   const twice = engine.parse('<tool_call name="f"><param name="a">1</param><param name="a">2</param></tool_call>');
   assert.deepEqual([twice.calls[0].argumentsJson, twice.calls[0].recovered, twice.calls[0].complete], ['{"a":"2"}', ["duplicate_param"], false]);
-  assert.equal(twice.errors[0].kind, "duplicate_param");
+  assert.equal(twice.issues[0].kind, "duplicate_param");
   assert.deepEqual(engine.parse(utf8.encode(REPLY)), turn);
   assert.equal(engine.parse("").text, "");
   throws(() => engine.parse("x", { finish: "no" }), "argument", /^finish: 'no' is none of/);
@@ -631,7 +631,7 @@ test("events of an iterable", async () => {
 test("limits", () => {
   const two = new tg.Engine({ dialects: "tool-call-xml", limits: { maxCalls: 2 } });
   const turn = two.parse(CALL.repeat(3));
-  assert.deepEqual([turn.calls.length, turn.errors.map(({ kind }) => kind)], [2, ["limit_calls"]]);
+  assert.deepEqual([turn.calls.length, turn.issues.map(({ kind }) => kind)], [2, ["limit_calls"]]);
   two.free();
 });
 

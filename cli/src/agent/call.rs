@@ -30,10 +30,7 @@ pub fn run(args: &CallArgs) -> Result<Verdict, Stop> {
     if let Some(why) = hidden(tool) {
         return Err(Stop::because(format!("{}: {name}: {why}", path.display())));
     }
-    let step = Step {
-        tool: name.clone(),
-        arguments: arguments(&args.arguments)?,
-    };
+    let step = Step::new(name.clone(), arguments(&args.arguments)?);
     let plan = Plan::new(
         &args.tools,
         &toolbox.tools,

@@ -83,7 +83,7 @@ impl Plan {
         if args.native {
             let shape = match args.api {
                 Api::Anthropic => Shape::Anthropic,
-                Api::OpenAi | Api::Ollama => Shape::OpenAi,
+                _ => Shape::OpenAi,
             };
             self.agent["shape"] = shape.name().into();
         }

@@ -23,6 +23,9 @@ use super::{note, note_hidden, open, policy, signals};
 use crate::args::lang;
 use crate::stop::{Stop, Verdict};
 
+/// Seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
+
 pub const EXAMPLES: &str = "\
 Prints its address, with a token, when it is ready. Runs are kept in a file and continue when the server is started again.
 docs/SERVE.md describes the interface for programs.
@@ -68,6 +71,15 @@ pub struct ServeArgs {
     /// File that keeps the runs; `:memory:` keeps them only as long as the server runs
     #[arg(long, value_name = "FILE", default_value = "toolglot-runs.db")]
     store: PathBuf,
+    /// How many days runs are kept after their end; 0 keeps them for ever
+    #[arg(long, value_name = "DAYS", default_value = "90")]
+    keep_days: u64,
+    /// How many runs are kept; the oldest that are over are deleted. 0 sets no limit
+    #[arg(long, value_name = "N", default_value = "10000")]
+    keep_runs: u64,
+    /// How many MiB of runs are kept, in the same way; 0 sets no limit
+    #[arg(long, value_name = "MIB", default_value = "1024")]
+    keep_mib: u64,
     /// How long a call may take, with the questions of calls within it
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
     timeout: Duration,
@@ -93,6 +105,11 @@ pub fn run(args: &ServeArgs) -> Result<Verdict, Stop> {
     options.remote = args.allow_remote;
     options.hosts.clone_from(&args.hosts);
     options.page.clone_from(&args.page);
+    let limit = |n: u64| (n > 0).then_some(n);
+    options.keep.time =
+        limit(args.keep_days).map(|days| Duration::from_secs(days.saturating_mul(DAY)));
+    options.keep.runs = limit(args.keep_runs);
+    options.keep.bytes = limit(args.keep_mib).map(|mib| mib.saturating_mul(1 << 20));
     options.store = (args.store.as_os_str() != ":memory:").then(|| args.store.clone());
     runtime.block_on(async {
         // Before the address is printed: whoever reads it may send a signal.

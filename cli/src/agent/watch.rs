@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use toolglot_agent::driver::Watch;
+use toolglot_agent::driver::{SaveError, Watch};
 use toolglot_agent::{Do, Ended, Event, Run, Told};
 use toolglot_testkit::json::escaped;
 use toolglot_tools::outcome::{Content, ToolResult};
@@ -159,12 +159,12 @@ impl Watch for Show {
         }
     }
 
-    fn save(&mut self, run: &Run) -> Result<(), String> {
+    fn save(&mut self, run: &Run) -> Result<(), SaveError> {
         // The reason itself is kept here.
         if self.stop.is_some() {
-            return Err("the output cannot be written".to_owned());
+            return Err("the output cannot be written".into());
         }
-        self.write(run)
+        self.write(run).map_err(SaveError::from)
     }
 }
 

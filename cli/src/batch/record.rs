@@ -186,7 +186,7 @@ impl<'a> Answers<'a> {
         collect.hint(options.hinted());
         let turn = collect.turn();
         let errors = turn
-            .errors
+            .issues
             .iter()
             .any(|report| report.severity == Severity::Error);
         Ok(Answer {

@@ -152,6 +152,33 @@ fn a_run_survives_the_death_of_its_server() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn the_number_of_runs_that_are_kept_is_an_option() {
+    let model = format!("script:{}", file("serve-kept.txt", "Hello."));
+    let arguments = [
+        "--model",
+        &model,
+        "--dialect",
+        "hermes",
+        "--store",
+        ":memory:",
+    ];
+    for (keep, left) in [("2", 2), ("0", 4)] {
+        let up = Served::start(&[&arguments[..], &["--keep-runs", keep]].concat(), |_| ());
+        for _ in 0..4 {
+            let begun = up.json("POST", "/api/runs", r#"{"task": "Talk."}"#);
+            up.until(begun["id"].as_str().expect("an id"), "finished");
+        }
+        while up.json("GET", "/api/runs", "")["runs"]
+            .as_array()
+            .map(Vec::len)
+            != Some(left)
+        {}
+        assert_eq!(up.signal("-TERM"), Some(0));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn the_browser_gets_a_link_that_is_valid_once() {
     use std::os::unix::fs::PermissionsExt;
 

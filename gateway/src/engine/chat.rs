@@ -75,9 +75,8 @@ impl Engine for ChatStream {
     }
 
     fn close(&mut self, out: &mut Vec<u8>) {
-        match self.reason {
-            Finish::Stop | Finish::Length | Finish::ToolCalls => event("[DONE]", out),
-            Finish::Error | Finish::Cancelled => {}
+        if !matches!(self.reason, Finish::Error | Finish::Cancelled) {
+            event("[DONE]", out);
         }
     }
 

@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toolglot::rewrite::{Given, Same};
 use toolglot::sink::openai::{Delta, Deltas, Head, Reason, Settings, Usage};
 use toolglot::source::{Anthropic, Feeder, Item, Ollama, OpenAi, Source, Take, Telling};
-use toolglot::{
-    DialectSet, Event, Finish, Issue, NotDelivered, Options, Parser, Severity, Sink, Stage,
-};
+use toolglot::{DialectSet, Event, Finish, NotDelivered, Options, Parser, Severity, Sink, Stage};
 
 use super::gathered::Spaces;
 use super::{Engine, Told, responses};
@@ -65,6 +63,8 @@ impl From<Delta<'_>> for Piece {
                 message: message.to_owned(),
                 kind: kind.to_owned(),
             },
+            // Nothing else is sent with these settings.
+            _ => Self::Text(String::new()),
         }
     }
 }
@@ -103,7 +103,7 @@ impl Shared {
             Item::Text(text) => self.text.push_str(text),
             Item::Reasoning(text) => self.thought.push_str(text),
             Item::Call(_) => self.native |= !self.changed,
-            Item::CallEnd(_) | Item::Finish(_) | Item::Error(_) | Item::Said(_) => {}
+            _ => {}
         }
     }
 
@@ -222,10 +222,7 @@ impl Sink for Both<'_> {
             && self.wrong.len() < WRONG
         {
             // For a call that is withheld, a warning is the reason.
-            let refusal = Issue {
-                severity: Severity::Error,
-                ..*issue
-            };
+            let refusal = issue.severity(Severity::Error);
             self.wrong.push(Wrong {
                 kind: issue.kind.name(),
                 warning: issue.severity == Severity::Warning,
@@ -407,11 +404,12 @@ fn learn(head: &mut Head, bytes: &[u8]) {
         );
         let usage = &read["usage"];
         if let Some(prompt) = usage["prompt_tokens"].as_u64() {
-            head.usage = Some(Usage {
-                prompt,
-                completion: usage["completion_tokens"].as_u64().unwrap_or_default(),
-                cached: usage["prompt_tokens_details"]["cached_tokens"].as_u64(),
-            });
+            head.usage = Some(
+                Usage::default()
+                    .prompt(prompt)
+                    .completion(usage["completion_tokens"].as_u64().unwrap_or_default())
+                    .cached(usage["prompt_tokens_details"]["cached_tokens"].as_u64()),
+            );
         }
         if whole.is_some() {
             return;

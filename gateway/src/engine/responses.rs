@@ -82,18 +82,19 @@ impl Responses {
             "response.output_item.added" if text(&event["item"], "type") == "function_call" => {
                 let item = &event["item"];
                 self.called = true;
-                take(Item::Call(CallPiece {
-                    index,
-                    id: item["call_id"].as_str(),
-                    name: item["name"].as_str(),
-                    arguments: text(item, "arguments"),
-                }));
+                take(Item::Call(
+                    CallPiece::default()
+                        .index(index)
+                        .id(item["call_id"].as_str())
+                        .name(item["name"].as_str())
+                        .arguments(text(item, "arguments")),
+                ));
             }
-            "response.function_call_arguments.delta" => take(Item::Call(CallPiece {
-                index,
-                arguments: text(event, "delta"),
-                ..CallPiece::default()
-            })),
+            "response.function_call_arguments.delta" => take(Item::Call(
+                CallPiece::default()
+                    .index(index)
+                    .arguments(text(event, "delta")),
+            )),
             "response.output_item.done" if text(&event["item"], "type") == "function_call" => {
                 take(Item::CallEnd(index));
             }
@@ -128,12 +129,13 @@ impl Responses {
                     .for_each(|part| take(Item::Reasoning(text(part, "text")))),
                 "function_call" => {
                     self.called = true;
-                    take(Item::Call(CallPiece {
-                        index: Some(index),
-                        id: item["call_id"].as_str(),
-                        name: item["name"].as_str(),
-                        arguments: text(item, "arguments"),
-                    }));
+                    take(Item::Call(
+                        CallPiece::default()
+                            .index(index)
+                            .id(item["call_id"].as_str())
+                            .name(item["name"].as_str())
+                            .arguments(text(item, "arguments")),
+                    ));
                     take(Item::CallEnd(Some(index)));
                 }
                 _ => {}
@@ -162,11 +164,10 @@ impl Responses {
             _ => from,
         };
         let kind = error["type"].as_str().or(error["code"].as_str());
-        let error = Box::new(ServerError {
-            message: text(error, "message").to_owned(),
-            kind: kind.unwrap_or("upstream_error").to_owned(),
-            json: None,
-        });
+        let error = Box::new(ServerError::new(
+            text(error, "message"),
+            kind.unwrap_or("upstream_error"),
+        ));
         let line = self.number;
         take(Item::Error(SourceError::Api { line, error }));
         take(Item::Finish(Finish::Error));
@@ -176,14 +177,16 @@ impl Responses {
 fn said(response: &Value, take: &mut Take<'_>) {
     let usage = &response["usage"];
     let cached = usage["input_tokens_details"]["cached_tokens"].as_u64();
-    take(Item::Said(Said {
-        id: response["id"].as_str(),
-        model: response["model"].as_str(),
-        created: response["created_at"].as_u64(),
-        usage: usage["input_tokens"].as_u64().map(|prompt| Usage {
-            prompt,
-            completion: usage["output_tokens"].as_u64().unwrap_or_default(),
-            cached,
-        }),
-    }));
+    take(Item::Said(
+        Said::default()
+            .id(response["id"].as_str())
+            .model(response["model"].as_str())
+            .created(response["created_at"].as_u64())
+            .usage(usage["input_tokens"].as_u64().map(|prompt| {
+                Usage::default()
+                    .prompt(prompt)
+                    .completion(usage["output_tokens"].as_u64().unwrap_or_default())
+                    .cached(cached)
+            })),
+    ));
 }

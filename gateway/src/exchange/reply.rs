@@ -216,11 +216,9 @@ impl Made {
 
 /// Returns default metadata for a response without any.
 fn spare(terms: &Terms) -> Head {
-    Head {
-        id: format!("chatcmpl-{:016x}", terms.settings.id_seed),
-        model: terms.model.clone(),
-        ..Head::default()
-    }
+    Head::default()
+        .id(format!("chatcmpl-{:016x}", terms.settings.id_seed))
+        .model(terms.model.clone())
 }
 
 /// Returns the message of a server error.

@@ -57,11 +57,7 @@ impl Said {
                 }
             }
             Item::Finish(finish) => self.finish = *finish,
-            Item::Reasoning(_)
-            | Item::Call(_)
-            | Item::CallEnd(_)
-            | Item::Error(_)
-            | Item::Said(_) => {}
+            _ => {}
         }
     }
 }

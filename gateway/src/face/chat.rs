@@ -47,7 +47,7 @@ pub fn word(reason: Option<Reason>) -> &'static str {
     match reason {
         Some(Reason::ToolCalls) => "tool_calls",
         Some(Reason::Length) => "length",
-        Some(Reason::Stop) | None => "stop",
+        _ => "stop",
     }
 }
 

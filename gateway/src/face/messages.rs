@@ -260,7 +260,7 @@ fn word(reason: Option<Reason>) -> &'static str {
     match reason {
         Some(Reason::ToolCalls) => "tool_use",
         Some(Reason::Length) => "max_tokens",
-        Some(Reason::Stop) | None => "end_turn",
+        _ => "end_turn",
     }
 }
 

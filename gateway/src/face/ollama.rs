@@ -202,7 +202,7 @@ fn function(name: &str, arguments: &str) -> serde_json::Value {
 fn end(document: &mut serde_json::Value, reason: Option<Reason>, head: &Head) {
     document["done_reason"] = match reason {
         Some(Reason::Length) => "length".into(),
-        Some(Reason::Stop | Reason::ToolCalls) | None => "stop".into(),
+        _ => "stop".into(),
     };
     if let Some(usage) = head.usage {
         document["prompt_eval_count"] = usage.prompt.into();

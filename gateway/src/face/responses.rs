@@ -606,7 +606,7 @@ impl Writer for Responses {
                 let response = ended(response, Some(*reason), left.as_ref());
                 let kind = match reason {
                     Reason::Length => "response.incomplete",
-                    Reason::Stop | Reason::ToolCalls => "response.completed",
+                    _ => "response.completed",
                 };
                 self.event(plain!({"type": kind, "response": response}), out);
             }

@@ -2,30 +2,47 @@
 
 use super::pattern::{Hole, Part, parts, tokens};
 use super::{Kind, Node, Paths};
+use crate::PatternError;
 use crate::tag;
 use crate::tag::Room;
 
 impl<A: Copy> Paths<A> {
     /// A tree of patterns inside a block; each leads to an action.
-    pub fn new<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// A pattern is malformed, or two contradict each other at one place, or they are too many.
+    pub fn new<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, PatternError> {
         Self::build(patterns, Kind::Exact, "")
     }
 
     /// The same; tags may hold white space and attributes that the patterns do not spell out.
-    pub fn tags<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn tags<'a>(
+        patterns: impl IntoIterator<Item = (&'a str, A)>,
+    ) -> Result<Self, PatternError> {
         Self::build(patterns, Kind::Tags, "")
     }
 
     /// The same, for patterns that follow a literal in which a tag may have begun.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
     pub fn behind<'a>(
         literal: &str,
         patterns: impl IntoIterator<Item = (&'a str, A)>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, PatternError> {
         Self::build(patterns, Kind::Tags, literal)
     }
 
     /// A tree of patterns that open a block; their tags may hold white space and attributes.
-    pub fn opening<'a>(patterns: impl IntoIterator<Item = (&'a str, A)>) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn opening<'a>(
+        patterns: impl IntoIterator<Item = (&'a str, A)>,
+    ) -> Result<Self, PatternError> {
         Self::build(patterns, Kind::Opening, "")
     }
 
@@ -33,14 +50,17 @@ impl<A: Copy> Paths<A> {
         patterns: impl IntoIterator<Item = (&'a str, A)>,
         kind: Kind,
         before: &str,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, PatternError> {
         let mut tree = Self {
             nodes: vec![Node::default()],
             opens: kind == Kind::Opening,
         };
         for (pattern, action) in patterns {
             tree.add(pattern, action, kind != Kind::Exact, before.as_bytes())
-                .map_err(|why| format!("`{pattern}`: {why}"))?;
+                .map_err(|why| PatternError::In {
+                    pattern: pattern.to_owned(),
+                    why: Box::new(why),
+                })?;
         }
         Ok(tree)
     }
@@ -51,11 +71,14 @@ impl<A: Copy> Paths<A> {
     }
 
     /// Lets tokens of the patterns appear twice where something follows them, except tokens that one of `but` ends with.
+    ///
+    /// # Errors
+    /// A pattern is malformed.
     pub fn with_twins<'a>(
         mut self,
         patterns: impl IntoIterator<Item = &'a str>,
         but: &[&str],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, PatternError> {
         let spelt = |token: &[Part]| match token {
             [Part::Bytes(bytes)] => String::from_utf8_lossy(bytes).into_owned(),
             _ => String::new(),
@@ -229,9 +252,15 @@ impl<A: Copy> Paths<A> {
         }
     }
 
-    fn add(&mut self, pattern: &str, action: A, loose: bool, before: &[u8]) -> Result<(), String> {
+    fn add(
+        &mut self,
+        pattern: &str,
+        action: A,
+        loose: bool,
+        before: &[u8],
+    ) -> Result<(), PatternError> {
         if self.nodes.len() > 32_000 {
-            return Err("the patterns are too many or too long".to_owned());
+            return Err(PatternError::TooMany);
         }
         // The nodes that the pattern has reached: two after a hole, with and without white space.
         let mut here: Vec<u16> = vec![0];
@@ -307,7 +336,7 @@ impl<A: Copy> Paths<A> {
                     let known = here.iter().find_map(|at| self.nodes[usize::from(*at)].hole);
                     let inside = match known {
                         Some((have, inside)) if have == hole => inside,
-                        Some(_) => return Err("two holes begin at one place".to_owned()),
+                        Some(_) => return Err(PatternError::TwoHoles),
                         None => self.fresh(Node {
                             inside: Some(hole),
                             ..Node::default()
@@ -315,7 +344,7 @@ impl<A: Copy> Paths<A> {
                     };
                     for at in here.clone() {
                         if self.node(at).inside.is_some() {
-                            return Err("a hole begins where another one does not end".to_owned());
+                            return Err(PatternError::AdjacentHoles);
                         }
                         self.node(at).hole = Some((hole, inside));
                     }
@@ -331,7 +360,7 @@ impl<A: Copy> Paths<A> {
         for at in here {
             let node = self.node(at);
             if matches!(node.inside, Some(Hole::Key | Hole::Tag | Hole::Fix)) {
-                return Err("something must end the last hole".to_owned());
+                return Err(PatternError::OpenHole);
             }
             node.accept.get_or_insert(action);
         }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Paths;
+use crate::PatternError;
 use crate::tag;
 
 /// What a hole takes.
@@ -67,7 +68,10 @@ pub enum Part {
 }
 
 /// Reads a pattern.
-pub fn parts(pattern: &str) -> Result<Vec<Part>, String> {
+///
+/// # Errors
+/// A hole is unknown, or `$^` is not before the last byte.
+pub fn parts(pattern: &str) -> Result<Vec<Part>, PatternError> {
     const WORDS: [(&str, Part); 11] = [
         ("_", Part::Blanks),
         ("/", Part::Lines),
@@ -96,7 +100,7 @@ pub fn parts(pattern: &str) -> Result<Vec<Part>, String> {
         let (word, part) = WORDS
             .iter()
             .find(|(word, _)| rest.starts_with(word))
-            .ok_or_else(|| format!("`${}` is no hole", rest.chars().take(8).collect::<String>()))?;
+            .ok_or_else(|| PatternError::UnknownHole(rest.chars().take(8).collect()))?;
         out.push(part.clone());
         rest = &rest[word.len()..];
     }
@@ -105,14 +109,17 @@ pub fn parts(pattern: &str) -> Result<Vec<Part>, String> {
     }
     match out.iter().position(|part| *part == Part::Peek) {
         Some(at) if !matches!(&out[at + 1..], [Part::Bytes(bytes)] if bytes.len() == 1) => {
-            Err("`$^` stands before the last byte of a pattern".to_owned())
+            Err(PatternError::PeekPlace)
         }
         _ => Ok(out),
     }
 }
 
 /// The literal bytes that a pattern begins with.
-pub fn literal(pattern: &str) -> Result<String, String> {
+///
+/// # Errors
+/// As for [`parts`].
+pub fn literal(pattern: &str) -> Result<String, PatternError> {
     let mut out = String::new();
     for part in parts(pattern)? {
         match part {
@@ -174,7 +181,10 @@ pub(super) fn tokens(parts: &[Part]) -> Vec<(Vec<Part>, Vec<Part>)> {
 }
 
 /// A pattern for a marker that may hold text it does not spell out; `None` if it may not.
-pub fn spelt(marker: &str) -> Result<Option<Paths<()>>, String> {
+///
+/// # Errors
+/// The marker is too long.
+pub fn spelt(marker: &str) -> Result<Option<Paths<()>>, PatternError> {
     if tag::rooms(marker.as_bytes()).next().is_none() {
         return Ok(None);
     }

@@ -1,10 +1,11 @@
 //! Subscribers: resumed, over a WebSocket, many, slow, and gone.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio_tungstenite::connect_async;
@@ -12,7 +13,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use toolglot_agent::driver::{Script, function};
-use toolglot_serve::Options;
+use toolglot_serve::{AgentSetup, Options};
 
 use crate::support::{Gated, Up, call, says, setup, text};
 
@@ -199,6 +200,63 @@ async fn too_many_streams_are_refused_and_places_become_free() {
     }
 }
 
+/// A connection that asks for events and reads nothing.
+async fn silent(up: &Up, id: &str) -> TcpStream {
+    let address = up.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "GET /api/runs/{id}/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\r\n",
+        up.token
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn a_subscriber_that_stalls_loses_its_place_and_can_continue() {
+    let long = "x".repeat(16 << 20);
+    let mut both = setup(Script::new([long.as_str()]).chunk(64 << 10));
+    let gated = Gated {
+        first: "Good ",
+        rest: "day.",
+        gate: Arc::default(),
+    };
+    let set = both.agents[0].set.clone();
+    let gated = AgentSetup::new("gated", set, "hermes", Arc::new(gated));
+    both.agents.push(gated);
+    let mut options = Options::default();
+    options.stalled = Duration::from_millis(500);
+    let up = Up::start(both, options).await;
+    let id = up.begin(&json!({"task": "Talk."})).await;
+    let events = up.all(&id).await;
+    let quiet = up.begin(&json!({"task": "x", "agent": "gated"})).await;
+    // Those who wait for events keep their places.
+    let mut waiting = vec![];
+    for _ in 0..255 {
+        waiting.push(up.subscribe(&quiet, 0).await);
+    }
+    let mut stalled = silent(&up, &id).await;
+    let mut text = vec![0; 9];
+    // From here on it has its place.
+    stalled.read_exact(&mut text).await.unwrap();
+    let path = format!("/api/runs/{id}/events?after={}", events.len());
+    while up.get(&path).await.status != 200 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    stalled.read_to_end(&mut text).await.unwrap();
+    let text = String::from_utf8_lossy(&text);
+    let mut ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
+    let last: usize = ids.next_back().unwrap().parse().unwrap();
+    assert!(last < events.len(), "it was not stalled");
+    assert_eq!(
+        up.subscribe(&id, last as u64).await.rest().await,
+        events[last..]
+    );
+    for events in &mut waiting {
+        events.until(json!({"event": "text"})).await;
+    }
+}
+
 #[tokio::test]
 async fn a_subscriber_that_stalls_delays_nobody() {
     // More than any buffer of a connection holds.
@@ -210,15 +268,7 @@ async fn a_subscriber_that_stalls_delays_nobody() {
     let id = up.begin(&json!({"task": "Give me much."})).await;
     let mut stalled = vec![];
     for _ in 0..4 {
-        let mut stream = TcpStream::connect(up.url.strip_prefix("http://").unwrap())
-            .await
-            .unwrap();
-        let head = format!(
-            "GET /api/runs/{id}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n",
-            up.token
-        );
-        stream.write_all(head.as_bytes()).await.unwrap();
-        stalled.push(stream);
+        stalled.push(silent(&up, &id).await);
     }
     let events = up.all(&id).await;
     assert_eq!(events.last().unwrap()["text"], "Done.");

@@ -298,13 +298,13 @@ async fn other_formats_damage_and_other_servers_are_told() {
         let db = Connection::open(&path).unwrap();
         db.pragma_update(None, "user_version", number).unwrap();
     };
-    version(2);
+    version(3);
     let error = refused(options.clone()).await;
     assert!(
-        matches!(error, StoreError::Format { found: 2, .. }),
+        matches!(error, StoreError::Format { found: 3, .. }),
         "{error}"
     );
-    version(1);
+    version(2);
 
     let whole = std::fs::read(&path).unwrap();
     for keep in [101, 5000, whole.len() - 4096] {

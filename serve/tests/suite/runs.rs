@@ -283,18 +283,6 @@ async fn runs_are_listed_newest_first() {
     assert!(first["started"].as_u64() > Some(1_600_000_000_000));
 }
 
-#[tokio::test]
-async fn secrets_are_in_no_event() {
-    let mut setup = setup(Script::new(["The key is hunter2, they say."]).chunk(1024));
-    setup.secrets.push("hunter2".to_owned());
-    let up = Up::start(setup, Options::default()).await;
-    let id = up.begin(&json!({"task": "Hello."})).await;
-    let events = up.all(&id).await;
-    assert_eq!(text(&events), "The key is [key], they say.");
-    let run = up.run(&id).await.to_string();
-    assert!(run.contains("[key]") && !run.contains("hunter2"), "{run}");
-}
-
 /// A model with a defect.
 struct Panics;
 

@@ -252,6 +252,11 @@ impl Up {
         Got::of(request.body(body.to_string()).send().await.unwrap()).await
     }
 
+    pub async fn delete(&self, path: &str) -> Got {
+        let request = self.request("DELETE", path).bearer_auth(&self.token);
+        Got::of(request.send().await.unwrap()).await
+    }
+
     /// Begins a run and returns its id.
     pub async fn begin(&self, body: &Value) -> String {
         let got = self.post("/api/runs", body).await;

@@ -71,7 +71,7 @@ impl Body {
             out.skip(keeps);
             return (i, None);
         };
-        let (quoted, rows) = (lost.in_string(), lost.rows());
+        let (quoted, rows) = (lost.may_quote(), lost.rows());
         let taken = match hit {
             Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
             Found::Call | Found::Section | Found::Turn { .. } => true,
@@ -80,6 +80,9 @@ impl Body {
         if let Found::Item { .. } = hit {
             let unit = &table.spec.unit[usize::from(self.unit)];
             out.skip(out.base + i as u64);
+            if quoted {
+                out.open_string(Span::new(out.base + i as u64, out.base + i as u64));
+            }
             if let Some(payload) = Payload::resume(table, unit, rows) {
                 self.at = FramedAt::Payload(Box::new(payload));
             }

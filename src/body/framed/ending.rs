@@ -7,8 +7,8 @@ use crate::error::{Kind, Severity};
 use crate::event::Span;
 
 impl Body {
-    /// Whether the open part extends to the end of the stream, at `end`, because a closer is missing: a value that contains
-    /// a closer of the call, of its section or of values, or a section that may contain any text and contains no call.
+    /// Whether the open part extends to the end of the stream, at `end`, because a closer is missing: a value or a string that
+    /// contains a closer of the call, of its section or of values, a string that contains a line break or a framing token, or a section that may contain any text and contains no call.
     fn runs_on(&self, out: &Out<'_>, table: &Framed, end: u64) -> bool {
         let spec = &table.spec;
         let (from, end, key) = match (&self.at, &self.args) {
@@ -24,7 +24,13 @@ impl Body {
             // The last closer may be the value's own.
             (FramedAt::Confirm { value, end, .. }, Some(args)) => (value.start, *end, args.key()),
             (FramedAt::Plain(plain), _) => (plain.start(), end, ""),
+<<<<<<< HEAD
             (FramedAt::Payload(payload), _) => return payload.runs_on(),
+=======
+            (FramedAt::Payload(payload), _) if payload.torn(table).string.is_some() => {
+                (self.last, end, "")
+            }
+>>>>>>> main
             _ => return false,
         };
         let section = spec.section.iter().flat_map(|section| &section.close);
@@ -33,7 +39,19 @@ impl Body {
         let mut closers = unit.close.iter().chain(section).chain(param);
         let fix = String::from_utf8_lossy(&self.fix);
         let block = out.io.block.as_ref();
-        let value = block.map_or(&[][..], |block| block.slice(from, end));
+        let mut value = block.map_or(&[][..], |block| block.slice(from, end));
+        if let FramedAt::Payload(payload) = &self.at {
+            // The markers before the payload are no part of a string.
+            let quote = value.iter().position(|byte| matches!(byte, b'"' | b'\''));
+            value = &value[quote.unwrap_or(0)..];
+            let framing = out
+                .dialect()
+                .map_or(&[][..], |dialect| &dialect.spec.framing);
+            let has = |token: &String| memchr::memmem::find(value, token.as_bytes()).is_some();
+            if payload.doubts(Kind::RepairedNewline) || framing.iter().any(has) {
+                return true;
+            }
+        }
         closers.any(|close| {
             let close = close.replace("$x", &fix).replace("$key", key);
             let literal = table.last_literal(&close, &fix);
@@ -113,7 +131,9 @@ impl Body {
             // The model was done: a string that seems to have no end began or ended elsewhere, and after calls a word
             // without a bracket is the rest of the reply.
             FramedAt::Payload(payload)
-                if stopped && (payload.unquoted() || self.is_final() && payload.only_name()) =>
+                if stopped
+                    && (payload.doubts(Kind::BareQuote)
+                        || self.is_final() && payload.only_name()) =>
             {
                 broken
             }

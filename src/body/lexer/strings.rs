@@ -118,7 +118,9 @@ impl Lexer {
         } else {
             self.pen.swap(f, i, "\"", Meaning::Text(""));
         }
-        self.end_string(f, i, quoted.key)
+        let took = self.end_string(f, i, quoted.key);
+        self.quote = Some(quoted.quote);
+        took
     }
 
     pub(super) fn end_string<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, key: bool) -> Took {

@@ -10,6 +10,9 @@ pub(super) const MAX_BLANKS: usize = 256;
 
 impl Lexer {
     pub(super) fn blank<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) -> Took {
+        if f.src[i] == b'\n' {
+            self.quote = None;
+        }
         if self.stack.is_empty() {
             self.pen.skip(f, i + 1);
         } else if self.pen.waits(f, i) >= MAX_BLANKS {
@@ -122,6 +125,7 @@ impl Lexer {
     /// Ends the value before `i`.
     pub(super) fn end(&mut self, i: usize) -> Took {
         self.at = self.after_value();
+        self.quote = None;
         (i, self.watched().then_some(Token::Close))
     }
 

@@ -11,6 +11,8 @@ pub(in crate::body) struct Strings {
     open: Option<Quote>,
     /// After a backslash in the string.
     escaped: bool,
+    /// It broke after a string that may go on.
+    inner: Option<Inner>,
     /// It broke at a word, which a quotation mark may end that nothing opened.
     unpaired: Option<Word>,
     /// Bytes that open strings.
@@ -18,6 +20,27 @@ pub(in crate::body) struct Strings {
     delims: Vec<Needle>,
     /// Opener and closers of a parameter.
     param: Option<(Needle, Vec<Needle>)>,
+}
+
+/// A string whose closing mark may have been a mark inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Inner {
+    quote: u8,
+    at: InnerAt,
+}
+
+/// What has come of a mark, and what must follow it if it closes the string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum InnerAt {
+    Text,
+    /// A mark.
+    Mark,
+    /// A mark and a comma: the next key or value follows.
+    Comma,
+    /// A mark and a colon: a value follows.
+    Colon,
+    /// After the comma, a name: `=` follows.
+    Name,
 }
 
 /// The words at which a payload broke.
@@ -31,10 +54,15 @@ enum Word {
 }
 
 impl Strings {
-    /// After a break inside the string `open`, if any; `quotes` open strings and close them.
-    pub fn new(open: Option<Quote>, quotes: Vec<u8>) -> Self {
+    /// After a break inside the string `open`, if any, or after a string that the mark `inner` closed; `quotes` open strings
+    /// and close them.
+    pub fn new(open: Option<Quote>, inner: Option<u8>, quotes: Vec<u8>) -> Self {
         Self {
             open,
+            inner: inner.map(|quote| Inner {
+                quote,
+                at: InnerAt::Text,
+            }),
             unpaired: open.is_none().then_some(Word::Before),
             quotes,
             ..Self::default()
@@ -55,6 +83,16 @@ impl Strings {
         self.open.is_some()
     }
 
+    /// Whether the string after which it broke may go on.
+    pub fn may_go_on(&self) -> bool {
+        self.inner.is_some()
+    }
+
+    /// Records that the string after which it broke has ended.
+    pub fn ended(&mut self) {
+        self.inner = None;
+    }
+
     /// Whether the state is consistent.
     pub(super) fn fits(&self) -> bool {
         let param = self.param.iter();
@@ -65,6 +103,7 @@ impl Strings {
     /// Consumes a byte.
     pub fn step(&mut self, byte: u8) {
         self.word(byte);
+        self.inner = self.inner.and_then(|inner| inner.after(byte));
         if std::mem::take(&mut self.escaped) {
             return;
         }
@@ -116,5 +155,29 @@ impl Strings {
             _ if byte.is_ascii_whitespace() => Some(Word::Blank),
             _ => Some(Word::In),
         };
+    }
+}
+
+impl Inner {
+    /// The state after one more byte. The end of a line closes the string, because a string has no line break.
+    fn after(self, byte: u8) -> Option<Self> {
+        if matches!(byte, b'\n' | b'\r') {
+            return None;
+        }
+        let blank = matches!(byte, b' ' | b'\t');
+        let name = byte == b'_' || byte >= 0x80 || byte.is_ascii_alphanumeric();
+        let at = match (self.at, byte) {
+            (InnerAt::Mark | InnerAt::Comma | InnerAt::Colon, _) if blank => self.at,
+            (InnerAt::Mark, b'}' | b']' | b')') => return None,
+            (InnerAt::Mark, b',') => InnerAt::Comma,
+            (InnerAt::Mark, b':') => InnerAt::Colon,
+            (InnerAt::Comma, b'"' | b'\'' | b'{' | b'[') => return None,
+            (InnerAt::Colon, b'"' | b'\'' | b'{' | b'[' | b'-' | b'0'..=b'9') => return None,
+            (InnerAt::Name, b'=') => return None,
+            (InnerAt::Comma | InnerAt::Name, _) if name => InnerAt::Name,
+            _ if byte == self.quote => InnerAt::Mark,
+            _ => InnerAt::Text,
+        };
+        Some(Self { at, ..self })
     }
 }

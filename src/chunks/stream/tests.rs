@@ -195,7 +195,7 @@ fn an_error_of_the_chunks_comes_last() {
     let error = loop {
         match next(&mut events) {
             Some(Ok(OwnedEvent::Issue(issue))) => {
-                assert_eq!(issue.report, turn.errors()[issues]);
+                assert_eq!(issue.report, turn.issues()[issues]);
                 issues += 1;
             }
             Some(Ok(_)) => {}
@@ -203,7 +203,7 @@ fn an_error_of_the_chunks_comes_last() {
             None => panic!("there is an error"),
         }
     };
-    assert_eq!((error, issues), ("gone", turn.errors().len()));
+    assert_eq!((error, issues), ("gone", turn.issues().len()));
     assert!(issues > 0 && events.is_terminated());
     assert!(next(&mut events).is_none());
     assert_eq!(events.chunks.given, 2);

@@ -107,21 +107,11 @@ impl Unit {
 
 /// JSON that is a call only under conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct Bare {
     /// Where its opener counts.
+    #[serde(default)]
     pub at: ReasoningAt,
-    /// The maximum lookahead, in bytes.
-    pub within: u32,
-}
-
-impl Default for Bare {
-    fn default() -> Self {
-        Self {
-            at: ReasoningAt::Anywhere,
-            within: 256,
-        }
-    }
 }
 
 /// Text that is one argument.
@@ -216,9 +206,6 @@ pub struct Param {
     /// Entities are decoded.
     #[serde(default)]
     pub entities: bool,
-    /// The element for one item of a list.
-    #[serde(default = "item")]
-    pub item: String,
     /// A value may be CDATA.
     #[serde(default)]
     pub cdata: bool,
@@ -229,10 +216,6 @@ pub struct Param {
     #[serde(default = "confirm")]
     pub confirm: u32,
     pub hint: Option<Hint>,
-}
-
-pub(super) fn item() -> String {
-    "item".to_owned()
 }
 
 pub(super) fn confirm() -> u32 {

@@ -56,13 +56,6 @@ pub struct KeyQuote {
     /// The format's document says that the last value of a repeated key wins.
     #[serde(default)]
     pub last_wins: bool,
-    /// How many bytes after a block's closer in an open value may be looked at.
-    #[serde(default = "lookahead")]
-    pub lookahead: u32,
-}
-
-fn lookahead() -> u32 {
-    1024
 }
 
 /// How a step of a chain requests that the next ones run whatever its outcome.

@@ -31,7 +31,6 @@ payload = "tree"
 open = ["[[<$key>"]
 close = ["[[</$key>"]
 frame = "newline"
-item = "li"
 confirm = 0
 "#,
     ),

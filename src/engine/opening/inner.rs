@@ -165,8 +165,7 @@ impl Machine<'_> {
             Family::KeyQuote(_) | Family::ElementTree(_) | Family::Line(_) | Family::Plain => false,
         };
         let begins = after.iter().rposition(|byte| Some(byte) == marker.first());
-        // If openers must start a line, the second one does not count.
-        let begins = begins.filter(|at| named && !first.spec.line_start && *at > 0)?;
+        let begins = begins.filter(|at| named && *at > 0)?;
         let (opener, again) = looked.split_at_checked(marker.len() + begins)?;
         // Not an opener if it contains another one.
         let alone = opening.start + opener.len() as u64;

@@ -7,7 +7,7 @@ use toolglot_scan::xml::{Header, HeaderStep};
 use super::candidate::{name_attribute, nameless};
 use super::{Candidate, CandidateAt, MAX_SUFFIX, Opening, Verdict, member, opens};
 use crate::body::tool_name;
-use crate::dialect::bounds::PROBE_BLANKS;
+use crate::dialect::bounds::{BARE, PROBE_BLANKS};
 use crate::dialect::spec::RouteKind;
 use crate::dialect::{Begins, Evidence, Family, Head, OpenRef, Opener};
 use crate::engine::Region;
@@ -131,10 +131,8 @@ impl Machine<'_> {
                 let Family::Framed(table) = family else {
                     return Verdict::Text(None);
                 };
-                let within = candidate.begins.of(table).and_then(|opener| opener.json);
-                let within = within.map_or(0, |bare| u64::from(bare.within));
                 let shown = match json.step(byte, end - 1, table.json.syntax.python) {
-                    _ if end.saturating_sub(json.start) > within => Shown::None,
+                    _ if end.saturating_sub(json.start) > u64::from(BARE) => Shown::None,
                     Shown::Key(key) => {
                         let key = self.bytes(chunk, key.start, key.end);
                         match json.member(member(table, &key)) {

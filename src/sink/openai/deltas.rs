@@ -17,6 +17,24 @@ use crate::sink::ledger::Ledger;
 ///
 /// Pass it to `feed` and `finish` of a parser, then call [`finish`](Self::finish) with the reason for which the stream ended.
 /// Cost: each byte is copied at most once more in live mode; at close, the whole calls of the open block are kept.
+///
+/// ```
+/// use toolglot::sink::openai::{Delta, Deltas, Reason, Settings};
+/// use toolglot::{DialectSet, Finish, Options, Parser};
+///
+/// let (mut content, mut reason) = (String::new(), None);
+/// let mut deltas = Deltas::new(Settings::default(), |delta| match delta {
+///     Delta::Content(text) => content.push_str(text),
+///     Delta::Finish { reason: why, .. } => reason = Some(why),
+///     _ => {}
+/// });
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// parser.feed(b"Hi there", &mut deltas);
+/// parser.finish(Finish::Stop, &mut deltas);
+/// deltas.finish(Finish::Stop);
+/// drop(deltas);
+/// assert_eq!((content.as_str(), reason), ("Hi there", Some(Reason::Stop)));
+/// ```
 #[derive(Debug)]
 pub struct Deltas<F> {
     door: Door<F>,

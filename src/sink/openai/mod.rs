@@ -4,7 +4,7 @@
 //! use toolglot::sink::openai::{Deltas, Head, Settings};
 //! use toolglot::{DialectSet, Finish, Options, Parser};
 //!
-//! let head = Head { id: "chatcmpl-1".to_owned(), model: "m".to_owned(), ..Head::default() };
+//! let head = Head::default().id("chatcmpl-1").model("m");
 //! let mut lines = vec![];
 //! let mut deltas = Deltas::new(Settings::default(), |delta| lines.push(delta.to_json(&head)));
 //! let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
@@ -87,6 +87,7 @@ pub use crate::event::Usage;
 
 /// When calls are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Calls {
     /// While they are written. The last `}` of a call is held back until the call is final.
     #[default]
@@ -103,6 +104,7 @@ crate::words! {
 
 /// What happens to recovered calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Recovered {
     /// They are not delivered, because a client would run them without asking.
     #[default]
@@ -124,7 +126,14 @@ impl Recovered {
     }
 }
 
-/// How chat completions are written.
+/// How chat completions are written. Each field has a setter of the same name.
+///
+/// ```
+/// use toolglot::sink::openai::{Calls, Settings};
+///
+/// let settings = Settings::default().calls(Calls::AtClose).reasoning(None).id_seed(7);
+/// assert_eq!((settings.calls, settings.reasoning), (Calls::AtClose, None));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
@@ -145,6 +154,17 @@ pub struct Settings {
     pub id_seed: u64,
 }
 
+crate::setters! {
+    Settings:
+    calls = Calls,
+    recovered = Recovered,
+    reasoning: Option<String>,
+    protected = bool,
+    forced = bool,
+    id_prefix: String,
+    id_seed = u64,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -160,7 +180,15 @@ impl Default for Settings {
 }
 
 /// What every chunk of a response repeats.
+///
+/// ```
+/// use toolglot::sink::openai::Head;
+///
+/// let head = Head::default().id("chatcmpl-1").created(1_700_000_000).model("m");
+/// assert_eq!((head.model.as_str(), head.choice), ("m", 0));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Head {
     /// Id of the response, `chatcmpl-...`.
     pub id: String,
@@ -172,6 +200,15 @@ pub struct Head {
     pub choice: u32,
     /// The token counts of the response: written in a completion, and in the chunk with the reason.
     pub usage: Option<Usage>,
+}
+
+crate::setters! {
+    Head:
+    id: String,
+    created = u64,
+    model: String,
+    choice = u32,
+    usage: Option<Usage>,
 }
 
 impl Head {
@@ -210,8 +247,16 @@ struct Details {
 }
 
 /// Why a response ended.
+///
+/// ```
+/// use toolglot::sink::openai::Reason;
+///
+/// assert_eq!(serde_json::to_string(&Reason::ToolCalls)?, r#""tool_calls""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Reason {
     /// The model stopped by itself.
     Stop,
@@ -236,7 +281,15 @@ impl Reason {
 }
 
 /// One step of a streamed response. Serializes as the `delta` of a choice; [`to_json`](Self::to_json) returns the whole chunk.
+///
+/// ```
+/// use toolglot::sink::openai::{Delta, Head};
+///
+/// let chunk = Delta::Content("Hi").to_json(&Head::default().id("chatcmpl-1").model("m"));
+/// assert!(chunk.contains(r#""delta":{"content":"Hi"}"#));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Delta<'a> {
     /// The response begins.
     Role,

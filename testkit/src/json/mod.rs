@@ -73,25 +73,14 @@ pub fn event(event: &Event<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolglot::{Call, Event, Grade, Origin, Span};
+    use toolglot::{Call, DialectSet, Event, Options, Parser, Span};
 
     fn one_call(arguments: &str) -> Turn {
-        let call = Call {
-            index: 0,
-            name: "f".to_owned(),
-            arguments: arguments.to_owned(),
-            grade: Grade::Complete,
-            kinds: KindSet::default(),
-            dialect: "d".to_owned(),
-            origin: Origin::Text,
-            meta: vec![("id".to_owned(), "7".to_owned())],
-            span: Span::new(1, 9),
-        };
-        Turn {
-            text: "t".to_owned(),
-            calls: vec![call],
-            ..Turn::default()
-        }
+        let call = Call::new("f", arguments)
+            .dialect("d".to_owned())
+            .meta(vec![("id".to_owned(), "7".to_owned())])
+            .span(Span::new(1, 9));
+        Turn::default().text("t".to_owned()).calls(vec![call])
     }
 
     #[test]
@@ -111,18 +100,15 @@ mod tests {
 
     #[test]
     fn events_have_type_and_span() {
-        let text = Event::Text {
-            data: b"a\xff",
-            span: Span::new(2, 4),
-            recovered: false,
-        };
+        let reply = b"a\xff<tool_call name=\"f\"><param name=\"a\">1</param></tool_call>";
+        let mut lines = vec![];
+        let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+        parser.feed(reply, &mut |one: Event<'_>| lines.push(event(&one)));
         assert_eq!(
-            event(&text),
-            "{\"type\":\"text\",\"data\":\"a\u{fffd}\",\"span\":[2,4],\"recovered\":false}"
+            lines[0],
+            "{\"type\":\"text\",\"data\":\"a\u{fffd}\",\"span\":[0,2],\"recovered\":false}"
         );
-        let close = Event::ParamClose {
-            span: Span::new(0, 1),
-        };
-        assert_eq!(event(&close), r#"{"type":"param_close","span":[0,1]}"#);
+        let close = r#"{"type":"param_close","span":[38,39]}"#;
+        assert!(lines.iter().any(|line| line == close), "{lines:?}");
     }
 }

@@ -4,7 +4,6 @@
 //! they are invalid UTF-8. The wording of messages is left out: it may change without a change of meaning.
 
 use toolglot::json::{Map, Value, json};
-use toolglot::{Abandoned, Arguments};
 
 use crate::base64;
 use crate::json::kinds;
@@ -108,23 +107,14 @@ fn what(what: &What) -> (&'static str, Value) {
             state,
             arguments,
         } => {
-            let arguments = match arguments {
-                Arguments::Deltas => "deltas",
-                Arguments::Params => "params",
-            };
+            let arguments = arguments.name();
             (
                 "call_close",
                 json!({"call": call, "state": state.grade().name(), "kinds": kinds(state.kinds()), "arguments": arguments}),
             )
         }
         What::BlockClose => ("block_close", json!({})),
-        What::BlockAbandoned { becomes } => {
-            let becomes = match becomes {
-                Abandoned::Text => "text",
-                Abandoned::Drop => "drop",
-            };
-            ("block_abandoned", json!({"becomes": becomes}))
-        }
+        What::BlockAbandoned { becomes } => ("block_abandoned", json!({"becomes": becomes.name()})),
         What::Issue(issue) => (
             "issue",
             json!({

@@ -152,9 +152,9 @@ fn value_difference(place: &str, wanted: &Value, got: &Value, out: &mut Vec<Stri
 
 fn issues(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
     for kind in &expect.errors {
-        if !turn.errors.iter().any(|report| report.kind.name() == kind) {
+        if !turn.issues.iter().any(|report| report.kind.name() == kind) {
             let got: Vec<&str> = turn
-                .errors
+                .issues
                 .iter()
                 .map(|report| report.kind.name())
                 .collect();
@@ -172,7 +172,7 @@ fn issues(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
         return;
     }
     for report in turn
-        .errors
+        .issues
         .iter()
         .filter(|report| report.severity == Severity::Error)
     {
@@ -189,37 +189,21 @@ fn issues(expect: &Expect, turn: &Turn, out: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolglot::{NotDelivered, Origin, Report, Span};
+    use toolglot::{Report, Span};
 
     fn turn() -> Turn {
-        let report = |kind: Kind, severity| Report {
-            kind,
-            severity,
-            span: Span::new(0, 1),
-            message: String::new(),
-            observation: String::new(),
-            dialect: String::new(),
-        };
-        let call = Call {
-            index: 0,
-            name: "f".to_owned(),
-            arguments: r#"{"n": 1.0, "s": "x", "l": [1, {"k": 12345678901234567890123}]}"#
-                .to_owned(),
-            grade: Grade::Complete,
-            kinds: KindSet::default(),
-            dialect: "d".to_owned(),
-            origin: Origin::Text,
-            meta: vec![],
-            span: Span::new(0, 1),
-        };
-        Turn {
-            text: " t\n".to_owned(),
-            reasoning: "r\n".to_owned(),
-            calls: vec![call],
-            errors: vec![report(Kind::BareMarkup, Severity::Warning)],
-            not_delivered: NotDelivered::default(),
-            original: None,
-        }
+        let report = Report::new(Kind::BareMarkup, Severity::Warning, Span::new(0, 1));
+        let call = Call::new(
+            "f",
+            r#"{"n": 1.0, "s": "x", "l": [1, {"k": 12345678901234567890123}]}"#,
+        )
+        .dialect("d".to_owned())
+        .span(Span::new(0, 1));
+        Turn::default()
+            .text(" t\n".to_owned())
+            .reasoning("r\n".to_owned())
+            .calls(vec![call])
+            .issues(vec![report])
     }
 
     const EXPECT: &str = r#"{"text": "t", "trim": true, "reasoning": "r", "errors": ["bare_markup"], "withheld": [],
@@ -283,14 +267,14 @@ mod tests {
     #[test]
     fn errors_are_allowed_only_where_one_is_expected() {
         let mut turn = turn();
-        turn.errors[0].severity = Severity::Error;
+        turn.issues[0].severity = Severity::Error;
         let differ = |errors: &str| {
             let text = EXPECT.replace(r#"["bare_markup"]"#, errors);
             differences(&serde_json::from_str(&text).expect("an expectation"), &turn).len()
         };
         assert_eq!(differ(r#"["bare_markup"]"#), 0);
         assert_eq!(differ("[]"), 1);
-        turn.errors[0].kind = Kind::UnclosedBlock;
+        turn.issues[0].kind = Kind::UnclosedBlock;
         let expect: Expect =
             serde_json::from_str(&EXPECT.replace("bare_markup", "unclosed_block")).expect("one");
         assert_eq!(differences(&expect, &turn).len(), 0);

@@ -41,31 +41,23 @@ pub fn partition(log: &Log, input: &[u8], verbatim: bool) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolglot::{Event, Sink};
 
-    fn text(data: &str, start: u64) -> Event<'_> {
-        Event::Text {
-            data: data.as_bytes(),
-            span: Span::new(start, start + data.len() as u64),
-            recovered: false,
-        }
-    }
-
-    fn log(events: &[Event<'_>]) -> Log {
+    fn text(data: &str, start: u64) -> Log {
         let mut log = Log::new();
-        events.iter().for_each(|event| log.event(*event));
+        let span = Span::new(start, start + data.len() as u64);
+        log.fragment(What::Text { recovered: false }, data.as_bytes(), span);
         log
     }
 
     #[test]
     fn leaves_must_be_the_input() {
-        assert_eq!(partition(&log(&[text("ab", 0)]), b"ab", true), None);
+        assert_eq!(partition(&text("ab", 0), b"ab", true), None);
         let messages = [
-            partition(&log(&[text("a", 0)]), b"ab", true),
-            partition(&log(&[text("b", 1)]), b"ab", true),
-            partition(&log(&[text("xb", 0)]), b"ab", true),
+            partition(&text("a", 0), b"ab", true),
+            partition(&text("b", 1), b"ab", true),
+            partition(&text("xb", 0), b"ab", true),
         ];
         assert!(messages.iter().all(Option::is_some), "{messages:?}");
-        assert_eq!(partition(&log(&[text("xb", 0)]), b"ab", false), None);
+        assert_eq!(partition(&text("xb", 0), b"ab", false), None);
     }
 }

@@ -131,7 +131,7 @@ impl Log {
             .find(|(_, a, b)| a != b)
     }
 
-    fn fragment(&mut self, what: What, data: &[u8], span: Span) {
+    pub(super) fn fragment(&mut self, what: What, data: &[u8], span: Span) {
         if data.is_empty() && span.is_empty() {
             return;
         }
@@ -193,25 +193,29 @@ impl Sink for Log {
                 data,
                 span,
                 recovered,
+                ..
             } => self.fragment(What::Text { recovered }, data, span),
             Event::Reasoning {
                 data,
                 span,
                 framing,
+                ..
             } => self.fragment(What::Reasoning { framing }, data, span),
-            Event::Protected { kind, data, span } => self.fragment(
+            Event::Protected {
+                kind, data, span, ..
+            } => self.fragment(
                 What::Protected {
                     kind: kind.to_owned(),
                 },
                 data,
                 span,
             ),
-            Event::Raw { data, span } => self.fragment(What::Raw, data, span),
-            Event::ParamDelta { data, span } => self.fragment(What::ParamDelta, data, span),
-            Event::ArgDelta { call, json, span } => {
-                self.fragment(What::ArgDelta { call }, json.as_bytes(), span)
-            }
-            Event::BlockOpen { dialect, span } => self.other(
+            Event::Raw { data, span, .. } => self.fragment(What::Raw, data, span),
+            Event::ParamDelta { data, span, .. } => self.fragment(What::ParamDelta, data, span),
+            Event::ArgDelta {
+                call, json, span, ..
+            } => self.fragment(What::ArgDelta { call }, json.as_bytes(), span),
+            Event::BlockOpen { dialect, span, .. } => self.other(
                 What::BlockOpen {
                     dialect: dialect.to_owned(),
                 },
@@ -224,6 +228,7 @@ impl Sink for Log {
                 name,
                 provisional,
                 span,
+                ..
             } => {
                 let name = name.to_owned();
                 let what = What::CallNamed {
@@ -241,6 +246,7 @@ impl Sink for Log {
                 dialect,
                 origin,
                 span,
+                ..
             } => {
                 let (name, dialect, meta) = (name.to_owned(), dialect.to_owned(), meta.to_vec());
                 self.other(
@@ -255,7 +261,9 @@ impl Sink for Log {
                     span,
                 );
             }
-            Event::ParamOpen { name, depth, span } => {
+            Event::ParamOpen {
+                name, depth, span, ..
+            } => {
                 self.other(
                     What::ParamOpen {
                         name: name.to_owned(),
@@ -265,8 +273,8 @@ impl Sink for Log {
                     span,
                 );
             }
-            Event::ParamClose { span } => self.other(What::ParamClose, &[], span),
-            Event::CallAbandoned { call, span } => {
+            Event::ParamClose { span, .. } => self.other(What::ParamClose, &[], span),
+            Event::CallAbandoned { call, span, .. } => {
                 self.other(What::CallAbandoned { call }, &[], span)
             }
             Event::CallClose {
@@ -274,6 +282,7 @@ impl Sink for Log {
                 state,
                 arguments,
                 span,
+                ..
             } => {
                 self.other(
                     What::CallClose {
@@ -285,10 +294,10 @@ impl Sink for Log {
                     span,
                 );
             }
-            Event::BlockClose { span, raw } => self.other(What::BlockClose, raw, span),
-            Event::BlockAbandoned { span, becomes, raw } => {
-                self.other(What::BlockAbandoned { becomes }, raw, span)
-            }
+            Event::BlockClose { span, raw, .. } => self.other(What::BlockClose, raw, span),
+            Event::BlockAbandoned {
+                span, becomes, raw, ..
+            } => self.other(What::BlockAbandoned { becomes }, raw, span),
             Event::Issue(issue) => self.other(
                 What::Issue(Box::new(IssueEntry::from(&issue))),
                 &[],
@@ -331,63 +340,48 @@ pub(super) fn readable(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn text(data: &str, start: u64) -> Event<'_> {
-        Event::Text {
-            data: data.as_bytes(),
-            span: Span::new(start, start + data.len() as u64),
-            recovered: false,
-        }
-    }
-
-    fn log(events: &[Event<'_>]) -> Log {
+    /// A log of fragments of text; `None` is something between them.
+    fn log(data: &[Option<&str>]) -> Log {
         let mut log = Log::new();
-        events.iter().for_each(|event| log.event(*event));
+        let mut at = 0;
+        for data in data {
+            let Some(data) = data else {
+                log.other(What::ParamClose, &[], Span::new(at, at));
+                continue;
+            };
+            let end = at + data.len() as u64;
+            let what = What::Text { recovered: false };
+            log.fragment(what, data.as_bytes(), Span::new(at, end));
+            at = end;
+        }
         log
     }
 
     #[test]
     fn fragments_of_one_kind_are_joined() {
-        let cut = log(&[text("a", 0), text("", 1), text("bc", 1)]);
-        assert_eq!(cut, log(&[text("abc", 0)]));
-        let close = Event::ParamClose {
-            span: Span::new(1, 1),
-        };
-        assert_ne!(
-            log(&[text("a", 0), close, text("b", 1)]),
-            log(&[text("ab", 0), close])
-        );
+        let cut = log(&[Some("a"), Some(""), Some("bc")]);
+        assert_eq!(cut, log(&[Some("abc")]));
+        assert_ne!(log(&[Some("a"), None, Some("b")]), log(&[Some("ab"), None]));
     }
 
     #[test]
     fn both_kinds_of_deltas_are_joined_separately() {
-        let param = |data, start| Event::ParamDelta {
-            data,
-            span: Span::new(start, start + 1),
-        };
-        let arg = |json, start| Event::ArgDelta {
-            call: 0,
-            json,
-            span: Span::new(start, start + 1),
-        };
-        let cut = log(&[arg("x", 0), param(b"x", 0), arg("y", 1), param(b"y", 1)]);
+        let mut cut = Log::new();
+        for (at, byte) in [(0, b"x"), (1, b"y")] {
+            let span = Span::new(at, at + 1);
+            cut.fragment(What::ArgDelta { call: 0 }, byte, span);
+            cut.fragment(What::ParamDelta, byte, span);
+        }
         assert_eq!(cut.entries().len(), 2);
-        let joined = log(&[
-            Event::ParamDelta {
-                data: b"xy",
-                span: Span::new(0, 2),
-            },
-            Event::ArgDelta {
-                call: 0,
-                json: "xy",
-                span: Span::new(0, 2),
-            },
-        ]);
+        let mut joined = Log::new();
+        joined.fragment(What::ParamDelta, b"xy", Span::new(0, 2));
+        joined.fragment(What::ArgDelta { call: 0 }, b"xy", Span::new(0, 2));
         assert_eq!(cut, joined);
     }
 
     #[test]
     fn the_first_difference_is_named() {
-        let (a, b) = (log(&[text("ab", 0)]), log(&[text("ac", 0)]));
+        let (a, b) = (log(&[Some("ab")]), log(&[Some("ac")]));
         assert_eq!(a.difference(&b).map(|(n, _, _)| n), Some(0));
         assert_eq!(a.difference(&a), None);
         assert!(matches!(

@@ -117,6 +117,10 @@ impl<'a> Twin<'a> {
             Stop::Cut => {
                 // Left open in messages: a truncated tag that would have been confirmed.
                 self.out.open |= body > at && self.spec.param.is_some();
+                // And an open string that holds a line break, a closer or a token: its closing mark may have been forgotten.
+                let cut = &self.input[self.good.max(at)..];
+                let string = cut.find(['"', '\'']).map_or("", |quote| &cut[quote..]);
+                self.out.open |= string.contains(['\n', '\r', '<', '[', '｜']);
                 if self.spec.unclosed_is_text && !stands {
                     self.out.text.push_str(&self.input[at..]);
                 }

@@ -69,7 +69,7 @@ pub fn sample(spec: &Spec, seed: u64) -> String {
                     prose(&mut g, spec);
                 }
                 // Only where the position counts, so that it is usually the start of a line.
-                if spec.counts_at_line_start() && g.chance(60) {
+                if spec.fenced() && g.chance(60) {
                     g.push("\n");
                 }
                 block(&mut g, spec);

@@ -331,7 +331,14 @@ impl<'a> Twin<'a> {
             .and_then(|list| list.into_iter().find(|(name, _)| *name == key))
             .map(|(_, schema)| schema);
         let value = match (hint, told) {
-            (Some(hint), Some(word)) if hint.text.contains(&word) => Value::String(text),
+            (Some(hint), Some(word))
+                if hint
+                    .text
+                    .iter()
+                    .any(|text| text.eq_ignore_ascii_case(&word)) =>
+            {
+                Value::String(text)
+            }
             (Some(_), Some(_)) => json(&text),
             (Some(hint), None) if hint.json => json(&text),
             (_, _) => {

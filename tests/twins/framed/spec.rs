@@ -39,8 +39,6 @@ pub struct Spec {
     pub fixes: Vec<String>,
     /// Known misspellings of openers and closers.
     pub misspelt: Vec<String>,
-    /// Whether openers and framing count only at the start of a line, or right after a block.
-    pub line_start: bool,
     pub spans: Vec<Span>,
 }
 
@@ -126,8 +124,6 @@ pub struct Param {
     pub cdata: bool,
     /// Whether entities are decoded.
     pub entities: bool,
-    /// The element that holds one item of a list.
-    pub item: String,
     pub hint: Option<Hint>,
 }
 
@@ -350,7 +346,7 @@ impl Spec {
                 offered: is(unit, "offered"),
                 fix_name: is(unit, "fix_name"),
                 content: unit.get("content").map(content),
-                bare: bare.map(|b| (number(b, "within", 256), word(b, "at", ""))),
+                bare: bare.map(|b| (256, word(b, "at", ""))),
             }
         };
         let param = |param: &Table| Param {
@@ -363,7 +359,6 @@ impl Spec {
             confirm: number(param, "confirm", 64),
             cdata: is(param, "cdata"),
             entities: is(param, "entities"),
-            item: word(param, "item", "item"),
             hint: param
                 .get("hint")
                 .and_then(Value::as_table)
@@ -441,7 +436,6 @@ impl Spec {
             untyped_is_json: word(&file, "untyped", "string") == "json",
             fixes: fixes(framed),
             misspelt: strings(framed, "misspelt", &[]),
-            line_start: is(&file, "line_start"),
             spans: spans(&file),
         })
     }
@@ -457,11 +451,6 @@ impl Spec {
     pub fn fenced(&self) -> bool {
         let mut opens = self.units.iter().flat_map(|unit| &unit.open).flatten();
         opens.any(|part| *part == Part::Hole("ticks"))
-    }
-
-    /// Whether some opener counts only at the start of a line.
-    pub fn counts_at_line_start(&self) -> bool {
-        self.line_start || self.fenced()
     }
 
     /// Whether units may occur outside a section.

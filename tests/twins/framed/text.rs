@@ -152,8 +152,6 @@ impl<'a> Twin<'a> {
         // The end of a marker that opened nothing.
         let mut passed = 0;
         while at < input.len() {
-            // Whether openers and framing count here.
-            let counts = !self.spec.line_start || begins_line(&input[line..at]);
             let mut spans = self.spec.spans.iter();
             let span = spans.find(|span| {
                 input[at..].starts_with(&span.open)
@@ -176,11 +174,7 @@ impl<'a> Twin<'a> {
                 own && input[at..].starts_with(&o.literal)
             };
             let all: Vec<&Opener<'_>> = openers.iter().filter(here).collect();
-            let opens = match counts {
-                true => self.open_here(&all, at, line),
-                false => Some(Opens::Text),
-            };
-            match opens {
+            match self.open_here(&all, at, line) {
                 Some(Opens::Yes) => {
                     self.begun = true;
                     at = self.block(at);
@@ -254,7 +248,7 @@ impl<'a> Twin<'a> {
                 };
                 let own = *pair > 0 && framing.is_none();
                 *pair -= usize::from(own);
-                if own || !counts || self.is_quoted(at..at + len) {
+                if own || self.is_quoted(at..at + len) {
                     self.out.text.push_str(&input[at..at + len]);
                     let lines = input[at..at + len].rfind('\n');
                     line = lines.map_or(line, |lines| at + lines + 1);
@@ -280,7 +274,7 @@ impl<'a> Twin<'a> {
                 .chain(&closers)
                 .chain(&thoughts);
             let mut markers = framing.chain(&literals).chain(reasoning);
-            if counts && markers.any(|marker| cut_off(&marker)) {
+            if markers.any(|marker| cut_off(&marker)) {
                 return;
             }
             let c = input[at..].chars().next().expect("not at the end");

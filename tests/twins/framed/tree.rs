@@ -35,7 +35,7 @@ impl<'s> Tree<'s> {
         Self {
             open: before(open),
             close: before(close),
-            item: &param.item,
+            item: "item",
             entities: param.entities,
         }
     }

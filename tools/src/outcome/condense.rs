@@ -21,6 +21,13 @@ pub struct Condense {
     pub tail: usize,
 }
 
+toolglot::setters! {
+    Condense:
+    select: Option<String>,
+    head = usize,
+    tail = usize,
+}
+
 impl Default for Condense {
     fn default() -> Self {
         Self {
@@ -52,6 +59,16 @@ impl Condense {
 }
 
 /// Shortens a streamed result. The outcome does not depend on the chunks; memory is `head + tail`.
+///
+/// ```
+/// use toolglot_tools::outcome::{Condense, Condenser};
+/// use toolglot_tools::prompt::Lang;
+///
+/// let mut condenser = Condenser::new(&Condense::default(), Lang::En);
+/// condenser.push("all ");
+/// condenser.push("of it");
+/// assert_eq!(condenser.finish(), "all of it");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Condenser {
     head: String,

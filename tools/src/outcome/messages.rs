@@ -16,6 +16,7 @@ use crate::prompt::PromptError;
 
 /// The format of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Shape {
     /// OpenAI's chat completions: `tool_calls`, and messages with the role `tool`.
     OpenAi,
@@ -34,6 +35,7 @@ toolglot::words! {
 
 /// How the model's own words are returned to it.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Assistant<'a> {
     /// Exactly as it wrote them.
     Exact(&'a str),
@@ -42,6 +44,14 @@ pub enum Assistant<'a> {
 }
 
 /// How to build messages.
+///
+/// ```
+/// use toolglot_tools::outcome::{MessageOptions, RenderOptions, Shape};
+/// use toolglot_tools::prompt::Lang;
+///
+/// let options = MessageOptions::new(Shape::OpenAi).render(RenderOptions::new(Lang::Zh)).id_prefix("turn_2_");
+/// assert_eq!(options.shape, Shape::OpenAi);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MessageOptions {
@@ -51,6 +61,13 @@ pub struct MessageOptions {
     pub render: RenderOptions,
     /// The prefix of generated ids. Use a different one per turn: ids must be unique in a conversation.
     pub id_prefix: String,
+}
+
+toolglot::setters! {
+    MessageOptions:
+    shape = Shape,
+    render = RenderOptions,
+    id_prefix: String,
 }
 
 impl MessageOptions {
@@ -85,6 +102,14 @@ pub enum MessageError {
 
 /// An id for each call of a turn, in order: the one that the model wrote, if there is one and it is unique, or else the prefix
 /// with the call's number.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Options, parse};
+///
+/// let reply = br#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+/// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Stop);
+/// assert_eq!(toolglot_tools::outcome::call_ids(&turn, "call_"), ["call_0"]);
+/// ```
 #[must_use]
 pub fn call_ids(turn: &Turn, prefix: &str) -> Vec<String> {
     let mut used = HashSet::new();
@@ -182,11 +207,8 @@ fn canonical(
             .find(|(key, _)| key == "id")
             .map(|(_, id)| id.clone())
     };
-    let call = |call: &Call| EncodeCall {
-        name: call.name.clone(),
-        arguments: call.arguments.clone(),
-        id: own(call),
-    };
+    let call =
+        |call: &Call| EncodeCall::new(call.name.clone(), call.arguments.clone()).id(own(call));
     let calls: Vec<EncodeCall> = turn.calls.iter().map(call).collect();
     let calls = renderer.layout().encoder.encode(&calls, encoding)?;
     let between = if text.is_empty() || calls.is_empty() {

@@ -23,6 +23,15 @@ pub use messages::{Assistant, MessageError, MessageOptions, Shape, call_ids, mes
 pub use render::{RenderOptions, Renderer};
 
 /// The result of a call.
+///
+/// ```
+/// use toolglot::json::json;
+/// use toolglot_tools::outcome::{Status, ToolResult};
+///
+/// let read = ToolResult::json("call_0", "weather", json!({"sky": "grey"}));
+/// let failed = ToolResult::text("call_1", "weather", Status::Error, "no such city");
+/// assert_eq!((read.status, failed.status), (Status::Success, Status::Error));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolResult {
@@ -83,6 +92,7 @@ impl ToolResult {
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Status {
     /// It was carried out.
     Success,

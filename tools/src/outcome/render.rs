@@ -27,6 +27,12 @@ pub struct RenderOptions {
     pub condense: Condense,
 }
 
+toolglot::setters! {
+    RenderOptions:
+    lang = Lang,
+    condense = Condense,
+}
+
 impl RenderOptions {
     /// Options for a language.
     #[must_use]

@@ -36,6 +36,18 @@ const SHARED: &[(&str, &str)] = &[
 ///
 /// Built from the dialect's file; [`with`](Self::with) replaces a part by a template of the host. Immutable and cheap to
 /// clone; share it between threads.
+///
+/// ```
+/// use toolglot::DialectSet;
+/// use toolglot_tools::prompt::{Layout, PromptOptions};
+/// use toolglot_tools::{Inventory, Tool};
+///
+/// let set = DialectSet::defaults();
+/// let tools = Inventory::of([Tool::new("weather").description("Tells the weather")])?;
+/// let prompt = Layout::new(&set, "hermes")?.system(&tools, &PromptOptions::default())?;
+/// assert!(prompt.contains("<tool_call>") && prompt.contains("weather"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Layout {
     pub(crate) env: Arc<Environment<'static>>,
@@ -350,11 +362,7 @@ fn written(encoder: &Encoder, calls: &[(String, Json)]) -> Result<String, Error>
         EncodeOptions::default().tools(Tools::from_value(&Json::from(tools)).ok().map(Arc::new));
     let calls: Vec<EncodeCall> = calls
         .iter()
-        .map(|(name, arguments)| EncodeCall {
-            name: name.clone(),
-            arguments: arguments.to_string(),
-            id: None,
-        })
+        .map(|(name, arguments)| EncodeCall::new(name.clone(), arguments.to_string()))
         .collect();
     let wrong = |why: String| Error::new(ErrorKind::InvalidOperation, why);
     encoder

@@ -30,6 +30,7 @@ pub use tokens::tokens;
 /// The language of a prompt's own words. Descriptions of tools are not translated. A chat template always uses the words that
 /// its model was trained with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Lang {
     /// Chinese.
     Zh,
@@ -46,6 +47,7 @@ toolglot::words! {
 
 /// A part of a layout that a template fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Part {
     /// The definitions of tools.
     Tools,
@@ -75,6 +77,13 @@ pub struct PromptOptions<'k> {
     pub examples: bool,
     /// Provides additional text about a tool.
     pub knowledge: Option<&'k Knowledge<'k>>,
+}
+
+toolglot::setters! {
+    PromptOptions<'k>:
+    lang = Lang,
+    examples = bool,
+    knowledge: Option<&'k Knowledge<'k>>,
 }
 
 impl Default for PromptOptions<'_> {

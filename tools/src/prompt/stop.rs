@@ -17,6 +17,7 @@ use super::Layout;
 
 /// Stop sequences of a dialect, each once, in the order of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stops {
     /// Text after which no reply should continue.
     pub turn: Vec<String>,

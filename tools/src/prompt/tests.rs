@@ -195,7 +195,7 @@ fn the_rule_of_the_tam_document_and_its_block() {
     assert!(rule < block, "{usage}");
     let set = DialectSet::builtin("tam").expect("a set");
     let turn = parse(&set, Options::default(), usage.as_bytes(), Finish::Stop);
-    assert_eq!((turn.calls.len(), turn.errors.len()), (1, 0), "{turn:?}");
+    assert_eq!((turn.calls.len(), turn.issues.len()), (1, 0), "{turn:?}");
     assert_eq!(
         turn.calls[0].arguments,
         r#"{"parameter_A":"参数值 A","parameter_B":"参数值 B，\n可以是多行。\n"}"#

@@ -25,10 +25,9 @@ pub(super) fn facts(
     let function = json!({"name": name, "description": tool.description, "parameters": schema});
     // An id is shown only if no call can do without one.
     let say = |arguments: &Map| {
-        let call = |id: Option<&str>| EncodeCall {
-            name: name.to_owned(),
-            arguments: Json::Object(arguments.clone()).to_string(),
-            id: id.map(str::to_owned),
+        let call = |id: Option<&str>| {
+            EncodeCall::new(name, Json::Object(arguments.clone()).to_string())
+                .id(id.map(str::to_owned))
         };
         let encode = |id| encoder.encode(&[call(id)], options).ok();
         encode(None).or_else(|| encode(Some("call_0")))

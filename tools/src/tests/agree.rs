@@ -129,13 +129,13 @@ fn what_the_parser_makes_of_text_the_check_takes() {
                 let turn = toolglot::parse(&set, options, input.as_bytes(), Finish::Stop);
                 let [call] = &*turn.calls else {
                     assert!(
-                        !turn.errors.is_empty(),
+                        !turn.issues.is_empty(),
                         "{schema} {input:?}: nothing is said"
                     );
                     continue;
                 };
                 let doubts = [Kind::TypeMismatch, Kind::MalformedValue, Kind::MissingInput];
-                let doubted = turn.errors.iter().any(|issue| doubts.contains(&issue.kind));
+                let doubted = turn.issues.iter().any(|issue| doubts.contains(&issue.kind));
                 let checked = inventory.checked("f", &call.arguments, &CheckOptions::default());
                 let place = format!(
                     "{schema} {input:?}: {} {:?}",

@@ -309,11 +309,11 @@ fn observations_have_the_wording_of_the_dialect() {
         Finish::Stop,
     );
     assert!(
-        turn.errors.iter().any(
+        turn.issues.iter().any(
             |report| report.observation == "Observation: Error - Malformed XML in ACTION block"
         ),
         "{:?}",
-        turn.errors
+        turn.issues
     );
 }
 
@@ -697,7 +697,7 @@ fn every_error_of_the_parser_has_the_wording_of_the_dialect() {
     for (id, text, want) in cases {
         let turn = toolglot::parse(&set(id), Options::default(), text.as_bytes(), Finish::Stop);
         let said: Vec<&str> = turn
-            .errors
+            .issues
             .iter()
             .map(|issue| issue.observation.as_str())
             .collect();

@@ -127,16 +127,11 @@ fn every_issue_has_a_chinese_sentence() {
                 continue;
             }
             for (subject, suggestion) in [("", ""), ("k", ""), ("k", "kind")] {
-                let issue = Issue {
-                    kind: *kind,
-                    severity: Severity::Error,
-                    span: Span::default(),
-                    dialect: Some(dialect),
-                    call: None,
-                    tool: "工具",
-                    subject,
-                    suggestion,
-                };
+                let issue = Issue::new(*kind, Severity::Error, Span::default())
+                    .dialect(dialect)
+                    .tool("工具")
+                    .subject(subject)
+                    .suggestion(suggestion);
                 let text = issue.observation();
                 assert!(text.starts_with("工具请求解析失败："), "{kind}: {text}");
                 assert_eq!(english(&text), "", "{kind}: {text}");

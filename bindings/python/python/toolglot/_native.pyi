@@ -1308,7 +1308,7 @@ class Stream:
         """
     def feed_special(self, /, marker: str | bytes | bytearray | memoryview) -> list[_Event]:
         """
-        Takes one special token that the host recognised by its id. Its markers count even where a dialect, or `trusted_only`,
+        Takes one special token that the host recognised by its id. Its markers count even where `trusted_only`
         accepts only tokens that the host vouches for.
         """
     def finish(self, /, reason: Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] = "stop") -> list[_Event]:
@@ -1472,10 +1472,10 @@ class Turn:
     """
     The whole content of one model output.
     """
-    __match_args__ = ("text", "reasoning", "calls", "errors")
+    __match_args__ = ("text", "reasoning", "calls", "issues")
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, text: str = "", reasoning: str = "", calls: list[Call] | None = None, errors: list[Issue] | None = None, toolglot_json: str | None = None, original: str | None = None, tool_issues: list[str] | None = None) -> Turn: ...
+    def __new__(cls, /, text: str = "", reasoning: str = "", calls: list[Call] | None = None, issues: list[Issue] | None = None, toolglot_json: str | None = None, original: str | None = None, tool_issues: list[str] | None = None) -> Turn: ...
     def __reduce__(self, /) -> tuple[object, ...]: ...
     def __repr__(self, /) -> str: ...
     @property
@@ -1485,6 +1485,11 @@ class Turn:
         """
     @property
     def errors(self, /) -> list[Issue]:
+        """
+        The issues, under the name that they have in JSON.
+        """
+    @property
+    def issues(self, /) -> list[Issue]:
         """
         The issues of the output, errors and warnings, in order of detection.
         """

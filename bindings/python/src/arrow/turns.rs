@@ -120,7 +120,7 @@ impl CallColumns {
 
 impl ErrorColumns {
     fn push(&mut self, turn: Option<&Turn>) -> Result<(), Failure> {
-        for report in turn.into_iter().flat_map(|turn| &turn.errors) {
+        for report in turn.into_iter().flat_map(|turn| &turn.issues) {
             self.items.push(true);
             self.count += 1;
             self.kind.push(Some(report.kind.name()))?;

@@ -303,11 +303,8 @@ fn a_turn_without_calls_is_one_message() {
 fn hostile() -> Vec<String> {
     let tools = Tools::from_json(TOOLS).expect("tools");
     let options = EncodeOptions::default().tools(Arc::new(tools));
-    let calls = ["f", "g"].map(|name| toolglot::EncodeCall {
-        name: name.to_owned(),
-        arguments: r#"{"a": "x"}"#.to_owned(),
-        id: Some("abcdefghi".to_owned()),
-    });
+    let calls = ["f", "g"]
+        .map(|name| toolglot::EncodeCall::new(name, r#"{"a": "x"}"#).id("abcdefghi".to_owned()));
     let mut out = vec![];
     for (id, _) in builtin_files() {
         let set = DialectSet::builtin(id).expect("a set");

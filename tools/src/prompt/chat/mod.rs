@@ -37,6 +37,15 @@ pub struct TemplateOptions {
     pub variables: toolglot::json::Map,
 }
 
+toolglot::setters! {
+    TemplateOptions:
+    max_source = usize,
+    fuel = u64,
+    max_depth = usize,
+    max_output = usize,
+    variables = toolglot::json::Map,
+}
+
 impl Default for TemplateOptions {
     fn default() -> Self {
         Self {

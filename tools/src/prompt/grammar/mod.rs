@@ -54,6 +54,19 @@ pub enum GrammarError {
 }
 
 /// A dialect's calls of some tools, taken apart. It can be written in any of three notations.
+///
+/// ```
+/// use toolglot::DialectSet;
+/// use toolglot_tools::prompt::Layout;
+/// use toolglot_tools::prompt::grammar::CallGrammar;
+/// use toolglot_tools::{Inventory, Tool};
+///
+/// let tools = Inventory::of([Tool::new("weather")])?;
+/// let layout = Layout::new(&DialectSet::defaults(), "hermes")?;
+/// let grammar = CallGrammar::new(&layout, &tools)?;
+/// assert!(grammar.gbnf().contains("weather"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CallGrammar {
     shapes: Shapes,

@@ -115,11 +115,7 @@ struct Around {
 
 impl Writer<'_> {
     fn say(&self, calls: &[(&str, Json)]) -> Result<String, GrammarError> {
-        let call = |(name, arguments): &(&str, Json)| EncodeCall {
-            name: (*name).to_owned(),
-            arguments: arguments.to_string(),
-            id: None,
-        };
+        let call = |(name, arguments): &(&str, Json)| EncodeCall::new(*name, arguments.to_string());
         let list: Vec<EncodeCall> = calls.iter().map(call).collect();
         self.encoder.encode(&list, &self.options).map_err(|error| {
             let named = calls.first().map_or("", |(name, _)| name);
