@@ -359,17 +359,11 @@ impl Out<'_> {
         if let Some(block) = &self.io.block {
             kinds.extend(block.kinds);
         }
-<<<<<<< HEAD
         kinds.extend(std::mem::take(&mut self.io.named));
-=======
-        if std::mem::take(&mut self.io.torn) {
-            kinds.insert(Kind::MalformedBody);
-        }
         if kinds.contains(Kind::BareQuote) {
             // Where its string ended was a guess: what follows may be part of it.
             self.io.quoted = Some(Quotation::default());
         }
->>>>>>> main
         let state = CallState::from(kinds);
         let withheld = matches!(state, CallState::Recovered(_));
         self.io.valid += 1;

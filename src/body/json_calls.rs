@@ -285,18 +285,13 @@ impl Body {
         }
     }
 
-<<<<<<< HEAD
     /// The call in place of whose parameters an object has come, and where that ended.
     pub fn take_waiting(&mut self) -> Option<(LiveCall, u64)> {
         self.waiting.take_if(|(live, _)| live.begun())
     }
 
-    /// Whether a string of the open call holds a quote that may have ended it.
-    pub fn unquoted(&self) -> bool {
-=======
     /// Whether an issue of this kind was reported for the open call.
     pub fn doubts(&self, kind: Kind) -> bool {
->>>>>>> main
         self.item.as_ref().is_some_and(|item| {
             let args = item.args.as_ref();
             item.kinds.contains(kind) || args.is_some_and(|args| args.live.doubts(kind))

@@ -22,10 +22,8 @@ pub(crate) struct Object {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum ObjectAt {
     Object,
-    /// After the object; `line` if its line has ended, too.
-    After {
-        line: bool,
-    },
+    /// After the object.
+    After,
     /// In what may be the closing tag; the carry begins with it.
     Tag(Match),
     /// After that tag's name.

@@ -24,13 +24,10 @@ impl Body {
             // The last closer may be the value's own.
             (FramedAt::Confirm { value, end, .. }, Some(args)) => (value.start, *end, args.key()),
             (FramedAt::Plain(plain), _) => (plain.start(), end, ""),
-<<<<<<< HEAD
-            (FramedAt::Payload(payload), _) => return payload.runs_on(),
-=======
             (FramedAt::Payload(payload), _) if payload.torn(table).string.is_some() => {
                 (self.last, end, "")
             }
->>>>>>> main
+            (FramedAt::Payload(payload), _) => return payload.runs_on(),
             _ => return false,
         };
         let section = spec.section.iter().flat_map(|section| &section.close);
