@@ -467,13 +467,13 @@ impl Body {
         if (self.bare || alone)
             && let Some(mut args) = item.args.take()
         {
-            if self.bare && self.closer {
-                self.waiting = Some((args.live, pos));
-                return true;
-            }
             if self.bare && args.live.names_another(out) {
                 let span = args.live.span(pos);
                 args.live.recovered_at(out, Kind::ExtraKey, span, "name");
+            }
+            if self.bare && self.closer {
+                self.waiting = Some((args.live, pos));
+                return true;
             }
             args.live.close(out, pos);
             self.calls += 1;
