@@ -24,4 +24,4 @@ fi
 # The library as its hosts use it, without features.
 cargo test -p toolglot --locked
 # The command with its servers.
-cargo test -p toolglot-cli --features gateway,serve --test cli --locked -- serve help
+cargo test -p toolglot-cli --features gateway,serve --test cli --locked -- serve gateway help

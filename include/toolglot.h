@@ -713,7 +713,7 @@
 // Leading zeros of a number; they are left out. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_NUMBER 67
 
-// A call of the text that was replaced by API tool calls, or an API tool call that gave way to calls of the text. (warning)
+// A call of the text that was replaced by API tool calls, or an API tool call that was replaced by those of the text. (warning)
 #define TOOLGLOT_ISSUE_REPLACED_CALL 68
 
 // What runs share: dialect, tools, policy. One thread at a time. Runs keep what they need, so the agent may be freed before

@@ -166,7 +166,7 @@ kinds! {
     LoneSurrogate = 65 "lone_surrogate" Warning Recovered "An escaped lone surrogate." "an escape names half a character";
     BareCall = 66 "bare_call" Warning Recovered "The text holds a bare call of a declared tool; a hint." "the text holds a call of a declared tool that no dialect of the set reads";
     RepairedNumber = 67 "repaired_number" Warning Recovered "Leading zeros of a number; they are left out." "zeros before a number were left out";
-    ReplacedCall = 68 "replaced_call" Warning Recovered "A call of the text that was replaced by API tool calls, or an API tool call that gave way to calls of the text." "the call gave way to calls that were given in another way";
+    ReplacedCall = 68 "replaced_call" Warning Recovered "A call of the text that was replaced by API tool calls, or an API tool call that was replaced by those of the text." "the call gave way to calls of the same reply that were given in another form";
 }
 
 impl Kind {

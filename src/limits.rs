@@ -150,7 +150,8 @@ crate::words! {
 #[non_exhaustive]
 pub enum Prefer {
     /// Calls in the text; API tool calls only if the text had none, or only withheld ones. If it had both, an API tool call
-    /// replaces a call of the same name that is not delivered, because it was withheld or abandoned.
+    /// replaces a call of the same name that is not delivered, because it was withheld or abandoned. The other API tool calls of
+    /// such a reply are reported (`replaced_call`) and listed as dropped.
     #[default]
     Text,
     /// API tool calls: from the first one on, markers in the text are text. Until then calls of the text are held back, at most

@@ -58,8 +58,7 @@ impl<'a> Record<'a> {
             expect: Some(entries(log)),
             input: std::mem::take(&mut self.input),
             cuts: Some(std::mem::take(&mut self.cuts)),
-            note: String::new(),
-            native_tool_calls: None,
+            ..Recording::default()
         };
         let text = recording.text();
         let written = self

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::Deserialize;
 use toolglot::sink::openai;
@@ -99,6 +98,8 @@ pub(crate) struct Rule {
     /// A glob: `*` matches any text, `?` one character. Case does not matter.
     #[serde(rename = "match")]
     pub glob: Option<String>,
+    /// Whether responses are read at all.
+    pub enabled: Option<bool>,
     pub dialect: Option<String>,
     pub mode: Option<Mode>,
     pub recovered: Option<Recovered>,
@@ -117,6 +118,7 @@ impl Rule {
                 own.clone_from(other);
             }
         }
+        or(&mut self.enabled, &other.enabled);
         or(&mut self.dialect, &other.dialect);
         or(&mut self.mode, &other.mode);
         or(&mut self.recovered, &other.recovered);
@@ -133,6 +135,8 @@ impl Rule {
 pub(crate) struct Bounds {
     /// Of the body of a request, and of a response that is not streamed.
     pub body: usize,
+    /// Time for the head of a request.
+    pub head: u64,
     /// Time until the server's response begins.
     pub first_byte: u64,
     /// Time between two chunks.
@@ -151,6 +155,7 @@ impl Default for Bounds {
     fn default() -> Self {
         Self {
             body: 64 << 20,
+            head: 30,
             first_byte: 600,
             silence: 300,
             total: 3600,
@@ -158,16 +163,6 @@ impl Default for Bounds {
             shutdown: 30,
             parser: Limits::default(),
         }
-    }
-}
-
-impl Bounds {
-    pub fn first_byte(&self) -> Duration {
-        Duration::from_secs(self.first_byte)
-    }
-
-    pub fn silence(&self) -> Duration {
-        Duration::from_secs(self.silence)
     }
 }
 
@@ -226,7 +221,12 @@ impl Config {
                     why,
                 };
                 let text = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
-                toml::from_str(&text).map_err(|e| fail(e.to_string()))?
+                // The error itself shows the line, which may hold a key.
+                toml::from_str(&text).map_err(|error: toml::de::Error| {
+                    let at = error.span().map_or(0, |span| span.start);
+                    let line = text[..at].matches('\n').count() + 1;
+                    fail(format!("line {line}: {}", error.message()))
+                })?
             }
         };
         config.flags(args)?;

@@ -20,6 +20,8 @@ pub struct Told {
     pub kinds: Vec<String>,
     /// The server failed, or its response broke off.
     pub failed: bool,
+    /// A filter stopped the output.
+    pub filtered: bool,
 }
 
 impl Told {
@@ -39,6 +41,11 @@ impl Told {
         if let Some(void) = left["void"].as_array().filter(|_| self.withheld == 0) {
             self.withheld += void.len() as u64;
         }
+    }
+
+    /// Whether another reply may have the calls that this one lacks.
+    pub fn asks(&self) -> bool {
+        self.withheld > 0 && self.calls == 0 && !self.filtered
     }
 
     /// Returns the value of the header: kinds separated by commas.
@@ -83,9 +90,9 @@ pub trait Engine: Send {
         false
     }
 
-    /// Returns the error message for the model.
-    fn wrong(&self) -> String {
-        String::new()
+    /// Whether the body itself reports the error that ended it.
+    fn reported(&self) -> bool {
+        false
     }
 
     /// The model was asked again: the next bytes are those of its second reply.

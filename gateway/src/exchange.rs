@@ -13,12 +13,14 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use toolglot::json::Value;
 use toolglot::sink::openai::{Calls, Settings};
-use toolglot::{Options, ToolChoice, Tools};
+use toolglot::{Options, ToolChoice, Tools, UnknownTool};
 
+use crate::choice::Choice;
 use crate::config::{Api, Mode, Recovered, Rule};
 use crate::engine::pieces::Wire;
 use crate::face::Face;
 use crate::models::{Chosen, TAUGHT};
+use crate::patience::{Patience, Unread};
 use crate::server::{App, Live};
 use crate::settings::Lost;
 use crate::upstream::words;
@@ -43,6 +45,15 @@ impl Refusal {
 
     fn odd(why: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, why)
+    }
+
+    fn late() -> Self {
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "the server took too long")
+    }
+
+    fn silent() -> Self {
+        let why = "the body of the request took too long";
+        Self::new(StatusCode::REQUEST_TIMEOUT, why)
     }
 
     fn upstream(error: &reqwest::Error) -> Self {
@@ -80,11 +91,18 @@ struct Terms {
     rule: Rule,
     chosen: Chosen,
     options: Options,
+    /// The tools that the parser knows of.
+    declared: Option<Value>,
     settings: Settings,
+    /// What the request says about calls, if it can be understood.
+    choice: Result<Choice, String>,
     /// The request, unchanged.
     asked: Value,
     /// The request as chat completions, as sent to the server.
     chat: Value,
+    /// The request in the server's protocol, if it may be sent again.
+    sent: Value,
+    patience: Patience,
     /// The server's address, and the headers.
     path: String,
     query: Option<String>,
@@ -109,7 +127,7 @@ impl Terms {
             return 0;
         }
         let several = self.chat.get("n").and_then(Value::as_u64) > Some(1);
-        let logs = self.chat.get("logprobs").and_then(Value::as_bool) == Some(true);
+        let logs = self.asked.get("logprobs").and_then(Value::as_bool) == Some(true);
         match self.rule.recovered {
             Some(Recovered::Ask) if several || logs => 0,
             Some(Recovered::Ask) => self.rule.rounds.unwrap_or(1),
@@ -123,9 +141,8 @@ impl Terms {
         let place = (self.path.as_str(), self.query.as_deref());
         let headers = self.headers.clone();
         let sent = live.upstream.send(Method::POST, place, headers, body, true);
-        let sent = tokio::time::timeout(live.config.limits.first_byte(), sent).await;
-        let late = |_| Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the server took too long");
-        sent.map_err(late)?
+        let sent = tokio::time::timeout_at(self.patience.answer(), sent).await;
+        sent.map_err(|_| Refusal::late())?
             .map_err(|error| Refusal::upstream(&error))
     }
 }
@@ -143,6 +160,7 @@ pub async fn serve(app: Arc<App>, request: Request) -> Response {
 
 async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<Response, Refusal> {
     let live = app.live();
+    let patience = Patience::new(&live.config.limits);
     let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {
         let why = "too many open exchanges";
         return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why));
@@ -150,30 +168,42 @@ async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<
     let open = (app.metrics.open(), permit);
     let Some(face) = face else {
         app.metrics.passed();
-        return reply::pass(&live, request, open).await;
+        return reply::pass(&live, request, patience, open).await;
     };
     let (parts, body) = request.into_parts();
     let limit = live.config.limits.body;
-    let body = axum::body::to_bytes(body, limit).await.map_err(|_| {
-        let why = format!("the body cannot be read, or has more than {limit} bytes");
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why)
+    let body = patience.read(body, limit).await;
+    let body = body.map_err(|unread| match unread {
+        Unread::Late => Refusal::silent(),
+        Unread::Broken => Refusal::odd("the body broke off"),
+        Unread::Long => {
+            let why = format!("the body has more than {limit} bytes");
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why)
+        }
     })?;
     let asked: Option<Value> = serde_json::from_slice(&body).ok();
     let asked = asked.unwrap_or(Value::Null);
-    let mut terms = terms(app, &live, face, &parts.headers, asked).await?;
+    let mut terms = terms(app, &live, face, &parts.headers, asked, patience).await?;
     let prompt = terms.rule.mode == Some(Mode::Prompt);
+    let again = terms.rounds() > 0;
     let body = match terms.same && !prompt {
         true => {
             terms.path = parts.uri.path().to_owned();
             terms.query = parts.uri.query().map(str::to_owned);
             // Nothing was translated.
             terms.lost = Lost::default();
+            if again {
+                terms.sent = terms.asked.clone();
+            }
             body.into()
         }
         false => {
             if prompt {
-                let written =
-                    prompt::written(&terms.chat, &terms.rule, &terms.chosen, &mut terms.options);
+                let choice = terms.choice.clone().map_err(Refusal::odd)?;
+                let Terms {
+                    chat, rule, chosen, ..
+                } = &terms;
+                let written = prompt::written(chat, rule, chosen, &choice);
                 terms.chat = written.map_err(Refusal::odd)?;
             }
             let (path, mut body) = translate::request(terms.api, &terms.chat, &mut terms.lost);
@@ -183,7 +213,11 @@ async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<
             }
             terms.lost.allowed().map_err(Refusal::odd)?;
             terms.path = path.to_owned();
-            body.to_string().into()
+            let text = body.to_string();
+            if again {
+                terms.sent = body;
+            }
+            text.into()
         }
     };
     let response = terms.send(body).await?;
@@ -197,13 +231,18 @@ async fn terms(
     face: Face,
     from: &HeaderMap,
     asked: Value,
+    patience: Patience,
 ) -> Result<Terms, Refusal> {
     let api = live.config.api.unwrap_or_default();
     let model = asked
         .get("model")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let rule = live.config.rule(model);
+    let mut rule = live.config.rule(model);
+    if rule.enabled == Some(false) {
+        rule.mode = None;
+        rule.recovered = None;
+    }
     let prompt = rule.mode == Some(Mode::Prompt);
     let responses = live.config.responses && face == Face::Responses && !prompt;
     let wire = Wire::of(api, responses);
@@ -215,34 +254,29 @@ async fn terms(
         Err(_) if same && !prompt => Value::Null,
         Err(why) => return Err(Refusal::odd(why)),
     };
-    // An empty list declares none.
-    let none = |tools: &Value| tools.is_null() || tools.as_array().is_some_and(Vec::is_empty);
-    let tools = chat.get("tools").filter(|tools| !none(tools));
-    let tools = tools.and_then(|tools| Tools::from_value(tools).ok());
+    let choice = Choice::of(&chat);
+    let declared = declared(&chat, choice.as_ref().ok());
+    let options = options(live, &rule, declared.as_ref(), choice.as_ref().ok());
     let chosen = match rule.dialect.as_deref() {
+        _ if rule.enabled == Some(false) => live.models.none(),
         Some(names) if names != "auto" => live.models.named(names),
         Some(_) | None => {
             look_up(live, from, model, prompt).await;
-            live.models.auto(model, tools.is_some(), prompt)
+            let tools = options
+                .tools
+                .as_deref()
+                .is_some_and(|tools| !tools.is_empty());
+            live.models.auto(model, tools, prompt)
         }
     };
     let fail = |why| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, why);
     let chosen = chosen.map_err(fail)?;
-    let mut options = Options::default().limits(live.config.limits.parser.clone());
-    if let Some(tools) = tools {
-        options = options.tools(Some(Arc::new(tools)));
-    }
-    options.prefer = rule.prefer.unwrap_or_default();
-    if let Some(choice) = chat.get("tool_choice")
-        && let Ok(choice) = ToolChoice::from_value(choice)
-    {
-        options.tool_choice = choice;
-    }
     let mut settings = Settings::default();
     settings.recovered = rule.recovered.unwrap_or_default().sink();
     settings.id_seed = seed::fresh();
     if face == Face::Chat {
-        settings.forced = matches!(options.tool_choice, ToolChoice::Named(_));
+        settings.forced =
+            matches!(&choice, Ok(choice) if matches!(choice.choice, ToolChoice::Named(_)));
     }
     if face != Face::Chat || rule.recovered == Some(Recovered::Ask) {
         // These protocols cannot express a retracted call.
@@ -276,16 +310,53 @@ async fn terms(
         rule,
         chosen,
         options,
+        declared,
         settings,
         streams: face.streams(&asked),
         asked,
         chat,
+        sent: Value::Null,
+        patience,
+        choice,
         path: String::new(),
         query: None,
         headers,
         trailers,
         lost,
     })
+}
+
+/// The tools that the parser knows of. An empty list in a request declares none.
+fn declared(chat: &Value, choice: Option<&Choice>) -> Option<Value> {
+    if choice.is_some_and(|choice| choice.choice == ToolChoice::None) {
+        return Some(Value::Array(vec![]));
+    }
+    let tools = chat.get("tools")?;
+    let some = tools.as_array().is_some_and(|tools| !tools.is_empty());
+    (some && Tools::from_value(tools).is_ok()).then(|| tools.clone())
+}
+
+/// The settings of the parser.
+fn options(live: &Live, rule: &Rule, declared: Option<&Value>, choice: Option<&Choice>) -> Options {
+    let mut options = Options::default().limits(live.config.limits.parser.clone());
+    options.prefer = rule.prefer.unwrap_or_default();
+    let tools = declared.and_then(|tools| Tools::from_value(tools).ok());
+    options.tools = tools.map(Arc::new);
+    let Some(choice) = choice else {
+        return options;
+    };
+    if choice.single {
+        options.limits.max_calls = options.limits.max_calls.min(1);
+    }
+    let prompt = rule.mode == Some(Mode::Prompt);
+    match &choice.choice {
+        // No tool is declared, so a call is text. It is escaped, because it would be a call for the next reader.
+        ToolChoice::None => options.unknown_tool = Some(UnknownTool::Text),
+        // The prompt's grammar makes the dialect, not bare arguments.
+        _ if prompt => {}
+        choice => options.tool_choice = choice.clone(),
+    }
+    options
 }
 
 /// Looks up a new model: by its name, or else once by the chat template that llama.cpp's server returns.

@@ -33,6 +33,9 @@ pub trait Writer: Send {
     /// Appends a piece.
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>);
 
+    /// An event of a server, before its pieces: if it speaks the same protocol, its other members are kept.
+    fn came(&mut self, _: &[u8]) {}
+
     /// Bytes of a server with the same protocol were forwarded unchanged.
     fn passed(&mut self, _: &[u8]) {}
 
@@ -113,6 +116,13 @@ impl Face {
         }
     }
 
+    /// Adds the other members of a whole body of the same protocol.
+    pub fn keep(body: &[u8], whole: &mut serde_json::Value) {
+        let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+        fill(whole, &body);
+        fill(&mut whole["usage"], &body["usage"]);
+    }
+
     /// Returns an error in its format.
     pub fn error(self, status: StatusCode, message: &str) -> serde_json::Value {
         let client = status.is_client_error();
@@ -162,6 +172,15 @@ fn kind_of(status: StatusCode) -> &'static str {
         529 | 503 => "overloaded_error",
         400..500 => "invalid_request_error",
         _ => "api_error",
+    }
+}
+
+/// Adds the members that an object lacks.
+fn fill(object: &mut serde_json::Value, more: &serde_json::Value) {
+    if let (Some(own), Some(more)) = (object.as_object_mut(), more.as_object()) {
+        for (key, value) in more {
+            own.entry(key).or_insert_with(|| value.clone());
+        }
     }
 }
 

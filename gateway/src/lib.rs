@@ -10,6 +10,7 @@
 //!
 //! Between two requests the gateway keeps nothing but each model's dialect. See `docs/GATEWAY.md`.
 
+mod choice;
 mod config;
 mod engine;
 mod exchange;
@@ -19,6 +20,7 @@ pub mod listen;
 mod log;
 mod metrics;
 mod models;
+mod patience;
 mod prompt;
 mod pump;
 mod record;

@@ -15,6 +15,24 @@ const DEFAULT: &str = "default";
 /// JSON in a tag.
 pub const TAUGHT: &str = "hermes";
 
+/// Name and text of a dialect whose marker no model writes.
+const OFF: (&str, &str) = (
+    "off",
+    r#"
+id = "off"
+title = "No calls"
+models = ["none"]
+sources = ["none"]
+group = "off"
+deltas = "live"
+
+[[framed.unit]]
+open = ["\u0001off\u0001"]
+close = ["\u0001on\u0001"]
+payload = "json"
+"#,
+);
+
 /// Detected dialects of models, and compiled sets.
 pub struct Models {
     texts: BTreeMap<String, String>,
@@ -98,6 +116,20 @@ impl Models {
             dialect: dialect.cloned(),
             unproven: dialect.is_none(),
             ids,
+        })
+    }
+
+    /// For a model whose responses are not read: a set that finds nothing.
+    ///
+    /// # Errors
+    /// None: the set can be built.
+    pub fn none(&self) -> Result<Chosen, String> {
+        let set = DialectSet::builder().toml(OFF.0, OFF.1).build();
+        Ok(Chosen {
+            set: set.map_err(|error| error.to_string())?,
+            dialect: Some(OFF.0.to_owned()),
+            unproven: false,
+            ids: vec![OFF.0.to_owned()],
         })
     }
 

@@ -1,13 +1,14 @@
 //! For servers and models without tools: tools, calls and results become text of the dialect.
 
 use toolglot::json::{Map, Value, json};
-use toolglot::{EncodeCall, EncodeOptions, Encoder, Options, ToolChoice};
+use toolglot::{EncodeCall, EncodeOptions, Encoder, ToolChoice};
 use toolglot_tools::Inventory;
 use toolglot_tools::outcome::{RenderOptions, Renderer, Status, ToolResult};
 use toolglot_tools::prompt::grammar::CallGrammar;
 use toolglot_tools::prompt::{Layout, PromptOptions};
 use toolglot_tools::read::{self, Source};
 
+use crate::choice::Choice;
 use crate::config::{Grammar, Rule};
 use crate::face::{list, text};
 use crate::models::Chosen;
@@ -24,8 +25,10 @@ pub fn written(
     chat: &Value,
     rule: &Rule,
     chosen: &Chosen,
-    options: &mut Options,
+    choice: &Choice,
 ) -> Result<Value, String> {
+    legacy(chat)?;
+    functions(chat)?;
     let Some(dialect) = chosen.dialect.as_deref() else {
         return Err("mode `prompt` needs a dialect: name one in the configuration".to_owned());
     };
@@ -42,16 +45,16 @@ pub fn written(
         }
         None => vec![],
     };
-    match &options.tool_choice {
-        ToolChoice::None => tools.clear(),
-        ToolChoice::Named(name) => {
-            let name = name.to_string();
-            tools.retain(|tool| tool.id == name);
-            if tools.is_empty() {
-                return Err(format!("`tool_choice`: there is no tool {name:?}"));
-            }
+    if choice.choice == ToolChoice::None {
+        tools.clear();
+    }
+    for name in choice.only() {
+        if !tools.iter().any(|tool| tool.id == name) {
+            return Err(format!("`tool_choice`: there is no tool {name:?}"));
         }
-        _ => {}
+    }
+    if choice.limits() {
+        tools.retain(|tool| choice.only().any(|name| name == tool.id));
     }
     let offered = Inventory::of(tools).map_err(|error| error.to_string())?;
     let mut encoder = Encoder::new(&chosen.set, dialect).map_err(|error| error.to_string())?;
@@ -64,17 +67,41 @@ pub fn written(
             .map_err(|error| error.to_string())?;
         teach(&mut messages, &taught);
         add_stops(&mut out, layout.stops());
-        single(chat, options)?;
     }
-    guide(&mut out, rule, &layout, &offered, options)?;
+    guide(&mut out, rule, &layout, &offered, choice)?;
     out.insert("messages".to_owned(), Value::Array(messages));
     Ok(Value::Object(out))
 }
 
-/// One call per reply: the parser delivers no more.
-fn single(chat: &Value, options: &mut Options) -> Result<(), String> {
-    if chat.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false) {
-        options.limits.max_calls = 1;
+/// Only functions can be taught.
+fn functions(chat: &Value) -> Result<(), String> {
+    match list(chat, "tools")
+        .iter()
+        .find(|tool| tool.get("function").is_none())
+    {
+        Some(tool) => {
+            let kind = text(tool, "type");
+            Err(format!(
+                "a tool of type {kind:?} cannot be written in a prompt"
+            ))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The predecessors of tools: their clients expect another form of calls in the reply.
+fn legacy(chat: &Value) -> Result<(), String> {
+    let odd = |key: &str| Err(format!("`{key}`: mode `prompt` knows only `tools`"));
+    for key in ["functions", "function_call"] {
+        if chat.get(key).is_some_and(|value| !value.is_null()) {
+            return odd(key);
+        }
+    }
+    for message in list(chat, "messages") {
+        let call = message.get("function_call");
+        if text(message, "role") == "function" || call.is_some_and(|call| !call.is_null()) {
+            return odd("function_call");
+        }
     }
     Ok(())
 }
@@ -85,17 +112,10 @@ fn guide(
     rule: &Rule,
     layout: &Layout,
     offered: &Inventory,
-    options: &mut Options,
+    choice: &Choice,
 ) -> Result<(), String> {
-    let forced = matches!(
-        options.tool_choice,
-        ToolChoice::Required | ToolChoice::Named(_)
-    );
+    let forced = matches!(choice.choice, ToolChoice::Required | ToolChoice::Named(_));
     let grammar = rule.grammar.unwrap_or_default();
-    if forced {
-        // The grammar produces the dialect, not bare arguments.
-        options.tool_choice = ToolChoice::Auto;
-    }
     if offered.tools().is_empty() {
         return match forced {
             true => Err("`tool_choice` requires a call, but there are no tools".to_owned()),

@@ -212,7 +212,10 @@ impl Pump {
         } else {
             out.append(&mut self.made);
         }
-        out.append(&mut ending);
+        // Bytes that were forwarded may have told the client already.
+        if !self.passing || !self.engine.reported() {
+            out.append(&mut ending);
+        }
     }
 
     /// Bytes of a second response follow.

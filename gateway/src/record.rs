@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use toolglot::json::{Map, Value, to_value};
-use toolglot::{Options, ToolChoice};
+use toolglot::{Limits, Options, ToolChoice};
 use toolglot_testkit::recording::{Dialect, Ready, Recording};
 
 use crate::exchange::Said;
@@ -39,23 +39,17 @@ impl Record {
         let names = self.chosen.ids.iter().cloned().map(Dialect::Name);
         let files = self.texts.into_iter();
         let files = files.map(|(file, toml)| Dialect::File { file, toml });
-        let mut said = Map::new();
-        if self.options.tool_choice != ToolChoice::Auto {
-            said.insert(
-                "tool_choice".to_owned(),
-                self.options.tool_choice.to_value(),
-            );
-        }
-        if let Ok(prefer) = to_value(&self.options.prefer) {
-            said.insert("prefer".to_owned(), prefer);
-        }
+        let native = self.said.native_calls();
         let mut recording = Recording {
             note: format!("gateway, model {:?}", self.model),
             input: self.said.text.as_bytes().to_vec(),
             cuts: Some(self.said.cuts.clone()),
             dialects: names.chain(files).collect(),
-            options: said,
+            options: options(&self.options),
             tools: self.tools,
+            native_at: native.is_some().then_some(self.said.native_at),
+            native_tool_calls: native,
+            reasoning_content: Some(self.said.thoughts.clone()).filter(|text| !text.is_empty()),
             finish: self.said.finish.name().to_owned(),
             ..Recording::default()
         };
@@ -68,4 +62,27 @@ impl Record {
         }
         recording
     }
+}
+
+/// The settings that differ from the parser's own.
+fn options(own: &Options) -> Map {
+    let mut out = Map::new();
+    let mut set = |key: &str, value: Value| {
+        out.insert(key.to_owned(), value);
+    };
+    if own.tool_choice != ToolChoice::Auto {
+        set("tool_choice", own.tool_choice.to_value());
+    }
+    if let Ok(prefer) = to_value(&own.prefer) {
+        set("prefer", prefer);
+    }
+    if let Some(Ok(unknown)) = own.unknown_tool.as_ref().map(to_value) {
+        set("unknown_tool", unknown);
+    }
+    if let Ok(limits) = to_value(&own.limits)
+        && own.limits != Limits::default()
+    {
+        set("limits", limits);
+    }
+    out
 }

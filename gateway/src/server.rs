@@ -142,7 +142,12 @@ impl Gateway {
             .layer(CatchPanicLayer::new())
             .with_state(Arc::clone(&self.app));
         let failed = |error: &_| log::line(&format!("a connection was not accepted: {error}"));
-        let open = listen::serve(self.listener, router, failed, end).await;
+        let limits = self.app.live().config.limits.clone();
+        let waits = listen::Waits {
+            head: Duration::from_secs(limits.head),
+            write: Duration::from_secs(limits.silence),
+        };
+        let open = listen::serve_within(self.listener, router, waits, failed, end).await;
         reload.abort();
         let patience = Duration::from_secs(self.app.live().config.limits.shutdown);
         if !open.finish(patience).await {

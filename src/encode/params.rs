@@ -99,6 +99,10 @@ fn one(
         let why = "it would be read as a tag with attributes, or one that closes itself";
         return Err(fault(Reason::Key { why }));
     }
+    if key.starts_with('=') || ends && key.contains('=') {
+        let why = "it would be read as a piece of another markup";
+        return Err(fault(Reason::Key { why }));
+    }
     if ends && xml::unquoted(key) != Some(key) {
         let why = "its quotation marks would be read as those of the tag";
         return Err(fault(Reason::Key { why }));

@@ -77,6 +77,6 @@ pub const fn sentence(kind: Kind) -> &'static str {
         Kind::LoneSurrogate => "转义只表示半个字符",
         Kind::BareCall => "文本中有未被读取的工具调用",
         Kind::RepairedNumber => "已忽略数字前的零",
-        Kind::ReplacedCall => "该调用已被以其他方式给出的调用取代",
+        Kind::ReplacedCall => "该调用已被同一回复中以另一形式给出的调用取代",
     }
 }

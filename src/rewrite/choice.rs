@@ -6,7 +6,7 @@ use super::Same;
 use super::members::{Members, is_plain};
 use crate::dialect::DialectSet;
 use crate::engine::{Finish, Parser, Stage};
-use crate::limits::Options;
+use crate::limits::{Options, Prefer, UnknownTool};
 use crate::sink::openai::{Delta, Deltas, Head, Settings};
 use crate::source::feeder::Flow;
 use crate::source::json::{Node, Object};
@@ -127,8 +127,11 @@ pub(super) struct Choice {
     /// The finish reason as the server spells it.
     word: Option<String>,
     watch: Option<Arc<Mutex<Watch>>>,
-    /// The server makes its own calls, and its text was not changed: everything is passed on unchanged.
+    /// The server makes its own calls, and its text was not changed: they are passed on unchanged, and calls in further text are
+    /// text.
     native: bool,
+    set: DialectSet,
+    options: Options,
 }
 
 impl Choice {
@@ -169,6 +172,8 @@ impl Choice {
             word: None,
             watch,
             native: false,
+            set: set.clone(),
+            options: options.clone(),
         }
     }
 
@@ -179,7 +184,6 @@ impl Choice {
         };
         let watch = locked(watch);
         match watch.changed {
-            _ if self.native => Same::Yes,
             true => Same::No,
             false if watch.text.is_empty() && watch.reasoning.is_empty() => Same::Yes,
             false => Same::Waits,
@@ -201,13 +205,16 @@ impl Choice {
             return self.late(choice, &delta);
         }
         self.deltas.begin();
-        if self.is_native(&delta) {
-            return self.as_it_came(line, choice, &delta, faults);
+        let mut errors = vec![];
+        self.notice(&delta, &mut errors);
+        let (mut beside, mut message) = split(delta);
+        if self.native {
+            for (key, calls) in message.0.extract_if(.., |(key, _)| is_call(key)) {
+                beside.set(&key, calls.json());
+            }
         }
-        let (beside, message) = split(delta);
         keep_extras(&self.extras, &message);
         let (flow, deltas) = (&mut self.flow, &mut self.deltas);
-        let mut errors = vec![];
         let watch = self.watch.as_deref();
         let mut give = |item: Item<'_>| {
             if let Some(watch) = watch {
@@ -238,50 +245,30 @@ impl Choice {
         made
     }
 
-    /// Whether the server makes its own calls.
-    fn is_native(&mut self, delta: &Object<'_>) -> bool {
+    /// Notices that the server makes its own calls.
+    fn notice(&mut self, delta: &Object<'_>, errors: &mut Vec<SourceError>) {
         // Some servers send the list in each delta, without calls.
-        let calls =
-            || !delta.items("tool_calls").is_empty() || delta.some("function_call").is_some();
-        if !self.native && self.same() != Same::No && calls() {
-            self.native = true;
+        let calls = !delta.items("tool_calls").is_empty() || delta.some("function_call").is_some();
+        let same = self.same();
+        if self.native || !calls || same == Same::No {
+            return;
         }
-        self.native
-    }
-
-    /// Passes on a choice with the server's own calls.
-    fn as_it_came(
-        &mut self,
-        line: u64,
-        choice: &Object<'_>,
-        delta: &Object<'_>,
-        faults: &mut Take<'_>,
-    ) -> Vec<Made> {
-        let mut made = self.made();
-        let text = self
-            .watch
-            .as_deref()
-            .map(|watch| std::mem::take(&mut locked(watch).text));
-        if let Some(text) = text.filter(|text| !text.is_empty()) {
-            made.push(self::made(&Delta::Content(&text), &Extras::default()));
+        if same == Same::Waits && self.options.prefer == Prefer::Native {
+            // The text that waits may be a call, which is replaced.
+            if let Some(watch) = &self.watch {
+                locked(watch).changed = true;
+            }
+            return;
         }
-        made.extend(self.late(choice, delta));
-        if let Some(word) = choice.text("finish_reason") {
-            let mut reason = None;
-            self.end.read(line, &word, &mut |item| match item {
-                Item::Finish(finish) => reason = Some(finish),
-                item => faults(item),
-            });
-            self.reason = reason.or(self.reason);
-            let chunk = Chunk {
-                reason: choice
-                    .some("finish_reason")
-                    .map(|node| node.json().to_owned()),
-                ..Chunk::empty()
-            };
-            made.push(Made::Chunk(chunk));
-        }
-        made
+        self.native = true;
+        self.flow
+            .finish(Some(Finish::Stop), &mut self.deltas, errors);
+        // Calls of both kinds exclude each other: those in further text are text, and escaped.
+        let mut options = self.options.clone();
+        options.tools = Some(Arc::default());
+        options.unknown_tool = Some(UnknownTool::Text);
+        let max_native = options.limits.max_native;
+        self.flow = Flow::new(Parser::new(&self.set, options), max_native);
     }
 
     /// Passes on what follows the finish reason.
@@ -313,23 +300,30 @@ impl Choice {
         }
         let reason = self.flow.finish(given, &mut self.deltas, errors);
         self.reason = Some(reason);
-        self.deltas.finish(reason);
+        let word = match (reason, self.word.as_deref()) {
+            (Finish::Error | Finish::Cancelled, word) => word,
+            (Finish::Stop | Finish::ToolCalls | Finish::Length, word) if self.native => {
+                word.or(Some("tool_calls"))
+            }
+            (Finish::Stop | Finish::ToolCalls | Finish::Length, _) => None,
+        };
+        let word = word.map(|word| crate::json::Value::from(word).to_string());
+        // If the server gave the reason, no error has to be made up: the last chunk has it, and what was left out.
+        self.deltas.finish(match &word {
+            Some(_) => Finish::Length,
+            None => reason,
+        });
         let mut made = self.made();
-        let word = self
-            .word
-            .as_ref()
-            .map(|word| crate::json::Value::from(word.as_str()).to_string());
-        if let (Finish::Error | Finish::Cancelled, Some(word)) = (reason, word) {
-            // The server gave the reason, so no error has to be made up.
-            made.retain(|made| matches!(made, Made::Chunk(_)));
-            let chunk = Chunk {
-                reason: Some(word),
-                ..Chunk::empty()
-            };
-            made.push(Made::Chunk(chunk));
+        if let (Some(word), Some(Made::Chunk(last))) = (word, made.last_mut()) {
+            last.reason = Some(word);
         }
         made
     }
+}
+
+/// Whether a member of a delta holds calls.
+fn is_call(key: &str) -> bool {
+    matches!(key, "tool_calls" | "function_call")
 }
 
 /// Splits a delta into members that are not content, and the rest. The role always goes first.

@@ -234,7 +234,7 @@ impl Rewriter {
     }
 
     /// For a host that passes on the original bytes while [`same`](Self::same) allows it. In a choice whose text was not
-    /// changed, the server's own calls are then passed on piece by piece, and its later text is not parsed.
+    /// changed, the server's own calls are then passed on piece by piece, and a call in its later text is text.
     #[must_use]
     pub fn passing(mut self) -> Self {
         self.passing = true;

@@ -630,7 +630,6 @@ fn unchanged_bytes_can_be_passed_on() {
         r#"{"content":"_calm> b < c"}"#,
         r#"{"reasoning":"hm","content":"d"}"#,
         r#"{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{"}}]}"#,
-        r#"{"content":"<tool_call name=\"f\"></tool_call>"}"#,
     ]
     .map(chunk)
     .concat();
@@ -701,4 +700,52 @@ fn bytes_of_other_choices_stay_the_same() {
         assert_eq!(errors.is_empty(), event != error);
         assert_eq!(rewriter.same_last(), same, "{event}");
     }
+}
+
+/// The server's own calls pass, and so does text around them; a call in text after them is text, and escaped.
+#[test]
+fn text_after_a_call_of_the_server_is_read() {
+    let role = chunk(r#"{"role":"assistant","content":"a"}"#);
+    let own = chunk(
+        r#"{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"g","arguments":"{}"}}]}"#,
+    );
+    let more =
+        chunk(r#"{"tool_calls":[{"index":1,"id":"d","function":{"name":"h","arguments":"{}"}}]}"#);
+    let end =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n";
+    let plain = [&role, &own, &chunk(r#"{"content":"b < c"}"#), &more, end].concat();
+    assert_eq!(passed(&plain), (plain.clone(), Same::Yes));
+    let call = r#"{"content":"<tool_call name=\"f\"></tool_call>"}"#;
+    let (out, same) = passed(&[&role, &own, &chunk(call), &more, end].concat());
+    assert_eq!(same, Same::No);
+    assert!(
+        out.starts_with(&[role.as_str(), own.as_str()].concat()),
+        "{out}"
+    );
+    let lines = out.lines().filter_map(|line| line.strip_prefix("data: "));
+    let lines: Vec<Value> = lines.map(|line| line.parse().expect("JSON")).collect();
+    let client = client(&lines, 0);
+    assert_eq!(client.content, r#"a<\tool_call name="f"><\/tool_call>"#);
+    let names: Vec<&str> = client
+        .calls
+        .iter()
+        .map(|(_, name, _)| name.as_str())
+        .collect();
+    assert_eq!(names, ["g", "h"]);
+    assert_eq!(client.reason, ["tool_calls"]);
+    let thought = r#"{"content":"<think>hm</think>"}"#;
+    let (out, same) = passed(
+        &[
+            &role,
+            &own,
+            &chunk(r#"{"content":"\n"}"#),
+            &chunk(thought),
+            end,
+        ]
+        .concat(),
+    );
+    assert!(
+        same == Same::No && out.contains(r#""reasoning_content":"hm""#),
+        "{out}"
+    );
 }

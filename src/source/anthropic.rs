@@ -181,8 +181,8 @@ impl State {
         let told = Said {
             id: id.as_deref(),
             model: model.as_deref(),
-            created: None,
             usage: self.usage.read(message),
+            ..Said::default()
         };
         said(told, take);
     }

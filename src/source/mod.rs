@@ -92,7 +92,8 @@ pub enum Item<'a> {
     /// Something could not be read.
     Error(SourceError),
     /// Metadata of a response that is not in OpenAI's form. It precedes the output, except for token counts: they come whenever
-    /// the server reports them, before the finish reason, and the last ones count.
+    /// the server reports them, before the finish reason, and the last ones count. [`Said::filter`] comes in every form, right
+    /// before the finish reason.
     Said(Said<'a>),
 }
 
@@ -108,6 +109,9 @@ pub struct Said<'a> {
     pub created: Option<u64>,
     /// Its token counts so far.
     pub usage: Option<Usage>,
+    /// The server's own word for the end, if a filter stopped the output or the model refused: such a response is complete, but
+    /// did not stop by itself. [`Finish::Error`] follows.
+    pub filter: Option<&'a str>,
 }
 
 crate::setters! {
@@ -408,7 +412,8 @@ impl End {
         }
     }
 
-    /// Reads a finish reason in any server's spelling. A filter that stopped the output counts as a failure.
+    /// Reads a finish reason in any server's spelling. A filter that stopped the output counts as a failure of the reply: what
+    /// only its end would end is truncated.
     pub fn read(&mut self, line: u64, word: &str, take: &mut Take<'_>) {
         let reason = match word {
             "stop" | "end_turn" | "stop_sequence" | "eos" | "eos_token" | "pause_turn" => {
@@ -416,7 +421,17 @@ impl End {
             }
             "length" | "max_tokens" | "model_context_window_exceeded" => Finish::Length,
             "tool_calls" | "tool_use" | "function_call" => Finish::ToolCalls,
-            "content_filter" | "refusal" | "error" => Finish::Error,
+            "content_filter" | "refusal" => {
+                if !self.reported {
+                    let filter = Some(word);
+                    take(Item::Said(Said {
+                        filter,
+                        ..Said::default()
+                    }));
+                }
+                Finish::Error
+            }
+            "error" => Finish::Error,
             "abort" | "cancelled" | "canceled" => Finish::Cancelled,
             other => {
                 // It is unknown whether the model stopped, so anything that only the end of the stream would end counts as

@@ -35,6 +35,9 @@ fn items(make: &dyn Fn() -> Box<dyn Source>, pieces: &[&[u8]]) -> Vec<String> {
             }) => {
                 format!("usage {prompt} {completion} {cached:?}")
             }
+            Item::Said(Said {
+                filter: Some(word), ..
+            }) => format!("filter {word}"),
             Item::Said(said) => format!("said {:?} {:?} {:?}", said.id, said.model, said.created),
         });
     };
@@ -325,7 +328,11 @@ fn reasons_are_read_as_servers_spell_them() {
             ["end None".to_owned(), format!("finish {name}")]
         );
     }
-    for (word, name) in [("content_filter", "error"), ("abort", "cancelled")] {
+    for word in ["content_filter", "refusal"] {
+        let items = [format!("filter {word}"), "finish error".to_owned()];
+        assert_eq!(openai(&STOP.replace("stop", word)), items);
+    }
+    for (word, name) in [("error", "error"), ("abort", "cancelled")] {
         assert_eq!(
             openai(&STOP.replace("stop", word)),
             [format!("finish {name}")]

@@ -139,7 +139,7 @@ pub const TOOLGLOT_ISSUE_LONE_SURROGATE: u32 = 65;
 pub const TOOLGLOT_ISSUE_BARE_CALL: u32 = 66;
 /// Leading zeros of a number; they are left out. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_NUMBER: u32 = 67;
-/// A call of the text that was replaced by API tool calls, or an API tool call that gave way to calls of the text. (warning)
+/// A call of the text that was replaced by API tool calls, or an API tool call that was replaced by those of the text. (warning)
 pub const TOOLGLOT_ISSUE_REPLACED_CALL: u32 = 68;
 
 /// Every kind with its name. NUL-terminated.

@@ -16,19 +16,23 @@ def classes(server):
 
 
 def record(name, members):
-    """A class whose instances take exactly the fields of the stored one."""
+    """A class whose instances take exactly the fields of the stored one, or others too if the stored one does."""
+    fields = {key: kind for key, kind in members.items() if key != "(bases)"}
+    extra = "allow" if "OpenAIBaseModel" in members["(bases)"] else "ignore"
 
     def init(self, **given):
-        unknown = given.keys() - members.keys()
-        assert not unknown, f"{name} has no {unknown}"
-        for key, kind in members.items():
+        unknown = given.keys() - fields.keys()
+        assert not unknown or extra == "allow", f"{name} has no {unknown}"
+        for key in unknown:
+            setattr(self, key, given[key])
+        for key, kind in fields.items():
             if key not in given and "list[" in str(kind).lower():
                 given[key] = []
             elif key not in given and key == "normal_text":
                 given[key] = ""
             setattr(self, key, given.get(key))
 
-    return type(name.rpartition(".")[2], (), {"__init__": init})
+    return type(name.rpartition(".")[2], (), {"__init__": init, "model_config": {"extra": extra}})
 
 
 @dataclass

@@ -148,8 +148,10 @@ def test_sglang_structural_tags(sglang):
 
 
 class Tokenizer:
+    VOCAB = {"<think>": 1, "</think>": 2, "<|im_start|>": 3, "<tool_call>": 4}
+
     def get_vocab(self):
-        return {"<think>": 1, "</think>": 2}
+        return self.VOCAB
 
     def encode(self, text, add_special_tokens=True):
         return [ord(character) for character in text]
@@ -219,6 +221,199 @@ def test_vllm_reasoning_parser(vllm):
     rest = parser.finish_streaming()
     content = message.content + ((rest.content if rest else None) or "")
     assert content == "Hi <"
+
+
+def server_like(vllm, name, text, size=None, start=None):
+    """Reasoning, content and calls of an output with both parsers of one name, as vLLM drives them: streamed, or at once."""
+    reader, parser = (registered(vllm, which)[name](Tokenizer()) for which in ("ReasoningParserManager", "ToolParserManager"))
+    reader._start = start
+    if size is None:
+        reasoning, rest = reader.extract_reasoning(text, request())
+        found = parser.extract_tool_calls(rest or "", request())
+        calls = [(call.function.name, json.loads(call.function.arguments)) for call in found.tool_calls]
+        return reasoning or "", found.content or "", calls
+    reasoning, content, calls, ended = "", "", {}, False
+
+    def take(message):
+        nonlocal content
+        content += (message and message.content) or ""
+        for piece in message.tool_calls if message else ():
+            call = calls.setdefault(piece.index, ["", ""])
+            call[0] += piece.function.name or ""
+            call[1] += piece.function.arguments or ""
+
+    for piece in [text[at : at + size] for at in range(0, len(text), size)]:
+        if not ended:
+            message = reader.extract_reasoning_streaming("", "", piece, [], [], [])
+            reasoning += (message and message.reasoning) or ""
+            piece = (message and message.content) or ""
+            if not reader.has_engine_confirmed_reasoning_end():
+                content += piece
+                continue
+            ended = True
+            rest = reader.finish_streaming()
+            piece += (rest and rest.content) or ""
+        take(parser.extract_tool_calls_streaming("", "", piece, [], [], [], request()))
+    if not ended:
+        rest = reader.finish_streaming()
+        reasoning += (rest and rest.reasoning) or ""
+        content += (rest and rest.content) or ""
+    take(parser.finish_streaming())
+    return reasoning, content, [(name, json.loads(arguments)) for name, arguments in calls.values()]
+
+
+def outputs_with_thoughts(opener, closer, call):
+    """Outputs, and whether the prompt has opened the thought."""
+    yield f"{opener}hm\n{call}", None
+    yield f"{opener}hm\n{call}{closer}Hi", None
+    yield f"{opener}hm\n{call}\n{call}", None
+    yield f"{opener}hm{closer}\n\n{call}", None
+    yield f"{opener}嗯{closer}好 {call} bye", None
+    yield call, None
+    yield f"Hi\n{call}\nbye", None
+    yield f"{opener}cut o", None
+    if opener:
+        yield f"hm\n{call}", "reasoning"
+        yield f"hm{closer}Hi {call}", "reasoning"
+        yield f"{opener}hm{closer}{call}", "reasoning"
+
+
+def test_both_parsers_read_what_the_engine_reads(vllm):
+    """A call ends an open thought where the dialect says so, with both flags, streamed and at once."""
+    ended = {}
+    for name, reader in registered(vllm, "ReasoningParserManager").items():
+        if not name.startswith("toolglot") or name.startswith("toolglot_reasoning"):
+            continue
+        engine, markers = reader.thoughts.engine(), reader.dialect
+        own = reader.thoughts.calls[-1] if reader.thoughts.calls else markers.id
+        try:
+            call = tg.encode(("f", {"a": "x"}), "hermes" if own == "default" else own)
+        except tg.ToolglotError:
+            continue
+        opener, closer = next(iter(markers.reasoning_openers), ""), next(iter(markers.reasoning_closers), "")
+        if markers.id == "gemma4":
+            opener += "thought\n"
+        for text, start in outputs_with_thoughts(opener, closer, call):
+            turn = engine.parse(text, start=start)
+            # Blanks behind a thought are content, whoever strips them.
+            want = turn.reasoning, turn.text, [(call.name, call.arguments) for call in turn.calls if not call.recovered]
+            for size in (None, 1, 2, 3, 5, 7, len(text)):
+                assert server_like(vllm, name, text, size, start) == want, (name, text, size)
+            ended.setdefault(name, turn.reasoning == "hm\n" and len(turn.calls) == 1)
+    assert len(ended) > 60
+    for name in ("", "_qwen3_coder", "_qwen3_xml", "_kimi_k2", "_glm45", "_gemma4", "_hermes", "_granite4", "_minimax_m2"):
+        assert ended[f"toolglot{name}"], name
+    assert not ended["toolglot_vcp"]
+
+
+def test_reasoning_has_the_rules_of_its_dialect(vllm):
+    think, answer = "想", "答"
+    for name in ("toolglot_hy_v3", "toolglot_hy_v4", "toolglot_reasoning_hy_v4"):
+        parser = registered(vllm, "ReasoningParserManager")[name]
+        for suffix in ("", ":opensource", ":9f2c"):
+            text = f"<think{suffix}>{think}</think{suffix}>{answer}"
+            assert parser(Tokenizer()).extract_reasoning(text, request()) == (think, answer), (name, text)
+            made = parser(Tokenizer())
+            found = [made.extract_reasoning_streaming("", "", piece, [], [], []) for piece in text]
+            assert "".join(one.reasoning or "" for one in found if one) == think
+            assert "".join(one.content or "" for one in found if one) == answer
+            assert made.has_engine_confirmed_reasoning_end()
+    # Markers before which a thought ends without a closer.
+    make = registered(vllm, "ReasoningParserManager")["toolglot_command_r7b"]
+    found = make(Tokenizer()).extract_reasoning("<|START_THINKING|>hm<|START_RESPONSE|>Hi", request())
+    assert found[0] == "hm" and found[1].endswith("Hi")
+    make = registered(vllm, "ReasoningParserManager")["toolglot_harmony"]
+    text = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hi"
+    assert make(Tokenizer()).extract_reasoning(text, request()) == ("hm", "Hi")
+
+
+def test_tokens_of_an_interrupted_thought(vllm):
+    parser = registered(vllm, "ReasoningParserManager")["toolglot_hermes"](Tokenizer())
+    # The last turn decides, and the marker of a call ends nothing but an open thought.
+    ended = {(1, 7): False, (1, 7, 2): True, (1, 7, 4): True, (4, 7): False, (3, 1, 7, 2, 7, 3): False, (1, 4, 7, 3, 1): False}
+    assert {ids: parser.is_reasoning_end(ids) for ids in ended} == ended
+    assert parser.is_reasoning_end_streaming([1, 7, 4], [4]) and not parser.is_reasoning_end_streaming([7, 4], [4])
+    assert parser.extract_content_ids([1, 7, 4, 8]) == [4, 8] and parser.extract_content_ids([1, 7, 2, 4, 8]) == [4, 8]
+    assert parser.count_reasoning_tokens([1, 7, 7, 4, 8, 2]) == 2
+    parser.set_prompt_token_ids([3, 1, 7, 4, 8, 3])
+    assert parser.extract_reasoning("Hi", request()) == (None, "Hi")
+    parser.set_prompt_token_ids([3, 1, 7, 2, 8, 3, 1])
+    assert parser.extract_reasoning("hm</think>Hi", request()) == ("hm", "Hi")
+    # Other dialects keep calls in their thoughts.
+    parser = registered(vllm, "ReasoningParserManager")["toolglot_hunyuan_a13b"](Tokenizer())
+    assert not parser.is_reasoning_end([1, 7, 4])
+
+
+def test_turn_openers():
+    from toolglot import _servers
+
+    tomllib = pytest.importorskip("tomllib")
+    found = 0
+    for dialect in tg.dialects():
+        turn = tomllib.loads(tg.dialect_toml(dialect.id)).get("turn", [])
+        assert list(_servers.Thoughts(dialect).turn_openers()) == turn, dialect.id
+        found += bool(turn)
+    assert found > 40
+
+
+SLIP = '<tool_call>{"name":"rm","arguments":{"path":"/"},"dry_run":true}</tool_call>'
+WITHHELD = [{"name": "rm", "kinds": ["extra_key"], "span": [11, 64]}]
+
+
+def logged(caplog):
+    found = [record.getMessage() for record in caplog.records if record.name == "toolglot"]
+    caplog.clear()
+    return found
+
+
+def test_vllm_tells_what_is_withheld(vllm, caplog):
+    make = registered(vllm, "ToolParserManager")["toolglot_hermes"]
+    said = ["the model's call of rm is withheld: extra_key"]
+    for size in (1, 5, len(SLIP)):
+        parser = make(Tokenizer())
+        pieces = [SLIP[at : at + size] for at in range(0, len(SLIP), size)]
+        messages = [parser.extract_tool_calls_streaming("", "", piece, [], [], [], request()) for piece in pieces]
+        last = parser.finish_streaming()
+        arguments = "".join(piece.function.arguments for message in messages if message for piece in message.tool_calls)
+        assert not arguments.endswith("}")
+        assert last.toolglot == {"void": [0], "withheld": WITHHELD, "dropped": []}
+        assert [(piece.index, piece.function.arguments, piece.toolglot) for piece in last.tool_calls] == [(0, "", last.toolglot)]
+        assert logged(caplog) == said
+    assert make(Tokenizer()).extract_tool_calls(SLIP, request()).tool_calls == []
+    assert logged(caplog) == said
+    # Clients take pieces of the last call only.
+    parser = make(Tokenizer())
+    parser.extract_tool_calls_streaming("", "", SLIP + CALL, [], [], [], request())
+    assert [(piece.index, piece.toolglot["void"]) for piece in parser.finish_streaming().tool_calls] == [(1, [0])]
+    assert logged(caplog) == said
+    # A call that is sent only when it is final is never sent.
+    held = vllm.register("held", dialects="hermes", calls="close")(Tokenizer())
+    messages = [held.extract_tool_calls_streaming("", "", piece, [], [], [], request()) for piece in SLIP]
+    last = held.finish_streaming()
+    assert not any(message.tool_calls for message in messages if message)
+    assert last.toolglot == {"withheld": WITHHELD, "dropped": []} and not last.tool_calls and logged(caplog) == said
+    with pytest.raises(ValueError):
+        vllm.register("other", dialects="hermes", calls="often")
+    # Nothing is told of a good output, nor where recovered calls are delivered.
+    assert make(Tokenizer()).extract_tool_calls(CALL, request()).tools_called
+    all_of_them = vllm.register("all_of_them", dialects="hermes", recovered=True)
+    assert all_of_them(Tokenizer()).extract_tool_calls(SLIP, request()).tools_called
+    assert logged(caplog) == []
+    make(Tokenizer()).extract_tool_calls('<tool_call>{"name": "rm", "arg', request())
+    assert len(logged(caplog)) == 1
+
+
+def test_sglang_tells_what_is_withheld(sglang, caplog):
+    make = servers.FunctionCallParser.ToolCallParserEnum["toolglot_hermes"]
+    detector = make()
+    for piece in SLIP:
+        detector.parse_streaming_increment(piece, [])
+    assert detector.finish([]).calls == []
+    assert logged(caplog) == ["the model's call of rm is withheld: extra_key"]
+    assert make().detect_and_parse(SLIP, []).calls == []
+    assert logged(caplog) == ["the model's call of rm is withheld: extra_key"]
+    held = sglang.register("held", dialects="hermes", calls="close")()
+    assert not any(held.parse_streaming_increment(piece, []).calls for piece in SLIP) and not held.finish([]).calls
 
 
 def test_sglang_detector(sglang):

@@ -37,6 +37,8 @@ fn every_command_has_help_with_examples() {
         "run",
         #[cfg(feature = "agent")]
         "call",
+        #[cfg(feature = "gateway")]
+        "gateway",
         #[cfg(feature = "serve")]
         "serve",
     ] {

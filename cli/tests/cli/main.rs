@@ -9,6 +9,8 @@ mod detect;
 mod dialects;
 mod encode;
 mod escape;
+#[cfg(feature = "gateway")]
+mod gateway;
 mod help;
 mod parse;
 mod prompt;

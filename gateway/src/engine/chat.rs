@@ -1,6 +1,6 @@
 //! Chat completions from a server with OpenAI's protocol: all other members stay.
 
-use toolglot::rewrite::{Completer, Rewriter, Same};
+use toolglot::rewrite::{Completer, Given, Rewriter, Same};
 use toolglot::sink::openai::Settings;
 use toolglot::{DialectSet, Finish, Options};
 
@@ -8,27 +8,110 @@ use super::{Engine, Told};
 
 /// A streamed response.
 pub struct ChatStream {
+    set: DialectSet,
+    options: Options,
+    settings: Settings,
     rewriter: Rewriter,
-    reason: Finish,
-    told: Told,
+    lines: Lines,
 }
 
 impl ChatStream {
-    pub fn new(set: &DialectSet, options: &Options, settings: &Settings) -> Self {
+    /// `holds`: the end of a reply whose calls were withheld waits, because the model may be asked again.
+    pub fn new(set: &DialectSet, options: &Options, settings: &Settings, holds: bool) -> Self {
         let rewriter = Rewriter::new(set, options.clone())
             .settings(settings.clone())
             .passing();
+        let lines = Lines {
+            holds,
+            text_only: true,
+            ..Lines::default()
+        };
         Self {
+            set: set.clone(),
+            options: options.clone(),
+            settings: settings.clone(),
             rewriter,
-            reason: Finish::Error,
-            told: Told::default(),
+            lines,
         }
     }
 }
 
-/// Counts the content of a line. Quotes inside strings are escaped, so a member can be recognised by its key.
+/// The output of a rewriter.
+#[derive(Default)]
+struct Lines {
+    told: Told,
+    /// The metadata of the response, once a line tells it.
+    given: Option<Given>,
+    /// A finish reason was written.
+    ended: bool,
+    /// The client has seen nothing but text.
+    text_only: bool,
+    holds: bool,
+    /// The held end.
+    held: Vec<String>,
+    /// The lines are those of a second reply.
+    second: bool,
+}
+
+/// The begin of a delta with the role, and how that of a second reply begins: a client joins the deltas of both.
+const ROLE: (&str, &str) = (r#""delta":{"role":"assistant","#, r#""delta":{"#);
+
+impl Lines {
+    fn take(&mut self, line: &str, out: &mut Vec<u8>) {
+        let second = self.second.then(|| line.replacen(ROLE.0, ROLE.1, 1));
+        let line = second.as_deref().unwrap_or(line);
+        if self.given.is_none() {
+            self.given = given(line);
+        }
+        // Quotes inside strings are escaped, so a member can be recognized by its key.
+        self.ended |= line.contains(r#""finish_reason":""#);
+        self.text_only &= !line.contains(r#""tool_calls":[{"#);
+        self.told.failed |= is_error(line);
+        count(line, &mut self.told);
+        match self.asks() || !self.held.is_empty() {
+            true => self.held.push(line.to_owned()),
+            false => event(line, out),
+        }
+    }
+
+    /// Whether the end is held.
+    fn asks(&self) -> bool {
+        self.holds && self.text_only && !self.told.failed && self.told.asks()
+    }
+
+    fn let_go(&mut self, out: &mut Vec<u8>) {
+        for line in std::mem::take(&mut self.held) {
+            event(&line, out);
+        }
+    }
+
+    fn close(&self, out: &mut Vec<u8>) {
+        if self.ended && !self.told.failed {
+            event("[DONE]", out);
+        }
+    }
+}
+
+/// Reads the metadata of a chunk.
+fn given(line: &str) -> Option<Given> {
+    let chunk: serde_json::Value = serde_json::from_str(line).ok()?;
+    let word = |key: &str| chunk[key].as_str().map(str::to_owned);
+    chunk.get("choices")?;
+    let mut given = Given::default();
+    given.id = word("id");
+    given.created = chunk["created"].as_u64();
+    given.model = word("model");
+    Some(given)
+}
+
+fn is_error(line: &str) -> bool {
+    line.starts_with(r#"{"error":"#)
+}
+
+/// Counts the content of a line.
 fn count(line: &str, told: &mut Told) {
     told.calls += line.matches(r#""function":{"name":"#).count() as u64;
+    told.filtered |= line.contains(r#""finish_reason":"content_filter""#);
     if line.contains(r#""toolglot":"#)
         && let Ok(chunk) = serde_json::from_str::<serde_json::Value>(line)
     {
@@ -47,12 +130,9 @@ fn event(line: &str, out: &mut Vec<u8>) {
 
 impl Engine for ChatStream {
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        let told = &mut self.told;
+        let lines = &mut self.lines;
         // An unreadable line is forwarded unchanged.
-        let _ = self.rewriter.feed(bytes, &mut |line| {
-            count(line, told);
-            event(line, out);
-        });
+        let _ = self.rewriter.feed(bytes, &mut |line| lines.take(line, out));
     }
 
     fn same(&self) -> Same {
@@ -60,28 +140,60 @@ impl Engine for ChatStream {
     }
 
     fn same_last(&self) -> Same {
-        self.rewriter.same_last()
+        match self.lines.held.is_empty() {
+            true => self.rewriter.same_last(),
+            // The last event is held, too.
+            false => Same::No,
+        }
     }
 
     fn finish(&mut self, out: &mut Vec<u8>, ending: &mut Vec<u8>) {
-        let told = &mut self.told;
-        let end = self.rewriter.finish(None, &mut |line| {
-            count(line, told);
-            let error = line.starts_with(r#"{"error":"#);
-            told.failed |= error;
-            event(line, if error { ending } else { out });
+        let lines = &mut self.lines;
+        self.rewriter.finish(None, &mut |line| {
+            let out = if is_error(line) {
+                &mut *ending
+            } else {
+                &mut *out
+            };
+            lines.take(line, out);
         });
-        self.reason = end.reason;
+        if !self.asks() {
+            self.lines.let_go(out);
+        }
     }
 
     fn close(&mut self, out: &mut Vec<u8>) {
-        if !matches!(self.reason, Finish::Error | Finish::Cancelled) {
-            event("[DONE]", out);
+        if !self.asks() {
+            self.lines.close(out);
         }
     }
 
     fn told(&self) -> &Told {
-        &self.told
+        &self.lines.told
+    }
+
+    fn asks(&self) -> bool {
+        self.lines.asks()
+    }
+
+    fn again(&mut self) {
+        // Call ids must differ from those of the first reply.
+        self.settings.id_seed = self.settings.id_seed.wrapping_add(1);
+        self.rewriter = Rewriter::new(&self.set, self.options.clone())
+            .settings(self.settings.clone())
+            .given(self.lines.given.clone().unwrap_or_default());
+        let lines = &mut self.lines;
+        lines.held.clear();
+        lines.told = Told::default();
+        lines.ended = false;
+        lines.second = true;
+    }
+
+    fn give_up(&mut self, out: &mut Vec<u8>) {
+        if std::mem::take(&mut self.lines.holds) && !self.lines.held.is_empty() {
+            self.lines.let_go(out);
+            self.lines.close(out);
+        }
     }
 }
 
@@ -100,11 +212,17 @@ impl ChatWhole {
         let _ = completer.feed(body);
         let (line, end) = completer.finish(None);
         let mut told = Told::default();
-        if !end.changed {
-            told.failed = end.reason == Finish::Error;
-            return (None, told);
-        }
         count(&line, &mut told);
-        (Some(line), told)
+        match end.changed {
+            true => (Some(line), told),
+            false => {
+                let told = Told {
+                    failed: end.reason == Finish::Error && !told.filtered,
+                    filtered: told.filtered,
+                    ..Told::default()
+                };
+                (None, told)
+            }
+        }
     }
 }

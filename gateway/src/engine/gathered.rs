@@ -1,10 +1,8 @@
 //! A response that is not streamed: its parts in their order.
 
-use toolglot::rewrite::Same;
-use toolglot::sink::openai::Reason;
-
 use super::Told;
-use super::pieces::{Piece, Reader, beside, count};
+use super::pieces::{Piece, Reader, Why, beside, count};
+use toolglot::rewrite::Same;
 
 /// Maximum bytes of white space that wait for text.
 const WAITING: usize = 4096;
@@ -25,7 +23,7 @@ pub enum Part {
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     pub parts: Vec<Part>,
-    pub reason: Option<Reason>,
+    pub reason: Option<Why>,
     pub beside: Option<serde_json::Value>,
     pub failed: Option<(String, String)>,
 }

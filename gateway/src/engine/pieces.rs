@@ -4,13 +4,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolglot::rewrite::{Given, Same};
 use toolglot::sink::openai::{Delta, Deltas, Head, Reason, Settings, Usage};
-use toolglot::source::{Anthropic, Feeder, Item, Ollama, OpenAi, Source, Take, Telling};
-use toolglot::{DialectSet, Event, Finish, NotDelivered, Options, Parser, Severity, Sink, Stage};
+use toolglot::source::{
+    Anthropic, Feeder, Item, Ollama, OpenAi, Source, SourceError, Take, Telling,
+};
+use toolglot::{DialectSet, Finish, NotDelivered, Options, Parser, Prefer, Stage};
 
 use super::gathered::Spaces;
 use super::{Engine, Told, responses};
 use crate::config::Api;
 use crate::face::Writer;
+
+/// Why a response ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    Stop,
+    Length,
+    ToolCalls,
+    /// A filter stopped it, or the model refused.
+    Filter,
+}
+
+impl From<Reason> for Why {
+    fn from(reason: Reason) -> Self {
+        match reason {
+            Reason::Length => Self::Length,
+            Reason::ToolCalls => Self::ToolCalls,
+            _ => Self::Stop,
+        }
+    }
+}
 
 /// One unit of output for a client.
 #[derive(Clone, Debug)]
@@ -31,7 +53,7 @@ pub enum Piece {
     Arguments { index: u32, json: String },
     /// The response is finished.
     End {
-        reason: Reason,
+        reason: Why,
         void: Vec<u32>,
         left: NotDelivered,
     },
@@ -55,7 +77,7 @@ impl From<Delta<'_>> for Piece {
                 json: json.to_owned(),
             },
             Delta::Finish { reason, void, left } => Self::End {
-                reason,
+                reason: reason.into(),
                 void: void.to_vec(),
                 left: left.clone(),
             },
@@ -93,8 +115,14 @@ struct Shared {
     thought: String,
     /// The server parses its calls itself.
     native: bool,
+    /// Calls in the text wait for the server's, which replace them.
+    holds: bool,
     /// The output differs from the input.
     changed: bool,
+    /// A filter stopped the output.
+    filtered: bool,
+    /// The server itself reports in the body what went wrong.
+    reported: bool,
 }
 
 impl Shared {
@@ -102,12 +130,24 @@ impl Shared {
         match item {
             Item::Text(text) => self.text.push_str(text),
             Item::Reasoning(text) => self.thought.push_str(text),
+            // Text that waits may be a call.
+            Item::Call(_) if self.holds && !self.text.is_empty() => self.changed |= !self.native,
             Item::Call(_) => self.native |= !self.changed,
+            Item::Said(said) => self.filtered |= said.filter.is_some(),
+            Item::Error(SourceError::Api { error, .. }) => {
+                // Other errors are those of a body that no client can read.
+                self.reported |= error.json.is_some();
+            }
             _ => {}
         }
     }
 
-    fn goes(&mut self, piece: Piece) {
+    fn goes(&mut self, mut piece: Piece) {
+        if let Piece::End { reason, .. } = &mut piece
+            && self.filtered
+        {
+            *reason = Why::Filter;
+        }
         let take = |waits: &mut String, text: &str| {
             let same = waits.starts_with(text);
             if same {
@@ -198,41 +238,6 @@ struct Line {
     deltas: Deltas<Door>,
 }
 
-/// Issues that are kept, and the most that the model is told of.
-const WRONG: usize = 64;
-const TOLD: usize = 8;
-
-/// What is wrong with a reply, as the model is told.
-struct Wrong {
-    kind: &'static str,
-    warning: bool,
-    words: String,
-}
-
-/// Collects events of a parser for the client, and error messages for the model.
-struct Both<'a> {
-    deltas: &'a mut Deltas<Door>,
-    wrong: &'a mut Vec<Wrong>,
-}
-
-impl Sink for Both<'_> {
-    fn event(&mut self, event: Event<'_>) {
-        if let Event::Issue(issue) = &event
-            && (issue.severity == Severity::Error || issue.call.is_some())
-            && self.wrong.len() < WRONG
-        {
-            // For a call that is withheld, a warning is the reason.
-            let refusal = issue.severity(Severity::Error);
-            self.wrong.push(Wrong {
-                kind: issue.kind.name(),
-                warning: issue.severity == Severity::Warning,
-                words: refusal.observation(),
-            });
-        }
-        self.deltas.event(event);
-    }
-}
-
 /// Converts bytes of a response to pieces.
 pub struct Reader {
     wire: Wire,
@@ -242,7 +247,6 @@ pub struct Reader {
     head: Arc<Mutex<Head>>,
     shared: Arc<Mutex<Shared>>,
     line: Line,
-    wrong: Vec<Wrong>,
 }
 
 impl Reader {
@@ -253,7 +257,12 @@ impl Reader {
         settings: &Settings,
         head: Head,
     ) -> Self {
-        let (head, shared) = (Arc::new(Mutex::new(head)), Arc::default());
+        let holds = options.prefer == Prefer::Native;
+        let shared = Shared {
+            holds,
+            ..Shared::default()
+        };
+        let (head, shared) = (Arc::new(Mutex::new(head)), Arc::new(Mutex::new(shared)));
         let line = Line::new(wire, set, options, settings, &head, &shared);
         Self {
             wire,
@@ -263,7 +272,6 @@ impl Reader {
             head,
             shared,
             line,
-            wrong: vec![],
         }
     }
 
@@ -285,7 +293,6 @@ impl Reader {
             &self.head,
             &self.shared,
         );
-        self.wrong.clear();
     }
 
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Piece> {
@@ -293,9 +300,8 @@ impl Reader {
             learn(&mut locked(&self.head), bytes);
         }
         let Line { feeder, deltas } = &mut self.line;
-        let wrong = &mut self.wrong;
         // An unreadable part is not text.
-        let _ = feeder.feed(bytes, &mut Both { deltas, wrong });
+        let _ = feeder.feed(bytes, deltas);
         if feeder.parser().stage() == Stage::TagContent {
             locked(&self.shared).changed = true;
         }
@@ -304,32 +310,25 @@ impl Reader {
 
     pub fn finish(&mut self) -> Vec<Piece> {
         let Line { feeder, deltas } = &mut self.line;
-        let wrong = &mut self.wrong;
-        let ended = feeder.finish(None, &mut Both { deltas, wrong });
+        let ended = feeder.finish(None, deltas);
         if let Some(error) = &ended.error {
             deltas.fail(&error.message, &error.kind);
         }
-        // The client waits for a response, whatever the server did.
-        let reason = match ended.reason {
+        let filtered = ended.error.is_none() && locked(&self.shared).filtered;
+        locked(&self.shared).filtered = filtered;
+        deltas.finish(match ended.reason {
+            // The parser was told that this is no stop; the reply is complete nevertheless.
+            Finish::Error if filtered => Finish::Length,
+            // The client waits for a response, whatever the server did.
             Finish::Cancelled => Finish::Error,
             reason => reason,
-        };
-        deltas.finish(reason);
+        });
         self.pieces()
     }
 
-    /// Returns what the model is told: errors, and warnings that are the reason why a call was withheld.
-    pub fn wrong(&self, told: &Told) -> String {
-        let told = |one: &&Wrong| !one.warning || told.kinds.iter().any(|kind| kind == one.kind);
-        let mut words: Vec<&str> = self
-            .wrong
-            .iter()
-            .filter(told)
-            .map(|one| one.words.as_str())
-            .collect();
-        words.dedup();
-        words.truncate(TOLD);
-        words.join("\n")
+    /// Whether the body itself reports the error that ended it.
+    pub fn reported(&self) -> bool {
+        locked(&self.shared).reported
     }
 
     fn pieces(&self) -> Vec<Piece> {
@@ -503,7 +502,8 @@ impl Pieces {
 pub fn count(piece: &Piece, told: &mut Told) {
     match piece {
         Piece::Call { .. } => told.calls += 1,
-        Piece::End { void, left, .. } => {
+        Piece::End { reason, void, left } => {
+            told.filtered = *reason == Why::Filter;
             if let Some(left) = beside(void, left) {
                 told.left(&left);
             }
@@ -516,6 +516,7 @@ pub fn count(piece: &Piece, told: &mut Told) {
 impl Engine for Pieces {
     fn feed(&mut self, bytes: &[u8], _: &mut Vec<u8>) {
         let pieces = self.reader.feed(bytes);
+        self.writer.came(bytes);
         self.waits = self.writer.waits(bytes, self.waits);
         self.take(pieces);
     }
@@ -557,11 +558,11 @@ impl Engine for Pieces {
     }
 
     fn asks(&self) -> bool {
-        self.end.is_some() && self.text_only && self.told.withheld > 0
+        self.end.is_some() && self.text_only && self.told.asks()
     }
 
-    fn wrong(&self) -> String {
-        self.reader.wrong(&self.told)
+    fn reported(&self) -> bool {
+        self.reader.reported()
     }
 
     fn again(&mut self) {

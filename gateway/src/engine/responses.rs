@@ -149,7 +149,15 @@ impl Responses {
         match text(response, "status") {
             "failed" | "cancelled" => self.fail(response, take),
             _ if std::mem::replace(&mut self.ended, true) => {}
-            "incomplete" => take(Item::Finish(Finish::Length)),
+            "incomplete" => match response["incomplete_details"]["reason"].as_str() {
+                Some("content_filter") => {
+                    let mut said = Said::default();
+                    said.filter = Some("content_filter");
+                    take(Item::Said(said));
+                    take(Item::Finish(Finish::Error));
+                }
+                _ => take(Item::Finish(Finish::Length)),
+            },
             _ if self.called => take(Item::Finish(Finish::ToolCalls)),
             _ => take(Item::Finish(Finish::Stop)),
         }
@@ -164,10 +172,9 @@ impl Responses {
             _ => from,
         };
         let kind = error["type"].as_str().or(error["code"].as_str());
-        let error = Box::new(ServerError::new(
-            text(error, "message"),
-            kind.unwrap_or("upstream_error"),
-        ));
+        let mut error = ServerError::new(text(error, "message"), kind.unwrap_or("upstream_error"));
+        error.json = Some(from.to_string());
+        let error = Box::new(error);
         let line = self.number;
         take(Item::Error(SourceError::Api { line, error }));
         take(Item::Finish(Finish::Error));

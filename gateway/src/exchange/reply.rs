@@ -1,20 +1,21 @@
 //! The response of the server on its way to the client.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, TRAILER};
 use axum::response::Response;
+use futures_util::StreamExt as _;
 use http_body::Frame;
 use http_body_util::StreamBody;
 use tokio::sync::OwnedSemaphorePermit;
 use toolglot::json::json;
 use toolglot::sink::openai::{Calls, Head};
 
-use super::scribe::Scribe;
+use super::scribe::{Said, Scribe};
 use super::{Refusal, Terms, head};
 use crate::config::Api;
 use crate::engine::gathered::Gathered;
@@ -22,12 +23,13 @@ use crate::engine::pieces::{Pieces, Reader};
 use crate::engine::{ChatStream, ChatWhole, Engine, Told};
 use crate::face::Face;
 use crate::metrics::Open;
+use crate::patience::{Pace, Patience};
 use crate::pump::{Client, Framing, Pump};
 use crate::record::Record;
 use crate::server::Live;
-use crate::settings::{IGNORED, Lost};
+use crate::settings::IGNORED;
 use crate::upstream::words;
-use crate::{headers, log, translate};
+use crate::{headers, log};
 
 /// Keeps an exchange counted as open.
 pub type Held = (Open, OwnedSemaphorePermit);
@@ -35,8 +37,17 @@ pub type Held = (Open, OwnedSemaphorePermit);
 /// The header, or trailer, that reports withheld calls.
 const ISSUES: HeaderName = HeaderName::from_static("toolglot-issues");
 
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Forwards a request unread, and its response.
-pub async fn pass(live: &Arc<Live>, request: Request, held: Held) -> Result<Response, Refusal> {
+pub async fn pass(
+    live: &Arc<Live>,
+    request: Request,
+    patience: Patience,
+    held: Held,
+) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let mut to = headers::request(&parts.headers);
     let api = live.config.api.unwrap_or_default();
@@ -46,27 +57,36 @@ pub async fn pass(live: &Arc<Live>, request: Request, held: Held) -> Result<Resp
         to.insert("content-length", length.clone());
     }
     let place = (parts.uri.path(), parts.uri.query());
+    let client = Arc::new(Mutex::new(Pace::Idle));
     let body = match http_body::Body::is_end_stream(&body) {
         true => reqwest::Body::from(""),
-        false => reqwest::Body::wrap_stream(body.into_data_stream()),
+        false => {
+            let client = Arc::clone(&client);
+            let tell = move |pace| *locked(&client) = pace;
+            reqwest::Body::wrap_stream(patience.pace(body.into_data_stream(), tell))
+        }
     };
-    let sent = live.upstream.send(parts.method, place, to, body, false);
-    let sent = tokio::time::timeout(live.config.limits.first_byte(), sent).await;
-    let upstream = sent
-        .map_err(|_| Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the server took too long"))?
-        .map_err(|error| Refusal::upstream(&error))?;
+    let asked = live.upstream.send(parts.method, place, to, body, false);
+    let asked = tokio::time::timeout_at(patience.answer(), asked).await;
+    let upstream = match (asked, *locked(&client)) {
+        (Ok(Ok(upstream)), _) => upstream,
+        (Ok(Err(_)), Pace::Late) | (Err(_), Pace::Late | Pace::Waits) => {
+            return Err(Refusal::silent());
+        }
+        (Ok(Err(error)), Pace::Idle | Pace::Waits) => return Err(Refusal::upstream(&error)),
+        (Err(_), Pace::Idle) => return Err(Refusal::late()),
+    };
     let mut response = head(&upstream, false);
-    let silence = live.config.limits.silence();
-    let bytes =
-        futures_util::stream::unfold((upstream, held), move |(mut upstream, held)| async move {
-            let next = tokio::time::timeout(silence, upstream.chunk()).await;
-            let next = match next {
-                Ok(next) => next.map_err(std::io::Error::other).transpose()?,
-                Err(_) => Err(std::io::Error::from(std::io::ErrorKind::TimedOut)),
-            };
-            Some((next, (upstream, held)))
-        });
-    *response.body_mut() = Body::from_stream(bytes);
+    let tell = |pace| match pace {
+        Pace::Idle | Pace::Waits => {}
+        Pace::Late => log::line("a response that was forwarded unread took too long"),
+    };
+    let chunks = patience.pace(Box::pin(upstream.bytes_stream()), tell);
+    let chunks = chunks.inspect(move |_| {
+        // The exchange is open as long as its body is.
+        let _ = &held;
+    });
+    *response.body_mut() = Body::from_stream(chunks);
     Ok(response)
 }
 
@@ -123,18 +143,13 @@ pub async fn reply(
     let mut left = terms.rounds();
     loop {
         let started = Instant::now();
-        let scribe = wants_scribe(&terms).then(|| {
-            let mut scribe = Scribe::new(terms.wire.source());
-            scribe.feed(&body);
-            scribe.end();
-            scribe
-        });
+        let scribe = wants_scribe(&terms).then(|| Scribe::whole(terms.wire.source(), &body));
         let made = Made::of(&terms, &body);
         terms.app.metrics.chunk(started.elapsed());
         if left > 0
-            && made.told.calls == 0
-            && made.told.withheld > 0
-            && let Some(again) = ask_again(&terms, &body, &made.wrong).await
+            && made.told.asks()
+            && let Some(scribe) = &scribe
+            && let Some(again) = ask_again(&terms, &scribe.said, &made.told).await
         {
             left -= 1;
             body = again;
@@ -160,6 +175,7 @@ pub async fn reply(
     }
 }
 
+const STOPPED: &str = "the server stopped sending, or the exchange took too long";
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// A converted whole body.
@@ -168,19 +184,17 @@ struct Made {
     body: Option<String>,
     status: Option<StatusCode>,
     told: Told,
-    wrong: String,
 }
 
 impl Made {
     fn of(terms: &Terms, body: &[u8]) -> Self {
         let (set, options) = (&terms.chosen.set, &terms.options);
-        if terms.same && terms.face == Face::Chat && terms.rounds() == 0 {
+        if terms.same && terms.face == Face::Chat {
             let (body, told) = ChatWhole::rewrite(set, options, &terms.settings, body);
             return Self {
                 body,
                 status: None,
                 told,
-                wrong: String::new(),
             };
         }
         let mut settings = terms.settings.clone();
@@ -200,17 +214,14 @@ impl Made {
                 )
             }
             None => {
-                let whole = terms.face.whole(&all, &reader.head(), &terms.asked);
+                let mut whole = terms.face.whole(&all, &reader.head(), &terms.asked);
+                if terms.same {
+                    Face::keep(body, &mut whole);
+                }
                 (Some(whole.to_string()), None)
             }
         };
-        let wrong = reader.wrong(&told);
-        Self {
-            body,
-            status,
-            told,
-            wrong,
-        }
+        Self { body, status, told }
     }
 }
 
@@ -235,34 +246,34 @@ fn message(body: &[u8]) -> String {
     }
 }
 
-/// Returns the conversation with a withheld reply and its errors.
-fn again(terms: &Terms, said: &str, wrong: &str) -> Option<(String, String)> {
-    let mut chat = terms.chat.clone();
-    let messages = chat.get_mut("messages")?.as_array_mut()?;
-    messages.push(json!({"role": "assistant", "content": said}));
+/// Sends the same request again, with the reply and what is wrong with it. All protocols of servers write these messages alike.
+async fn send_again(terms: &Terms, said: &Said, told: &Told) -> Option<reqwest::Response> {
+    if said.over {
+        return None;
+    }
+    let wrong = said.wrong(&terms.chosen.set, &terms.options, told);
+    let mut body = terms.sent.clone();
+    let messages = body.get_mut("messages")?.as_array_mut()?;
+    messages.push(json!({"role": "assistant", "content": (said.text.as_str())}));
     messages.push(json!({"role": "user", "content": wrong}));
-    // The first request was allowed.
-    let (path, body) = translate::request(terms.api, &chat, &mut Lost::default());
-    Some((path.to_owned(), body.to_string()))
-}
-
-/// Asks the model again: returns the body of its second reply.
-async fn ask_again(terms: &Terms, body: &[u8], wrong: &str) -> Option<Bytes> {
-    let mut scribe = Scribe::new(terms.wire.source());
-    scribe.feed(body);
-    scribe.end();
-    let (_, request) = again(terms, &scribe.said.text, wrong)?;
-    let upstream = terms.send(request.into()).await.ok()?;
+    let upstream = terms.send(body.to_string().into()).await.ok()?;
     if !upstream.status().is_success() {
         return None;
     }
     terms.app.metrics.asked_again(&terms.model, terms.dialect());
+    Some(upstream)
+}
+
+/// Asks the model again: returns the body of its second reply.
+async fn ask_again(terms: &Terms, said: &Said, told: &Told) -> Option<Bytes> {
+    let upstream = send_again(terms, said, told).await?;
     whole(terms, upstream).await.ok()
 }
 
 /// Whether the model's output must be kept.
 fn wants_scribe(terms: &Terms) -> bool {
-    terms.chosen.unproven || terms.live.config.record.is_some() || terms.rounds() > 0
+    let reads = terms.rule.enabled != Some(false);
+    reads && (terms.chosen.unproven || terms.live.config.record.is_some() || terms.rounds() > 0)
 }
 
 /// Returns the whole body of a response, up to the limit.
@@ -270,9 +281,9 @@ async fn whole(terms: &Terms, mut upstream: reqwest::Response) -> Result<Bytes, 
     let limits = &terms.live.config.limits;
     let mut body = vec![];
     loop {
-        let next = tokio::time::timeout(limits.silence(), upstream.chunk()).await;
+        let next = tokio::time::timeout_at(terms.patience.chunk(), upstream.chunk()).await;
         let next = next
-            .map_err(|_| Refusal::new(StatusCode::GATEWAY_TIMEOUT, "the server stopped sending"))?
+            .map_err(|_| Refusal::new(StatusCode::GATEWAY_TIMEOUT, STOPPED))?
             .map_err(|error| Refusal::upstream(&error))?;
         let Some(bytes) = next else {
             return Ok(body.into());
@@ -311,7 +322,7 @@ fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
             chosen: terms.chosen.clone(),
             texts: terms.live.models.texts().clone(),
             options: terms.options.clone(),
-            tools: terms.chat.get("tools").cloned(),
+            tools: terms.declared.clone(),
             said: scribe.said.clone(),
         };
         tokio::task::spawn_blocking(move || record.write(&folder));
@@ -330,8 +341,6 @@ struct Stream {
     upstream: reqwest::Response,
     pump: Pump,
     scribe: Option<Scribe>,
-    /// The deadline of the exchange.
-    deadline: tokio::time::Instant,
     /// How often the model may still be asked again.
     rounds: u32,
     state: State,
@@ -349,15 +358,14 @@ impl Stream {
     fn new(terms: Terms, upstream: reqwest::Response, held: Held) -> Self {
         let (set, options, settings) = (&terms.chosen.set, &terms.options, &terms.settings);
         let rounds = terms.rounds();
-        let engine: Box<dyn Engine> = match terms.same && terms.face == Face::Chat && rounds == 0 {
-            true => Box::new(ChatStream::new(set, options, settings)),
+        let engine: Box<dyn Engine> = match terms.same && terms.face == Face::Chat {
+            true => Box::new(ChatStream::new(set, options, settings, rounds > 0)),
             false => {
                 let reader = Reader::new(terms.wire, set, options, settings, spare(&terms));
                 let writer = terms.face.writer(&terms.asked);
                 Box::new(Pieces::new(reader, writer, rounds > 0, terms.face.spaces()))
             }
         };
-        let total = Duration::from_secs(terms.live.config.limits.total);
         let to = match Face::framing(terms.api) {
             _ if terms.same => Client::Same,
             Framing::Events if terms.face != Face::Ollama => Client::Comments,
@@ -366,7 +374,6 @@ impl Stream {
         Self {
             pump: Pump::new(Face::framing(terms.api), engine, to),
             scribe: wants_scribe(&terms).then(|| Scribe::new(terms.wire.source())),
-            deadline: tokio::time::Instant::now() + total,
             rounds,
             state: State::Open,
             terms,
@@ -418,11 +425,10 @@ impl Stream {
 
     /// Returns the next bytes of the server.
     async fn chunk(&mut self) -> Result<Option<Bytes>, String> {
-        let silence = self.terms.live.config.limits.silence();
-        let limit = self.deadline.min(tokio::time::Instant::now() + silence);
+        let limit = self.terms.patience.chunk();
         match tokio::time::timeout_at(limit, self.upstream.chunk()).await {
             Ok(next) => next.map_err(|error| words(&error)),
-            Err(_) => Err("the server stopped sending, or the exchange took too long".to_owned()),
+            Err(_) => Err(STOPPED.to_owned()),
         }
     }
 
@@ -434,27 +440,19 @@ impl Stream {
             return false;
         }
         self.rounds -= 1;
-        let mut said = Scribe::new(self.terms.wire.source());
-        if let Some(scribe) = self.scribe.replace(Scribe::new(self.terms.wire.source())) {
-            said = scribe;
-            said.end();
-        }
-        let wrong = self.pump.engine().wrong();
-        let Some((_, body)) = again(&self.terms, &said.said.text, &wrong) else {
+        let Some(mut scribe) = self.scribe.take() else {
             return false;
         };
-        match self.terms.send(body.into()).await {
-            Ok(upstream) if upstream.status().is_success() => {
-                self.terms
-                    .app
-                    .metrics
-                    .asked_again(&self.terms.model, self.terms.dialect());
-                self.upstream = upstream;
-                self.pump.again();
-                true
-            }
-            Ok(_) | Err(_) => false,
-        }
+        scribe.end();
+        let told = self.pump.engine().told().clone();
+        let Some(upstream) = send_again(&self.terms, &scribe.said, &told).await else {
+            self.scribe = Some(scribe);
+            return false;
+        };
+        self.scribe = Some(Scribe::new(self.terms.wire.source()));
+        self.upstream = upstream;
+        self.pump.again();
+        true
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {

@@ -1,14 +1,21 @@
-//! Keeps the model's output for later use: the first reply of a model, and recordings.
+//! Keeps the model's output for later use: the first reply of a model, recordings, and what the model is told of its reply.
 
-use toolglot::Finish;
-use toolglot::source::{Item, Source};
+use toolglot::json::{Value, json};
+use toolglot::source::{Assembly, Item, Source};
+use toolglot::{DialectSet, Event, Finish, NativeCall, Options, Parser, Severity, Sink};
 
-/// Maximum number of bytes kept.
+use crate::engine::Told;
+
+/// Maximum number of bytes kept, and as many of the server's own calls.
 const MAX: usize = 4 << 20;
+/// Issues that are kept, and the most that the model is told of.
+const WRONG: usize = 64;
+const TOLD: usize = 8;
 
 /// Reads alongside an engine.
 pub struct Scribe {
     source: Box<dyn Source + Send>,
+    calls: Assembly,
     pub said: Said,
 }
 
@@ -18,6 +25,12 @@ pub struct Said {
     pub text: String,
     /// Lengths of the pieces.
     pub cuts: Vec<usize>,
+    /// Thoughts that came beside the text.
+    pub thoughts: String,
+    /// Complete calls that the server found itself.
+    pub natives: Vec<NativeCall>,
+    /// The bytes of text before the first of them.
+    pub native_at: usize,
     /// It exceeded the limit.
     pub over: bool,
     /// How the response ended.
@@ -29,35 +42,124 @@ impl Scribe {
         let said = Said {
             text: String::new(),
             cuts: vec![],
+            thoughts: String::new(),
+            natives: vec![],
+            native_at: 0,
             over: false,
             finish: Finish::Error,
         };
-        Self { source, said }
+        Self {
+            source,
+            calls: Assembly::new(MAX as u64),
+            said,
+        }
+    }
+
+    /// Reads a whole body.
+    pub fn whole(source: Box<dyn Source + Send>, body: &[u8]) -> Self {
+        let mut scribe = Self::new(source);
+        scribe.feed(body);
+        scribe.end();
+        scribe
     }
 
     pub fn feed(&mut self, bytes: &[u8]) {
-        let said = &mut self.said;
-        self.source.feed(bytes, &mut |item| said.item(&item));
+        let (said, calls) = (&mut self.said, &mut self.calls);
+        self.source.feed(bytes, &mut |item| said.item(&item, calls));
     }
 
     pub fn end(&mut self) {
-        let said = &mut self.said;
-        self.source.end(&mut |item| said.item(&item));
+        let (said, calls) = (&mut self.said, &mut self.calls);
+        self.source.end(&mut |item| said.item(&item, calls));
     }
 }
 
 impl Said {
-    fn item(&mut self, item: &Item<'_>) {
+    fn item(&mut self, item: &Item<'_>, calls: &mut Assembly) {
         match item {
-            Item::Text(piece) => {
-                self.over |= self.text.len() + piece.len() > MAX;
-                if !self.over {
-                    self.text.push_str(piece);
-                    self.cuts.push(piece.len());
-                }
+            Item::Text(piece) if self.fits(piece) => {
+                self.text.push_str(piece);
+                self.cuts.push(piece.len());
             }
-            Item::Finish(finish) => self.finish = *finish,
+            Item::Reasoning(piece) if self.fits(piece) => self.thoughts.push_str(piece),
+            Item::Call(piece) => self.over |= calls.piece(piece).is_err(),
+            Item::CallEnd(index) => {
+                calls.end(*index);
+                self.natives(calls, None);
+            }
+            Item::Finish(finish) => {
+                self.finish = *finish;
+                self.natives(calls, Some(*finish));
+            }
             _ => {}
+        }
+    }
+
+    /// The server's own calls in OpenAI's form, if there are any.
+    pub fn native_calls(&self) -> Option<Value> {
+        let calls = self.natives.iter().map(|call| {
+            let function =
+                json!({"name": (call.name.as_str()), "arguments": (call.arguments.as_str())});
+            let id = call.id.as_deref().unwrap_or_default();
+            json!({"id": id, "type": "function", "function": function})
+        });
+        (!self.natives.is_empty()).then(|| calls.collect())
+    }
+
+    fn fits(&mut self, piece: &str) -> bool {
+        self.over |= self.text.len() + self.thoughts.len() + piece.len() > MAX;
+        !self.over
+    }
+
+    /// Takes the complete calls. The parser gets an incomplete one as an error, too.
+    fn natives(&mut self, calls: &mut Assembly, finish: Option<Finish>) {
+        while let Some(call) = calls.next(finish) {
+            if self.natives.is_empty() {
+                self.native_at = self.text.len();
+            }
+            self.natives.extend(call);
+        }
+    }
+
+    /// Returns what the model is told of this reply: errors, and warnings that are the reason why a call was withheld.
+    pub fn wrong(&self, set: &DialectSet, options: &Options, told: &Told) -> String {
+        let mut all = Wrong::default();
+        let mut parser = Parser::new(set, options.clone());
+        let (before, after) = self.text.split_at(self.native_at);
+        parser.feed(before.as_bytes(), &mut all);
+        for call in &self.natives {
+            parser.native_call(call, &mut all);
+        }
+        parser.feed(after.as_bytes(), &mut all);
+        parser.finish(self.finish, &mut all);
+        let reason = |kind: &str| told.kinds.iter().any(|own| own == kind);
+        let mut words: Vec<&str> = all
+            .0
+            .iter()
+            .filter(|(kind, warning, _)| !warning || reason(kind))
+            .map(|(_, _, words)| words.as_str())
+            .collect();
+        words.dedup();
+        words.truncate(TOLD);
+        words.join("\n")
+    }
+}
+
+/// Kind of an issue, whether it is a warning, and what the model is told of it.
+#[derive(Default)]
+struct Wrong(Vec<(&'static str, bool, String)>);
+
+impl Sink for Wrong {
+    fn event(&mut self, event: Event<'_>) {
+        if let Event::Issue(issue) = &event
+            && (issue.severity == Severity::Error || issue.call.is_some())
+            && self.0.len() < WRONG
+        {
+            // For a call that is withheld, a warning is the reason.
+            let refusal = issue.severity(Severity::Error);
+            let warning = issue.severity == Severity::Warning;
+            self.0
+                .push((issue.kind.name(), warning, refusal.observation()));
         }
     }
 }

@@ -5,7 +5,7 @@ use toolglot::sink::openai::{Delta, Head, Reason};
 
 use super::Writer;
 use crate::engine::gathered::Gathered;
-use crate::engine::pieces::Piece;
+use crate::engine::pieces::{Piece, Why};
 
 /// Writes the stream: chunks, and `[DONE]`.
 pub struct Chat;
@@ -29,13 +29,26 @@ impl Writer for Chat {
                 json,
             },
             Piece::End { reason, void, left } => Delta::Finish {
-                reason: *reason,
+                reason: match reason {
+                    Why::ToolCalls => Reason::ToolCalls,
+                    Why::Stop => Reason::Stop,
+                    Why::Length | Why::Filter => Reason::Length,
+                },
                 void,
                 left,
             },
             Piece::Failed { message, kind } => Delta::Error { message, kind },
         };
-        out.extend_from_slice(format!("data: {}\n\n", delta.to_json(head)).as_bytes());
+        let mut line = delta.to_json(head);
+        if let Piece::End { reason, .. } = piece
+            && *reason == Why::Filter
+        {
+            // The library's deltas have no such reason.
+            let mut chunk: Value = serde_json::from_str(&line).unwrap_or_default();
+            chunk["choices"][0]["finish_reason"] = word(Some(*reason)).into();
+            line = chunk.to_string();
+        }
+        out.extend_from_slice(format!("data: {line}\n\n").as_bytes());
     }
 
     fn close(&mut self, out: &mut Vec<u8>) {
@@ -43,11 +56,12 @@ impl Writer for Chat {
     }
 }
 
-pub fn word(reason: Option<Reason>) -> &'static str {
+fn word(reason: Option<Why>) -> &'static str {
     match reason {
-        Some(Reason::ToolCalls) => "tool_calls",
-        Some(Reason::Length) => "length",
-        _ => "stop",
+        Some(Why::ToolCalls) => "tool_calls",
+        Some(Why::Length) => "length",
+        Some(Why::Filter) => "content_filter",
+        Some(Why::Stop) | None => "stop",
     }
 }
 
@@ -78,6 +92,9 @@ pub fn whole(reply: &Gathered, head: &Head) -> Value {
             "prompt_tokens": usage.prompt, "completion_tokens": usage.completion,
             "total_tokens": usage.prompt.saturating_add(usage.completion),
         });
+        if let Some(cached) = usage.cached {
+            out["usage"]["prompt_tokens_details"] = json!({"cached_tokens": cached});
+        }
     }
     if let Some(beside) = &reply.beside {
         out["toolglot"] = beside.clone();

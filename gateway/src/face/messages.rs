@@ -2,11 +2,11 @@
 
 use serde_json::json as plain;
 use toolglot::json::{Map, Value, json};
-use toolglot::sink::openai::{Head, Reason};
+use toolglot::sink::openai::Head;
 
 use super::{Writer, call, content, copy, function, list, text};
 use crate::engine::gathered::{Gathered, Part};
-use crate::engine::pieces::{Piece, beside};
+use crate::engine::pieces::{Piece, Why, beside};
 use crate::settings::Lost;
 
 /// Members of a request that are translated.
@@ -233,6 +233,8 @@ pub struct Messages {
     open: Option<Block>,
     /// The number of the next block.
     next: u64,
+    /// The end of a server of the same protocol: its usage has more members.
+    end: serde_json::Value,
 }
 
 fn event(value: &serde_json::Value, out: &mut Vec<u8>) {
@@ -256,11 +258,12 @@ fn id(head: &Head) -> String {
     }
 }
 
-fn word(reason: Option<Reason>) -> &'static str {
+fn word(reason: Option<Why>) -> &'static str {
     match reason {
-        Some(Reason::ToolCalls) => "tool_use",
-        Some(Reason::Length) => "max_tokens",
-        _ => "end_turn",
+        Some(Why::ToolCalls) => "tool_use",
+        Some(Why::Length) => "max_tokens",
+        Some(Why::Filter) => "refusal",
+        Some(Why::Stop) | None => "end_turn",
     }
 }
 
@@ -306,6 +309,19 @@ impl Messages {
 }
 
 impl Writer for Messages {
+    fn came(&mut self, bytes: &[u8]) {
+        if memchr::memmem::find(bytes, b"message_delta").is_none() {
+            return;
+        }
+        let data = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+        for data in data.filter_map(|line| line.strip_prefix(b"data:")) {
+            let read: serde_json::Value = serde_json::from_slice(data).unwrap_or_default();
+            if read["type"] == "message_delta" {
+                self.end = read;
+            }
+        }
+    }
+
     /// Blocks that the server wrote count like those written here.
     fn passed(&mut self, bytes: &[u8]) {
         let told = |what: &[u8]| memchr::memmem::find(bytes, what).is_some();
@@ -368,6 +384,10 @@ impl Writer for Messages {
                 if let Some(beside) = beside(void, left) {
                     last["toolglot"] = beside;
                 }
+                for key in ["delta", "usage"] {
+                    super::fill(&mut last[key], &self.end[key]);
+                }
+                super::fill(&mut last, &self.end);
                 event(&last, out);
                 event(&plain!({"type": "message_stop"}), out);
             }

@@ -2,11 +2,11 @@
 
 use serde_json::json as plain;
 use toolglot::json::{Map, Value, json};
-use toolglot::sink::openai::{Head, Reason};
+use toolglot::sink::openai::Head;
 
 use super::{Writer, call, copy, list, text};
 use crate::engine::gathered::Gathered;
-use crate::engine::pieces::{Piece, beside};
+use crate::engine::pieces::{Piece, Why, beside};
 use crate::settings::Lost;
 
 /// Options that chat completions have too.
@@ -150,7 +150,23 @@ fn kind(data: &str) -> &'static str {
 pub struct Ollama {
     name: String,
     arguments: String,
+    /// Other members of a server of the same protocol (`logprobs`), for the next line, and those for the last one.
+    next: Members,
+    last: Members,
 }
+
+type Members = serde_json::Map<String, serde_json::Value>;
+
+/// Members of a line that are written here.
+const OWN: [&str; 7] = [
+    "created_at",
+    "done",
+    "done_reason",
+    "eval_count",
+    "message",
+    "model",
+    "prompt_eval_count",
+];
 
 /// The time of a response, in RFC 3339.
 fn time(seconds: u64) -> String {
@@ -199,10 +215,11 @@ fn function(name: &str, arguments: &str) -> serde_json::Value {
     plain!({"function": {"name": name, "arguments": arguments}})
 }
 
-fn end(document: &mut serde_json::Value, reason: Option<Reason>, head: &Head) {
+fn end(document: &mut serde_json::Value, reason: Option<Why>, head: &Head) {
     document["done_reason"] = match reason {
-        Some(Reason::Length) => "length".into(),
-        _ => "stop".into(),
+        Some(Why::Length) => "length".into(),
+        Some(Why::Filter) => "content_filter".into(),
+        Some(Why::Stop | Why::ToolCalls) | None => "stop".into(),
     };
     if let Some(usage) = head.usage {
         document["prompt_eval_count"] = usage.prompt.into();
@@ -221,23 +238,60 @@ impl Ollama {
             std::mem::take(&mut self.arguments),
         );
         let message = plain!({"role": "assistant", "content": "", "tool_calls": [function(&name, &arguments)]});
-        line(&document(head, message, false), out);
+        self.say(head, message, out);
+    }
+
+    fn say(&mut self, head: &Head, message: serde_json::Value, out: &mut Vec<u8>) {
+        let mut document = document(head, message, false);
+        let more = serde_json::Value::Object(std::mem::take(&mut self.next));
+        super::fill(&mut document, &more);
+        line(&document, out);
     }
 }
 
 impl Writer for Ollama {
+    fn came(&mut self, bytes: &[u8]) {
+        let Ok(serde_json::Value::Object(line)) = serde_json::from_slice(bytes) else {
+            return;
+        };
+        let done = line.get("done") == Some(&true.into());
+        for (key, mut value) in line {
+            if OWN.contains(&key.as_str()) {
+                continue;
+            }
+            let kept = match done && !value.is_array() {
+                true => &mut self.last,
+                false => &mut self.next,
+            };
+            match (kept.get_mut(&key), &mut value) {
+                // Those of text that waited.
+                (Some(serde_json::Value::Array(have)), serde_json::Value::Array(more)) => {
+                    have.append(more);
+                }
+                _ => {
+                    kept.insert(key, value);
+                }
+            }
+        }
+    }
+
+    fn passed(&mut self, _: &[u8]) {
+        self.next.clear();
+        self.last.clear();
+    }
+
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
         match piece {
             Piece::Begin => {}
             Piece::Text(text) => {
                 self.call(head, out);
                 let message = plain!({"role": "assistant", "content": text});
-                line(&document(head, message, false), out);
+                self.say(head, message, out);
             }
             Piece::Thought(text) => {
                 self.call(head, out);
                 let message = plain!({"role": "assistant", "content": "", "thinking": text});
-                line(&document(head, message, false), out);
+                self.say(head, message, out);
             }
             Piece::Call { name, .. } => {
                 self.call(head, out);
@@ -252,6 +306,9 @@ impl Writer for Ollama {
                 if let Some(beside) = beside(void, left) {
                     last["toolglot"] = beside;
                 }
+                let mut more = std::mem::take(&mut self.next);
+                more.append(&mut self.last);
+                super::fill(&mut last, &serde_json::Value::Object(more));
                 line(&last, out);
             }
             Piece::Failed { message, .. } => line(&plain!({"error": message}), out),

@@ -2,11 +2,11 @@
 
 use serde_json::json as plain;
 use toolglot::json::{Map, Value, json};
-use toolglot::sink::openai::{Head, Reason};
+use toolglot::sink::openai::Head;
 
 use super::{Writer, call, content, copy, function, list, text};
 use crate::engine::gathered::{Gathered, Part};
-use crate::engine::pieces::{Piece, beside};
+use crate::engine::pieces::{Piece, Why, beside};
 use crate::settings::Lost;
 
 /// Members of a request that are translated, or repeated in the response.
@@ -155,6 +155,20 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
         }
         Some(choice) if text(choice, "type") == "function" => {
             let choice = json!({"type": "function", "function": {"name": (text(choice, "name"))}});
+            out.insert("tool_choice".to_owned(), choice);
+        }
+        Some(choice) if text(choice, "type") == "allowed_tools" => {
+            let tools = list(choice, "tools")
+                .iter()
+                .map(|tool| match text(tool, "type") {
+                    "function" => {
+                        json!({"type": "function", "function": {"name": (text(tool, "name"))}})
+                    }
+                    _ => tool.clone(),
+                });
+            let tools = Value::Array(tools.collect());
+            let own = json!({"mode": (text(choice, "mode")), "tools": tools});
+            let choice = json!({"type": "allowed_tools", "allowed_tools": own});
             out.insert("tool_choice".to_owned(), choice);
         }
         Some(choice) => {
@@ -340,12 +354,17 @@ fn response(
 /// The end of a response: its status, and why it is incomplete.
 fn ended(
     mut response: serde_json::Value,
-    reason: Option<Reason>,
+    reason: Option<Why>,
     left: Option<&serde_json::Value>,
 ) -> serde_json::Value {
-    if reason == Some(Reason::Length) {
+    let short = match reason {
+        Some(Why::Length) => Some("max_output_tokens"),
+        Some(Why::Filter) => Some("content_filter"),
+        Some(Why::Stop | Why::ToolCalls) | None => None,
+    };
+    if let Some(short) = short {
         response["status"] = "incomplete".into();
-        response["incomplete_details"] = plain!({"reason": "max_output_tokens"});
+        response["incomplete_details"] = plain!({"reason": short});
     }
     if let Some(left) = left {
         response["toolglot"] = left.clone();
@@ -605,8 +624,8 @@ impl Writer for Responses {
                 let left = beside(void, left);
                 let response = ended(response, Some(*reason), left.as_ref());
                 let kind = match reason {
-                    Reason::Length => "response.incomplete",
-                    _ => "response.completed",
+                    Why::Length | Why::Filter => "response.incomplete",
+                    Why::Stop | Why::ToolCalls => "response.completed",
                 };
                 self.event(plain!({"type": kind, "response": response}), out);
             }

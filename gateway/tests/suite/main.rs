@@ -1,10 +1,17 @@
 //! Tests of the gateway between a fake server and clients that check every byte.
 
+mod again;
+mod calls;
 mod chat;
+mod ends;
 mod faces;
+mod limits;
 mod process;
 mod prompt;
+mod records;
+mod replies;
 mod responses;
+mod secrets;
 mod settings;
 mod support;
 mod upstreams;

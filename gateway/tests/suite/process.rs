@@ -13,12 +13,12 @@ use crate::support::{Answer, Fake, Reply, client, post, spoken};
 
 const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
 
-struct Process {
-    child: Child,
-    url: String,
+pub struct Process {
+    pub child: Child,
+    pub url: String,
 }
 
-fn folder(name: &str) -> PathBuf {
+pub fn folder(name: &str) -> PathBuf {
     let folder =
         std::env::temp_dir().join(format!("toolglot-gateway-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
@@ -26,7 +26,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-async fn start(arguments: &[&str]) -> Process {
+pub async fn start(arguments: &[&str]) -> Process {
     let mut child = Command::new(env!("CARGO_BIN_EXE_toolglot-gateway"))
         .args(arguments)
         .args(["--listen", "127.0.0.1:0"])
@@ -48,7 +48,7 @@ async fn start(arguments: &[&str]) -> Process {
     Process { child, url }
 }
 
-fn signal(process: &Process, name: &str) {
+pub fn signal(process: &Process, name: &str) {
     let id = process.child.id().unwrap().to_string();
     let sent = std::process::Command::new("kill")
         .args([name, &id])

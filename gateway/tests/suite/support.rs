@@ -35,6 +35,8 @@ pub struct Answer {
     pub pieces: Vec<Vec<u8>>,
     /// Closes the connection before the end of the body.
     pub dies: bool,
+    /// The time before the head.
+    pub wait: Duration,
     /// The time between two pieces.
     pub pause: Duration,
 }
@@ -136,6 +138,7 @@ async fn speak(
     while let Some(asked) = read(&mut stream, &mut kept).await {
         log.lock().unwrap().push(asked.clone());
         let answer = say(&asked);
+        tokio::time::sleep(answer.wait).await;
         let mut head = format!(
             "HTTP/1.1 {} X\r\ntransfer-encoding: chunked\r\n",
             answer.status

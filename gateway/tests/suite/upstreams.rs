@@ -242,8 +242,9 @@ async fn a_client_that_does_not_read_slows_the_server_down() {
                 last = now;
             }
             let whole = 6000 * 5000;
+            // The system's own buffers may take half of it.
             assert!(
-                last < whole / 2,
+                last < whole / 4 * 3,
                 "{face} over {api}: {last} bytes were taken"
             );
             // The client goes on, and gets all of it.

@@ -25,6 +25,10 @@ pub struct Recording {
     pub tools: Option<Value>,
     /// API tool calls: OpenAI's `tool_calls`.
     pub native_tool_calls: Option<Value>,
+    /// The byte of the input before which they came; `None`: after the text, or before it if they are preferred.
+    pub native_at: Option<usize>,
+    /// Reasoning that the API delivered beside the text.
+    pub reasoning_content: Option<String>,
     /// Why the output ended.
     pub finish: String,
     /// The joined log; `None` in a file written by hand and not run yet.
@@ -60,6 +64,8 @@ struct Raw {
     options: Map,
     tools: Option<Value>,
     native_tool_calls: Option<Value>,
+    native_at: Option<usize>,
+    reasoning_content: Option<String>,
     #[serde(default = "stop")]
     finish: String,
     expect: Option<Vec<Value>>,
@@ -94,6 +100,8 @@ impl Recording {
             options: raw.options,
             tools: raw.tools,
             native_tool_calls: raw.native_tool_calls,
+            native_at: raw.native_at,
+            reasoning_content: raw.reasoning_content,
             finish: raw.finish,
             expect: raw.expect,
         };
@@ -136,6 +144,12 @@ impl Recording {
                 head.insert(key.to_owned(), value.clone());
             }
         }
+        if let Some(at) = self.native_at {
+            head.insert("native_at".to_owned(), at.into());
+        }
+        if let Some(reasoning) = &self.reasoning_content {
+            head.insert("reasoning_content".to_owned(), reasoning.clone().into());
+        }
         head.insert("finish".to_owned(), self.finish.clone().into());
         let lines = head
             .iter()
@@ -177,6 +191,8 @@ mod tests {
                     .expect("a list"),
             ),
             native_tool_calls: None,
+            native_at: Some(1),
+            reasoning_content: Some("hm".to_owned()),
             finish: "length".to_owned(),
             expect: Some(vec![
                 toolglot::json::json!({"type": "text"}),

@@ -4,7 +4,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use toolglot::json::{Value, json};
-use toolglot::{DialectSet, Finish, NativeCall, Options, Tools};
+use toolglot::{DialectSet, Event, Finish, NativeCall, Options, Parser, Sink, Span, Tools};
 
 use super::entry::entries;
 use super::file::{Dialect, Recording};
@@ -18,6 +18,8 @@ pub struct Ready {
     set: DialectSet,
     options: Options,
     native: Vec<NativeCall>,
+    native_at: Option<usize>,
+    reasoning: String,
     finish: Finish,
 }
 
@@ -60,6 +62,8 @@ impl Ready {
             set: set(&recording.dialects, switches)?,
             options,
             native,
+            native_at: recording.native_at,
+            reasoning: recording.reasoning_content.clone().unwrap_or_default(),
             finish,
         })
     }
@@ -67,6 +71,22 @@ impl Ready {
     /// Runs it with chunks of these lengths; the remaining bytes are one more chunk. A panic of the engine is an outcome.
     #[must_use]
     pub fn run(&self, input: &[u8], cuts: &[usize]) -> Outcome {
+        let mut log = Log::new();
+        let ran = panic::catch_unwind(AssertUnwindSafe(|| self.feed(input, cuts, &mut log)));
+        Outcome(match ran {
+            Ok(()) => Ok(log),
+            Err(cause) => Err(panic_text(&*cause).to_owned()),
+        })
+    }
+
+    fn feed(&self, input: &[u8], cuts: &[usize], sink: &mut dyn Sink) {
+        if !self.reasoning.is_empty() {
+            sink.event(Event::reasoning(
+                self.reasoning.as_bytes(),
+                Span::new(0, 0),
+                false,
+            ));
+        }
         let stream = Stream {
             set: &self.set,
             options: &self.options,
@@ -74,14 +94,32 @@ impl Ready {
             native: &self.native,
             finish: self.finish,
         };
-        let mut log = Log::new();
-        let ran = panic::catch_unwind(AssertUnwindSafe(|| {
-            stream.run(|take| feed(input, cuts, take), &mut log);
-        }));
-        Outcome(match ran {
-            Ok(()) => Ok(log),
-            Err(cause) => Err(panic_text(&*cause).to_owned()),
-        })
+        match self.native_at {
+            Some(at) => self.feed_around(input, cuts, at.min(input.len()), sink),
+            None => stream.run(|take| feed(input, cuts, take), sink),
+        }
+    }
+
+    /// The API tool calls come at this byte of the input.
+    fn feed_around(&self, input: &[u8], cuts: &[usize], at: usize, sink: &mut dyn Sink) {
+        let mut parser = Parser::new(&self.set, self.options.clone());
+        let mut left = Some(at);
+        let give = |parser: &mut Parser, sink: &mut dyn Sink| {
+            for call in &self.native {
+                parser.native_call(call, sink);
+            }
+        };
+        feed(input, cuts, &mut |mut chunk| {
+            if let Some(before) = left.filter(|left| *left <= chunk.len()) {
+                left = None;
+                parser.feed(&chunk[..before], sink);
+                give(&mut parser, sink);
+                chunk = &chunk[before..];
+            }
+            left = left.map(|left| left - chunk.len());
+            parser.feed(chunk, sink);
+        });
+        parser.finish(self.finish, sink);
     }
 }
 

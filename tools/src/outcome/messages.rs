@@ -274,7 +274,8 @@ fn anthropic(
             .cloned()
             .partition(|part| matches!(part, Content::Image { .. }));
         let pictures = !images.is_empty();
-        let text = renderer.content(&result.clone().content(rest), &options.render)?;
+        // `is_error` says that the call failed.
+        let text = renderer.flagged(&result.clone().content(rest), &options.render);
         if !text.is_empty() {
             parts.push(json!({"type": "text", "text": text}));
         }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use minijinja::Value;
-use toolglot::DialectSet;
 use toolglot::json::{Value as Json, json};
 use toolglot::layer::Beside;
 use toolglot::layer::Breaker;
 use toolglot::layer::Tokens;
 use toolglot::layer::one_line;
+use toolglot::{DialectSet, Kind};
 use toolglot_scan::breaks;
 
 use super::around::Around;
@@ -70,6 +70,7 @@ pub struct Renderer {
     around: Around,
     /// The layout writes nothing around results.
     bare: bool,
+    says: Vec<(Status, Says)>,
 }
 
 impl Renderer {
@@ -93,6 +94,7 @@ impl Renderer {
         guard.tokens(&tokens);
         Ok(Self {
             around: Around::new(&breaker, &filled, &layout.spec, &tokens),
+            says: Says::of(&layout),
             layout,
             breaker,
             guard,
@@ -141,10 +143,13 @@ impl Renderer {
     }
 
     fn facts(&self, index: usize, result: &ToolResult, options: &RenderOptions) -> Facts {
-        let text = self.told(result, options, &self.around.text);
+        let says = self.says(result.status);
+        let text = self.told(result, options, &self.around.text, says);
         let observed = self.observed(result);
         let json = match result.content.as_slice() {
-            [Content::Json(value)] => options.condense.pick(value).clone(),
+            [Content::Json(value)] => {
+                marked(options.condense.pick(value), result.status, says).into_owned()
+            }
             _ => Json::from(text.as_str()),
         };
         Facts::from([
@@ -169,8 +174,8 @@ impl Renderer {
         ])
     }
 
-    /// The contents of a result, condensed and escaped for use outside a layout, as in an API message. They are safe at the
-    /// beginning of a line, or after anything that does not end inside a marker, whatever follows.
+    /// The contents of a result, condensed and escaped for use outside a layout, as in an API message. They say if the call
+    /// failed. They are safe at the beginning of a line, or after anything that does not end inside a marker, whatever follows.
     ///
     /// # Errors
     /// Currently none.
@@ -179,17 +184,43 @@ impl Renderer {
         result: &ToolResult,
         options: &RenderOptions,
     ) -> Result<String, PromptError> {
-        Ok(self.told(result, options, &self.around.line))
+        Ok(self.told(result, options, &self.around.line, Says::Nothing))
     }
 
-    fn told(&self, result: &ToolResult, options: &RenderOptions, beside: &Beside) -> String {
+    /// The same for a message that has a flag for failures.
+    pub(super) fn flagged(&self, result: &ToolResult, options: &RenderOptions) -> String {
+        self.told(result, options, &self.around.line, Says::Failure)
+    }
+
+    fn says(&self, status: Status) -> Says {
+        let found = self.says.iter().find(|(have, _)| *have == status);
+        found.map_or(Says::Status, |(_, says)| *says)
+    }
+
+    fn told(
+        &self,
+        result: &ToolResult,
+        options: &RenderOptions,
+        beside: &Beside,
+        says: Says,
+    ) -> String {
         let mut parts = vec![];
+        let alone = matches!(result.content.as_slice(), [Content::Json(_)]);
+        let lead = match alone && result.status != Status::Success && says == Says::Nothing {
+            true => String::new(),
+            false => self.lead(result, options.lang, says),
+        };
         // JSON whose strings are safe is itself safe, if no marker occurs between them.
-        let mut done = !result.content.is_empty() && result.status != Status::Denied;
+        let mut done = !result.content.is_empty() && lead.is_empty();
         for content in &result.content {
             parts.push(match content {
                 Content::Json(value) => {
-                    let value = self.inside(options.condense.pick(value), false);
+                    let value = options.condense.pick(value);
+                    let value = match alone {
+                        true => marked(value, result.status, says),
+                        false => Cow::Borrowed(value),
+                    };
+                    let value = self.inside(&value, false);
                     let frame = crate::prompt::json::text(&hollow(&value), None);
                     let safe = || self.between(&frame, beside) == frame;
                     done &= value.is_object() | value.is_array() && safe();
@@ -201,17 +232,7 @@ impl Renderer {
                 }
             });
         }
-        let text = parts.join("\n");
-        let sentence = result.status.sentence(options.lang, result.duration);
-        let text = match (text.is_empty(), result.status) {
-            (true, _) => sentence,
-            (false, Status::Denied) => match options.lang {
-                Lang::Zh => format!("{sentence}：{text}"),
-                Lang::En => format!("{sentence}: {text}"),
-            },
-            (false, _) => text,
-        };
-        let text = self.short(&text, options);
+        let text = lead + &self.short(&parts.join("\n"), options);
         if done {
             return text;
         }
@@ -220,6 +241,37 @@ impl Renderer {
             self.guard.within(&text)
         } else {
             self.guard.text(&text)
+        }
+    }
+
+    /// The words before the content of a result, or in its place, where the layout does not say how the call ended.
+    fn lead(&self, result: &ToolResult, lang: Lang, says: Says) -> String {
+        let status = result.status;
+        let empty = result
+            .content
+            .iter()
+            .all(|part| plain(part, lang).is_empty());
+        let (error, open, close, colon) = match lang {
+            Lang::Zh => ("错误", "（", "）：", "："),
+            Lang::En => ("Error", " (", "): ", ": "),
+        };
+        let sentence = || match empty {
+            true => status.sentence(lang, result.duration),
+            false => status.sentence(lang, result.duration) + colon,
+        };
+        let name = status.name();
+        match (status, says) {
+            (Status::Success, _) => String::new(),
+            // These words are those of a design: with nothing before them.
+            (Status::Denied, _) => sentence(),
+            (_, Says::Nothing) if self.observed(result) || general(result) => String::new(),
+            (Status::Error, Says::Nothing) if empty => format!("{error}{colon}{}", sentence()),
+            (Status::Error, Says::Nothing) => format!("{error}{colon}"),
+            (_, Says::Nothing) if empty => format!("{error}{open}{name}{close}{}", sentence()),
+            (_, Says::Nothing) => format!("{error}{open}{name}{close}"),
+            (_, Says::Failure | Says::Status) if empty => sentence(),
+            (Status::Error, Says::Failure) | (_, Says::Status) => String::new(),
+            (_, Says::Failure) => format!("{name}{colon}"),
         }
     }
 
@@ -308,6 +360,68 @@ impl Renderer {
     }
 }
 
+/// What a layout itself writes about how a call ended. The rest is told with the content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Says {
+    /// A failure looks like a success.
+    Nothing,
+    /// That the call failed.
+    Failure,
+    /// Its status.
+    Status,
+}
+
+impl Says {
+    /// What a layout writes for each status, in the language in which it writes less.
+    fn of(layout: &Layout) -> Vec<(Status, Self)> {
+        let filled = |status, lang| {
+            let result = sample(1, status, TEXT, &Json::from(TEXT), false);
+            let mut context = layout.context(lang);
+            context.insert("results", Value::from(vec![result]));
+            layout.fill(Part::Results, context).ok()
+        };
+        let of = |status, lang| {
+            let text = filled(status, lang);
+            let same = |other: &Status| *other != status && filled(*other, lang) == text;
+            match Status::ALL.iter().find(|other| same(other)) {
+                Some(Status::Success) => Self::Nothing,
+                Some(_) => Self::Failure,
+                None => Self::Status,
+            }
+        };
+        let both = |status| of(status, Lang::Zh).min(of(status, Lang::En));
+        let failures = Status::ALL.iter().filter(|one| **one != Status::Success);
+        failures.map(|status| (*status, both(*status))).collect()
+    }
+}
+
+/// A JSON result of a failed call, in an object that says so where the layout does not.
+fn marked(value: &Json, status: Status, says: Says) -> Cow<'_, Json> {
+    if status == Status::Success || says != Says::Nothing {
+        return Cow::Borrowed(value);
+    }
+    Cow::Owned(json!({"status": status.name(), "content": value}))
+}
+
+/// Whether a text reports, line by line in the general wording of a check, that this very call failed.
+fn general(result: &ToolResult) -> bool {
+    let [Content::Text(text)] = result.content.as_slice() else {
+        return false;
+    };
+    let name = one_line(&result.name);
+    let own = |line: &str| {
+        let rest = line.strip_prefix("Error (");
+        rest.and_then(|rest| rest.split_once("): "))
+            .is_some_and(|(kind, rest)| {
+                let rest = rest.strip_prefix(name.as_str());
+                let kinds = Kind::ALL.iter().map(|kind| kind.name());
+                rest.is_some_and(|rest| rest.starts_with(": "))
+                    && kinds.into_iter().any(|have| have == kind)
+            })
+    };
+    result.status == Status::Error && text.split(breaks).all(own)
+}
+
 /// The text of a part that is not JSON.
 fn plain(content: &Content, lang: Lang) -> Cow<'_, str> {
     match content {
@@ -371,6 +485,21 @@ fn head(template: &str, tool: &str) -> String {
     out + rest
 }
 
+/// A result of unique words.
+fn sample(index: usize, status: Status, told: &str, value: &Json, observed: bool) -> Value {
+    Value::from_object(Facts::from([
+        ("index", Value::from(index)),
+        ("id", Value::from(ID)),
+        ("name", Value::from(NAME)),
+        ("status", Value::from(status.name())),
+        ("ok", Value::from(status == Status::Success)),
+        ("observed", Value::from(observed)),
+        ("value", crate::prompt::json::value(value)),
+        ("text", Value::from(told)),
+        ("duration_ms", Value::from(1)),
+    ]))
+}
+
 /// A layout filled with unique words, for results of every status, in both languages: the text around the words is its marks.
 fn samples(layout: &Layout, told: &str, statuses: &[Status]) -> Vec<String> {
     let mut out = vec![];
@@ -381,17 +510,7 @@ fn samples(layout: &Layout, told: &str, statuses: &[Status]) -> Vec<String> {
         let mut all = vec![];
         for status in statuses {
             for (value, observed) in kinds {
-                all.push(Value::from_object(Facts::from([
-                    ("index", Value::from(all.len() + 1)),
-                    ("id", Value::from(ID)),
-                    ("name", Value::from(NAME)),
-                    ("status", Value::from(status.name())),
-                    ("ok", Value::from(*status == Status::Success)),
-                    ("observed", Value::from(observed)),
-                    ("value", crate::prompt::json::value(value)),
-                    ("text", Value::from(told)),
-                    ("duration_ms", Value::from(1)),
-                ])));
+                all.push(sample(all.len() + 1, *status, told, value, observed));
             }
         }
         let one = all.iter().map(|result| vec![result.clone()]);

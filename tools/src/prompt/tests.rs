@@ -679,7 +679,7 @@ stop = ["HALT"]
         renderer
             .render(&results, &RenderOptions::default())
             .expect("results"),
-        "[f: good][f: bad]"
+        "[f: good][f: Error: bad]"
     );
     let layout = layout.with(Part::Tools, "general-tools").expect("a layout");
     assert!(

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import functools
 import importlib
 import json
 import logging
 import re
 import sys
+import threading
 import uuid
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ._errors import ToolglotError
 from ._functions import encode
-from ._native import Dialect, Engine, dialects
+from ._native import Dialect, Engine, Issue, Protected, Reasoning, Text, dialect_toml, dialects
+from ._types import Event
 
 PREFIX = "toolglot"
 
@@ -59,42 +64,154 @@ def vllm_tool_names() -> list[str]:
     return [PREFIX, *(name for name, dialect in names() if not is_reasoning(dialect))]
 
 
-def vllm_reasoning_names() -> list[tuple[str, Dialect]]:
-    """The names of the reasoning parsers, each with the dialect of its reasoning."""
+def vllm_reasoning_names() -> list[tuple[str, Thoughts]]:
+    """The names of the reasoning parsers, each with what it reads."""
     found = dialects()
-    think = next(dialect for dialect in found if dialect.reasoning_closers and is_reasoning(dialect))
-    return [(PREFIX, think), *((name, reasoning_of(dialect, found)) for name, dialect in names())]
+    return [(PREFIX, Thoughts(_think(found), ("default",))), *((name, reasoning_of(dialect, found)) for name, dialect in names())]
 
 
-def reasoning_of(dialect: Dialect, found: list[Dialect]) -> Dialect:
-    """The dialect of its reasoning: itself, another one with the same markers, or the most common one."""
-    if is_reasoning(dialect):
-        return dialect
-    plain = [one for one in found if is_reasoning(one)]
-    if dialect.reasoning_openers:
-        own = dialect.reasoning_openers[:1], dialect.reasoning_closers[:1]
-        same = (one for one in plain if (one.reasoning_openers[:1], one.reasoning_closers[:1]) == own)
-        return next(same, dialect)
-    # Message formats with a reasoning channel: listed by name, since the channel has no markers of its own.
-    named = (one for one in plain if one.id == f"reasoning-{dialect.id}")
-    return next(named, next(one for one in plain if one.reasoning_closers))
+class Thoughts(NamedTuple):
+    """Where reasoning begins and ends in an output."""
+
+    markers: Dialect
+    """The dialect of its markers."""
+    calls: tuple[str, ...] = ()
+    """Other dialects, whose calls may end it."""
+
+    def engine(self) -> Engine:
+        """An engine that reads both."""
+        return Engine([self.markers.id, *self.calls])
+
+    def call_openers(self) -> tuple[str, ...]:
+        """The markers of calls that end an open thought; empty if none does."""
+        return _call_openers((self.markers.id, *self.calls))
+
+    def turn_openers(self) -> tuple[str, ...]:
+        """The markers that begin the model's turn in a prompt."""
+        return _turn_openers((self.markers.id, *self.calls))
 
 
-def reasoning_engine(dialect: Dialect) -> Engine:
-    """An engine that reads this reasoning and nothing else."""
-    if is_reasoning(dialect):
-        return Engine(dialect.id)
-    text = json.dumps
-    lines = [
-        f"id = {text('reasoning-of-' + dialect.id)}",
-        f"title = {text(dialect.title)}",
-        'deltas = "live"',
-        "[[reasoning]]",
-        f"open = {text(dialect.reasoning_openers)}",
-        f"close = {text(dialect.reasoning_closers)}",
-        'at = "anywhere"',
-    ]
-    return Engine(toml="\n".join(lines))
+@functools.cache
+def _call_openers(ids: tuple[str, ...]) -> tuple[str, ...]:
+    # The engine decides, not the file: it knows which call counts.
+    openers = []
+    engine = Engine(ids)
+    for dialect in dialects(engine):
+        with contextlib.suppress(ToolglotError):
+            call = encode(("toolglot_probe", {"a": "b"}), dialect.id, engine=engine)
+            if engine.parse(f"x\n{call}", start="reasoning").calls:
+                openers += [opener for opener in dialect.openers if call.startswith(opener)]
+    return tuple(dict.fromkeys(openers))
+
+
+@functools.cache
+def _turn_openers(ids: tuple[str, ...]) -> tuple[str, ...]:
+    lists = [re.search(r"^turn = (\[.*?\])$", dialect_toml(one.id), re.MULTILINE | re.DOTALL) for one in dialects(Engine(ids))]
+    return tuple(dict.fromkeys(opener for found in lists if found for opener in ast.literal_eval(found[1])))
+
+
+def _think(found: list[Dialect]) -> Dialect:
+    """The dialect of the most common markers of reasoning."""
+    return next(dialect for dialect in found if dialect.reasoning_closers and is_reasoning(dialect))
+
+
+def reasoning_of(dialect: Dialect, found: list[Dialect]) -> Thoughts:
+    """A dialect reads its own reasoning, with its own rules. Of one that has none, the most common markers are read."""
+    # The channels of messages have no markers of their own.
+    channels = any(one.id == f"reasoning-{dialect.id}" for one in found)
+    if is_reasoning(dialect) or dialect.reasoning_openers or channels:
+        return Thoughts(dialect)
+    return Thoughts(_think(found), (dialect.id,))
+
+
+class Thought:
+    """The reasoning at the beginning of one output, as deltas. Whatever follows its end is content, byte for byte as the model
+    wrote it: a parser of calls comes next. Keeps only what is still undecided.
+    """
+
+    def __init__(self, engine: Engine, markers: Dialect, start: Any = None, prompt: str | None = None) -> None:
+        """`start`, `prompt`: whether the prompt has opened the thought."""
+        self._stream = engine.stream(start=start, prompt_tail=prompt)
+        self._markers = markers
+        self._waiting = b""
+        self._at = 0
+        self.began = self._stream.in_reasoning
+        """Whether there is or was a thought."""
+        self.ended = False
+        """Whether the rest of the output is content."""
+        self.interrupted = False
+        """Whether a call has ended it, so that its closer may still come."""
+
+    def feed(self, text: str) -> tuple[str, str]:
+        """Takes the next text; returns reasoning and content."""
+        if self.ended:
+            return "", text
+        self._waiting += text.encode("utf-8", "replace")
+        reasoning, content = self._read(self._stream.feed(text))
+        # A thought may also end at a marker that is part of what follows.
+        if self.began and self._markers.reasoning_closers and not self._stream.in_reasoning:
+            self.ended = True
+        return reasoning, content + (self._rest() if self.ended else "")
+
+    def finish(self) -> tuple[str, str]:
+        """Ends the output."""
+        if self.ended:
+            return "", ""
+        reasoning, content = self._read(self._stream.finish())
+        self.ended = True
+        return reasoning, content + self._rest()
+
+    def _read(self, events: list[Event]) -> tuple[str, str]:
+        reasoning = content = ""
+        for event in events:
+            match event:
+                case Issue():
+                    continue
+                case Reasoning(text, framing=False):
+                    reasoning += text
+                    self.began = True
+                    self._drop(event.end)
+                case Reasoning(text):
+                    self.began = True
+                    self._drop(event.end)
+                    self.ended = self._closes(text)
+                case Text(text) if text.isspace():
+                    self._drop(event.start)
+                    content += self._take(event.end)
+                # The header of a message: a call may need it, text does not.
+                case Protected(kind="framing") if not (self.began and self._markers.reasoning_closers):
+                    continue
+                case Text():
+                    self._drop(event.start)
+                    self.ended = True
+                case _:
+                    self.ended = True
+                    self.interrupted = self.began and bool(self._markers.reasoning_closers)
+            if self.ended:
+                break
+        return reasoning, content
+
+    def _closes(self, marker: str) -> bool:
+        """Whether a marker of reasoning closes it: it may have a suffix or blanks that the dialect's file does not have."""
+        bare = "".join(marker.split())
+        fits = [any(bare.startswith("".join(one.split()).rstrip(">")) for one in markers) for markers in self._both()]
+        return fits == [False, True]
+
+    def _both(self) -> tuple[list[str], list[str]]:
+        return self._markers.reasoning_openers, self._markers.reasoning_closers
+
+    def _take(self, end: int) -> str:
+        """What waits up to an offset in the output."""
+        count = max(0, end - self._at)
+        taken, self._waiting = self._waiting[:count], self._waiting[count:]
+        self._at += len(taken)
+        return taken.decode("utf-8", "replace")
+
+    def _drop(self, end: int) -> None:
+        self._take(end)
+
+    def _rest(self) -> str:
+        return self._take(self._at + len(self._waiting))
 
 
 class Delta(NamedTuple):
@@ -102,6 +219,10 @@ class Delta(NamedTuple):
 
     content: str
     calls: list[dict[str, Any]]
+    told: dict[str, Any] | None = None
+    """The calls that are withheld and the blocks that are dropped, if any: the member `toolglot` of OpenAI's form."""
+    last: int = 0
+    """The index of the last call of which something was sent."""
 
 
 def name_of(dialect: str) -> str:
@@ -132,6 +253,37 @@ def engine_of(options: dict[str, Any]) -> Engine:
     return Engine(**{"reasoning": "off", **options})
 
 
+def check(options: dict[str, Any], calls: str) -> None:
+    """Raises an error for options that no parser can use."""
+    engine_of(options).rewriter(calls=cast(Any, calls))
+
+
+# A server hands the content from the reasoning parser to the parser of calls as text alone, in one step of one thread. That a
+# call has ended the thought is kept for that step: the thought's closer, if it still comes, is no text.
+_interrupted = threading.local()
+
+
+def hand_over(content: str) -> None:
+    """Tells the parser of calls that gets this content that it interrupts a thought."""
+    _interrupted.content = content
+
+
+def interrupts(content: str) -> bool:
+    """Whether this content, the first that a parser of calls gets, interrupts a thought."""
+    handed: str | None = _interrupted.__dict__.pop("content", None)
+    return handed is not None and handed == content
+
+
+def interrupting_engine(options: dict[str, Any]) -> Engine:
+    """An engine that reads calls, and what follows them, in an interrupted thought."""
+    given = {"reasoning": "text", "start": "reasoning", **options}
+    engine = engine_of(given)
+    ids = engine.dialects
+    if any(dialect.reasoning_closers for dialect in dialects(engine)) or "toml" in options:
+        return engine
+    return engine_of({**given, "dialects": [_think(dialects()).id, *ids]})
+
+
 def tools_of(tools: Any) -> list[Any] | None:
     """The function tools of a request, or `None` if there are none."""
     found = [tool for tool in tools or () if getattr(tool, "type", "function") == "function"]
@@ -141,30 +293,42 @@ def tools_of(tools: Any) -> list[Any] | None:
 class Live:
     """One model output, as deltas. Keeps only what is still undecided."""
 
-    def __init__(self, engine: Engine, tools: Any, recovered: bool, prompt: str | None = None) -> None:
-        """`recovered`: deliver recovered calls too. `prompt`: the end of the prompt, if the server shows it."""
-        given: dict[str, Any] = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt}
+    def __init__(self, engine: Engine, tools: Any, recovered: bool, prompt: str | None = None, calls: Any = "live") -> None:
+        """`recovered`: deliver recovered calls too. `prompt`: the end of the prompt, if the server shows it. `calls`: `"close"` to
+        send a call only when it is final.
+        """
+        given: dict[str, Any] = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt, "calls": calls}
         self._rewriter = engine.rewriter(reasoning=None, id_seed=_seed(), **given)
         self._finished = False
+        self._last = 0
 
     def feed(self, text: str) -> Delta:
         """Takes the next text."""
         # Some servers send text after the end; it can only be plain text.
-        return Delta(text, []) if self._finished else _delta(self._rewriter.feed(text))
+        return Delta(text, []) if self._finished else self._delta(self._rewriter.feed(text))
 
     def finish(self) -> Delta:
         """Ends the output."""
         if self._finished:
             return Delta("", [])
         self._finished = True
-        return _delta(self._rewriter.finish())
+        return self._delta(self._rewriter.finish())
+
+    def _delta(self, lines: list[str]) -> Delta:
+        delta = _delta(lines)
+        self._last = max([self._last, *(call["index"] for call in delta.calls)])
+        warn(delta.told)
+        return delta._replace(last=self._last)
 
 
 def _delta(lines: list[str]) -> Delta:
     content = []
     calls: dict[int, dict[str, Any]] = {}
+    told = None
     for line in lines:
-        for choice in json.loads(line)["choices"]:
+        chunk = json.loads(line)
+        told = chunk.get("toolglot") or told
+        for choice in chunk["choices"]:
             delta = choice["delta"]
             content.append(delta.get("content") or "")
             for piece in delta.get("tool_calls", ()):
@@ -173,15 +337,32 @@ def _delta(lines: list[str]) -> Delta:
                 call["id"] = piece.get("id") or call["id"]
                 call["name"] = function.get("name") or call["name"]
                 call["arguments"] += function.get("arguments", "")
-    return Delta("".join(content), list(calls.values()))
+    return Delta("".join(content), list(calls.values()), told)
 
 
-def whole(engine: Engine, text: str, tools: Any, recovered: bool, prompt: str | None = None) -> tuple[str, list[dict[str, Any]]]:
-    """Text and calls of a whole output, in OpenAI's form, the same as `Live` gives them."""
+def whole(engine: Engine, text: str, tools: Any, recovered: bool, prompt: str | None = None) -> Delta:
+    """A whole output, the same as `Live` gives it, each call in one piece."""
     given: dict[str, Any] = {"recovered": recovered, "tools": tools_of(tools), "prompt_tail": prompt}
-    completion = engine.completion(text, reasoning=None, id_seed=_seed(), **given)
-    message = json.loads(completion)["choices"][0]["message"]
-    return message.get("content") or "", message.get("tool_calls", [])
+    completion = json.loads(engine.completion(text, reasoning=None, id_seed=_seed(), **given))
+    message, told = completion["choices"][0]["message"], completion.get("toolglot")
+    warn(told)
+    calls = [
+        {"index": at, "id": call["id"], "name": call["function"]["name"], "arguments": call["function"]["arguments"]}
+        for at, call in enumerate(message.get("tool_calls", []))
+    ]
+    return Delta(message.get("content") or "", calls, told)
+
+
+def warn(told: dict[str, Any] | None) -> None:
+    """Logs what an output lacks: not every type of the servers can say it to the client. Names and kinds, no arguments."""
+    if told is None:
+        return
+    log = logging.getLogger("toolglot")
+    for call in told.get("withheld", ()):
+        log.warning("the model's call of %s is withheld: %s", call["name"], ", ".join(call["kinds"]))
+    for block in told.get("dropped", ()):
+        start, end = block["span"]
+        log.warning("%d bytes of the model's output are dropped: %s", end - start, ", ".join(block["kinds"]))
 
 
 def _seed() -> int:

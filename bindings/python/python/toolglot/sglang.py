@@ -27,6 +27,8 @@ class ToolglotDetector(BaseFormatDetector):  # type: ignore[misc]
     options: ClassVar[dict[str, Any]] = {}
     recovered: ClassVar[bool] = False
     """Whether to deliver recovered calls too."""
+    calls: ClassVar[str] = "live"
+    """`"live"` to send a call while it is written, `"close"` only when it is final."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,20 +39,18 @@ class ToolglotDetector(BaseFormatDetector):  # type: ignore[misc]
         """Whether a whole output contains anything that may not be text."""
         if any(opener in text for dialect in dialects(self._engine) for opener in dialect.openers):
             return True
-        turn = self._engine.parse(text)
+        # Text of a block that broke is escaped.
+        turn = self._engine.parse(text, guard=True)
         return bool(turn.calls) or turn.text != text
 
     def detect_and_parse(self, text: str, tools: Any) -> Any:
         """Parses a whole output."""
-        content, calls = _servers.whole(self._engine, text, tools, self.recovered)
-        functions = [call["function"] for call in calls]
-        items = [ToolCallItem(tool_index=at, name=call["name"], parameters=call["arguments"]) for at, call in enumerate(functions)]
-        return StreamingParseResult(normal_text=content, calls=items)
+        return _result(_servers.whole(self._engine, text, tools, self.recovered))
 
     def parse_streaming_increment(self, new_text: str, tools: Any) -> Any:
         """Parses the next text."""
         if self._live is None:
-            self._live = _servers.Live(self._engine, tools, self.recovered)
+            self._live = _servers.Live(self._engine, tools, self.recovered, calls=self.calls)
         return _result(self._live.feed(new_text))
 
     def finish(self, tools: Any) -> Any:
@@ -77,6 +77,7 @@ class ToolglotDetector(BaseFormatDetector):  # type: ignore[misc]
 
 
 def _result(delta: _servers.Delta) -> Any:
+    # Its types have no place for what the output lacks; that is in the log.
     items = [ToolCallItem(tool_index=call["index"], name=call["name"], parameters=call["arguments"]) for call in delta.calls]
     return StreamingParseResult(normal_text=delta.content, calls=items)
 
@@ -91,14 +92,16 @@ def parser_names() -> list[str] | None:
     return found
 
 
-def register(name: str, *, recovered: bool = False, **options: Any) -> type[ToolglotDetector]:
-    """Registers a detector. `options` are those of `Engine`; the engine is made at once, so that an error shows here."""
-    _servers.engine_of(options)
-    return _register(name, options, recovered)
+def register(name: str, *, recovered: bool = False, calls: str = "live", **options: Any) -> type[ToolglotDetector]:
+    """Registers a detector. `options` are those of `Engine`; the engine is made at once, so that an error shows here. With
+    `calls="close"` a call is sent only when it is final.
+    """
+    _servers.check(options, calls)
+    return _register(name, options, recovered, calls)
 
 
-def _register(name: str, options: dict[str, Any], recovered: bool = False) -> type[ToolglotDetector]:
-    made = type(f"ToolglotDetector_{name}", (ToolglotDetector,), {"options": options, "recovered": recovered})
+def _register(name: str, options: dict[str, Any], recovered: bool = False, calls: str = "live") -> type[ToolglotDetector]:
+    made = type(f"ToolglotDetector_{name}", (ToolglotDetector,), {"options": options, "recovered": recovered, "calls": calls})
     FunctionCallParser.ToolCallParserEnum[name] = made
     # Since 0.5.21 the names of the flag are kept in a separate list.
     names = parser_names()

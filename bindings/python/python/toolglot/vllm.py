@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from . import _servers
-from ._native import Dialect, Reasoning, Stream, Text
+from ._native import Dialect
 
 _protocol: Any = _servers.first("vLLM", *_servers.VLLM_PROTOCOL)
 _tools: Any = _servers.first("vLLM", *_servers.VLLM_TOOLS)
@@ -33,6 +33,8 @@ class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
     options: ClassVar[dict[str, Any]] = {}
     recovered: ClassVar[bool] = False
     """Whether to deliver recovered calls too."""
+    calls: ClassVar[str] = "live"
+    """`"live"` to send a call while it is written, `"close"` only when it is final."""
 
     def __init__(self, tokenizer: Any, tools: Any = None) -> None:
         super().__init__(tokenizer, tools)
@@ -55,19 +57,25 @@ class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
             request.skip_special_tokens = False
         return request
 
+    def _continue(self, text: str) -> None:
+        """If the text interrupts a thought, it is read as what follows in that thought."""
+        if _servers.interrupts(text):
+            self._engine = _servers.interrupting_engine(self.options)
+
     def _offered(self, request: Any) -> Any:
         """The declared tools; some callers have no request."""
         return getattr(request, "tools", None) or getattr(self, "tools", None)
 
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
         """Parses a whole output."""
-        content, calls = _servers.whole(self._engine, model_output, self._offered(request), self.recovered, self._prompt)
+        self._continue(model_output)
+        found = _servers.whole(self._engine, model_output, self._offered(request), self.recovered, self._prompt)
         made = []
-        for call in calls:
-            identity, function = call["id"], call["function"]
-            function = _protocol.FunctionCall(id=identity, name=function["name"], arguments=function["arguments"])
-            made.append(_protocol.ToolCall(id=identity, function=function))
-        return _protocol.ExtractedToolCallInformation(tools_called=bool(made), tool_calls=made, content=content or None)
+        for call in found.calls:
+            function = _protocol.FunctionCall(id=call["id"], name=call["name"], arguments=call["arguments"])
+            made.append(_protocol.ToolCall(id=call["id"], function=function))
+        kind = _protocol.ExtractedToolCallInformation
+        return kind(tools_called=bool(made), tool_calls=made, content=found.content or None, **_told(kind, found))
 
     def extract_tool_calls_streaming(
         self,
@@ -81,7 +89,8 @@ class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
     ) -> Any:
         """Parses the next delta; ignores the other arguments."""
         if self._live is None:
-            self._live = _servers.Live(self._engine, self._offered(request), self.recovered, self._prompt)
+            self._continue(delta_text)
+            self._live = _servers.Live(self._engine, self._offered(request), self.recovered, self._prompt, self.calls)
         return _message(self._live.feed(delta_text))
 
     def finish_streaming(self) -> Any:
@@ -90,40 +99,67 @@ class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
 
 
 def _message(delta: _servers.Delta) -> Any:
-    if not delta.content and not delta.calls:
+    told = _told(_protocol.DeltaMessage, delta)
+    if not delta.content and not delta.calls and not told:
         return None
+    pieces = list(delta.calls)
+    # At the end of a stream vLLM adds up two messages, of which only content and calls remain. That a call was sent which nobody
+    # must run is therefore told with a call too: the last one, because clients take no other any more.
+    void = delta.told is not None and bool(delta.told.get("void"))
+    if void and not any(call["index"] == delta.last for call in pieces):
+        pieces.append({"index": delta.last, "id": None, "name": None, "arguments": ""})
     calls = [
         _protocol.DeltaToolCall(
             index=call["index"],
             id=call["id"],
             type="function" if call["id"] else None,
             function=_protocol.DeltaFunctionCall(name=call["name"], arguments=call["arguments"]),
+            **(_told(_protocol.DeltaToolCall, delta) if void and call["index"] == delta.last else {}),
         )
-        for call in delta.calls
+        for call in pieces
     ]
-    return _protocol.DeltaMessage(content=delta.content or None, tool_calls=calls)
+    return _protocol.DeltaMessage(content=delta.content or None, tool_calls=calls, **told)
+
+
+def _told(kind: Any, delta: _servers.Delta) -> dict[str, Any]:
+    """What the output lacks, as a member of a type that accepts members of others."""
+    accepts = getattr(kind, "model_config", {}).get("extra") == "allow"
+    return {"toolglot": delta.told} if accepts and delta.told is not None else {}
 
 
 class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
-    """Parses the reasoning at the beginning of one output; whatever follows goes to the tool parser unchanged."""
+    """Parses the reasoning at the beginning of one output; whatever follows goes to the tool parser unchanged. A call ends an
+    open thought where the dialect says so.
+    """
 
     engine_based_streaming = True
     dialect: ClassVar[Dialect]
+    """The dialect of the markers."""
+    thoughts: ClassVar[_servers.Thoughts]
 
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(tokenizer, *args, **kwargs)
-        self._engine = _servers.reasoning_engine(self.dialect)
+        self._engine = self.thoughts.engine()
         self._start: Any = None
         self._prompt: str | None = None
-        self._stream: Stream | None = None
-        self._ended = False
-        self._open = [ids for ids in map(self._ids, self.dialect.reasoning_openers) if ids]
-        self._close = [ids for ids in map(self._ids, self.dialect.reasoning_closers) if ids]
+        self._thought: _servers.Thought | None = None
+        self._open, self._close = self._all(self.dialect.reasoning_openers), self._all(self.dialect.reasoning_closers)
+        self._calls = self._all(self.thoughts.call_openers())
+        self._turns = [ids for ids in map(self._turn, self.thoughts.turn_openers()) if ids]
+
+    def _all(self, markers: Iterable[str]) -> list[list[int]]:
+        return [ids for ids in map(self._ids, markers) if ids]
 
     def _ids(self, marker: str) -> list[int]:
         """The token ids of a marker."""
         token = self.vocab.get(marker)
         return [token] if token is not None else list(self.model_tokenizer.encode(marker, add_special_tokens=False))
+
+    def _turn(self, marker: str) -> list[int]:
+        """The token that begins a turn. The tokens of a role depend on what follows it, so they are left out."""
+        ends = (end for end in range(len(marker), 2, -1) if marker[end - 1] in ">]" and marker[:end] in self.vocab)
+        end = next(ends, None)
+        return self._ids(marker if end is None else marker[:end])
 
     @property
     def reasoning_start_str(self) -> str | None:
@@ -137,49 +173,77 @@ class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
         """If the template has opened reasoning, the output begins inside it."""
-        opened, closed = _last(prompt_token_ids, self._open), _last(prompt_token_ids, self._close)
-        if opened > closed:
+        opened, ended = self._state(prompt_token_ids)
+        if opened > ended:
             self._start = "reasoning"
         self._prompt = _tail(self.model_tokenizer, prompt_token_ids)
 
     adjust_initial_state_from_prompt = set_prompt_token_ids
 
+    def _state(self, ids: Sequence[int]) -> tuple[int, int]:
+        """The ends of the last marker that opens a thought in the last turn, and of the last one that ends it; -1 if there is
+        none.
+        """
+        last = ids[max(0, _last(ids, self._turns)) :]
+        opened, ended = _last(last, self._open), _last(last, self._close)
+        # The marker of a call alone ends nothing: prompts describe calls.
+        return opened, max(ended, _last(last, self._calls)) if opened > ended else ended
+
     def has_engine_confirmed_reasoning_end(self) -> bool:
         """Whether the deltas so far have ended the reasoning, or there is none."""
-        return self._ended
+        return self._thought is not None and self._thought.ended
 
     def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
         """Whether the last reasoning that was opened has been closed."""
-        return _last(input_ids, self._close) > _last(input_ids, self._open)
+        opened, ended = self._state(input_ids)
+        return ended > opened
 
     def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
         """Whether these tokens close the reasoning."""
         if not self._close:
             # A message has no closer; the parser's state decides.
-            return self._ended
+            return self.has_engine_confirmed_reasoning_end()
         fresh = len(list(delta_ids))
-        longest = max(map(len, self._close), default=1)
+        longest = max(map(len, [*self._close, *self._calls]), default=1)
         tail = list(input_ids[max(0, len(input_ids) - fresh - longest + 1) :])
-        return _last(tail, self._close) >= 0
+        if _last(tail, self._close) >= 0:
+            return True
+        return _last(tail, self._calls) >= 0 and (self._start is not None or self.is_reasoning_end(input_ids))
+
+    def _span(self, ids: list[int]) -> tuple[int, int, int]:
+        """The reasoning in an output: where it begins, where it ends, and where the content begins."""
+        opened = _first(ids, self._open)
+        began = opened[1] if opened else 0
+        closed = _first(ids, self._close, began)
+        open_before = self._start is not None or (self._thought is not None and self._thought.began)
+        called = _first(ids, self._calls, began) if opened or open_before else None
+        if called and (closed is None or called[0] < closed[0]):
+            return began, called[0], called[0]
+        if closed:
+            return began, *closed
+        end = len(ids)
+        return (began, end, end) if opened or self._start else (end, end, end)
 
     def extract_content_ids(self, input_ids: list[int]) -> list[int]:
         """The tokens after the reasoning."""
-        end = _last(input_ids, self._close)
-        return [] if end < 0 else list(input_ids[end:])
+        return list(input_ids[self._span(list(input_ids))[2] :])
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """The number of reasoning tokens in an output, without the markers."""
-        ids = list(token_ids)
-        closed = _last(ids, self._close)
-        opened = _first(ids, self._open)
-        start = opened if opened >= 0 else 0 if self._start or closed >= 0 else len(ids)
-        length = next((len(marker) for marker in self._close if closed >= 0 and ids[closed - len(marker) : closed] == marker), 0)
-        return max(0, (closed - length if closed >= 0 else len(ids)) - start)
+        start, end, _ = self._span(list(token_ids))
+        return end - start
 
     def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
         """Returns the reasoning and the rest of a whole output."""
-        turn = self._engine.parse(model_output, start=self._start, prompt_tail=self._prompt)
-        return turn.reasoning or None, turn.text or None
+        thought = self._new()
+        pieces = thought.feed(model_output), thought.finish()
+        reasoning, content = ("".join(both) for both in zip(*pieces, strict=True))
+        if thought.interrupted:
+            _servers.hand_over(content)
+        return reasoning or None, content or None
+
+    def _new(self) -> _servers.Thought:
+        return _servers.Thought(self._engine, self.dialect, self._start, self._prompt)
 
     def extract_reasoning_streaming(
         self,
@@ -191,28 +255,21 @@ class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
         delta_token_ids: Sequence[int],
     ) -> Any:
         """Parses the next delta; ignores the other arguments."""
-        if self._stream is None:
-            self._stream = self._engine.stream(start=self._start, prompt_tail=self._prompt)
-        if self._stream.finished:
-            return _protocol.DeltaMessage(content=delta_text or None)
-        return self._message(self._stream.feed(delta_text))
+        if self._thought is None:
+            self._thought = self._new()
+        ended = self._thought.ended
+        reasoning, content = self._thought.feed(delta_text)
+        if self._thought.interrupted and not ended:
+            _servers.hand_over(content)
+        return _thought_message(reasoning, content)
 
     def finish_streaming(self) -> Any:
         """Ends the output and returns what was held back."""
-        return None if self._stream is None else self._message(self._stream.finish())
+        return None if self._thought is None else _thought_message(*self._thought.finish())
 
-    def _message(self, events: list[Any]) -> Any:
-        reasoning = content = ""
-        for event in events:
-            match event:
-                case Reasoning(text, framing=False):
-                    reasoning += text
-                case Reasoning(text):
-                    self._ended = self._ended or text in self.dialect.reasoning_closers
-                case Text(text):
-                    content += text
-                    self._ended = self._ended or not text.isspace()
-        return _protocol.DeltaMessage(reasoning=reasoning or None, content=content or None) if reasoning or content else None
+
+def _thought_message(reasoning: str, content: str) -> Any:
+    return _protocol.DeltaMessage(reasoning=reasoning or None, content=content or None) if reasoning or content else None
 
 
 def _tail(tokenizer: Any, ids: Sequence[int]) -> str | None:
@@ -230,30 +287,35 @@ def _last(ids: Sequence[int], markers: list[list[int]]) -> int:
     return -1
 
 
-def _first(ids: Sequence[int], markers: list[list[int]]) -> int:
-    """The end of the first of the markers; -1 if there is none."""
-    for end in range(1, len(ids) + 1):
+def _first(ids: Sequence[int], markers: list[list[int]], start: int = 0) -> tuple[int, int] | None:
+    """Where the first of the markers begins and ends."""
+    for end in range(start + 1, len(ids) + 1):
         for marker in markers:
-            if list(ids[max(0, end - len(marker)) : end]) == marker:
-                return end
-    return -1
+            begin = end - len(marker)
+            if begin >= start and list(ids[begin:end]) == marker:
+                return begin, end
+    return None
 
 
-def register(name: str, *, recovered: bool = False, **options: Any) -> type[ToolglotToolParser]:
-    """Registers a tool parser. `options` are those of `Engine`; the engine is made at once, so that an error shows here."""
-    _servers.engine_of(options)
-    return _register(name, options, recovered)
+def register(name: str, *, recovered: bool = False, calls: str = "live", **options: Any) -> type[ToolglotToolParser]:
+    """Registers a tool parser. `options` are those of `Engine`; the engine is made at once, so that an error shows here. With
+    `calls="close"` a call is sent only when it is final.
+    """
+    _servers.check(options, calls)
+    return _register(name, options, recovered, calls)
 
 
-def _register(name: str, options: dict[str, Any], recovered: bool = False) -> type[ToolglotToolParser]:
-    made = type(f"ToolglotToolParser_{name}", (ToolglotToolParser,), {"options": options, "recovered": recovered, "__module__": __name__})
+def _register(name: str, options: dict[str, Any], recovered: bool = False, calls: str = "live") -> type[ToolglotToolParser]:
+    members = {"options": options, "recovered": recovered, "calls": calls, "__module__": __name__}
+    made = type(f"ToolglotToolParser_{name}", (ToolglotToolParser,), members)
     globals()[made.__name__] = made
     _tools.ToolParserManager.register_module(name=name, module=made)
     return made
 
 
-def _register_reasoning(name: str, dialect: Dialect) -> None:
-    made = type(f"ToolglotReasoningParser_{name}", (ToolglotReasoningParser,), {"dialect": dialect, "__module__": __name__})
+def _register_reasoning(name: str, thoughts: _servers.Thoughts) -> None:
+    members = {"dialect": thoughts.markers, "thoughts": thoughts, "__module__": __name__}
+    made = type(f"ToolglotReasoningParser_{name}", (ToolglotReasoningParser,), members)
     globals()[made.__name__] = made
     _reasoning.ReasoningParserManager.register_module(name=name, module=made)
 
@@ -263,8 +325,8 @@ def _register_all() -> None:
     for name, dialect in _servers.names():
         if not _servers.is_reasoning(dialect):
             _register(name, {"dialects": dialect.id})
-    for name, dialect in _servers.vllm_reasoning_names():
-        _register_reasoning(name, dialect)
+    for name, thoughts in _servers.vllm_reasoning_names():
+        _register_reasoning(name, thoughts)
 
 
 _register_all()

@@ -1,10 +1,12 @@
 """Runs the parsers of `toolglot.vllm` in vLLM's own drivers: drive_vllm.py FOLDER, the unpacked wheel."""
 
+import json
 import sys
 import uuid
 from types import SimpleNamespace
 
 import stand_ins
+import toolglot as tg
 from outputs import TOOLS, Calls, outputs
 
 REAL = [
@@ -69,8 +71,8 @@ def parser(name, reasoning=None, tools=None):
     return made(Tokenizer(), tools)
 
 
-def stream(made, chunks, asked, prompt=()):
-    """Does what the server's loop does."""
+def stream(made, chunks, asked, prompt=(), told=None):
+    """Does what the server's loop does. `told` gets the members `toolglot`."""
     content, reasoning, calls, seen = "", "", Calls(), 0
     for at, chunk in enumerate(chunks):
         ids = Tokenizer().encode(chunk)
@@ -80,6 +82,9 @@ def stream(made, chunks, asked, prompt=()):
             continue
         content += delta.content or ""
         reasoning += delta.reasoning or ""
+        if told is not None:
+            sent = json.loads(delta.model_dump_json(exclude_unset=True))
+            told += [one["toolglot"] for one in [sent, *sent.get("tool_calls", ())] if "toolglot" in one]
         for piece in delta.tool_calls:
             calls.take(piece.index, piece.function.name, piece.function.arguments, piece.id)
     return content, reasoning, calls, seen
@@ -133,6 +138,42 @@ def reasoning_parsers():
     return len(cases)
 
 
+def interrupted_thoughts():
+    """Both parsers of one name: a call ends an open thought where the dialect says so."""
+    count = 0
+    for dialect in ("hermes", "qwen3-coder", "kimi-k2", "glm45", "gemma4", "minimax-m2", "deepseek-v31"):
+        name = "toolglot_" + dialect.replace("-", "_")
+        engine = tg.Engine(dialect)
+        found = tg.dialects(engine)[0]
+        opener, closer = found.reasoning_openers[0], found.reasoning_closers[0]
+        call = tg.encode(("f", {"x": "</think>"}), dialect)
+        for text in (f"{opener}hm\n{call}", f"{opener}hm\n{call}{closer}Hi", f"{opener}hm{closer}Hi {call}", f"{opener}hm"):
+            turn = engine.parse(text)
+            calls = [(one.name, one.arguments) for one in turn.calls]
+            for size in (1, 3, 7, len(text)):
+                chunks = [text[at : at + size] for at in range(0, len(text), size)]
+                content, reasoning, got, _ = stream(parser(name, name), chunks, request(TOOLS))
+                got = [(tool, json.loads(arguments)) for tool, arguments in got.standing()]
+                check(f"{name}: {text} by {size}", (reasoning, content, got), (turn.reasoning, turn.text, calls))
+                count += 1
+            reasoning, content, got = parser(name, name).parse(text, request(TOOLS), enable_auto_tools=True)
+            got = [(one.name, json.loads(one.arguments)) for one in got or ()]
+            check(f"{name}: {text} at once", (reasoning or "", (content or "").strip(), got), (turn.reasoning, turn.text.strip(), calls))
+    return count
+
+
+def withheld():
+    """A call that was sent, and that turns out recovered, is told to the client, however the output ends."""
+    text = '<tool_call>{"name":"rm","arguments":{"path":"/"},"dry_run":true}</tool_call>'
+    for tail in ("", " bye"):
+        for size in (1, 7, len(text + tail)):
+            told = []
+            chunks = [(text + tail)[at : at + size] for at in range(0, len(text + tail), size)]
+            calls = stream(parser("toolglot_hermes"), chunks, request(TOOLS), told=told)[2]
+            check("a call without its end", calls.standing(), [])
+            check("what is withheld", [one["withheld"][0]["name"] for one in told[-1:]], ["rm"])
+
+
 def main():
     ToolParserManager.import_tool_parser("toolglot.vllm")
     names = [name for name in ToolParserManager.list_registered() if name.startswith("toolglot")]
@@ -141,8 +182,10 @@ def main():
     check("special tokens", asked.skip_special_tokens, False)
     streams, calls = tool_parsers()
     cases = reasoning_parsers()
+    both = interrupted_thoughts()
+    withheld()
     print(f"vLLM: {len(names)} tool parsers and {len(others)} reasoning parsers registered; {streams} streams through "
-          f"parse_delta with {calls} calls in them, {cases} outputs with reasoning: all as without a server, no history kept")
+          f"parse_delta with {calls} calls in them, {cases} outputs with reasoning, {both} streams through both parsers of a name: all as without a server, no history kept")
 
 
 main()

@@ -2,10 +2,14 @@
 """
 
 import json
+import logging
 from pathlib import Path
 
 import toolglot
 from cutting import by_lot
+
+# Many outputs lack something, and the plug-ins say so each time.
+logging.getLogger("toolglot").setLevel(logging.ERROR)
 
 ROOT = Path(__file__).parents[4]
 TOOLS = [{"type": "function", "function": {"name": "nothing", "parameters": {"type": "object", "properties": {}}}}]

@@ -35,8 +35,8 @@ WANTED = {
 
 
 def methods(node):
-    """`{name: parameters}` of public methods, and of fields with their annotations."""
-    found = {}
+    """`{name: parameters}` of public methods, and of fields with their annotations; `(bases)` are the classes it is made of."""
+    found = {"(bases)": [ast.unparse(base) for base in node.bases]}
     for item in node.body:
         if isinstance(item, ast.FunctionDef) and (item.name == "__init__" or not item.name.startswith("_")):
             spec = item.args

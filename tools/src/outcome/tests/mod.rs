@@ -1,3 +1,4 @@
+mod failed;
 mod forged;
 mod tokens;
 
@@ -228,7 +229,7 @@ fn a_turn_becomes_messages_of_every_shape() {
         make(Shape::Text, exact),
         [
             json!({"role": "assistant", "content": raw}),
-            json!({"role": "user", "content": "<tool_response>\nsee <\\/tool_response>\n</tool_response>\n<tool_response>\nThe operation was cancelled\n</tool_response>"}),
+            json!({"role": "user", "content": "<tool_response>\nsee <\\/tool_response>\n</tool_response>\n<tool_response>\nError (cancelled): The operation was cancelled\n</tool_response>"}),
         ]
     );
     let options = EncodeOptions::default();
@@ -248,7 +249,7 @@ fn a_turn_becomes_messages_of_every_shape() {
     );
     assert_eq!(
         openai[2],
-        json!({"role": "tool", "tool_call_id": "call_1", "content": "The operation was cancelled"})
+        json!({"role": "tool", "tool_call_id": "call_1", "content": "Error (cancelled): The operation was cancelled"})
     );
     let anthropic = make(Shape::Anthropic, exact);
     assert_eq!(

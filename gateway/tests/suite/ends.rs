@@ -1,0 +1,198 @@
+//! How replies end: filters, refusals, and the errors of servers.
+
+use crate::faces::request;
+use crate::replies::{Part, said};
+use crate::support::{Answer, FACES, Fake, client, gateway, post, read_face};
+
+const APIS: [&str; 3] = ["openai", "anthropic", "ollama"];
+
+fn config(api: &str) -> String {
+    format!("api = {api:?}\ndefault.dialect = \"hermes\"\n")
+}
+
+fn same(face: &str, api: &str) -> bool {
+    let pairs = [
+        ("chat", "openai"),
+        ("messages", "anthropic"),
+        ("ollama", "ollama"),
+    ];
+    pairs.contains(&(face, api))
+}
+
+/// How each protocol says that a filter stopped the output, or that the model refused.
+const FILTERED: [(&str, &str); 4] = [
+    ("chat", "content_filter"),
+    ("responses", "incomplete"),
+    ("messages", "refusal"),
+    ("ollama", "content_filter"),
+];
+
+#[tokio::test]
+async fn a_filtered_reply_keeps_its_text_and_says_so_in_every_protocol() {
+    const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
+    let open = CALL.trim_end_matches("}}\n</tool_call>");
+    let text = [Part::Text("Half of an "), Part::Text("answer")];
+    for (parts, said_text, calls) in [
+        (&text[..], "Half of an answer", 0),
+        (&[Part::Text("Hi "), Part::Text(open)][..], "Hi ", 0),
+        (&[Part::Text("Hi "), Part::Text(CALL)][..], "Hi ", 1),
+    ] {
+        for api in APIS {
+            let own = parts.to_vec();
+            let fake = Fake::new(move |asked| {
+                let stream = asked.json()["stream"] == true;
+                said(api, stream, &own, "content_filter")
+            })
+            .await;
+            let url = gateway(&fake.url, &config(api)).await;
+            for ((face, path), (_, reason)) in FACES.into_iter().zip(FILTERED) {
+                for stream in [false, true] {
+                    let got =
+                        post(&client(), &format!("{url}{path}"), &request(face, stream)).await;
+                    let what = format!("{face} over {api}, streamed {stream}: {}", got.body);
+                    assert_eq!(got.status, 200, "{what}");
+                    let reply = read_face(face, &got, stream);
+                    assert!(!reply.error && !got.body.contains("\"error\":{"), "{what}");
+                    assert!(reply.text.starts_with(said_text), "{what}");
+                    // The arguments of a retracted call are not JSON.
+                    let whole = |(_, arguments): &&(String, String)| {
+                        serde_json::from_str::<serde_json::Value>(arguments).is_ok()
+                    };
+                    let whole = reply.calls.iter().filter(whole).count();
+                    assert_eq!(whole, calls, "{what}");
+                    assert_eq!(reply.reason.as_deref(), Some(reason), "{what}");
+                    if face == "responses" {
+                        let last = match stream {
+                            true => got.events().pop().unwrap()["response"].clone(),
+                            false => got.json(),
+                        };
+                        assert_eq!(last["incomplete_details"]["reason"], "content_filter");
+                    }
+                    if face == "chat" && stream {
+                        assert!(got.body.ends_with("data: [DONE]\n\n"), "{what}");
+                    }
+                    if same(face, api) && parts.len() == text.len() && said_text.len() > 3 {
+                        let body = said(api, stream, parts, "content_filter").pieces.concat();
+                        assert_eq!(got.body.as_bytes(), body, "{what}");
+                    }
+                }
+            }
+            let page = client().get(format!("{url}/metrics")).send().await.unwrap();
+            let page = page.text().await.unwrap();
+            assert!(
+                page.contains("failed_total{model=\"m\",dialect=\"hermes\"} 0"),
+                "{page}"
+            );
+        }
+    }
+}
+
+/// A stream of events with their types as names.
+fn events(values: &[serde_json::Value]) -> String {
+    let event = |value: &serde_json::Value| {
+        let kind = value["type"].as_str().unwrap();
+        format!("event: {kind}\ndata: {value}\n\n")
+    };
+    values.iter().map(event).collect()
+}
+
+/// A stream in which the server reports an error, after text.
+fn failing(wire: &str) -> (&'static str, String) {
+    use serde_json::json;
+    match wire {
+        "openai" => (
+            "text/event-stream",
+            "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: {\"error\":{\"message\":\"boom\",\"type\":\"x\"}}\n\n".to_owned(),
+        ),
+        "anthropic" => (
+            "text/event-stream",
+            events(&[
+                json!({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": null, "usage": {"input_tokens": 1, "output_tokens": 1}}}),
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}}),
+                json!({"type": "error", "error": {"type": "overloaded_error", "message": "boom"}}),
+            ]),
+        ),
+        "ollama" => (
+            "application/x-ndjson",
+            "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"Hi\"},\"done\":false}\n{\"error\":\"boom\"}\n".to_owned(),
+        ),
+        _ => (
+            "text/event-stream",
+            events(&[
+                json!({"type": "response.created", "sequence_number": 0, "response": {"id": "r", "output": [], "status": "in_progress"}}),
+                json!({"type": "response.failed", "sequence_number": 1, "response": {"id": "r", "output": [], "status": "failed", "error": {"code": "server_error", "message": "boom"}}}),
+            ]),
+        ),
+    }
+}
+
+#[tokio::test]
+async fn an_error_of_the_server_is_told_once_in_every_protocol() {
+    for wire in ["openai", "anthropic", "ollama", "responses"] {
+        let api = if wire == "responses" { "openai" } else { wire };
+        for dies in [false, true] {
+            let (kind, body) = failing(wire);
+            let sent = body.clone();
+            let fake = Fake::new(move |_| {
+                let mut answer = Answer::new(kind, &sent).cut(7);
+                answer.dies = dies;
+                answer
+            })
+            .await;
+            let more = if wire == "responses" {
+                "responses = true\n"
+            } else {
+                ""
+            };
+            let url = gateway(&fake.url, &format!("{more}{}", config(api))).await;
+            for (face, path) in FACES {
+                if wire == "responses" && face != "responses" {
+                    continue;
+                }
+                let asked = request(face, true);
+                let sent = client()
+                    .post(format!("{url}{path}"))
+                    .body(asked.to_string());
+                let mut response = sent.send().await.unwrap();
+                let mut all = vec![];
+                while let Ok(Some(bytes)) = response.chunk().await {
+                    all.extend_from_slice(&bytes);
+                }
+                let all = String::from_utf8(all).unwrap();
+                let what = format!("{face} over {wire}, dies {dies}: {all}");
+                if same(face, wire) || face == wire {
+                    assert_eq!(all, body, "{what}");
+                }
+                assert_eq!(all.matches("boom").count(), 1, "{what}");
+                assert!(!all.contains("broke off"), "{what}");
+            }
+        }
+    }
+}
+
+/// A call that only the end of the reply ends may be truncated, unless the model stopped.
+#[tokio::test]
+async fn only_a_stop_ends_a_call_at_the_end() {
+    let parts = [Part::Text("Action: f\nAction Input: 5")];
+    for (end, calls) in [("stop", 1), ("content_filter", 0), ("length", 0)] {
+        for api in APIS {
+            let fake =
+                Fake::new(move |asked| said(api, asked.json()["stream"] == true, &parts, end))
+                    .await;
+            let more = config(api).replace("hermes", "react-text");
+            let url = gateway(&fake.url, &more).await;
+            for (face, path) in FACES {
+                for stream in [false, true] {
+                    let got =
+                        post(&client(), &format!("{url}{path}"), &request(face, stream)).await;
+                    let reply = read_face(face, &got, stream);
+                    let what = format!("{end}: {face} over {api}, streamed {stream}: {}", got.body);
+                    assert_eq!(reply.calls.len(), calls, "{what}");
+                    let told = reply.left.is_some() || reply.text.contains("Input: 5");
+                    assert_eq!(told, calls == 0, "{what}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Recordings hold everything that the result depends on: `toolglot replay` reproduces the turn.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolglot_testkit::recording::{Ready, Recording};
+
+use crate::faces::request;
+use crate::process::{folder, start};
+use crate::replies::{Part, said};
+use crate::support::{FACES, Fake, Reply, client, post, read_face};
+
+const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
+
+/// Waits for the only recording in a folder.
+async fn recording(folder: &Path) -> Recording {
+    for _ in 0..200 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let file = std::fs::read_dir(folder)
+            .ok()
+            .and_then(|mut files| files.next());
+        let text = file.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        if let Some(recording) = text.and_then(|text| Recording::read(&text).ok()) {
+            return recording;
+        }
+    }
+    panic!("there is no recording");
+}
+
+/// Names of the calls, text and reasoning of a log.
+fn turn(log: &[toolglot::json::Value]) -> (Vec<String>, String, String) {
+    let (mut calls, mut text, mut thought) = (vec![], String::new(), String::new());
+    for entry in log {
+        let word = |key: &str| {
+            entry
+                .get(key)
+                .and_then(|word| word.as_str())
+                .unwrap_or_default()
+                .to_owned()
+        };
+        match word("type").as_str() {
+            "call_open" => calls.push(word("name")),
+            "text" => text += &word("data"),
+            "reasoning"
+                if entry
+                    .get("framing")
+                    .is_some_and(|framing| framing.as_bool() == Some(false)) =>
+            {
+                thought += &word("data");
+            }
+            _ => {}
+        }
+    }
+    (calls, text, thought)
+}
+
+fn names(reply: &Reply) -> Vec<String> {
+    reply.calls.iter().map(|(name, _)| name.clone()).collect()
+}
+
+#[tokio::test]
+async fn a_recording_reproduces_what_the_client_got() {
+    let two = [Part::Text("Hi "), Part::Text(CALL), Part::Text(CALL)];
+    let own = [
+        Part::Text("Hi "),
+        Part::Text(CALL),
+        Part::Own("g", "{}"),
+        Part::Text(" then"),
+    ];
+    let only = [
+        Part::Text("Hi"),
+        Part::Own("g", "{\"b\": 2}"),
+        Part::Own("g", "{}"),
+    ];
+    for (parts, config, more) in [
+        (&two[..], "", json!({})),
+        (&two[..], "", json!({"parallel_tool_calls": false})),
+        (&two[..], "", json!({"tool_choice": "none"})),
+        (&two[..], "mode = \"prompt\"\n", json!({})),
+        (&two[..], "limits.parser.max_calls = 1\n", json!({})),
+        (&own[..], "", json!({})),
+        (&own[..], "default.prefer = \"native\"\n", json!({})),
+        (&own[..], "default.prefer = \"both\"\n", json!({})),
+        (&only[..], "", json!({})),
+    ] {
+        for stream in [false, true] {
+            let own = parts.to_vec();
+            let fake = Fake::new(move |_| {
+                let mut answer = said("openai", stream, &own, "stop");
+                // Reasoning beside the text.
+                let body = String::from_utf8(answer.pieces.concat()).unwrap();
+                let thought = "\"reasoning_content\":\"hm\",\"role\":\"assistant\"";
+                answer.pieces = vec![
+                    body.replacen("\"role\":\"assistant\"", thought, 1)
+                        .into_bytes(),
+                ];
+                answer
+            })
+            .await;
+            let folder = folder("records");
+            let (file, record) = (folder.join("gateway.toml"), folder.join("record"));
+            let config = config.replace("mode", "default.mode");
+            let text = format!(
+                "upstream = {:?}\nrecord = {record:?}\ndefault.dialect = \"hermes\"\n{config}",
+                fake.url
+            );
+            std::fs::write(&file, text).unwrap();
+            let process = start(&["--config", file.to_str().unwrap()]).await;
+            // A face of another protocol delivers the calls of both kinds as the parser does.
+            let (face, path) = FACES[1];
+            let mut asked = request(face, stream);
+            for (key, value) in more.as_object().unwrap() {
+                asked[key] = value.clone();
+            }
+            let got = post(&client(), &format!("{}{path}", process.url), &asked).await;
+            let reply = read_face(face, &got, stream);
+            let what = format!("{config} {more}, streamed {stream}: {}", got.body);
+            let recording = recording(&record).await;
+            let again = Ready::new(&recording).unwrap();
+            for cuts in [&recording.cuts.clone().unwrap()[..], &[]] {
+                let log = again.run(&recording.input, cuts).entries();
+                assert_eq!(recording.expect.as_ref(), Some(&log), "{what}");
+            }
+            let (calls, text, thought) = turn(recording.expect.as_ref().unwrap());
+            assert_eq!(calls, names(&reply), "{what}");
+            assert_eq!(thought, reply.thought, "{what}");
+            assert_eq!(thought, "hm", "{what}");
+            let plain = |text: &str| {
+                text.replace('\\', "")
+                    .split_whitespace()
+                    .collect::<String>()
+            };
+            assert_eq!(plain(&text), plain(&reply.text), "{what}");
+            assert_eq!(
+                recording.native_tool_calls.is_some(),
+                parts.iter().any(|part| matches!(part, Part::Own(..)))
+            );
+            assert_eq!(Recording::read(&recording.text()).as_ref(), Ok(&recording));
+        }
+    }
+}
+
+/// The model's output and the tools, and nothing else of the request.
+#[tokio::test]
+async fn a_recording_holds_nothing_else_of_the_request() {
+    let parts = [Part::Text("Hi "), Part::Text(CALL)];
+    let fake = Fake::new(move |_| said("openai", false, &parts, "stop")).await;
+    let folder = folder("records-request");
+    let record = folder.join("record");
+    let process = start(&[
+        "--upstream",
+        &fake.url,
+        "--dialect",
+        "hermes",
+        "--record",
+        record.to_str().unwrap(),
+    ])
+    .await;
+    let mut asked = request("chat", false);
+    asked["messages"] = json!([{"role": "user", "content": "my secret question"}]);
+    asked["user"] = Value::from("someone");
+    post(
+        &client(),
+        &format!("{}/v1/chat/completions", process.url),
+        &asked,
+    )
+    .await;
+    let text = recording(&record).await.text();
+    assert!(
+        text.contains("\"a\"") && !text.contains("secret") && !text.contains("someone"),
+        "{text}"
+    );
+}
