@@ -486,6 +486,10 @@ pub trait Sink {
         false
     }
 
+    /// The parser has [finished](crate::Parser::finish): no event of this reply follows. A sink that holds something back writes
+    /// it now; a sink that contains another one passes this on. Default: nothing.
+    fn finished(&mut self) {}
+
     /// Lends the sink to an owner that takes one by value, for example a pair of sinks. (References to sinks are not sinks in
     /// general: that would conflict with the implementation for closures.)
     ///
@@ -522,6 +526,11 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     fn stopped(&self) -> bool {
         self.0.stopped() || self.1.stopped()
     }
+
+    fn finished(&mut self) {
+        self.0.finished();
+        self.1.finished();
+    }
 }
 
 /// Implements `Sink` for pointers to sinks.
@@ -534,6 +543,10 @@ macro_rules! pointers {
 
             fn stopped(&self) -> bool {
                 (**self).stopped()
+            }
+
+            fn finished(&mut self) {
+                (**self).finished();
             }
         }
     )*};

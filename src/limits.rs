@@ -171,16 +171,6 @@ crate::words! {
     Both = "both",
 }
 
-impl Prefer {
-    /// Whether calls of the text are kept whole, to be compared with API tool calls or to be delivered later.
-    pub(crate) const fn remembers(self) -> bool {
-        match self {
-            Self::Text => false,
-            Self::Native | Self::Both => true,
-        }
-    }
-}
-
 /// What to do with reasoning.
 ///
 /// ```

@@ -40,6 +40,10 @@ pub struct Yaml {
     pub repeated: Vec<(String, usize)>,
     /// The nearest keys of values that do not fit their types.
     pub misfits: Vec<String>,
+    /// The nearest keys of numbers from which leading zeros were removed.
+    pub zeros: Vec<String>,
+    /// The nearest keys of text with half of a surrogate pair, which became U+FFFD.
+    pub halves: Vec<String>,
 }
 
 static UNTYPED: Schema = Schema::UNKNOWN;
@@ -108,7 +112,11 @@ pub fn read<'s>(
         let value = match event {
             Event::Scalar(text, style, ..) => {
                 let text = if halves {
-                    joined(&text, style).into()
+                    let (text, lone) = joined(&text, style);
+                    if lone {
+                        out.halves.push(near.clone());
+                    }
+                    text.into()
                 } else {
                     text
                 };
@@ -125,10 +133,13 @@ pub fn read<'s>(
                 }
                 let (value, fits) = match style {
                     ScalarStyle::Plain => scalar(&text, schema),
-                    _ => (Value::String(text.into_owned()), begins(Types::STRING)),
+                    _ => (Value::String(text.to_string()), begins(Types::STRING)),
                 };
                 if !fits {
                     out.misfits.push(near.clone());
+                }
+                if matches!(value, Value::Number(_)) && has_zeros(&text) {
+                    out.zeros.push(near.clone());
                 }
                 value
             }
@@ -198,11 +209,12 @@ fn pairs(text: &str) -> Cow<'_, str> {
     Cow::Owned(out + &text[from..])
 }
 
-/// The value of a scalar of a rewritten text: two halves become one character, a lone half U+FFFD.
-fn joined(text: &str, style: ScalarStyle) -> String {
+/// The value of a scalar of a rewritten text, and whether it has a lone half: two halves become one character, a lone half
+/// U+FFFD.
+fn joined(text: &str, style: ScalarStyle) -> (String, bool) {
     if style != ScalarStyle::DoubleQuoted {
         let text = text.replace(&format!("{HALVES}d"), "\\ud");
-        return text.replace(&format!("{HALVES}D"), "\\uD");
+        return (text.replace(&format!("{HALVES}D"), "\\uD"), false);
     }
     let mut units = vec![];
     for c in text.chars() {
@@ -211,7 +223,14 @@ fn joined(text: &str, style: ScalarStyle) -> String {
             _ => units.extend_from_slice(c.encode_utf16(&mut [0; 2])),
         }
     }
-    String::from_utf16_lossy(&units)
+    let lone = char::decode_utf16(units.iter().copied()).any(|unit| unit.is_err());
+    (String::from_utf16_lossy(&units), lone)
+}
+
+/// Whether a number has zeros before its first digit, which may make it a code.
+fn has_zeros(text: &str) -> bool {
+    let digits = text.trim_start_matches(['-', '+']).as_bytes();
+    digits.first() == Some(&b'0') && digits.get(1).is_some_and(u8::is_ascii_digit)
 }
 
 /// Returns the value of a plain scalar, and whether it fits its type.

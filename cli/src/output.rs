@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
 use toolglot::source::ServerError;
-use toolglot::{Collect, DialectSet, Event, Finish, Severity, Sink, Tools};
+use toolglot::{Collect, DialectSet, Event, Finish, Options, Severity, Sink, Tools};
 use toolglot_testkit::json;
 use toolglot_testkit::vectors::Log;
 
@@ -142,7 +142,12 @@ pub struct Chunks<W: Write> {
 }
 
 impl<W: Write> Chunks<W> {
-    pub fn new(out: W, set: &DialectSet, settings: Settings, head: Arc<Mutex<Head>>) -> Self {
+    pub fn new(
+        out: W,
+        (set, options): (&DialectSet, &Options),
+        settings: Settings,
+        head: Arc<Mutex<Head>>,
+    ) -> Self {
         let written = Written::default();
         let lines = Rc::clone(&written);
         let write: TakeDelta = Box::new(move |delta| {
@@ -152,7 +157,7 @@ impl<W: Write> Chunks<W> {
         Self {
             out,
             written,
-            deltas: Deltas::new(settings, write).guard(set),
+            deltas: Deltas::new(settings, write).guard_with(set, options),
         }
     }
 }
@@ -195,10 +200,15 @@ pub fn line(out: &mut impl Write, json: String) -> io::Result<()> {
 }
 
 impl<W: Write> Completion<W> {
-    pub fn new(out: W, set: &DialectSet, settings: Settings, head: Arc<Mutex<Head>>) -> Self {
+    pub fn new(
+        out: W,
+        (set, options): (&DialectSet, &Options),
+        settings: Settings,
+        head: Arc<Mutex<Head>>,
+    ) -> Self {
         Self {
             out,
-            collect: Collect::new().guard(set),
+            collect: Collect::new().guard_with(set, options),
             settings,
             head,
             error: None,
@@ -242,7 +252,12 @@ pub struct Masked<W: Write> {
 }
 
 impl<W: Write> Masked<W> {
-    pub fn new(out: W, set: &DialectSet, calls: Show, reasoning: Show) -> Self {
+    pub fn new(
+        out: W,
+        (set, options): (&DialectSet, &Options),
+        calls: Show,
+        reasoning: Show,
+    ) -> Self {
         let written = Written::default();
         let bytes = Rc::clone(&written);
         let write: TakeBytes = Box::new(move |piece| bytes.borrow_mut().extend_from_slice(piece));
@@ -250,7 +265,7 @@ impl<W: Write> Masked<W> {
             out,
             written,
             mask: Mask::new(write)
-                .guard(set)
+                .guard_with(set, options)
                 .calls(calls)
                 .reasoning(reasoning),
         }
@@ -260,6 +275,10 @@ impl<W: Write> Masked<W> {
 impl<W: Write> Sink for Masked<W> {
     fn event(&mut self, event: Event<'_>) {
         self.mask.event(event);
+    }
+
+    fn finished(&mut self) {
+        self.mask.finished();
     }
 }
 
@@ -294,6 +313,10 @@ impl Sink for Counted<'_> {
         if self.check.as_mut().is_none_or(|check| check.takes(event)) {
             self.pass(event);
         }
+    }
+
+    fn finished(&mut self) {
+        self.inner.finished();
     }
 }
 

@@ -220,14 +220,24 @@ fn output(
         Shown::Pretty => Box::new(Pretty::new(BufWriter::new(AutoStream::new(out, color)))),
         Shown::Turn => Box::new(Turn::new(BufWriter::new(out), args.original)),
         Shown::Events => Box::new(Events::new(BufWriter::new(out))),
-        Shown::Openai => Box::new(Chunks::new(out, set, openai.settings(), Arc::clone(head))),
+        Shown::Openai => Box::new(Chunks::new(
+            out,
+            (set, options),
+            openai.settings(),
+            Arc::clone(head),
+        )),
         Shown::Completion => {
             let head = Arc::clone(head);
-            Box::new(Completion::new(out, set, openai.settings(), head))
+            Box::new(Completion::new(
+                out,
+                (set, options),
+                openai.settings(),
+                head,
+            ))
         }
         Shown::Mask => Box::new(Masked::new(
             Screen::new(out, io::stdout().is_terminal()),
-            set,
+            (set, options),
             args.mask.calls(),
             args.mask.reasoning(),
         )),

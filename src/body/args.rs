@@ -327,10 +327,11 @@ impl Args {
             });
             // Does the same as `Out::arg`, while the cursor lends its bytes.
             let call = self.call.number();
-            let (remembers, max) = (out.opts.prefer.remembers(), out.opts.limits.max_native);
+            let (prefer, max) = (out.opts.prefer, out.opts.limits.max_native);
+            let remembers = out.io.heard.listens(prefer);
             let (heard, sink) = (&mut out.io.heard, &mut *out.sink);
             let mut arg = |json: &str, span: Span| {
-                if !(remembers && heard.takes(json, span, max)) {
+                if !(remembers && heard.takes(json, span, max, prefer)) {
                     sink.event(Event::ArgDelta { call, json, span });
                 }
             };

@@ -227,10 +227,10 @@ impl Body {
         self.object.as_ref().is_some_and(|object| object.is_final())
     }
 
-    /// Ends the stream at `end`: the call is not closed.
-    pub fn finish(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
+    /// Ends the stream at `end`, `stopped` if the model ended it: the call is not closed.
+    pub fn finish(&mut self, out: &mut Out<'_>, end: u64, stopped: bool) -> Finished {
         if let Some(object) = &mut self.object {
-            return object.finish(out, end);
+            return object.finish(out, end, stopped);
         }
         if let AttributesAt::Value { .. }
         | AttributesAt::Entity { .. }
@@ -671,12 +671,9 @@ impl Body {
         self.args
             .param_open(out, &name, span, end)
             .map_err(|kind| (next, fail(kind, false)))?;
-        out.tool_issue(
-            Kind::MissingValueAttr,
-            span,
-            self.args.tool(),
-            tag(&self.closer),
-        );
+        let element = tag(&self.closer).to_owned();
+        self.args
+            .report(out, Kind::MissingValueAttr, span, &element);
         if self.fact {
             // That attribute may be the value.
             let name = tag(&self.closer).to_owned();

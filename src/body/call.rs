@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::args::is_torn;
+use super::given::is_arguments;
 use super::heard::Held;
 use super::out::{Out, Quotation};
 use super::typed::Typed;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Family};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, CallState, Event, Origin, Span};
 use crate::hints::{Coerced, Param, Schema};
@@ -238,7 +239,7 @@ impl Out<'_> {
         }
         let holds = self.opts.prefer == Prefer::Native && origin == Origin::Text;
         self.io.heard.open(name, self.opts.prefer);
-        self.io.torn = is_torn(name, self.tools());
+        self.io.named = KindSet::default();
         let known = self.io.block.as_mut().map(|block| block.names.take(name));
         if known == Some(false) && origin == Origin::Text {
             self.call_named(name, false, span);
@@ -261,10 +262,42 @@ impl Out<'_> {
             let close = self.suggest(name, tools.names());
             self.report(Kind::UnknownTool, Severity::Warning, span, name, "", close);
         }
-        if self.io.torn {
+        if is_torn(name, self.tools()) {
+            self.io.named.insert(Kind::MalformedBody);
             self.report(Kind::MalformedBody, Severity::Warning, span, name, "", "");
         }
+        if origin == Origin::Text
+            && let Some(key) = self.contradicts(name)
+        {
+            self.io.named.insert(Kind::ExtraKey);
+            self.tool_issue(Kind::ExtraKey, span, name, &key);
+        }
         call
+    }
+
+    /// What was announced about the first call of the block and is not said in it: another name, or an argument.
+    fn contradicts(&mut self, name: &str) -> Option<String> {
+        let announced = std::mem::take(&mut self.io.block.as_mut()?.announced);
+        if announced.is_empty() {
+            return None;
+        }
+        let doubled = match &self.dialect()?.family {
+            Family::Framed(table) => table.spec.doubled.as_str(),
+            _ => "",
+        };
+        let same = |other: &str| {
+            let twice = other
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_suffix(name));
+            other == name || !doubled.is_empty() && twice == Some(doubled)
+        };
+        let tool = self.tool(name);
+        let param = |key: &str| tool.is_some_and(|tool| tool.param(key).is_some());
+        let lost = |(key, value): &(String, String)| match key.as_str() {
+            "name" | "tool" | "tool_name" | "function" => !same(value.trim()),
+            key => is_arguments(key) || param(key),
+        };
+        announced.into_iter().find(lost).map(|(key, _)| key)
     }
 
     /// Announces the name of a call of the open block. A provisional name may still be retracted.
@@ -293,7 +326,8 @@ impl Out<'_> {
             return;
         }
         let max = self.opts.limits.max_native;
-        if self.opts.prefer.remembers() && self.io.heard.takes(json, span, max) {
+        let prefer = self.opts.prefer;
+        if self.io.heard.listens(prefer) && self.io.heard.takes(json, span, max, prefer) {
             return;
         }
         self.sink.event(Event::ArgDelta { call, json, span });
@@ -325,9 +359,7 @@ impl Out<'_> {
         if let Some(block) = &self.io.block {
             kinds.extend(block.kinds);
         }
-        if std::mem::take(&mut self.io.torn) {
-            kinds.insert(Kind::MalformedBody);
-        }
+        kinds.extend(std::mem::take(&mut self.io.named));
         if kinds.contains(Kind::BareQuote) {
             // Where its string ended was a guess: what follows may be part of it.
             self.io.quoted = Some(Quotation::default());

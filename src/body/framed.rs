@@ -6,6 +6,7 @@
 //!
 //! A call is final at its own end: an error after it in the same block retracts nothing.
 
+mod after;
 mod broken;
 mod ending;
 mod opener;
@@ -15,15 +16,14 @@ mod value;
 
 use serde::{Deserialize, Serialize};
 
+use self::after::After;
 use self::value::Value;
 pub(crate) use self::value::{Strange, last_tag};
-use super::args::As;
-use super::live::Step;
+use super::live::{LiveCall, Step};
 use super::lost::{Lost, Torn};
 use super::payload::Payload;
-use super::plain::{Came, Clean, Plain};
+use super::plain::Plain;
 use super::{Args, Flow, Opened, Out, Short};
-use crate::dialect::spec;
 use crate::dialect::{Action, Framed};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
@@ -70,6 +70,10 @@ pub(crate) struct Body {
     /// At the beginning of the first value of a block that may be a mention: how many bytes of the closing quotation mark
     /// have come.
     mention: Option<u8>,
+    /// What has come after a text's closer, which other text on its line shows to be content.
+    after: Option<After>,
+    /// The call that has an object in place of its parameters, and where that ended: parameters may follow all the same.
+    whole: Option<Box<(LiveCall, u64)>>,
     /// What was open where a call has just broken.
     #[serde(skip)]
     torn: Option<Torn>,
@@ -134,6 +138,8 @@ impl Body {
             doubled: false,
             invented: false,
             mention: None,
+            after: None,
+            whole: None,
             torn: None,
         };
         let spelt = out.dialect().map_or(&[][..], |dialect| &dialect.spelt);
@@ -149,7 +155,11 @@ impl Body {
         }
         let go = table.enter.seek(&mut walk, &literal, header.at);
         // The engine has reported what its tag contains.
+        let loose = walk.loose();
         walk.told();
+        if let Some(loose) = loose {
+            body.announced(out, loose);
+        }
         match go {
             Go::Found {
                 action: Action::Section,
@@ -185,6 +195,8 @@ impl Body {
             doubled: false,
             invented: false,
             mention: None,
+            after: None,
+            whole: None,
             torn: None,
         }
     }
@@ -205,7 +217,10 @@ impl Body {
 
     /// Whether a call of this block is final, whatever follows.
     pub fn is_final(&self) -> bool {
-        self.calls > 0 || matches!(&self.at, FramedAt::Payload(payload) if payload.calls() > 0)
+        self.calls > 0
+            || self.after.is_some()
+            || self.whole.is_some()
+            || matches!(&self.at, FramedAt::Payload(payload) if payload.calls() > 0)
     }
 
     /// The open value, if its next bytes can be delivered unchanged.
@@ -431,6 +446,9 @@ impl Body {
         match paths.step(walk, byte, pos, &self.fix) {
             Go::More => {
                 let begins = blank && !walk.blank();
+                if let Some(after) = &mut self.after {
+                    after.line |= byte == b'\n' && after.words.is_none();
+                }
                 if !ahead && walk.blank() {
                     out.skip(pos + 1);
                 } else if !ahead && begins {
@@ -448,6 +466,7 @@ impl Body {
                 (taken, self.found(out, table, action, &walk, end))
             }
             Go::None => {
+                let began = walk.start().unwrap_or(pos);
                 if ahead {
                     let end = self.last;
                     let flow = if self.is_final() {
@@ -465,6 +484,7 @@ impl Body {
                 if prose && self.section && matches!(self.at, FramedAt::Gap(_)) {
                     // The byte itself may begin a pattern.
                     let again = !blank;
+                    self.words(out, began);
                     self.at = FramedAt::Gap(table.gap.begin());
                     out.skip(pos + u64::from(!again));
                     return (!again, None);
@@ -509,6 +529,20 @@ impl Body {
         }
         if walk.twice() {
             self.twice(out, action, span);
+        }
+        // Behind a name they belong to the call.
+        let name = walk.span(Hole::Name);
+        if let (Action::Section | Action::Unit(_), Some(loose)) = (action, walk.loose())
+            && (name.is_empty() || loose.start != name.end)
+        {
+            self.announced(out, loose);
+        }
+        if action == Action::Repeat && self.after.is_some() {
+            self.closes_again(out, table, span);
+            return None;
+        }
+        if let Some(flow) = self.settle(out) {
+            return Some(flow);
         }
         match action {
             Action::Section => {
@@ -659,58 +693,6 @@ impl Body {
         }
     }
 
-    /// Begins text that is one argument at `at`; `clean` is `None` if its call is not valid. The text is empty if its tag is
-    /// `closed`.
-    fn content(
-        &mut self,
-        out: &mut Out<'_>,
-        table: &Framed,
-        clean: Option<Clean>,
-        at: u64,
-        closed: bool,
-    ) -> Option<Flow> {
-        let unit = &table.spec.unit[usize::from(self.unit)];
-        if let (Some(clean), Some(args), Some(content)) = (clean, &mut self.args, &unit.content) {
-            let form = if clean == Clean::default() {
-                As::Text
-            } else {
-                As::Clean(clean)
-            };
-            let place = Span::new(at, at);
-            if let Err(kind) = args.param_open_as(out, &content.argument, place, at, form) {
-                return Some(self.limit(out, kind, at));
-            }
-        }
-        self.mention = self.may_be_mention(out);
-        self.at = FramedAt::Plain(Box::new(Plain::new(&unit.close, &unit.open, at)));
-        let end = Came::Closed {
-            end: at,
-            spaced: false,
-        };
-        closed.then(|| self.plain(out, table, end, at)).flatten()
-    }
-
-    /// Acts on text that is one argument and was read up to `pos`.
-    fn plain(&mut self, out: &mut Out<'_>, table: &Framed, came: Came, pos: u64) -> Option<Flow> {
-        match came {
-            Came::More => None,
-            Came::Limit => Some(self.limit(out, Kind::LimitValue, pos)),
-            Came::Closed { end, spaced } => {
-                if spaced {
-                    self.misspelt(out, Span::new(end, pos));
-                }
-                let result = match &mut self.args {
-                    Some(args) => args.param_close(out, end),
-                    None => Ok(()),
-                };
-                match result {
-                    Ok(()) => self.call_closes(out, table, pos),
-                    Err(kind) => Some(self.value_fails(out, table, kind, pos)),
-                }
-            }
-        }
-    }
-
     /// Lets parameters of the open call follow.
     fn inner(&mut self, table: &Framed) {
         self.at = FramedAt::Inner(table.units[usize::from(self.unit)].inner.begin());
@@ -718,7 +700,11 @@ impl Body {
 
     /// Acts on the payload, which was read up to `pos`.
     fn payload(&mut self, out: &mut Out<'_>, table: &Framed, step: Step, pos: u64) -> Option<Flow> {
-        let ended = matches!(&self.at, FramedAt::Payload(payload) if payload.closed());
+        let closed = match &self.at {
+            FramedAt::Payload(payload) => payload.closed(),
+            _ => None,
+        };
+        let ended = closed.is_some();
         match step {
             Step::More => None,
             Step::Malformed => {
@@ -744,20 +730,25 @@ impl Body {
                 Some(Flow::Limit { kind, ended })
             }
             Step::Done => {
+                if let FramedAt::Payload(payload) = &mut self.at {
+                    self.whole = payload.take_waiting().map(Box::new);
+                }
+                // A payload that reads up to the closer may have read on.
+                let (read, pos) = (pos, closed.unwrap_or(pos));
                 self.count(out, pos);
                 self.last = pos;
-                if self.calls > 0 {
+                if self.is_final() {
                     // The end of the payload is not text, whatever becomes of the closer.
                     self.good = pos;
                 }
                 out.skip(pos);
                 let unit = &table.spec.unit[usize::from(self.unit)];
-                // A payload that reads up to the closer has consumed it.
-                if !unit.close.is_empty() && unit.payload != spec::Payload::Yaml {
+                if !unit.close.is_empty() && closed.is_none() {
                     self.at = FramedAt::Tail(table.units[usize::from(self.unit)].tail.begin());
                     return None;
                 }
-                self.after_call(table, pos)
+                let flow = self.after_call(table, pos);
+                flow.or_else(|| self.walk_again(out, table, pos, read))
             }
         }
     }
@@ -789,7 +780,9 @@ impl Body {
     /// Closes the call; its closer ends at `end`.
     fn call_closes(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Option<Flow> {
         out.skip(end);
-        if let Some(flow) = self.close_args(out, end) {
+        if !self.waits(table, end)
+            && let Some(flow) = self.close_args(out, end)
+        {
             return Some(flow);
         }
         self.after_call(table, end)

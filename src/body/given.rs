@@ -9,11 +9,16 @@ use crate::hints::Tool;
 /// Attributes that are facts about a call or a parameter, not arguments.
 const FACTS: [&str; 5] = ["id", "type", "index", "string", "recipient"];
 /// Attributes that may contain all arguments; matched without regard to case.
-const ARGUMENTS: [&str; 5] = ["arguments", "args", "parameters", "params", "input"];
+pub(super) const ARGUMENTS: [&str; 5] = ["arguments", "args", "parameters", "params", "input"];
 
 /// Whether an attribute's name says that it is not an argument.
 pub(super) fn is_fact(key: &str) -> bool {
     FACTS.contains(&key) || key.starts_with("xml")
+}
+
+/// Whether an attribute's name says that it contains all arguments.
+pub(super) fn is_arguments(key: &str) -> bool {
+    ARGUMENTS.iter().any(|word| word.eq_ignore_ascii_case(key))
 }
 
 /// The meaning of attributes.
@@ -48,7 +53,7 @@ pub(super) fn given<'a>(
     if let [(key, value)] = all.as_slice()
         && !inside
         && !known(key)
-        && ARGUMENTS.iter().any(|word| word.eq_ignore_ascii_case(key))
+        && is_arguments(key)
         && value.trim_start().starts_with('{')
         && let Some((json, kinds)) = forgiven(value, max_depth)
     {

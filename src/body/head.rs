@@ -145,6 +145,11 @@ pub(crate) const WINDOW: usize = 32;
 
 /// The text before the key, if `before` ends with a key and a colon, as it must before a value's opener.
 pub(crate) fn before_key<'a>(spec: &spec::KeyQuote, before: &'a str) -> Option<&'a str> {
+    last_key(spec, before).map(|(rest, _)| rest)
+}
+
+/// The same, and the key.
+fn last_key<'a>(spec: &spec::KeyQuote, before: &'a str) -> Option<(&'a str, &'a str)> {
     let before = before.trim_end();
     let colon = spec
         .colon
@@ -152,12 +157,18 @@ pub(crate) fn before_key<'a>(spec: &spec::KeyQuote, before: &'a str) -> Option<&
         .find_map(|colon| before.strip_suffix(colon.as_str()));
     let head = colon?.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
     let rest = head.trim_end_matches(is_key);
-    (rest.len() < head.len()).then_some(rest)
+    let key = &head[rest.len()..];
+    (!key.is_empty()).then_some((rest, key))
 }
 
 /// Whether a field begins before a value's opener, as far as `before` shows: a key and a colon at the start of a line, at
-/// the start of the value or after a separator, or nothing but white space. A field that begins before `before` counts.
-pub(crate) fn begins_inside(spec: &spec::KeyQuote, before: &[u8]) -> bool {
+/// the start of the value or after a separator, or nothing but white space. The key of a parameter, if it is `known` to be
+/// one, may also follow white space. A field that begins before `before` counts.
+pub(crate) fn begins_inside(
+    spec: &spec::KeyQuote,
+    before: &[u8],
+    known: impl Fn(&str) -> bool,
+) -> bool {
     let cut = before
         .iter()
         .take_while(|byte| (0x80..0xc0).contains(*byte));
@@ -166,13 +177,17 @@ pub(crate) fn begins_inside(spec: &spec::KeyQuote, before: &[u8]) -> bool {
     if before.trim_end().is_empty() {
         return true;
     }
-    let Some(rest) = before_key(spec, &before) else {
+    let Some((rest, key)) = last_key(spec, &before) else {
         return false;
     };
+    if rest.ends_with(char::is_whitespace) && known(key) {
+        return true;
+    }
     let rest = rest.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
     let separated = spec
         .separators
         .iter()
         .any(|separator| rest.ends_with(separator.as_str()));
+    let separated = separated || rest.ends_with([';', '；', '、']);
     rest.is_empty() || rest.ends_with('\n') || separated
 }

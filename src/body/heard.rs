@@ -1,21 +1,38 @@
 //! What a stream remembers of the calls in its text because the host may add API tool calls: what is compared with those or,
 //! if API tool calls are preferred, the calls themselves.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::KindSet;
 use crate::event::{Arguments, Span};
 use crate::limits::Prefer;
 
+/// Under [`Prefer::Text`], the most bytes of one call's arguments that are remembered, and of all calls together.
+const MAX_ARGUMENTS: usize = 1024;
+const MAX_TOTAL: usize = 16 * 1024;
+
+/// A call of the text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Said {
+    pub name: String,
+    /// Missing if they need no comparison or were too long to remember.
+    pub arguments: Option<String>,
+    /// Nobody gets it, at least so far.
+    pub lost: bool,
+}
+
 /// Calls in the text, as far as API tool calls make it necessary to remember them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Heard {
-    /// Name and arguments. The arguments are missing if they need no comparison or were too long to remember. Under
-    /// [`Prefer::Text`] these are the calls that nobody gets and, marked by arguments, the good ones since the last block
-    /// opened.
-    pub calls: Vec<(String, Option<String>)>,
-    /// How many of them preceded that block.
+    pub calls: Vec<Said>,
+    /// Under [`Prefer::Text`]: how many of them preceded the last block.
     settled: usize,
+    /// Good calls whose arguments were not remembered, by name.
+    pub unread: BTreeMap<String, u32>,
+    /// Short arguments are among those: there was no room for more.
+    pub full: bool,
     /// Bytes of arguments. Wider than an offset, because arguments may be longer than their source.
     bytes: u128,
     /// Calls that are held back until an API tool call comes or the stream ends.
@@ -72,11 +89,33 @@ impl Held {
 impl Heard {
     /// Opens a call that is not held back.
     pub fn open(&mut self, name: &str, prefer: Prefer) {
-        match prefer {
-            Prefer::Text => self.calls.push((name.to_owned(), None)),
-            Prefer::Both => self.calls.push((name.to_owned(), Some(String::new()))),
-            Prefer::Native => {}
-        }
+        let arguments = match prefer {
+            Prefer::Native => return,
+            Prefer::Both => Some(String::new()),
+            // Pieces of arguments allocate nothing.
+            Prefer::Text if self.bytes < MAX_TOTAL as u128 => {
+                Some(String::with_capacity(MAX_ARGUMENTS))
+            }
+            Prefer::Text => {
+                self.full = true;
+                None
+            }
+        };
+        self.calls.push(Said {
+            name: name.to_owned(),
+            arguments,
+            lost: true,
+        });
+    }
+
+    /// Whether pieces of the open call's arguments are remembered.
+    pub fn listens(&self, prefer: Prefer) -> bool {
+        let open = || {
+            self.calls
+                .last()
+                .is_some_and(|call| call.lost && call.arguments.is_some())
+        };
+        prefer != Prefer::Text || open()
     }
 
     /// Opens a call that is held back.
@@ -108,14 +147,17 @@ impl Heard {
         self.open.is_some()
     }
 
-    /// Closes the last call. Under [`Prefer::Text`] it is one that nobody gets only if it is withheld or its block is later
-    /// abandoned. Under [`Prefer::Both`] it is compared unless it is withheld.
+    /// Closes the last call. It is one that nobody gets only if it is withheld or its block is later abandoned.
     pub fn close(&mut self, withheld: bool, prefer: Prefer) {
-        let arguments = self.calls.last_mut().map(|(_, arguments)| arguments);
-        match (prefer, arguments) {
-            (Prefer::Text, Some(good)) if !withheld => *good = Some(String::new()),
-            (Prefer::Both, Some(arguments)) if withheld => *arguments = None,
-            (Prefer::Text | Prefer::Both | Prefer::Native, _) => {}
+        if let Some(call) = self.calls.last_mut().filter(|_| prefer != Prefer::Native) {
+            call.lost = withheld;
+        }
+        if withheld && prefer == Prefer::Text {
+            self.forget_arguments();
+        } else if let Some(call) = self.calls.last_mut()
+            && let Some(arguments) = &mut call.arguments
+        {
+            arguments.shrink_to_fit();
         }
     }
 
@@ -143,17 +185,27 @@ impl Heard {
     /// Retracts the open call.
     pub fn abandon(&mut self, prefer: Prefer) {
         match prefer {
-            Prefer::Text => {}
+            Prefer::Text => self.forget_arguments(),
             Prefer::Native => self.open = None,
             Prefer::Both => drop(self.calls.pop()),
         }
     }
 
+    /// Forgets the arguments of the last call.
+    fn forget_arguments(&mut self) {
+        let arguments = self.calls.last_mut().and_then(|call| call.arguments.take());
+        let len = arguments.map_or(0, |arguments| arguments.len());
+        self.bytes = self.bytes.saturating_sub(len as u128);
+    }
+
     /// Takes a piece of the open call's arguments. Returns true if the piece is held back; otherwise the caller emits it.
     /// Keeps nothing of a call that is too long.
-    pub fn takes(&mut self, json: &str, span: Span, max: u64) -> bool {
+    pub fn takes(&mut self, json: &str, span: Span, max: u64, prefer: Prefer) -> bool {
         let Some(call) = &mut self.open else {
-            self.push(json, max);
+            match prefer {
+                Prefer::Text => self.push_short(json, max),
+                Prefer::Both | Prefer::Native => self.push(json, max),
+            }
             return false;
         };
         let source = call.source.get_or_insert(span);
@@ -169,13 +221,32 @@ impl Heard {
 
     /// Appends to the arguments of the last call. Beyond `max` bytes in total nothing is remembered.
     fn push(&mut self, json: &str, max: u64) {
-        let Some((_, arguments)) = self.calls.last_mut() else {
+        let Some(call) = self.calls.last_mut() else {
             return;
         };
         self.bytes = self.bytes.saturating_add(json.len() as u128);
-        match arguments {
+        match &mut call.arguments {
             Some(text) if self.bytes <= u128::from(max) => text.push_str(json),
-            _ => *arguments = None,
+            _ => call.arguments = None,
+        }
+    }
+
+    /// The same under [`Prefer::Text`], where only short arguments are remembered.
+    fn push_short(&mut self, json: &str, max: u64) {
+        let Some(call) = self.calls.last_mut() else {
+            return;
+        };
+        let Some(text) = &mut call.arguments else {
+            return;
+        };
+        let total = self.bytes + json.len() as u128;
+        let short = text.len() + json.len() <= MAX_ARGUMENTS && total <= MAX_TOTAL as u128;
+        if short && total <= u128::from(max) {
+            text.push_str(json);
+            self.bytes = total;
+        } else {
+            self.full |= text.len() + json.len() <= MAX_ARGUMENTS;
+            self.forget_arguments();
         }
     }
 
@@ -196,19 +267,26 @@ impl Heard {
         }
     }
 
-    /// Drops the good calls of the last block: they need no replacement.
+    /// Good calls of the last block are counted, unless their arguments were remembered. Of the others only the name counts.
     fn settle(&mut self) {
         let last = self.calls.split_off(self.settled.min(self.calls.len()));
-        self.calls
-            .extend(last.into_iter().filter(|(_, good)| good.is_none()));
+        for mut call in last {
+            if call.lost {
+                let len = call.arguments.take().map_or(0, |arguments| arguments.len());
+                self.bytes = self.bytes.saturating_sub(len as u128);
+            } else if call.arguments.is_none() {
+                let unread = self.unread.entry(call.name).or_default();
+                *unread = unread.saturating_add(1);
+                continue;
+            }
+            self.calls.push(call);
+        }
         self.settled = self.calls.len();
     }
 
-    /// The names of the calls in the text that nobody gets.
-    pub fn lost(&mut self) -> Vec<String> {
+    /// Ends the text under [`Prefer::Text`].
+    pub fn end(&mut self) {
         self.settle();
-        let calls = std::mem::take(&mut self.calls);
-        calls.into_iter().map(|(name, _)| name).collect()
     }
 
     /// Abandons the block: everything after the mark is retracted.
@@ -217,7 +295,7 @@ impl Heard {
         match prefer {
             Prefer::Text => {
                 let void = self.calls.iter_mut().skip(mark.calls);
-                void.for_each(|(_, good)| *good = None);
+                void.for_each(|call| call.lost = true);
             }
             Prefer::Native | Prefer::Both => self.calls.truncate(mark.calls),
         }

@@ -43,9 +43,9 @@ pub(crate) struct Body {
     answer: Option<Span>,
     /// A closer follows the payload.
     closer: bool,
-    /// A call without arguments whose object has ended, and where: what follows may be its arguments, torn off by a bracket
-    /// too many.
-    bare_name: Option<(LiveCall, u64)>,
+    /// A call whose object has ended, and where: what follows may be its arguments, torn off by a bracket too many, or
+    /// further parameters.
+    waiting: Option<(LiveCall, u64)>,
 }
 
 /// An object that is a call or contains calls.
@@ -81,6 +81,8 @@ struct Item {
     answers: bool,
     /// It is an object in a list that consists of the arguments alone.
     alone: bool,
+    /// Where the arguments ended, if their key is the name: another key may follow.
+    ended: Option<u64>,
 }
 
 /// What happens to the value under way.
@@ -124,7 +126,7 @@ impl Body {
             head: None,
             answer: None,
             closer: false,
-            bare_name: None,
+            waiting: None,
         }
     }
 
@@ -187,6 +189,18 @@ impl Body {
         }
     }
 
+    /// The arguments of an open call in place of its parameters: it waits for what follows them.
+    pub fn in_place(live: LiveCall) -> Self {
+        let mut body = Self::of(live);
+        body.wait();
+        body
+    }
+
+    /// Lets the call wait for what follows its arguments.
+    pub fn wait(&mut self) {
+        self.closer = true;
+    }
+
     /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &JsonTable, limits: &Limits) -> Option<Short> {
         let item = self.item.as_ref()?;
@@ -238,22 +252,42 @@ impl Body {
         self.item
             .as_ref()
             .is_some_and(|item| item.args.is_some() || item.kept.is_some() || !item.named)
-            || self.bare_name.is_some()
+            || self.waiting.is_some()
     }
 
     /// Ends the stream; `stopped` if the model ended it, so that nothing is truncated.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
-        self.close_bare_name(out, (!stopped).then_some(Kind::UnclosedBlock));
+        let doubt = (!stopped).then_some(Kind::UnclosedBlock);
+        self.close_waiting(out, doubt);
+        self.close_keyed(out, doubt);
+    }
+
+    /// Closes the call whose arguments have ended and whose key is its name.
+    fn close_keyed(&mut self, out: &mut Out<'_>, doubt: Option<Kind>) {
+        let Some(item) = &mut self.item else { return };
+        let Some(end) = item.ended.take() else { return };
+        if let Some(mut args) = item.args.take() {
+            args.live.recovered(doubt.into_iter().collect());
+            args.live.close(out, end);
+            self.calls += 1;
+        }
     }
 
     /// Closes the call that waited for what follows its object.
-    fn close_bare_name(&mut self, out: &mut Out<'_>, doubt: Option<Kind>) {
-        if let Some((mut live, end)) = self.bare_name.take() {
+    pub fn close_waiting(&mut self, out: &mut Out<'_>, doubt: Option<Kind>) {
+        if let Some((mut live, end)) = self.waiting.take() {
             live.recovered(doubt.into_iter().collect());
-            live.empty(out, end);
+            if !live.begun() {
+                live.empty(out, end);
+            }
             live.close(out, end);
             self.calls += 1;
         }
+    }
+
+    /// The call in place of whose parameters an object has come, and where that ended.
+    pub fn take_waiting(&mut self) -> Option<(LiveCall, u64)> {
+        self.waiting.take_if(|(live, _)| live.begun())
     }
 
     /// Whether an issue of this kind was reported for the open call.
@@ -266,11 +300,12 @@ impl Body {
 
     /// Abandons the open call, which ends at `end` at the latest.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
+        self.close_keyed(out, Some(Kind::MalformedBody));
         let item = self.item.take();
         if let Some(args) = item.as_ref().and_then(|item| item.args.as_ref()) {
             out.call_abandon(args.live.span(end));
         }
-        if let Some((live, _)) = self.bare_name.take() {
+        if let Some((live, _)) = self.waiting.take() {
             out.call_abandon(live.span(end));
         }
     }
@@ -283,7 +318,7 @@ impl Body {
         i: usize,
         end: usize,
     ) -> (usize, Step) {
-        if self.bare_name.is_some() {
+        if self.waiting.is_some() {
             let ahead = out.seg[i..end].iter().position(|byte| !is_blank(*byte));
             let Some(blanks) = ahead else {
                 out.skip(out.base + end as u64);
@@ -291,7 +326,7 @@ impl Body {
             };
             // No closer begins like a member.
             let member = matches!(out.seg[i + blanks], b',' | b':' | b'"' | b'\'' | b'{');
-            self.close_bare_name(out, member.then_some(Kind::MalformedBody));
+            self.close_waiting(out, member.then_some(Kind::MalformedBody));
             return (i + blanks, Step::Done);
         }
         let rules = rules(out, &table.syntax);
@@ -426,9 +461,20 @@ impl Body {
         item.reading = Reading::Nothing;
         item.member = Member::Other;
         let alone = item.alone;
-        if (self.bare || alone || table.name_is_key)
-            && let Some(args) = item.args.take()
+        if table.name_is_key && !self.bare && !alone {
+            item.ended = Some(pos);
+        }
+        if (self.bare || alone)
+            && let Some(mut args) = item.args.take()
         {
+            if self.bare && args.live.names_another(out) {
+                let span = args.live.span(pos);
+                args.live.recovered_at(out, Kind::ExtraKey, span, "name");
+            }
+            if self.bare && self.closer {
+                self.waiting = Some((args.live, pos));
+                return true;
+            }
             args.live.close(out, pos);
             self.calls += 1;
         }
@@ -548,10 +594,18 @@ impl Body {
             return None;
         }
         item.member = Member::Args;
-        item.start = self.lexer.key_at();
-        item.argued = false;
         item.text = key.to_owned();
-        let span = Span::new(item.start, pos);
+        let span = Span::new(self.lexer.key_at(), pos);
+        if item.ended.is_some() {
+            // The object of a call has one key.
+            item.kinds.insert(Kind::ExtraKey);
+            let key = item.text.clone();
+            item.extra(out, &key, span);
+            self.close_keyed(out, None);
+        }
+        let item = self.item.as_mut()?;
+        item.start = span.start;
+        item.argued = false;
         self.name(out, table, span)
     }
 
@@ -665,6 +719,7 @@ impl Body {
             return Some(self.broken(out, Kind::MissingName, span));
         }
         if table.name_is_key {
+            self.close_keyed(out, None);
             self.item = None;
             if self.calls > 0 {
                 // The bracket around a valid call is removed with it.
@@ -683,7 +738,7 @@ impl Body {
         let item = self.item.take()?;
         let mut args = item.args?;
         if !item.argued && self.closer && item.depth == 0 {
-            self.bare_name = Some((args.live, pos));
+            self.waiting = Some((args.live, pos));
             return Some(Step::More);
         }
         if !item.argued {
@@ -716,6 +771,7 @@ impl Item {
             kinds: KindSet::default(),
             answers: false,
             alone: false,
+            ended: None,
         }
     }
 

@@ -569,7 +569,7 @@ impl Body {
                         Span::new(pos - len, pos),
                     );
                 } else if !protects {
-                    value.mixed |= value.swallows(table, out.seg, out.base, pos, len);
+                    value.mixed = value.mixed || value.swallows(out, table, pos, len);
                 }
             }
             match step {

@@ -367,6 +367,7 @@ impl Body {
         let inner = unfenced(whole).unwrap_or(whole);
         // Of several lines, some may not be part of it.
         let lines = whole.contains('\n').then_some(Kind::UnclosedValue);
+        let doubt = is_torn_object(inner).then_some(Kind::MalformedBody);
         let span = Span::new(start, start + raw.len() as u64);
         let live = LiveCall::open(out, &self.name, &[], self.span, self.span.start);
         let mut live = match live {
@@ -378,7 +379,7 @@ impl Body {
         let step = if table.is_null(inner.trim()) {
             live.nothing(out, inner, (&raw, span))
         } else {
-            live.single(out, &rules, inner, (&raw, span), lines)
+            live.single(out, &rules, inner, (&raw, span), doubt.or(lines))
         };
         match step {
             Step::Limit(kind) => {
@@ -563,4 +564,18 @@ impl Body {
             (LineAt::Hidden(_), _) => Finished::Closed(end),
         }
     }
+}
+
+/// Whether a text is part of an object: it begins with a quoted key, or ends with a bracket that it does not open.
+fn is_torn_object(text: &str) -> bool {
+    let text = text.trim();
+    let key = ['"', '\''].iter().any(|quote| {
+        let rest = text
+            .strip_prefix(*quote)
+            .and_then(|rest| rest.split_once(*quote));
+        rest.is_some_and(|(_, rest)| rest.trim_start().starts_with([':', '：']))
+    });
+    let count = |bracket: char| text.matches(bracket).count();
+    let ends = |open: char, close: char| text.ends_with(close) && count(open) < count(close);
+    key || ends('{', '}') || ends('[', ']')
 }

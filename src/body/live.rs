@@ -11,6 +11,7 @@ mod single;
 use serde::{Deserialize, Serialize};
 
 use super::call::CallWriter;
+use super::given::ARGUMENTS;
 use super::lexer::{Emit, Lexer, Rules, Shape, Token};
 use super::lost::Torn;
 use super::typed::typed;
@@ -375,6 +376,16 @@ impl LiveCall {
     /// How many bytes of a delimiter have come, if it is incomplete and opens a string.
     pub fn begun_delimiter(&self) -> u64 {
         self.lexer.begun_delimiter()
+    }
+
+    /// Whether its arguments are a call in turn: a name and its arguments, which the tool is not known to take.
+    pub fn names_another(&self, out: &Out<'_>) -> bool {
+        let tool = out.tool(self.tool());
+        let takes = tool.is_some_and(|tool| tool.param("name").is_some());
+        !takes
+            && self.call.has("name")
+            && self.call.count() == 2
+            && ARGUMENTS.iter().any(|key| self.has(key))
     }
 
     /// Closes the call, which ends at `end`.

@@ -50,6 +50,7 @@ pub(crate) use cursor::{Chunk, joined, pieces};
 pub(crate) use fields::{Key, doubts, split};
 pub(crate) use framed::{Strange, last_tag, name_in_id};
 pub(crate) use head::{WINDOW, before_key, begins_inside, is_key};
+pub(crate) use heard::{Heard, Said};
 pub(crate) use out::{Block, Io, Out, Stuff};
 pub(crate) use plain::Clean;
 pub(crate) use short::Short;
@@ -214,8 +215,8 @@ impl Body {
         match (self, family) {
             (Self::KeyQuote(body), Family::KeyQuote(table)) => body.finish(out, table, stopped),
             (Self::ElementTree(body), _) => body.finish(out).into(),
-            (Self::NamedParams(body), _) => body.finish(out, end),
-            (Self::AttributeParams(body), _) => body.finish(out, end),
+            (Self::NamedParams(body), _) => body.finish(out, end, stopped),
+            (Self::AttributeParams(body), _) => body.finish(out, end, stopped),
             (Self::Framed(body), Family::Framed(table)) => body.finish(out, table, end, stopped),
             (Self::Line(body), Family::Line(table)) => body.finish(out, table, end, stopped),
             (Self::KeyQuote(_) | Self::Framed(_) | Self::Line(_), _) => Finished::Open,

@@ -142,10 +142,10 @@ impl Body {
         self.object.as_ref().is_some_and(|object| object.is_final())
     }
 
-    /// Ends the stream at `end`: the call is not closed.
-    pub fn finish(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
+    /// Ends the stream at `end`, `stopped` if the model ended it: the call is not closed.
+    pub fn finish(&mut self, out: &mut Out<'_>, end: u64, stopped: bool) -> Finished {
         if let Some(object) = &mut self.object {
-            return object.finish(out, end);
+            return object.finish(out, end, stopped);
         }
         if let NamedAt::Value(_) | NamedAt::Twin(_) | NamedAt::Quote(_) = self.at {
             let span = Span::new(self.args.value_start(), out.from());

@@ -40,14 +40,14 @@ impl Object {
         out.skip(pos);
         args.report(out, Kind::RepairedArguments, Span::new(pos, pos + 1), "");
         Some(Box::new(Self {
-            body: json_calls::Body::of(args.live(out)),
+            body: json_calls::Body::in_place(args.live(out)),
             at: ObjectAt::Object,
         }))
     }
 
     /// Whether the call is final.
     pub fn is_final(&self) -> bool {
-        self.at != ObjectAt::Object
+        self.body.calls() > 0
     }
 
     /// The open string, if its next bytes can be delivered unchanged.
@@ -55,8 +55,9 @@ impl Object {
         (self.at == ObjectAt::Object).then(|| self.body.short(table, limits))?
     }
 
-    /// Ends the stream at `end`.
-    pub fn finish(&mut self, out: &mut Out<'_>, end: u64) -> Finished {
+    /// Ends the stream at `end`; `stopped` if the model ended it.
+    pub fn finish(&mut self, out: &mut Out<'_>, end: u64, stopped: bool) -> Finished {
+        self.body.finish(out, stopped);
         if self.is_final() {
             return Finished::Forgotten;
         }
@@ -96,7 +97,7 @@ impl Object {
                 }
                 ObjectAt::After if byte == b'<' => {
                     out.hold(pos);
-                    self.at = ObjectAt::Tag(Match::after_lt(1));
+                    self.at = ObjectAt::Tag(Match::after_lt(2));
                     i += 1;
                 }
                 ObjectAt::After | ObjectAt::Close if xml::is_space(byte) => {
@@ -105,28 +106,45 @@ impl Object {
                 }
                 ObjectAt::Close if byte == b'>' => {
                     out.skip(pos + 1);
+                    self.body.close_waiting(out, None);
                     return (i + 1, Flow::Closed { end: pos + 1 });
                 }
-                ObjectAt::Tag(tag) => match tag.step(byte, &[(close.as_bytes(), Edge::Close)]) {
-                    MatchStep::More => i += 1,
-                    MatchStep::Found { .. } => {
-                        if tag.spaced() {
-                            let span = Span::new(out.from(), pos);
-                            out.issue(Kind::RepairedCloseTag, span, "");
+                ObjectAt::Tag(tag) => {
+                    let open = format!("<{}", close.trim_start_matches("</"));
+                    let tags = [close, open.as_str()].map(|tag| (tag.as_bytes(), Edge::Close));
+                    match tag.step(byte, &tags) {
+                        MatchStep::More => i += 1,
+                        MatchStep::Found { index: 0, .. } => {
+                            if tag.spaced() {
+                                let span = Span::new(out.from(), pos);
+                                out.issue(Kind::RepairedCloseTag, span, "");
+                            }
+                            self.at = ObjectAt::Close;
                         }
-                        self.at = ObjectAt::Close;
+                        // The next call.
+                        MatchStep::Found { .. } => return (i, self.broken(out, out.from(), false)),
+                        MatchStep::None => return (i, self.broken(out, out.from(), true)),
                     }
-                    MatchStep::None => return (i, broken(out.from())),
-                },
-                ObjectAt::After | ObjectAt::Close => return (i, broken(pos)),
+                }
+                ObjectAt::After => {
+                    let member = matches!(byte, b',' | b':' | b'"' | b'\'' | b'{');
+                    return (i, self.broken(out, pos, member));
+                }
+                ObjectAt::Close => return (i, self.broken(out, pos, false)),
             }
         }
         (i, Flow::More)
     }
-}
 
-/// Ends the block before `at`: the closing tag is missing, and what follows is not part of the call.
-fn broken(at: u64) -> Flow {
-    let severity = Severity::Warning;
-    Flow::Broken { at, severity }
+    /// Ends the block before `at`: the closing tag is missing, and what follows is not part of the call, or a parameter of it
+    /// if there is `doubt`.
+    fn broken(&mut self, out: &mut Out<'_>, at: u64, doubt: bool) -> Flow {
+        if doubt {
+            out.issue(Kind::MalformedBody, Span::new(at, at + 1), "");
+        }
+        self.body
+            .close_waiting(out, doubt.then_some(Kind::MalformedBody));
+        let severity = Severity::Warning;
+        Flow::Broken { at, severity }
+    }
 }

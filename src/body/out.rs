@@ -36,8 +36,8 @@ pub(crate) struct Io {
     pub open: Option<u32>,
     /// The tool of the open call, if the call is not delivered because that tool is not declared.
     pub undeclared: Option<String>,
-    /// Whether the name of the open call contains a remainder of markup.
-    pub torn: bool,
+    /// What the name of the open call says about its grade.
+    pub named: KindSet,
     /// Where the last closed call in the text ended.
     pub closed: u64,
     /// After a block whose hidden part ended inside a string: the string may go on, and blocks in it are recovered.
@@ -89,6 +89,8 @@ pub(crate) struct Block {
     pub kinds: KindSet,
     /// The part of it that is the answer and not a call.
     pub answer: Option<Span>,
+    /// What its header and the tags around its first call say about that call; the tool's name has the key `name`.
+    pub announced: Vec<(String, String)>,
     /// Number of the block in the stream.
     pub number: u32,
     pub names: Names,
@@ -121,7 +123,7 @@ impl Io {
             calls: 0,
             open: None,
             undeclared: None,
-            torn: false,
+            named: KindSet::default(),
             closed: 0,
             quoted: None,
             valid: 0,

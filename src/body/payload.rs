@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::live::Step;
+use super::live::{LiveCall, Step};
 use super::lost::Torn;
 use super::{Args, Opened, Out, Short, brace_calls, json_calls, python_calls, yaml_call};
 use crate::dialect::{Framed, spec};
@@ -54,7 +54,7 @@ impl Payload {
 
     /// All arguments of a call that is open, as one object.
     pub(super) fn of(out: &mut Out<'_>, args: &mut Args) -> Self {
-        Self::Json(json_calls::Body::of(args.live(out)))
+        Self::Json(json_calls::Body::in_place(args.live(out)))
     }
 
     /// Consumes the chunk from index `i` up to `end`.
@@ -116,6 +116,21 @@ impl Payload {
         }
     }
 
+    /// Lets arguments wait for what follows them.
+    pub fn wait(&mut self) {
+        if let Self::Json(body) = self {
+            body.wait();
+        }
+    }
+
+    /// The call in place of whose parameters an object has come, and where that ended.
+    pub fn take_waiting(&mut self) -> Option<(LiveCall, u64)> {
+        match self {
+            Self::Json(body) => body.take_waiting(),
+            Self::Python(_) | Self::Braces(_) | Self::Yaml(_) => None,
+        }
+    }
+
     /// How many calls were closed.
     pub fn calls(&self) -> u32 {
         match self {
@@ -126,11 +141,19 @@ impl Payload {
         }
     }
 
-    /// Whether it has consumed the closer of its call.
-    pub fn closed(&self) -> bool {
+    /// Where the closer of its call ended, if it has read that.
+    pub fn closed(&self) -> Option<u64> {
         match self {
-            Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
+            Self::Json(_) | Self::Python(_) | Self::Braces(_) => None,
             Self::Yaml(body) => body.closed(),
+        }
+    }
+
+    /// Whether it contains a closer that was taken for content.
+    pub fn runs_on(&self) -> bool {
+        match self {
+            Self::Yaml(body) => body.runs_on(),
+            Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
         }
     }
 
@@ -191,7 +214,8 @@ impl Payload {
         match self {
             Self::Python(body) => body.finish(out, stopped),
             Self::Json(body) => body.finish(out, stopped),
-            Self::Braces(_) | Self::Yaml(_) => {}
+            Self::Yaml(body) => body.finish(out),
+            Self::Braces(_) => {}
         }
     }
 

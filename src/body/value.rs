@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::Utf8;
 use toolglot_scan::{Node, ROOT};
 
+use super::Out;
 use super::head::{Head, HeadStep, WINDOW, begins_inside, is_key};
 use crate::dialect::bounds::LINE_BLANKS;
 use crate::dialect::{KeyQuote, QuoteEnd};
@@ -264,11 +265,12 @@ impl Value {
     }
 
     /// Whether a field begins with the value's opener of that length before `pos`.
-    pub fn swallows(&self, table: &KeyQuote, seg: &[u8], base: u64, pos: u64, len: u64) -> bool {
-        let (window, known) = self.window(seg, base, pos);
+    pub fn swallows(&self, out: &Out<'_>, table: &KeyQuote, pos: u64, len: u64) -> bool {
+        let (window, known) = self.window(out.seg, out.base, pos);
         let before = &window[WINDOW - known..];
         let before = before.get(..before.len().saturating_sub(len as usize));
-        begins_inside(&table.spec, before.unwrap_or_default())
+        let param = |key: &str| out.tools().is_some_and(|tools| tools.takes(key));
+        begins_inside(&table.spec, before.unwrap_or_default(), param)
     }
 
     /// Whether nothing is under way, so that bytes may be skipped.

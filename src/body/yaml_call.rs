@@ -1,5 +1,8 @@
 //! A call whose arguments are YAML: buffers the text up to the call's closer, then reads it.
 //!
+//! The closer begins a line, or ends the only line or a mapping in brackets. In the middle of a line it is provisional: text that follows on its line,
+//! or an indented next line, shows that a value quotes it; otherwise it ends the call, which is recovered.
+//!
 //! One leniency: a plain value may contain `: ` (`title: Hut: repairs`).
 
 use serde::{Deserialize, Serialize};
@@ -25,10 +28,26 @@ pub(crate) struct Body {
     kinds: KindSet,
     closer: Needle,
     text: Vec<u8>,
-    /// The closer has come.
-    closed: bool,
+    /// A closer in the middle of a line, if nothing shows yet that it is content.
+    provisional: Option<Provisional>,
+    /// Where the closer ended, if it has come.
+    closed: Option<u64>,
     written: bool,
 }
+
+/// A closer in the middle of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Provisional {
+    /// Where it ended.
+    end: u64,
+    /// Its length.
+    len: usize,
+    /// The line has ended, too.
+    line: bool,
+}
+
+/// The most white space after a closer in the middle of a line that is looked at.
+const MAX_BLANKS: u64 = 64;
 
 impl Body {
     /// Opens the call that `opened` names and `closer` ends.
@@ -42,7 +61,8 @@ impl Body {
             kinds: KindSet::default(),
             closer: Needle::tag(closer.as_bytes()),
             text: vec![],
-            closed: false,
+            provisional: None,
+            closed: None,
             written: false,
         })
     }
@@ -53,6 +73,27 @@ impl Body {
             .saturating_add(out.limits().max_value)
             .saturating_add(1);
         while i < end {
+            if let Some(provisional) = self.provisional {
+                let byte = out.seg[i];
+                let long = out.base + i as u64 - provisional.end >= MAX_BLANKS;
+                match (byte, provisional.line) {
+                    (b' ' | b'\t' | b'\r', false) if !long => {}
+                    (b'\n', _) if !long => {
+                        self.provisional = Some(Provisional {
+                            line: true,
+                            ..provisional
+                        });
+                    }
+                    (b' ' | b'\t', true) | (_, false) => {
+                        self.content(out, provisional);
+                        continue;
+                    }
+                    (_, true) => return (i, self.close_provisional(out, provisional)),
+                }
+                self.text.push(byte);
+                i += 1;
+                continue;
+            }
             if self.closer.have() == 0 {
                 let stop = out.clip(max, i, end);
                 let hay = &out.seg[i..stop];
@@ -71,36 +112,74 @@ impl Body {
             self.text.push(byte);
             let pos = out.base + i as u64;
             if self.closer.step(byte) {
+                let len = self.closer.len();
                 if self.closer.spaced() {
                     let kind = Kind::RepairedCloseTag;
                     self.kinds.insert(kind);
-                    let span = Span::new(pos.saturating_sub(self.closer.len() as u64), pos);
+                    let span = Span::new(pos.saturating_sub(len as u64), pos);
                     out.tool_issue(kind, span, &self.tool, "");
                 }
-                out.skip(pos);
-                self.closed = true;
-                return (i, self.read(out, pos));
+                if begins_line(&self.text[..self.text.len() - len]) {
+                    return (i, self.close(out, pos, len));
+                }
+                let (end, line) = (pos, false);
+                self.provisional = Some(Provisional { end, len, line });
             }
             if pos.saturating_sub(self.closer.have()) >= max {
                 return (i, Step::Limit(Kind::LimitValue));
             }
         }
-        out.skip(out.base + i as u64);
+        let end = out.base + i as u64;
+        out.skip(self.provisional.map_or(end, |provisional| provisional.end));
         (i, Step::More)
+    }
+
+    /// The closer that is `provisional` is content.
+    fn content(&mut self, out: &mut Out<'_>, provisional: Provisional) {
+        let Provisional { end, len, .. } = provisional;
+        self.provisional = None;
+        self.closer.reset();
+        self.kinds.insert(Kind::AmbiguousClose);
+        let span = Span::new(end.saturating_sub(len as u64), end);
+        out.tool_issue(Kind::AmbiguousClose, span, &self.tool, "");
+    }
+
+    /// Ends the call at the closer that is `provisional`.
+    fn close_provisional(&mut self, out: &mut Out<'_>, provisional: Provisional) -> Step {
+        let Provisional { end, len, .. } = provisional;
+        let span = Span::new(end.saturating_sub(len as u64), end);
+        self.provisional = None;
+        self.kinds.insert(Kind::AmbiguousClose);
+        out.tool_issue(Kind::AmbiguousClose, span, &self.tool, "");
+        let blanks = self
+            .text
+            .iter()
+            .rev()
+            .take_while(|b| b.is_ascii_whitespace());
+        self.text.truncate(self.text.len() - blanks.count());
+        self.close(out, end, len)
+    }
+
+    /// Ends the call at `end`, with a closer of `len` bytes.
+    fn close(&mut self, out: &mut Out<'_>, end: u64, len: usize) -> Step {
+        out.skip(end);
+        self.closed = Some(end);
+        let text = std::mem::take(&mut self.text);
+        let text = String::from_utf8_lossy(&text[..text.len().saturating_sub(len)]);
+        self.write(out, &text, end.saturating_sub(len as u64), end)
+    }
+
+    /// Ends the stream: a closer in the middle of a line ends the call.
+    pub fn finish(&mut self, out: &mut Out<'_>) {
+        if let Some(provisional) = self.provisional {
+            self.close_provisional(out, provisional);
+        }
     }
 
     /// Reads empty arguments: the call's tag closed itself before `end`.
     pub fn empty(&mut self, out: &mut Out<'_>, end: u64) -> bool {
-        self.closed = true;
+        self.closed = Some(end);
         self.write(out, "", end, end) == Step::Done
-    }
-
-    /// Reads the arguments of the call, which ends at `end`.
-    fn read(&mut self, out: &mut Out<'_>, end: u64) -> Step {
-        let text = std::mem::take(&mut self.text);
-        let closer = self.closer.len();
-        let text = String::from_utf8_lossy(&text[..text.len() - closer]);
-        self.write(out, &text, end.saturating_sub(closer as u64), end)
     }
 
     /// Writes the mapping, which ends before `last`, and closes the call at `end`.
@@ -132,6 +211,15 @@ impl Body {
         for key in &read.misfits {
             out.tool_issue(Kind::TypeMismatch, span, &self.tool, key);
         }
+        for (keys, kind) in [
+            (&read.zeros, Kind::RepairedNumber),
+            (&read.halves, Kind::LoneSurrogate),
+        ] {
+            for key in keys {
+                self.kinds.insert(kind);
+                out.tool_issue(kind, span, &self.tool, key);
+            }
+        }
         out.missing(&self.tool, span, |name| map.contains_key(name));
         let json = Value::Object(map).to_string();
         out.arg(self.call, &json, span);
@@ -151,13 +239,28 @@ impl Body {
         u32::from(self.written)
     }
 
-    pub fn closed(&self) -> bool {
+    /// Whether the text contains a closer that was taken for content.
+    pub fn runs_on(&self) -> bool {
+        self.kinds.contains(Kind::AmbiguousClose)
+    }
+
+    /// Where its closer ended, if it has come.
+    pub fn closed(&self) -> Option<u64> {
         self.closed
     }
 
     pub fn fits(&self) -> bool {
         self.closer.fits()
     }
+}
+
+/// Whether a closer after `text` begins a line, or ends the only one, or a mapping in brackets.
+fn begins_line(text: &[u8]) -> bool {
+    let line = text.rsplit(|byte| *byte == b'\n').next().unwrap_or(text);
+    let only = line.len() == text.len();
+    let text = text.trim_ascii();
+    let brackets = text.starts_with(b"{") && text.ends_with(b"}");
+    only || brackets || line.trim_ascii().is_empty()
 }
 
 /// Reads the arguments: a mapping, or nothing.

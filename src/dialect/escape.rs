@@ -6,7 +6,7 @@ use toolglot_scan::Case;
 use toolglot_scan::{Dfa, Pattern, ROOT};
 
 use super::inner::SetInner;
-use super::marker::{Role, Written};
+use super::marker::Written;
 
 /// Candidates for the breaker: the first one that occurs in no marker of the set is used.
 const BREAKERS: &[u8] = b"\\^~%!$";
@@ -59,8 +59,6 @@ pub(crate) struct EscapeTable {
     pub begins: Box<[bool; 256]>,
     /// One-character markers, which cannot be broken.
     pub codes: Vec<Code>,
-    /// Whether each marker opens calls.
-    pub opens: Vec<bool>,
     /// Possible beginnings of a reply that continues what a prompt has opened.
     pub leads: Arc<[Written]>,
 }
@@ -70,12 +68,7 @@ impl EscapeTable {
     pub fn new(set: &SetInner) -> Result<Self, EscapeError> {
         let ends = header_ends(set);
         let table = Self::of(set.markers().chain(&ends))?;
-        let roles = set.text.dfa.patterns().iter().zip(&set.roles);
-        let openers = roles.filter(|(_, role)| matches!(role, Role::Open { .. }));
-        let openers: Vec<_> = openers.map(|(opener, _)| &opener.bytes).collect();
-        let opens = |pattern: &Pattern| openers.contains(&&pattern.bytes);
         Ok(Self {
-            opens: table.dfa.patterns().iter().map(opens).collect(),
             leads: Arc::clone(&set.begins),
             ..table
         })
@@ -136,7 +129,6 @@ impl EscapeTable {
             tails,
             begins,
             codes,
-            opens: vec![],
             leads: Arc::new([]),
         })
     }

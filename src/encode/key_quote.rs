@@ -363,7 +363,7 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
             other.open.iter().find(|open| {
                 find_all(text, open, ignore).any(|at| {
                     let from = (at + open.len()).saturating_sub(WINDOW).min(at);
-                    begins_inside(spec, &text.as_bytes()[from..at])
+                    begins_inside(spec, &text.as_bytes()[from..at], |_| false)
                 })
             })
         });

@@ -11,6 +11,7 @@ use crate::dialect::DialectSet;
 use crate::dialect::spec::{self, ReasoningAt};
 use crate::engine::{Finish, Parser};
 use crate::error::{Grade, KindSet};
+use crate::escape::{Part, Seams};
 use crate::event::{Abandoned, CallState, Event, Sink, Span};
 use crate::sink::Collect;
 
@@ -126,11 +127,11 @@ impl Transcoder {
             coder: self,
             input,
             out: vec![],
+            parts: vec![],
             calls: vec![],
             open: None,
             reasoning: Reasoning::Outside,
             written: vec![],
-            text: vec![],
             kept: false,
             error: None,
         };
@@ -141,14 +142,42 @@ impl Transcoder {
         if let Some(error) = writer.error.take() {
             return Err(error);
         }
-        self.compare(&writer)?;
-        Ok(writer.out)
+        let (out, text) = self.guarded(&writer);
+        self.compare(&writer, &out, &text)?;
+        Ok(out)
+    }
+
+    /// What was written, and the text in it, with each opener escaped that a reader of the old dialects would take: a block
+    /// that is written anew, or what broke a recovered one, may have kept text from being a call.
+    fn guarded(&self, writer: &Writer<'_>) -> (Vec<u8>, Vec<u8>) {
+        let (mut out, mut text) = (vec![], vec![]);
+        let mut take = |part: Part, bytes: &[u8]| {
+            out.extend_from_slice(bytes);
+            if part == Part::Text {
+                text.extend_from_slice(bytes);
+            }
+        };
+        let mut seams = Seams::new(&self.from, &self.options.parsing()).ok();
+        let mut at = 0;
+        for piece in &writer.parts {
+            let bytes = &writer.out[at..piece.end];
+            at = piece.end;
+            match &mut seams {
+                Some(seams) if bytes.is_empty() => seams.cut(),
+                Some(seams) => seams.put(piece.part, bytes, piece.recovered, &mut take),
+                None => take(piece.part, bytes),
+            }
+        }
+        if let Some(seams) = &mut seams {
+            seams.end(&mut take);
+        }
+        (out, text)
     }
 
     /// Reads the result in the new dialect and compares.
-    fn compare(&self, writer: &Writer<'_>) -> Result<(), TranscodeError> {
+    fn compare(&self, writer: &Writer<'_>, out: &[u8], text: &[u8]) -> Result<(), TranscodeError> {
         let differs = |what: String| Err(TranscodeError::Differs { what });
-        let turn = self.read(&writer.out);
+        let turn = self.read(out);
         if turn.calls.len() != writer.written.len() {
             let (have, want) = (turn.calls.len(), writer.written.len());
             return differs(format!("{have} calls for {want}"));
@@ -165,8 +194,7 @@ impl Transcoder {
                 ));
             }
         }
-        if !writer.kept && turn.text.as_bytes() != String::from_utf8_lossy(&writer.text).as_bytes()
-        {
+        if !writer.kept && turn.text.as_bytes() != String::from_utf8_lossy(text).as_bytes() {
             return differs("its text".to_owned());
         }
         Ok(())
@@ -197,18 +225,25 @@ enum Reasoning {
     Anew,
 }
 
+/// A piece of the output.
+struct Piece {
+    part: Part,
+    recovered: bool,
+    end: usize,
+}
+
 struct Writer<'a> {
     coder: &'a Transcoder,
     input: &'a [u8],
     out: Vec<u8>,
+    /// What `out` consists of.
+    parts: Vec<Piece>,
     /// Calls of the open block.
     calls: Vec<Read>,
     open: Option<EncodeCall>,
     reasoning: Reasoning,
     /// Calls that were written.
     written: Vec<EncodeCall>,
-    /// Text that was copied.
-    text: Vec<u8>,
     /// Something that could not be written was kept.
     kept: bool,
     error: Option<TranscodeError>,
@@ -221,23 +256,23 @@ impl Sink for Writer<'_> {
                 span, recovered, ..
             } => {
                 self.leave();
-                let mut bytes = self.source(span).to_vec();
-                // Removing what broke it must not turn it into a call.
-                if recovered && let Ok(safe) = crate::escape(&self.coder.from, &bytes) {
-                    bytes = safe;
+                let bytes = self.source(span).to_vec();
+                self.write(Part::Text, &bytes);
+                if let Some(piece) = self.parts.last_mut() {
+                    piece.recovered = recovered;
                 }
-                self.text.extend_from_slice(&bytes);
-                self.out.extend_from_slice(&bytes);
             }
             Event::Protected { kind, span, .. } => {
                 self.leave();
-                if kind != "framing" {
-                    self.copy(span);
+                if kind == "framing" {
+                    self.write(Part::Text, b"");
+                } else {
+                    self.copy(Part::Region, span);
                 }
             }
             Event::Raw { span, .. } => {
                 self.leave();
-                self.copy(span);
+                self.copy(Part::Block, span);
             }
             Event::Reasoning { framing, span, .. } => self.reason(framing, span),
             Event::BlockOpen { .. } => {
@@ -289,16 +324,27 @@ impl Writer<'_> {
         &self.input[place(span.start)..place(span.end.max(span.start))]
     }
 
-    fn copy(&mut self, span: Span) {
+    /// Writes a piece; an empty one means that something was removed.
+    fn write(&mut self, part: Part, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+        let (recovered, end) = (false, self.out.len());
+        self.parts.push(Piece {
+            part,
+            recovered,
+            end,
+        });
+    }
+
+    fn copy(&mut self, part: Part, span: Span) {
         let bytes = self.source(span).to_vec();
-        self.out.extend_from_slice(&bytes);
+        self.write(part, &bytes);
     }
 
     /// The input at `span` cannot be written.
     fn refuse(&mut self, span: Span, error: TranscodeError) {
         if self.coder.keep {
             self.kept = true;
-            self.copy(span);
+            self.copy(Part::Block, span);
         } else {
             self.error.get_or_insert(error);
         }
@@ -321,7 +367,7 @@ impl Writer<'_> {
         let calls: Vec<EncodeCall> = read.into_iter().map(|read| read.call).collect();
         match self.coder.to.encode(&calls, &self.coder.options) {
             Ok(text) => {
-                self.out.extend_from_slice(text.as_bytes());
+                self.write(Part::Block, text.as_bytes());
                 self.written.extend(calls);
             }
             Err(why) => self.refuse(span, TranscodeError::NotRepresentable { span, why }),
@@ -345,8 +391,9 @@ impl Writer<'_> {
             let target = self.coder.to.dialect().spec.reasoning.first();
             if let Some(target) = target.filter(|target| self.counts(target, span)) {
                 let open = target.open.first().map_or("", String::as_str);
-                self.out.extend_from_slice(open.as_bytes());
-                self.out.extend_from_slice(target.label.as_bytes());
+                let open = [open, &target.label].concat();
+                self.write(Part::Text, b"");
+                self.write(Part::Region, open.as_bytes());
                 self.reasoning = Reasoning::Anew;
             }
             if framing && self.reasoning == Reasoning::Anew {
@@ -358,7 +405,7 @@ impl Writer<'_> {
             // A label, or a repeated opener.
             Reasoning::Anew if framing => {}
             Reasoning::Anew | Reasoning::Kept | Reasoning::Outside => {
-                self.copy(span);
+                self.copy(Part::Region, span);
                 if closer {
                     self.reasoning = Reasoning::Outside;
                 }
@@ -402,8 +449,8 @@ impl Writer<'_> {
         if std::mem::replace(&mut self.reasoning, Reasoning::Outside) == Reasoning::Anew {
             let target = self.coder.to.dialect().spec.reasoning.first();
             let close = target.and_then(|target| target.close.first());
-            self.out
-                .extend_from_slice(close.map_or(&[][..], |close| close.as_bytes()));
+            let close = close.map_or(&[][..], |close| close.as_bytes()).to_vec();
+            self.write(Part::Region, &close);
         }
     }
 }

@@ -228,6 +228,7 @@ impl<'p> Machine<'p> {
             quoted,
             kinds: KindSet::default(),
             answer: None,
+            announced: vec![],
             number: io.opened,
             names: Names::default(),
         });

@@ -468,6 +468,7 @@ impl Parser {
             self.settle(sink);
             self.drive(sink, |machine| machine.finish(reason));
             self.state.finished = true;
+            sink.finished();
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::arguments::{Checked, meaning};
 use super::machine::Machine;
-use crate::body::Out;
+use crate::body::{Heard, Out, Said};
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
 use crate::json::Value;
@@ -132,29 +132,76 @@ pub(crate) struct Native {
     pub refused: Option<Kind>,
 }
 
-/// The API tool calls that replace calls of the text that nobody gets: one for each, by name. Those that are `good` come
-/// first, so that none of them loses its place to one that nobody gets either.
-fn instead(lost: &[String], natives: &[Native], good: &[bool]) -> Vec<bool> {
-    let mut left: HashMap<&str, usize> = HashMap::new();
-    for name in lost {
-        *left.entry(name).or_default() += 1;
-    }
-    let mut counts = vec![false; natives.len()];
-    for turn in [true, false] {
-        let of_turn = natives.iter().zip(good).zip(&mut counts);
-        for ((native, _), counts) in of_turn.filter(|((_, good), _)| **good == turn) {
-            if let Some(left) = left.get_mut(native.call.name.as_str()).filter(|n| **n > 0) {
-                *left -= 1;
-                *counts = true;
-            }
+/// What becomes of an API tool call beside good calls in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It replaces a call of the text that nobody gets.
+    Counts,
+    /// It repeats a call of the text.
+    Repeats,
+    /// It gives way to the calls of the text.
+    Left,
+}
+
+/// More arguments than this may be those of a call of the text whose arguments were too long to remember.
+const LONG: usize = 256;
+
+/// The fate of API tool calls beside good calls in the text. First each of those is matched by one that repeats it: by its
+/// meaning or, if its arguments were not remembered, by its name. Then each call that nobody gets is
+/// replaced by one of its name. Those that are `good` come first, so that none of them loses its place to one that nobody gets
+/// either. Linear in both.
+fn fates(heard: &mut Heard, natives: &[Native], good: &[bool]) -> Vec<Fate> {
+    heard.end();
+    let mut said: HashMap<(String, String), usize> = HashMap::new();
+    let mut lost: HashMap<&str, usize> = HashMap::new();
+    for call in &heard.calls {
+        if call.lost {
+            *lost.entry(&call.name).or_default() += 1;
+        } else if let Some(meant) = meant(call) {
+            *said.entry(meant).or_default() += 1;
         }
     }
-    counts
+    let mut unread: HashMap<&str, usize> = HashMap::new();
+    for (name, count) in &heard.unread {
+        unread.insert(name, *count as usize);
+    }
+    let mut fates = vec![Fate::Left; natives.len()];
+    for (native, fate) in natives.iter().zip(&mut fates) {
+        let call = &native.call;
+        let meant = meaning(&call.arguments).map(|meant| (call.name.clone(), meant));
+        if meant.is_some_and(|meant| takes(said.get_mut(&meant))) {
+            *fate = Fate::Repeats;
+        }
+    }
+    let mut turn = |left: &mut HashMap<&str, usize>, to: Fate, fits: &dyn Fn(usize) -> bool| {
+        for (index, (native, fate)) in natives.iter().zip(&mut fates).enumerate() {
+            let free = *fate == Fate::Left && fits(index);
+            if free && takes(left.get_mut(native.call.name.as_str())) {
+                *fate = to;
+            }
+        }
+    };
+    let full = heard.full;
+    turn(&mut unread, Fate::Repeats, &|index| {
+        full || natives[index].call.arguments.len() > LONG
+    });
+    turn(&mut lost, Fate::Counts, &|index| good[index]);
+    turn(&mut lost, Fate::Counts, &|_| true);
+    fates
+}
+
+/// Takes one of what is left, if there is any.
+fn takes(left: Option<&mut usize>) -> bool {
+    left.filter(|left| **left > 0).is_some_and(|left| {
+        *left -= 1;
+        true
+    })
 }
 
 /// The name and meaning of a call of the text, if it is compared.
-fn meant((name, arguments): &(String, Option<String>)) -> Option<(String, String)> {
-    Some((name.clone(), meaning(arguments.as_ref()?)?))
+fn meant(call: &Said) -> Option<(String, String)> {
+    let arguments = call.arguments.as_ref().filter(|_| !call.lost)?;
+    Some((call.name.clone(), meaning(arguments)?))
 }
 
 /// Whether an API tool call repeats one of the text.
@@ -217,44 +264,48 @@ impl Machine<'_> {
     pub fn natives_last(&mut self) {
         let natives = &self.st.natives;
         let heard = &mut self.st.io.heard;
-        let counts: Vec<bool> = match self.opts.prefer {
+        let fates: Vec<Fate> = match self.opts.prefer {
             Prefer::Native => {
                 self.natives_now(self.st.pos());
                 return self.held_last();
             }
             Prefer::Text | Prefer::Both if natives.is_empty() => return,
-            Prefer::Text if self.st.io.good == 0 => vec![true; natives.len()],
+            Prefer::Text if self.st.io.good == 0 => vec![Fate::Counts; natives.len()],
             Prefer::Text => {
                 let good = |native| Checked::of(native, self.opts).is_ok_and(|call| call.is_good());
                 let good: Vec<bool> = natives.iter().map(good).collect();
-                instead(&heard.lost(), natives, &good)
+                fates(heard, natives, &good)
             }
             Prefer::Both => {
                 let known: BTreeSet<_> = heard.calls.iter().filter_map(meant).collect();
-                let new = natives.iter().map(|native| !repeats(&known, &native.call));
-                new.collect()
+                let fate = |native: &Native| match repeats(&known, &native.call) {
+                    true => Fate::Repeats,
+                    false => Fate::Counts,
+                };
+                natives.iter().map(fate).collect()
             }
         };
         // Calls of the text that nobody gets do not count against the limit.
-        let before = self.st.io.good;
+        let (at, before) = (self.st.pos(), self.st.io.good);
         let natives = std::mem::take(&mut self.st.natives);
-        for (native, counts) in natives.iter().zip(counts) {
-            match (counts, self.opts.prefer) {
-                (true, _) => self.bring(native, self.st.pos(), before),
-                (false, Prefer::Text) => self.gives_way(&native.call.name),
-                // It repeats a call that was delivered.
-                (false, Prefer::Both | Prefer::Native) => {}
+        for (native, fate) in natives.iter().zip(fates) {
+            match fate {
+                Fate::Counts => self.bring(native, at, before),
+                Fate::Repeats => {}
+                Fate::Left => match Checked::of(native, self.opts) {
+                    Ok(call) => self.gives_way(call.name, at),
+                    Err(kind) => self.refuse(kind, &native.call.name, Span::new(at, at)),
+                },
             }
         }
     }
 
-    /// Reports an API tool call that is not delivered because calls of the text are. Like a rejected one, it has no bytes.
-    fn gives_way(&mut self, name: &str) {
-        let chunk = self.nothing();
-        let span = Span::new(self.st.pos(), self.st.pos());
+    /// Reports an API tool call that is not delivered because calls of the text are.
+    fn gives_way(&mut self, name: &str, at: u64) {
         let kind = Kind::ReplacedCall;
+        let chunk = self.nothing();
         self.out(chunk)
-            .report_for(None, kind, kind.severity(), span, name, "", "");
+            .report_for(None, kind, kind.severity(), Span::new(at, at), name, "", "");
     }
 
     /// Emits the calls of the text that were held back: no API tool call came.

@@ -79,7 +79,8 @@ impl Pace {
     fn value(state: &State, body: &Body, set: &SetInner, opts: &Options) -> Option<Short> {
         let io = &state.io;
         let waits = state.from() != state.pos() || io.cursor.carried() > 0;
-        if waits || state.finished || opts.prefer.remembers() || io.undeclared.is_some() {
+        let listens = io.heard.listens(opts.prefer);
+        if waits || state.finished || listens || io.undeclared.is_some() {
             return None;
         }
         let block = io.block.as_ref()?;

@@ -30,6 +30,7 @@
 
 mod breaks;
 mod lead;
+mod reader;
 mod seam;
 mod spell;
 #[cfg(test)]
@@ -43,6 +44,7 @@ use breaks::{Breaks, Way};
 use spell::Spell;
 
 pub use crate::dialect::EscapeError;
+pub(crate) use reader::Part;
 pub(crate) use seam::Seams;
 
 /// Escapes streamed text for a set of dialects; see [`escape`](crate::escape()).

@@ -1,67 +1,36 @@
 //! Text that remains where parts of a reply were removed: no reader of the same set may find a call in it.
 //!
 //! Two things could form a call. First, a block that was retracted comes back as text, and a block removed from inside it may
-//! have been what broke it. Second, removing a part joins the text before and after it: the beginning of a marker and its rest,
-//! or an opener and its evidence. So text that comes back is escaped. If a marker may begin before a seam, a breaker is written
-//! into the seam; if an opener may continue across it, a breaker on a line of its own. Removing the start of a reply makes
-//! other text its beginning: if that is what a prompt may have opened ([`lead`](super::lead)), it is broken. Reasoning or a
-//! protected region that follows a removed part may count only because of it; if text precedes it on its line, a newline is
-//! written into the seam, because its markers would otherwise be text. All other text is unchanged.
+//! have been what broke it. Second, removing a part joins the text before and after it, and changes what the engine knows of
+//! what precedes it: a marker is completed, an opener finds its evidence, a code span ends elsewhere, or a text begins the reply.
+//! So text that comes back is escaped; a breaker is written into a seam where a marker may begin before it; and what is written is
+//! read as the next [reader](super::reader) will, who escapes each opener that it takes.
+//!
+//! Two things this reader cannot know. A prompt may have opened what a text continues ([`lead`](super::lead)): if removing the
+//! start of a reply makes such a text its beginning, it is broken. And reasoning or a protected region that follows a removed part
+//! may count only because of it: if text precedes it on its line, a newline is written into the seam, because its markers would
+//! otherwise be text. All other text is unchanged.
 
 use std::sync::Arc;
 
-use toolglot_scan::{Line, Node, ROOT, xml};
+use toolglot_scan::{Line, ROOT};
 
 use super::lead::{Lead, Step};
+use super::reader::{Part, Reader};
 use super::{EscapeError, Escaper};
 use crate::dialect::DialectSet;
 use crate::dialect::EscapeTable;
-use crate::dialect::bounds::PROBE_BLANKS;
 use crate::event::Event;
-
-/// What was written since an opener of calls, as long as what follows may be its evidence.
-#[derive(Clone, Copy, Debug)]
-struct Opener {
-    len: u32,
-    /// Inside its tag: attributes may follow.
-    tag: bool,
-    /// In a word.
-    word: bool,
-    /// After a word and white space: what follows may be evidence, but not a second word.
-    spaced: bool,
-}
-
-impl Opener {
-    fn new(marker: &[u8]) -> Self {
-        Self {
-            len: 0,
-            tag: marker.contains(&b'<') && !marker.ends_with(b">"),
-            word: false,
-            spaced: false,
-        }
-    }
-
-    /// The state after one more byte. Outside of tags a second word is prose.
-    fn after(self, byte: u8) -> Option<Self> {
-        let word = byte.is_ascii_alphanumeric() || byte >= 0x80;
-        let prose = word && self.spaced && !self.tag;
-        (self.len < PROBE_BLANKS && !prose).then_some(Self {
-            len: self.len + 1,
-            tag: self.tag && byte != b'>',
-            word,
-            spaced: xml::is_space(byte) && (self.word || self.spaced),
-        })
-    }
-}
+use crate::limits::Options;
 
 /// What has been written, as far as it matters to what follows.
 #[derive(Clone, Debug)]
 pub(crate) struct Seams {
     table: Arc<EscapeTable>,
-    node: Node,
-    opener: Option<Opener>,
+    reader: Box<Reader>,
+    /// Something was removed since the last text.
     seam: bool,
-    /// Something was removed.
+    /// Something was removed, or came back.
     cut: bool,
     /// What the output may begin with.
     lead: Option<Lead>,
@@ -72,17 +41,17 @@ pub(crate) struct Seams {
 }
 
 impl Seams {
-    pub fn new(set: &DialectSet) -> Result<Self, EscapeError> {
+    /// For output that will be read with this set and these options.
+    pub fn new(set: &DialectSet, options: &Options) -> Result<Self, EscapeError> {
         let table = set.escapes()?;
         Ok(Self {
-            lead: Lead::new(&table.leads),
-            table,
-            node: ROOT,
-            opener: None,
+            reader: Box::new(Reader::new(set, options)?),
             seam: false,
             cut: false,
+            lead: Lead::new(&table.leads),
             line: Line::Start,
             at_seam: false,
+            table,
         })
     }
 
@@ -91,15 +60,6 @@ impl Seams {
         self.seam = true;
         self.cut = true;
         self.at_seam = true;
-    }
-
-    /// Writes a piece of reasoning or of a protected region that is kept.
-    pub fn keep(&mut self, data: &[u8], mut out: impl FnMut(&[u8])) {
-        if self.at_seam && !self.line.begins() {
-            self.write(b"\n", false, &mut out);
-        }
-        self.at_seam = false;
-        self.write(data, false, out);
     }
 
     /// Records what an event removes from the text, for sinks that write only text.
@@ -115,33 +75,69 @@ impl Seams {
         }
     }
 
+    /// Writes a piece of reasoning or of a protected region that is kept.
+    pub fn keep(&mut self, data: &[u8], out: impl FnMut(&[u8])) {
+        self.part(Part::Region, data, false, out);
+    }
+
     /// Writes a text event.
-    pub fn write(&mut self, data: &[u8], recovered: bool, mut out: impl FnMut(&[u8])) {
+    pub fn write(&mut self, data: &[u8], recovered: bool, out: impl FnMut(&[u8])) {
+        self.part(Part::Text, data, recovered, out);
+    }
+
+    fn part(&mut self, part: Part, data: &[u8], recovered: bool, mut out: impl FnMut(&[u8])) {
+        self.put(part, data, recovered, &mut |_, bytes| out(bytes));
+    }
+
+    /// Writes a part, and passes on what is settled, which may be of other parts.
+    pub fn put(
+        &mut self,
+        part: Part,
+        data: &[u8],
+        recovered: bool,
+        out: &mut dyn FnMut(Part, &[u8]),
+    ) {
+        if data.is_empty() {
+            return;
+        }
+        match part {
+            Part::Text => {}
+            Part::Region => {
+                if self.at_seam && !self.line.begins() {
+                    self.put(Part::Text, b"\n", false, out);
+                }
+                self.at_seam = false;
+            }
+            Part::Block => {
+                (self.cut, self.seam, self.at_seam) = (true, true, false);
+                self.lead = None;
+                self.line = self.line.after(data);
+                return self.reader.push(part, data, true, out);
+            }
+        }
         self.line = self.line.after(data);
         self.at_seam &= data.iter().all(|byte| matches!(byte, b' ' | b'\t'));
         if recovered {
-            self.at_seam = true;
+            (self.at_seam, self.cut, self.seam) = (true, true, false);
             let text = self.recovered(data);
-            return self.begun(&text, &mut out);
+            return self.begun(part, &text, out);
         }
-        if let Some(breaker) = self.text(data) {
+        if std::mem::take(&mut self.seam) && self.joins(data) {
             self.lead = None;
-            out(&breaker);
+            self.reader
+                .push(Part::Text, &[self.table.breaker], true, out);
         }
-        self.begun(data, &mut out);
+        self.begun(part, data, out);
     }
 
     /// Writes text that may be the beginning of the reply.
-    fn begun(&mut self, text: &[u8], out: &mut impl FnMut(&[u8])) {
-        let Some(at) = self.started(text) else {
-            return out(text);
-        };
-        let (before, rest) = text.split_at(at);
-        out(before);
-        out(&[self.table.breaker]);
-        out(rest);
-        (self.node, self.opener) = (ROOT, None);
-        self.read(rest);
+    fn begun(&mut self, part: Part, text: &[u8], out: &mut dyn FnMut(Part, &[u8])) {
+        let (before, rest) = text.split_at(self.started(text).unwrap_or(text.len()));
+        self.reader.push(part, before, self.cut, out);
+        if !rest.is_empty() {
+            self.reader.push(part, &[self.table.breaker], true, out);
+            self.reader.push(part, rest, true, out);
+        }
     }
 
     /// The position at which to break the text if it completes what a prompt may have opened, and something was removed before.
@@ -163,50 +159,34 @@ impl Seams {
         None
     }
 
-    /// What must precede more text, if anything. The text is written unchanged.
-    fn text(&mut self, data: &[u8]) -> Option<Vec<u8>> {
+    /// Whether text continues a marker that has begun before the seam.
+    fn joins(&self, data: &[u8]) -> bool {
         let dfa = &self.table.dfa;
+        let node = self
+            .reader
+            .tail()
+            .iter()
+            .fold(ROOT, |node, byte| dfa.next(node, *byte));
         // A marker is completed only if the first byte continues it.
-        let goes_on = data.first().is_some_and(|byte| {
-            let next = dfa.next(self.node, *byte);
-            dfa.hold(next) > 1 || dfa.is_hit(next)
-        });
-        let breaker = self.table.breaker;
-        let broken = match self.seam && !data.is_empty() {
-            true if self.opener.is_some() => Some(vec![b'\n', breaker]),
-            true if goes_on && self.node != ROOT => Some(vec![breaker]),
-            _ => None,
-        };
-        self.seam &= data.is_empty();
-        if broken.is_some() {
-            (self.node, self.opener) = (ROOT, None);
-        }
-        self.read(data);
-        broken
-    }
-
-    /// Records what is written.
-    fn read(&mut self, data: &[u8]) {
-        let EscapeTable { dfa, opens, .. } = &*self.table;
-        for byte in data {
-            self.node = dfa.next(self.node, *byte);
-            let opens = |id: &&u16| opens.get(usize::from(**id)) == Some(&true);
-            let opener = dfa.hits(self.node).iter().find(opens);
-            self.opener = match opener {
-                Some(id) => Some(Opener::new(&dfa.patterns()[usize::from(*id)].bytes)),
-                None => self.opener.and_then(|opener| opener.after(*byte)),
-            };
-        }
+        let next = data.first().map(|byte| dfa.next(node, *byte));
+        node != ROOT && next.is_some_and(|next| dfa.hold(next) > 1 || dfa.is_hit(next))
     }
 
     /// Escapes a whole text that comes back.
-    fn recovered(&mut self, data: &[u8]) -> Vec<u8> {
-        let mut escaper = Escaper::with(Arc::clone(&self.table));
-        let mut out = Vec::with_capacity(data.len() + 8);
-        escaper.push(data, &mut out);
-        escaper.finish(&mut out);
-        (self.node, self.opener) = (ROOT, None);
-        self.seam = false;
-        out
+    fn recovered(&self, data: &[u8]) -> Vec<u8> {
+        Escaper::with(Arc::clone(&self.table)).all(data)
+    }
+
+    /// Ends the output: writes what still waits. Another output may follow.
+    pub fn finish(&mut self, mut out: impl FnMut(&[u8])) {
+        self.end(&mut |_, bytes| out(bytes));
+    }
+
+    /// As [`finish`](Self::finish), with parts.
+    pub fn end(&mut self, out: &mut dyn FnMut(Part, &[u8])) {
+        self.reader.finish(self.cut, out);
+        (self.seam, self.cut, self.at_seam) = (false, false, false);
+        self.lead = Lead::new(&self.table.leads);
+        self.line = Line::Start;
     }
 }

@@ -197,6 +197,11 @@ impl Tools {
         self.tools.iter().map(|tool| tool.name.as_str())
     }
 
+    /// Whether a tool has a parameter of that name.
+    pub(crate) fn takes(&self, key: &str) -> bool {
+        self.tools.iter().any(|tool| tool.param(key).is_some())
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Tool> {
         self.by_name.get(name).map(|index| &self.tools[*index])
     }

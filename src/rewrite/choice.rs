@@ -165,7 +165,7 @@ impl Choice {
             index,
             reason: None,
             flow: Flow::new(Parser::new(set, options.clone()), options.limits.max_native),
-            deltas: Deltas::new(settings, door).guard(set),
+            deltas: Deltas::new(settings, door).guard_with(set, options),
             queue,
             extras,
             end: End::default(),

@@ -343,7 +343,7 @@ impl Choice {
         Self {
             index,
             flow: Flow::new(parser, options.limits.max_native),
-            collect: Collect::new().guard(set),
+            collect: Collect::new().guard_with(set, options),
             end: source::End::default(),
             word: None,
             message: Pieces::default(),

@@ -7,6 +7,7 @@ use crate::dialect::DialectSet;
 use crate::error::Grade;
 use crate::escape::Seams;
 use crate::event::{Abandoned, Event, Sink};
+use crate::limits::Options;
 
 /// A sink that builds a [`Turn`]. Memory grows with the turn.
 ///
@@ -55,8 +56,15 @@ impl Collect {
     /// [`Mask::guard`](crate::sink::mask::Mask::guard), for hosts that send it on without the calls. Without it the text is
     /// verbatim.
     #[must_use]
-    pub fn guard(mut self, set: &DialectSet) -> Self {
-        self.seams = Seams::new(set).ok();
+    pub fn guard(self, set: &DialectSet) -> Self {
+        self.guard_with(set, &Options::default())
+    }
+
+    /// As [`guard`](Self::guard), for a reader with these options; see
+    /// [`Mask::guard_with`](crate::sink::mask::Mask::guard_with).
+    #[must_use]
+    pub fn guard_with(mut self, set: &DialectSet, options: &Options) -> Self {
+        self.seams = Seams::new(set, options).ok();
         self
     }
 
@@ -68,7 +76,8 @@ impl Collect {
         self
     }
 
-    /// The text so far, concatenated: the bytes as they arrived.
+    /// The text so far, concatenated: the bytes as they arrived. If it is [guarded](Self::guard), its last bytes may be missing
+    /// until the parser has finished.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         &self.text
@@ -151,6 +160,7 @@ impl Collect {
     /// The turn so far. Calls are renumbered, without the retracted ones.
     #[must_use]
     pub fn turn(mut self) -> Turn {
+        self.finished();
         for (index, call) in self.calls.iter_mut().enumerate() {
             call.index = index as u32;
         }
@@ -251,6 +261,12 @@ impl Sink for Collect {
             | Event::CallAbandoned { .. }
             | Event::CallClose { .. }
             | Event::BlockClose { .. } => {}
+        }
+    }
+
+    fn finished(&mut self) {
+        if let Some(seams) = &mut self.seams {
+            seams.finish(|bytes| self.text.extend_from_slice(bytes));
         }
     }
 }

@@ -8,7 +8,8 @@
 //! and a protected region in which the stream ends. If API tool calls are preferred, the calls of a block may come after it;
 //! then only what was lost between them is dropped, in place of the block.
 //!
-//! A rejected API tool call has no bytes: it is recorded as an empty span where it would have been delivered.
+//! An API tool call that is rejected, or gives way to calls of the text, has no bytes: it is recorded as an empty span where it
+//! would have been delivered.
 
 use std::collections::VecDeque;
 
@@ -26,7 +27,7 @@ pub(crate) struct Ledger {
     dropped: Vec<Dropped>,
     /// Dropped blocks whose calls may still come.
     empty: Vec<(Span, Block)>,
-    /// Rejected API tool calls.
+    /// API tool calls that are not delivered.
     natives: Vec<Dropped>,
 }
 
@@ -280,6 +281,10 @@ impl Ledger {
     /// Records an issue of the open block, of what was dropped last, or of a rejected API tool call.
     fn issue(&mut self, reported: &Reported) {
         let Reported { kind, span, .. } = *reported;
+        if kind == Kind::ReplacedCall && span.is_empty() && !reported.dialect {
+            let kinds = [kind].into_iter().collect();
+            return self.natives.push(Dropped { span, kinds });
+        }
         if kind == Kind::ReplacedCall {
             return self.replaced(span);
         }

@@ -21,6 +21,7 @@
 use crate::dialect::DialectSet;
 use crate::escape::Seams;
 use crate::event::{Abandoned, Event, Sink};
+use crate::limits::Options;
 
 /// What to write for a part of the reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,12 +99,22 @@ impl<F: FnMut(&[u8])> Mask<F> {
     }
 
     /// Prevents the rest of the text from being read as a call by another reader of the same set. Text that comes back from a
-    /// retracted block is [escaped](crate::escape()). Where a part is removed, a breaker is written if a marker may begin
-    /// before it. Reasoning or a protected region directly after such a part begins on a new line. All other text stays
-    /// verbatim. Has no effect if blocks are kept: the output then reads as the input did.
+    /// retracted block is [escaped](crate::escape()). Once a part was removed, each opener that another reader would take is
+    /// escaped, and a marker that would be joined is broken. Reasoning or a protected region directly after such a part begins
+    /// on a new line. All other text stays verbatim. Has no effect if blocks are kept: the output then reads as the input did.
+    ///
+    /// Text then waits while it may be part of an opener, for at most the longest lookahead: the rest comes when the parser
+    /// [finishes](Sink::finished).
     #[must_use]
-    pub fn guard(mut self, set: &DialectSet) -> Self {
-        self.seams = Seams::new(set).ok();
+    pub fn guard(self, set: &DialectSet) -> Self {
+        self.guard_with(set, &Options::default())
+    }
+
+    /// As [`guard`](Self::guard), for a reader with these options. They matter if they declare tools: the preset `any` reads only
+    /// calls of those. What they say about the prompt does not count.
+    #[must_use]
+    pub fn guard_with(mut self, set: &DialectSet, options: &Options) -> Self {
+        self.seams = Seams::new(set, options).ok();
         self
     }
 
@@ -250,6 +261,12 @@ impl<F: FnMut(&[u8])> Sink for Mask<F> {
             | Event::ParamClose { .. }
             | Event::CallAbandoned { .. }
             | Event::Issue(_) => {}
+        }
+    }
+
+    fn finished(&mut self) {
+        if let Some(seams) = &mut self.seams {
+            seams.finish(&mut self.take);
         }
     }
 }

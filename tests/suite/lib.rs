@@ -46,6 +46,7 @@ mod sinks;
 mod slipped;
 mod slips;
 mod spellings;
+mod spliced;
 mod state;
 mod stops;
 mod support;

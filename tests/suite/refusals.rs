@@ -353,7 +353,8 @@ fn parameters_between_tags() {
         let call = |text: &str| format!("{{\"a\":{text:?}}}");
         both(id, reason, f(&call(yes)), f(&call(no)));
     };
-    value("seed-oss", "Marker", "</parameter", "</parameter>");
+    // Half a closer before the whole one would leave the value in doubt.
+    value("seed-oss", "Marker", "</paramete", "</parameter>");
     value("qwen3-coder", "Marker", "x <parameter", "x\n<parameter=b>");
     // The newline before a value would belong to its first line.
     value("qwen3-coder", "Marker", "parameter=b>", "<parameter=b>");

@@ -12,7 +12,7 @@ use crate::support::root;
 /// The modules, from the lowest layer to the highest.
 const LAYERS: &[&str] = &[
     "scan", "words", "pointer", "error", "wire", "json", "schema", "hints", "limits", "yaml",
-    "dialect", "models", "issue", "event", "call", "body", "escape", "engine", "owned", "chunks",
+    "dialect", "models", "issue", "event", "call", "body", "engine", "escape", "owned", "chunks",
     "detect", "source", "sink", "encode", "rewrite", "layer", "tools", "prompt", "outcome",
 ];
 

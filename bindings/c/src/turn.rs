@@ -37,6 +37,8 @@ pub(crate) struct Turn {
     odd: Option<Arc<Odd>>,
     /// What was left out, as JSON; empty if there is nothing to report.
     left: String,
+    /// The guarded text, if it ends here; until something is added.
+    guarded: Option<Vec<u8>>,
     /// The arrays do not show everything that was collected.
     stale: bool,
 }
@@ -288,7 +290,7 @@ pub unsafe extern "C" fn toolglot_turn_add(
     guard::status(|| unsafe {
         handle::write(handle(turn), |turn| {
             let batch = raw::value(batch)?;
-            turn.stale = true;
+            (turn.stale, turn.guarded) = (true, None);
             replay(&batch, &mut Gathering(&mut turn.collect))
         })
     })
@@ -369,8 +371,20 @@ pub unsafe extern "C" fn toolglot_parse(
 pub unsafe extern "C" fn toolglot_turn_text(turn: *const toolglot_turn) -> toolglot_view {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::value(toolglot_view::EMPTY, || unsafe {
-        handle::read(handle(turn), |turn| {
-            Ok(toolglot_view::of(turn.collect.text()))
+        handle::write(handle(turn), |turn| {
+            let Turn {
+                collect, guarded, ..
+            } = turn;
+            let text = match turn.asked.guard {
+                None => collect.text(),
+                Some(_) => guarded.get_or_insert_with(|| {
+                    // More may come: what waits is only shown.
+                    let mut ended = collect.clone();
+                    ended.finished();
+                    ended.text().to_vec()
+                }),
+            };
+            Ok(toolglot_view::of(text))
         })
         .ok()
     })

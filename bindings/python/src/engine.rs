@@ -316,7 +316,7 @@ impl Engine {
             caught(|| {
                 let mut sink = Whole::default();
                 if guard {
-                    sink.turn = Collect::new().guard(&core.set);
+                    sink.turn = Collect::new().guard_with(&core.set, &core.options);
                 }
                 if original {
                     sink.turn = std::mem::take(&mut sink.turn).keep_original();
@@ -733,6 +733,10 @@ impl Sink for Whole {
             self.issues.push(issue.into());
         }
         self.turn.event(event);
+    }
+
+    fn finished(&mut self) {
+        self.turn.finished();
     }
 }
 

@@ -260,7 +260,7 @@ impl One {
         });
         Ok(Self {
             input,
-            deltas: Deltas::new(writing.settings, push).guard(&core.set),
+            deltas: Deltas::new(writing.settings, push).guard_with(&core.set, &core.options),
             lines,
         })
     }
@@ -345,7 +345,7 @@ pub fn completion(
     }
     let head = Arc::new(Mutex::new(writing.head.clone()));
     let mut input = Input::told(core, source, &writing, &head)?;
-    let mut collect = Collect::new().guard(&core.set);
+    let mut collect = Collect::new().guard_with(&core.set, &core.options);
     input.feed(data, &mut collect);
     let ended = input.finish(finish, &mut collect);
     Ok(match ended.error {

@@ -423,9 +423,10 @@ impl PyMask {
                 .unwrap_or_else(PoisonError::into_inner)
                 .extend_from_slice(bytes);
         });
-        let parser = engine.get().core.parser();
+        let core = &engine.get().core;
+        let parser = core.parser();
         let mask = Mask::new(push)
-            .guard(parser.dialects())
+            .guard_with(&core.set, &core.options)
             .calls(show("calls", calls, Show::Drop)?)
             .reasoning(show("reasoning", reasoning, Show::Keep)?)
             .protected(show("protected", protected, Show::Keep)?);

@@ -385,7 +385,7 @@ impl Rewriter {
                 let head = head.lock().unwrap_or_else(PoisonError::into_inner);
                 line(&mut out, &delta.to_json(&head));
             });
-            let deltas = Deltas::new(writing.settings, push).guard(set);
+            let deltas = Deltas::new(writing.settings, push).guard_with(set, &options);
             Way::One(Box::new(One {
                 input,
                 deltas,
@@ -595,7 +595,7 @@ fn completion(
     }
     let head = Arc::new(Mutex::new(writing.head.clone()));
     let mut input = Input::told(set, options, writing, &head)?;
-    let mut collect = Collect::new().guard(set);
+    let mut collect = Collect::new().guard_with(set, options);
     input.feed(data, &mut collect);
     let ended = input.finish(finish, &mut collect);
     Ok(match ended.error {

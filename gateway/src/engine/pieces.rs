@@ -365,7 +365,7 @@ impl Line {
         let parser = Parser::new(set, options.clone());
         Self {
             feeder: Feeder::new(tap, parser).max_native(options.limits.max_native),
-            deltas: Deltas::new(settings.clone(), door).guard(set),
+            deltas: Deltas::new(settings.clone(), door).guard_with(set, options),
         }
     }
 }

@@ -155,6 +155,12 @@ impl Body {
         // The bytes already read may begin a marker that ends the hidden part.
         out.skip(start);
         out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
+        if let Some(whole) = &mut self.whole {
+            // It may be a further parameter.
+            whole
+                .0
+                .recovered([Kind::MalformedBody].into_iter().collect());
+        }
         self.drop_call(out, pos);
         Some(Flow::Malformed { ended: false })
     }
@@ -188,6 +194,7 @@ impl Body {
 
     /// Retracts the open call, if any; it ends at `pos` at the latest.
     pub fn drop_call(&mut self, out: &mut Out<'_>, pos: u64) {
+        self.settle(out);
         self.count(out, pos);
         self.args = None;
         out.call_abandon(Span::new(self.last.min(pos), pos));

@@ -27,6 +27,7 @@ impl Body {
             (FramedAt::Payload(payload), _) if payload.torn(table).string.is_some() => {
                 (self.last, end, "")
             }
+            (FramedAt::Payload(payload), _) => return payload.runs_on(),
             _ => return false,
         };
         let section = spec.section.iter().flat_map(|section| &section.close);
@@ -64,8 +65,18 @@ impl Body {
         stopped: bool,
     ) -> Finished {
         if self.lacks_closers(out, table, end) {
-            return self.close_truncated(out, table, end);
+            return self.close_truncated(out, table, end, stopped);
         }
+        // More of the text, or a parameter, could have followed.
+        if let (Some(_), Some(args), false) = (self.after, &mut self.args, stopped) {
+            args.recovered(Kind::UnclosedBlock);
+        }
+        if let (Some(whole), false) = (&mut self.whole, stopped) {
+            whole
+                .0
+                .recovered([Kind::UnclosedBlock].into_iter().collect());
+        }
+        self.settle(out);
         if let FramedAt::Value(_) | FramedAt::Plain(_) = self.at
             && let Some(args) = &self.args
         {
@@ -95,6 +106,9 @@ impl Body {
             payload.finish(out, stopped);
             if payload.complete() {
                 return Finished::Closed(end);
+            }
+            if let (Some(closed), true) = (payload.closed(), payload.calls() > 0) {
+                return Finished::Closed(closed);
             }
         }
         // The model was done: words in a closer that lacks its end are the rest of its reply.
@@ -155,7 +169,13 @@ impl Body {
     }
 
     /// Closes a call that lacks only closers where the stream ended. More of it may have been meant.
-    fn close_truncated(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Finished {
+    fn close_truncated(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        end: u64,
+        stopped: bool,
+    ) -> Finished {
         let half = self.half(out, table, end);
         if let (
             FramedAt::Confirm {
@@ -170,13 +190,12 @@ impl Body {
                 return Finished::Open;
             }
         }
-        match half {
-            Some((start, to)) => self.misspelt(out, Span::new(start, to)),
-            None => {
-                if let Some(args) = &mut self.args {
-                    args.recovered(Kind::UnclosedBlock);
-                }
-            }
+        if let Some((start, to)) = half {
+            self.misspelt(out, Span::new(start, to));
+        }
+        // The value may go on behind one of several markers, if the model did not stop there.
+        if let Some(args) = self.args.as_mut().filter(|_| half.is_none() || !stopped) {
+            args.recovered(Kind::UnclosedBlock);
         }
         out.skip(end);
         match self.close_args(out, end) {

@@ -176,6 +176,10 @@ impl Body {
             };
             return match Payload::open(out, unit, &opened) {
                 Ok(mut payload) => {
+                    // Parameters may follow all the same.
+                    if unit.payload == spec::Payload::Arguments && table.spec.param.is_some() {
+                        payload.wait();
+                    }
                     if closed && payload.empty(out, end) {
                         self.calls += payload.calls();
                         return self.after_call(table, end);

@@ -1,7 +1,7 @@
 //! The parameters of a framed call: what opens one, its value, and what confirms that a closer ended it.
 
 use super::shorter::{last_complete, parts};
-use super::value::{Hit, Lead, SPACED, Strange, Value, last_tag};
+use super::value::{Half, Hit, Lead, SPACED, Strange, Value, last_tag};
 use super::{Body, FramedAt, misspells};
 use crate::body::args::As;
 use crate::body::given::is_fact;
@@ -183,10 +183,8 @@ impl Body {
             let tag = tag.replace("$x", &fix).replace("$key", key.trim());
             Needle::new(tag.into_bytes())
         };
-        let closer = |close: &String| {
-            let tag = close.replace("$x", &fix).replace("$key", key.trim());
-            Needle::tag(tag.as_bytes())
-        };
+        let whole = |close: &String| close.replace("$x", &fix).replace("$key", key.trim());
+        let closer = |close: &String| Needle::tag(whole(close).as_bytes());
         let nest = args.nests().then(|| spec.open.first().map(tag)).flatten();
         let strange = nest.is_none().then(|| Strange::new(spec, &fix, key.trim()));
         let line = spec.line.then(|| {
@@ -196,12 +194,24 @@ impl Body {
                 .and_then(|open| toolglot_scan::path::literal(open).ok());
             Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
         });
+        let named = unit.payload == spec::Payload::Params && !halves.twins;
+        let others = match named {
+            true => others(out, self.args.as_ref(), spec),
+            false => vec![],
+        };
         self.mention = self.may_be_mention(out);
         self.at = FramedAt::Value(Box::new(Value {
             closers: spec.close.iter().chain(&halves.close).map(closer).collect(),
             nest: nest.map(|open| (open, 0)),
             line,
             strange: strange.flatten(),
+            others,
+            halves: spec
+                .close
+                .iter()
+                .map(whole)
+                .filter_map(|close| Half::new(&close))
+                .collect(),
             again: last_tag(spec, &fix),
             twin: (!self.opener.is_empty()).then_some(0),
             line_at: None,
@@ -531,6 +541,21 @@ impl Body {
         out.skip(pos);
         crate::body::named_params::fail(kind, false)
     }
+}
+
+/// The most parameters whose tags are looked for in a value.
+const MAX_OTHERS: usize = 32;
+
+/// The tags of the other parameters of the open call's tool, where tags are named after their parameters.
+fn others(out: &Out<'_>, args: Option<&Args>, spec: &spec::Param) -> Vec<Needle> {
+    let Some((args, tool)) = args.and_then(|args| Some((args, out.tool(args.tool())?))) else {
+        return vec![];
+    };
+    let open = spec.open.first().map_or("", String::as_str);
+    let params = tool.params.iter().map(|param| param.name.as_str());
+    let others = params.filter(|name| *name != args.key() && tag_name(name) == Some(name));
+    let tag = |name: &str| Needle::new(open.replace("$key", name).into_bytes());
+    others.take(MAX_OTHERS).map(tag).collect()
 }
 
 /// Whether a parameter's tag is named after another tool.

@@ -239,8 +239,13 @@ fn names_may_be_keys() {
             r#"a {"x": 1}; b {} |  | done 0"#,
         ),
         (
-            r#"{"a": null, "b": {"c": {}}}"#,
+            r#"[{"a": null}, {"b": {"c": {}}}]"#,
             r#"a {}; b {"c": {}} |  | done 0"#,
+        ),
+        // An object has one key: what another one means is a guess.
+        (
+            r#"{"a": {}, "b": {"c": {}}}"#,
+            r#"a {} {ExtraKey}; b {"c": {}} {ExtraKey} | extra_key | done 0"#,
         ),
         ("[{}]", " | missing_name | malformed"),
         (r#"[{"a": 1}]"#, " | malformed_body | malformed"),

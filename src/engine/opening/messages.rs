@@ -4,7 +4,7 @@ use super::{Candidate, CandidateAt, Opening, Verdict};
 use crate::body::{Opened, name_in_id};
 use crate::dialect::channels::{MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, RouteKind};
-use crate::dialect::{Begins, Family, channels};
+use crate::dialect::{Begins, Dialect, Family, channels};
 use crate::engine::code::Code;
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
@@ -311,6 +311,9 @@ impl Machine<'_> {
                     at: span.end,
                 };
                 self.open(chunk, dialect, opened);
+                if kind == RouteKind::Calls {
+                    self.announce(compiled, &read);
+                }
                 // In every dialect with such headers, the header of one call has a channel and an end.
                 let lacks = read.channel.is_empty() || read.end.is_empty();
                 let lacks = kind == RouteKind::Call && lacks;
@@ -321,6 +324,20 @@ impl Machine<'_> {
                     self.out(chunk).repaired(Kind::MalformedHeader, span);
                 }
             }
+        }
+    }
+
+    /// Remembers the tool that the header of calls names: the first call must have that name.
+    fn announce(&mut self, dialect: &Dialect, read: &channels::Header<'_>) {
+        let (Family::Framed(table), Some(channels)) = (&dialect.family, &dialect.channels) else {
+            return;
+        };
+        let name = match channels.spec.recipient.is_empty() {
+            true => read.role,
+            false => name_in_id(read.recipient, &table.spec.ids),
+        };
+        if let Some(block) = self.st.io.block.as_mut().filter(|_| !name.is_empty()) {
+            block.announced = vec![("name".to_owned(), name.to_owned())];
         }
     }
 

@@ -10,6 +10,7 @@ use crate::engine::Finish;
 use crate::error::{Grade, KindSet};
 use crate::escape::Seams;
 use crate::event::{Arguments, Event, Sink, Span};
+use crate::limits::Options;
 use crate::sink::gather::Gather;
 use crate::sink::ledger::Ledger;
 
@@ -165,8 +166,15 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
     /// Prevents the content from being read as a call by another reader of the same set, like
     /// [`Mask::guard`](crate::sink::mask::Mask::guard). Without it the content is the text verbatim.
     #[must_use]
-    pub fn guard(mut self, set: &DialectSet) -> Self {
-        self.seams = Seams::new(set).ok();
+    pub fn guard(self, set: &DialectSet) -> Self {
+        self.guard_with(set, &Options::default())
+    }
+
+    /// As [`guard`](Self::guard), for a reader with these options; see
+    /// [`Mask::guard_with`](crate::sink::mask::Mask::guard_with).
+    #[must_use]
+    pub fn guard_with(mut self, set: &DialectSet, options: &Options) -> Self {
+        self.seams = Seams::new(set, options).ok();
         self
     }
 
@@ -189,6 +197,9 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
             return;
         }
         self.finished = true;
+        if let Some(mut seams) = self.seams.take() {
+            seams.finish(|bytes| self.say(Lane::Content, bytes));
+        }
         self.part();
         self.drop_block();
         if reason == Finish::Error {

@@ -22,12 +22,20 @@ impl Twin<'_> {
         let fix = self.fix.as_deref().unwrap_or_default();
         let closers = unit.close.iter();
         let closers = closers.map(|close| pattern::literal(&pattern::fixed(close, fix)));
+        let text = &self.input[fit.end..];
+        let mut quoted = self.quoted;
         let ends = closers.filter_map(|close| {
-            let len = self.input[fit.end..].find(&close)?;
-            Some((fit.end + len, fit.end + len + close.len()))
+            let mut all = text.match_indices(&close).map(|(at, _)| at);
+            let end = all.find(|at| {
+                let counts = closes(&text[..*at], &text[at + close.len()..]);
+                quoted |= !counts;
+                counts
+            })?;
+            Some((fit.end + end, fit.end + end + close.len()))
         });
-        let cut = if self.quoted { Stop::RunsOn } else { Stop::Cut };
-        let (end, next) = ends.min().ok_or(cut)?;
+        let ends = ends.min();
+        let cut = if quoted { Stop::RunsOn } else { Stop::Cut };
+        let (end, next) = ends.ok_or(cut)?;
         let members = mapping(&self.input[fit.end..end]).ok_or(Stop::Malformed(end))?;
         let tool = schema::tool(self.tools, &name);
         let params = tool.map(schema::params).unwrap_or_default();
@@ -39,6 +47,20 @@ impl Twin<'_> {
         self.out.calls.push((name, Value::Object(arguments)));
         Ok(next)
     }
+}
+
+/// Whether a closer between `before` and `after` is one: it begins a line, or ends the only line or a mapping in brackets. In the
+/// middle of a line nothing may follow it there, and no indented line.
+fn closes(before: &str, after: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or(before);
+    let whole = before.trim();
+    let brackets = whole.starts_with('{') && whole.ends_with('}');
+    if line.len() == before.len() || line.trim().is_empty() || brackets {
+        return true;
+    }
+    let rest = after.trim_start_matches([' ', '\t', '\r']);
+    let next = rest.trim_start_matches('\n');
+    rest.is_empty() || next.len() < rest.len() && !next.starts_with([' ', '\t'])
 }
 
 enum Node {
