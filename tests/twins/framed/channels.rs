@@ -253,7 +253,7 @@ impl<'a> Twin<'a> {
                     Some(Ends::At(end, header)) => {
                         let mut close = channels.close.iter();
                         let closes = close.any(|close| input[to..*end].contains(close.as_str()));
-                        route(channels, header).is_some() && !closes
+                        self::route(channels, header).is_some() && !closes
                     }
                     Some(Ends::Broken(_) | Ends::Long | Ends::Cut) | None => false,
                 };
