@@ -119,7 +119,10 @@ impl<'a> Twin<'a> {
                 self.out.open |= body > at && self.spec.param.is_some();
                 // And an open string that holds a line break, a closer or a token: its closing mark may have been forgotten.
                 let cut = &self.input[self.good.max(at)..];
-                let string = cut.find(['"', '\'']).map_or("", |quote| &cut[quote..]);
+                let own = self.spec.braces.delimiters.iter();
+                let own = own.filter_map(|mark| Some(cut.find(mark.as_str())? + mark.len()));
+                let quote = cut.find(['"', '\'']).into_iter().chain(own).min();
+                let string = quote.map_or("", |quote| &cut[quote..]);
                 self.out.open |= string.contains(['\n', '\r', '<', '[', '｜']);
                 if self.spec.unclosed_is_text && !stands {
                     self.out.text.push_str(&self.input[at..]);

@@ -142,23 +142,19 @@ impl<'a> Twin<'a> {
         let suffixed = |open: &String| input.contains(&format!("{}:", open.trim_end_matches('>')));
         self.out.open |= marks.any(suffixed);
         let (closers, thoughts) = (self.closers(), self.thought_closers());
-        // So are closers of thoughts behind a quotation mark,
+        // So are closers of thoughts behind a quotation mark.
         let close = self.spec.reasoning.iter().flat_map(|entry| &entry.close);
         self.out.open |= close.into_iter().any(|close| {
             let close = close.trim_end_matches('>');
             let mut places = input.match_indices(close);
             places.any(|(at, _)| quote_before(&input[..at]).is_some())
         });
-        // and openers of calls outside the section that they need.
+        // Openers of calls that count only in a section: elsewhere they are text.
         let units = self.spec.units.iter().filter(|_| !self.spec.stands_alone());
-        let mut inner = units.flat_map(|unit| &unit.open).map(literal);
-        let none = self
-            .spec
-            .section
-            .iter()
-            .flat_map(|section| &section.open)
-            .all(|open| !input.contains(&literal(open)));
-        self.out.open |= none && inner.any(|open| open.len() > 2 && input.contains(&open));
+        let inner = units.flat_map(|unit| &unit.open).map(literal);
+        let inner: Vec<String> = inner
+            .filter(|open| open.starts_with('<') && open.len() > 2)
+            .collect();
         // Openers that were text, so that their closers are text too: of calls and of thoughts.
         let (mut paired, mut mused, mut cut) = (0, 0, false);
         let mut at = 0;
@@ -181,6 +177,8 @@ impl<'a> Twin<'a> {
                 line = at;
                 continue;
             }
+            let mut inner = inner.iter();
+            paired += usize::from(inner.any(|open| input[at..].starts_with(open)));
             // Framing that is longer than an opener at the same place takes precedence.
             let framing = self.spec.framing.iter().chain(&self.spec.messages);
             let framing = framing.filter(|marker| input[at..].starts_with(marker.as_str()));
