@@ -182,8 +182,8 @@ const SLIPS: [Kind; 15] = [
 ];
 
 /// Vectors of forms that the twins do not support: self-closing tags, closers of openers that are text, definitions and links
-/// that look like calls, an object after an action's header, closers without a suffix, code in thoughts.
-const SHORT: [&str; 18] = [
+/// that look like calls, an object after an action's header, closers without a suffix, code and quotations in thoughts.
+const SHORT: [&str; 35] = [
     "closes-itself",
     "parameter-closes-itself",
     "pair-en",
@@ -202,6 +202,23 @@ const SHORT: [&str; 18] = [
     "made-up-result-en",
     "made-up-result-zh",
     "truncated-header-in-thought-zh",
+    "quoted-call-in-thought-en",
+    "quoted-call-in-thought-zh",
+    "call-in-code-in-thought-en",
+    "call-in-code-in-thought-zh",
+    "call-in-backticks-in-thought-zh",
+    "quoted-final-in-thought-en",
+    "quoted-closer-in-thought-zh",
+    "quoted-closer-en",
+    "quoted-closer-zh",
+    "quoted-closer-with-suffix-en",
+    "closer-in-backticks-en",
+    "closer-in-backticks-zh",
+    "closer-before-quote-en",
+    "closer-after-quotation-zh",
+    "quoted-rest-of-header-en",
+    "tokens-in-thought-en",
+    "bare-start-in-thought-zh",
 ];
 
 fn slipped(turn: &Turn) -> bool {

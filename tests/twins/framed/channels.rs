@@ -260,8 +260,7 @@ impl<'a> Twin<'a> {
                 let marks = ['`', '~'];
                 self.out.open |= to < input.len()
                     && (quote_before(&input[..to]).is_some()
-                        || len == 0 && !begins
-                        || input[end..to].contains(marks));
+                        || len == 0 && (!begins || input[end..to].contains(marks)));
                 // Left open: whether the rest of a header ends a thought.
                 self.out.open |=
                     !channels.first.is_empty() && input[end..to].contains(&channels.first);

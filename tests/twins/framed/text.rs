@@ -184,6 +184,10 @@ impl<'a> Twin<'a> {
             // Framing that is longer than an opener at the same place takes precedence.
             let framing = self.spec.framing.iter().chain(&self.spec.messages);
             let framing = framing.filter(|marker| input[at..].starts_with(marker.as_str()));
+            // A token that begins the opener of a region, even of one that does not count here, is none.
+            let mut spans = self.spec.spans.iter();
+            let longer = spans.any(|span| input[at..].starts_with(&span.open));
+            let framing = framing.filter(|_| !longer);
             let framing = framing.map(String::len).max().unwrap_or(0);
             let here = |o: &&Opener<'_>| {
                 let own = framing <= o.literal.len() && (o.bare.is_none() || at >= spoilt);
@@ -259,11 +263,19 @@ impl<'a> Twin<'a> {
             self.out.open |= tokens.any(|marker| is_slip(&input[at..], marker));
             if let Some(len) = closer.max(thought).max(framing) {
                 self.out.open |= cut;
-                let pair = match closer.is_some() {
+                // A token may be the closing tag of an opener.
+                let token = framing.map(|len| &input[at..at + len]);
+                let name = token.and_then(|token| token.strip_prefix("</"));
+                let name = name.map(|name| name.trim_end_matches('>'));
+                let named = name.is_some_and(|name| {
+                    let mut names = openers.iter().filter_map(|o| o.literal.get(1..));
+                    names.any(|have| have.starts_with(name))
+                });
+                let pair = match closer.is_some() || named {
                     true => &mut paired,
                     false => &mut mused,
                 };
-                let own = *pair > 0 && framing.is_none();
+                let own = *pair > 0 && (framing.is_none() || named);
                 *pair -= usize::from(own);
                 if own || self.is_quoted(at..at + len) {
                     self.out.text.push_str(&input[at..at + len]);
