@@ -107,6 +107,11 @@ impl Needle {
         u64::from(self.have + self.blanks)
     }
 
+    /// Whether all of a closing tag but its last byte precedes the current position.
+    pub fn lacks_end(&self) -> bool {
+        usize::from(self.have) + 1 == self.bytes.len() && self.bytes.starts_with(b"</")
+    }
+
     /// Consumes a byte; returns true if it completes the literal.
     #[inline]
     pub fn step(&mut self, byte: u8) -> bool {

@@ -1,7 +1,7 @@
 //! The parameters of a framed call: what opens one, its value, and what confirms that a closer ended it.
 
 use super::shorter::{last_complete, parts};
-use super::value::{Half, Hit, Lead, SPACED, Strange, Value, last_tag};
+use super::value::{Hit, Lead, SPACED, Strange, Value, last_tag};
 use super::{Body, FramedAt, misspells};
 use crate::body::args::As;
 use crate::body::given::is_fact;
@@ -206,12 +206,6 @@ impl Body {
             line,
             strange: strange.flatten(),
             others,
-            halves: spec
-                .close
-                .iter()
-                .map(whole)
-                .filter_map(|close| Half::new(&close))
-                .collect(),
             again: last_tag(spec, &fix),
             twin: (!self.opener.is_empty()).then_some(0),
             line_at: None,

@@ -22,8 +22,6 @@ pub(super) struct Value {
     pub strange: Option<Strange>,
     /// The tags of other parameters that the tool has, if tags are named after their parameters. They should not appear, either.
     pub others: Vec<Needle>,
-    /// Closers without their last byte, which may stand before a whole one.
-    pub halves: Vec<Half>,
     /// The marker that ends a parameter's opener, if that marker is a separate tag: repeated, or of another value.
     pub again: Option<Needle>,
     /// At the beginning: how many bytes of a repetition of its own opener have come.
@@ -39,39 +37,6 @@ pub(super) struct Value {
     /// A newline before the value is framing.
     pub newline: bool,
     pub lead: Lead,
-}
-
-/// A closer without its last byte: right before another tag it is a broken one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Half {
-    needle: Needle,
-    /// It has come, and nothing but blanks since.
-    here: bool,
-}
-
-impl Half {
-    /// For a closer that is a tag.
-    pub fn new(close: &str) -> Option<Self> {
-        let half = close
-            .strip_suffix('>')
-            .filter(|half| half.starts_with("</"));
-        Some(Self {
-            needle: Needle::new(half?.as_bytes().to_vec()),
-            here: false,
-        })
-    }
-
-    fn reset(&mut self) {
-        self.needle.reset();
-        self.here = false;
-    }
-
-    /// Consumes a byte; returns true if it begins a tag after half a closer.
-    fn step(&mut self, byte: u8) -> bool {
-        let broken = self.here && byte == b'<';
-        self.here = self.needle.step(byte) || self.here && xml::is_space(byte);
-        broken
-    }
 }
 
 /// What begins a parameter: the part that all parameters share.
@@ -244,7 +209,6 @@ impl Value {
             line: None,
             strange: None,
             others: vec![],
-            halves: vec![],
             again: None,
             twin: None,
             line_at: None,
@@ -298,7 +262,6 @@ impl Value {
             strange.reset();
         }
         self.others.iter_mut().for_each(Needle::reset);
-        self.halves.iter_mut().for_each(Half::reset);
         (self.twin, self.line_at, self.mixed) = (Some(0), None, false);
         (self.start, self.framed) = (start, false);
         self.lead = Lead::first(spec, self.newline);
@@ -309,10 +272,6 @@ impl Value {
             .chain(&self.again)
             .all(|needle| needle.have() == 0)
             && self.strange.as_ref().is_none_or(Strange::idle)
-            && self
-                .halves
-                .iter()
-                .all(|half| !half.here && half.needle.have() == 0)
     }
 
     /// The length of the prefix without meaning. A value's opener begins with the same byte as its closer.
@@ -344,6 +303,8 @@ impl Value {
     #[inline]
     pub fn step(&mut self, byte: u8) -> Option<Hit> {
         let mut hit = None;
+        // A closer that breaks off right before the next tag.
+        self.mixed |= byte == b'<' && self.closers.iter().any(Needle::lacks_end);
         for (which, needle) in self.closers.iter_mut().enumerate() {
             if needle.step(byte) {
                 hit = Some(Hit::Close {
@@ -370,9 +331,6 @@ impl Value {
         }
         for other in &mut self.others {
             self.mixed |= other.step(byte);
-        }
-        for half in &mut self.halves {
-            self.mixed |= half.step(byte);
         }
         if let Some(again) = &mut self.again
             && again.step(byte)
