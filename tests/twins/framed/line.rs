@@ -174,6 +174,26 @@ pub fn read(line: &Line, input: &str, tools: Option<&Value>) -> Outcome {
         out: Outcome::default(),
     };
     twin.text();
+    // Left open: an object after an action's header that names no tool may be the input of the action before.
+    twin.out.open |= input.match_indices("Action").any(|(at, _)| {
+        let line = input[at..].lines().next().unwrap_or_default();
+        let Some((colon, sign)) = line.char_indices().find(|(_, c)| ":：".contains(*c)) else {
+            return false;
+        };
+        let rest = &input[at + colon + sign.len_utf8()..];
+        let rest = rest.trim_start_matches(['*', '_', ' ', '\t', '\r', '\n']);
+        let info = rest.strip_prefix("```").unwrap_or(rest);
+        let rest = info
+            .trim_start_matches("json")
+            .trim_start_matches("JSON")
+            .trim_start();
+        let object = rest.strip_prefix('[').unwrap_or(rest).trim_start();
+        let Some(key) = object.strip_prefix('{').map(str::trim_start) else {
+            return false;
+        };
+        let header = line[..colon].contains("Input");
+        !header && !key.starts_with("\"action")
+    });
     twin.out
 }
 
