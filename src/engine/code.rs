@@ -6,7 +6,7 @@
 //! inline code. Any other run of backticks opens inline code, which ends at a run of the same length or at the end of the
 //! line.
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memrchr};
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Line;
 
@@ -22,7 +22,7 @@ pub(super) struct Code {
     head: Head,
     /// The column in which the content of the innermost list item begins; 0 outside lists.
     list: u8,
-    /// The line before was blank.
+    /// In a list, outside fences: blank lines precede, and nothing else has come of this one.
     gap: bool,
 }
 
@@ -67,16 +67,47 @@ fn blank(byte: u8, at: u8) -> Option<u8> {
     }
 }
 
+/// Whether a byte in the first column of a line is neither a blank nor the beginning of a fence or a list item.
+fn plain(byte: u8) -> bool {
+    !matches!(
+        byte,
+        b' ' | b'\t' | b'\n' | b'`' | b'~' | b'-' | b'*' | b'+' | b'0'..=b'9'
+    )
+}
+
+/// Where the last paragraph begins that ends all lists: plain text in the first column after a blank line. Only the last
+/// lines are searched.
+fn paragraph(text: &[u8]) -> Option<usize> {
+    let mut end = text.len();
+    for _ in 0..LINES {
+        let n = memrchr(b'\n', &text[..end])?;
+        let begins = text.get(n + 1).is_some_and(|byte| plain(*byte));
+        if begins && n > 0 && text[n - 1] == b'\n' {
+            return Some(n + 1);
+        }
+        end = n;
+    }
+    None
+}
+
+/// Pieces from this length on are not read line by line where that can be avoided.
+const LONG: usize = 64;
+/// The number of lines in which the beginning of a paragraph is searched.
+const LINES: usize = 32;
+
 /// The most blanks before a fence, and between the marker of a list item and its content.
 const INDENT: u8 = 3;
 
 impl Code {
-    /// Consumes more text; `line` is the line state before it. Linear; a vector scan in the middle of a line.
+    /// Consumes more text; `line` is the line state before it. Linear; vector scans in the middle of a line and, where no mark is
+    /// near, to the last line that matters.
     pub fn after(&mut self, text: &[u8], line: Line) {
         if line == Line::Behind(0) && !text.is_empty() {
             self.head = Head::default();
         }
         let mut at = 0;
+        // No mark is before this place.
+        let mut quiet = 0;
         while at < text.len() {
             let byte = text[at];
             if self.run > 0 {
@@ -86,6 +117,18 @@ impl Code {
                     continue;
                 }
                 self.settle();
+            }
+            if at >= quiet && text.len() - at >= LONG {
+                let marks = memchr2(b'`', b'~', &text[at..]);
+                quiet = marks.map_or(text.len(), |n| at + n);
+                let skipped = self.skip(&text[at..quiet]);
+                if skipped > 0 {
+                    at += skipped;
+                    continue;
+                }
+            }
+            if self.head == Head::Blanks(0) && self.list == 0 && plain(byte) {
+                self.head = Head::Rest;
             }
             if self.head != Head::Rest && byte != b'\n' {
                 at += usize::from(self.begins(byte));
@@ -109,6 +152,24 @@ impl Code {
         }
     }
 
+    /// Goes to the last line of text without marks that matters to the state. Returns how many bytes that skips.
+    fn skip(&mut self, text: &[u8]) -> usize {
+        let begins = match self.state {
+            // Only where the last line begins.
+            State::Fence(_) => memrchr(b'\n', text).map(|n| n + 1),
+            State::None | State::Inline(_) => paragraph(text),
+            State::Info(_) => None,
+        };
+        let Some(at) = begins else { return 0 };
+        if !matches!(self.state, State::Fence(_)) {
+            self.state = State::None;
+            self.list = 0;
+        }
+        self.head = Head::default();
+        self.gap = false;
+        at
+    }
+
     /// The byte that runs consist of.
     fn mark(self) -> u8 {
         if self.tilde { b'~' } else { b'`' }
@@ -122,7 +183,8 @@ impl Code {
         if let Head::Marker(end) | Head::Item { marker: end, .. } = self.head {
             self.list = end.saturating_add(1);
         }
-        self.gap = matches!(self.head, Head::Blanks(_));
+        let blank = matches!(self.head, Head::Blanks(_));
+        self.gap = blank && self.list > 0 && !matches!(self.state, State::Fence(_));
         self.head = Head::default();
     }
 
@@ -168,17 +230,24 @@ impl Code {
     /// Consumes the first byte after the blanks of a line, or one more of them.
     fn first(&mut self, byte: u8, at: u8) -> bool {
         if let Some(at) = blank(byte, at) {
-            self.head = Head::Blanks(at);
+            // Outside lists nothing begins after more blanks.
+            let matters = at <= INDENT || self.list > 0;
+            self.head = if matters {
+                Head::Blanks(at)
+            } else {
+                Head::Rest
+            };
             return true;
         }
         self.head = Head::Rest;
+        let gap = std::mem::take(&mut self.gap);
         let open = matches!(self.state, State::Fence(_));
         let placed = at <= self.list.saturating_add(INDENT);
         let marks = match open {
             true => byte == self.mark(),
             false => matches!(byte, b'`' | b'~'),
         };
-        if !open && at < self.list && (self.gap || marks) {
+        if !open && at < self.list && (gap || marks) {
             self.list = at;
         }
         if placed && marks {
@@ -261,6 +330,52 @@ mod tests {
             );
         }
         whole.hides()
+    }
+
+    #[test]
+    fn long_pieces_are_read_like_single_bytes() {
+        const LINES: [&str; 16] = [
+            "",
+            "text",
+            "    x",
+            "- a",
+            "  more",
+            "```",
+            "~~~ py",
+            "   ~~~",
+            "12. b",
+            "    ```",
+            "`a",
+            "a ~ b",
+            "\t- c",
+            "* d\r",
+            "  ",
+            "Some words that make the piece long enough to be skipped: none of them is a mark.",
+        ];
+        let mut seed = 1_u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize
+        };
+        for _ in 0..20_000 {
+            let text: String = (0..random() % 24)
+                .flat_map(|_| {
+                    [
+                        LINES[random() % LINES.len()],
+                        "\n",
+                        ["", "\n"][random() % 2],
+                    ]
+                })
+                .collect();
+            let mut whole = Code::default();
+            whole.after(text.as_bytes(), Line::Start);
+            let (mut code, mut line) = (Code::default(), Line::Start);
+            for byte in text.as_bytes().chunks(1) {
+                code.after(byte, line);
+                line = line.after(byte);
+            }
+            assert_eq!(code, whole, "{text:?}");
+        }
     }
 
     #[test]

@@ -424,9 +424,9 @@ static void guards(void) {
     OK(toolglot_stream_feed(stream, TOOLGLOT_LITERAL(SPLIT), &batch));
     OK(toolglot_turn_add(turn, &batch));
     OK(toolglot_openai_write(openai, &batch, buffer));
-    /* A breaker keeps the two parts of the content apart. */
-    int joined = !has(toolglot_buffer_view(buffer), "\"content\":\"\\\\\"");
-    CHECK(has(toolglot_buffer_view(buffer), "\"content\":\"<tool_\""));
+    /* A breaker at its end keeps the first part of the content apart from the second. */
+    int joined = !has(toolglot_buffer_view(buffer), "\"content\":\"<tool_\\\\\"");
+    CHECK(has(toolglot_buffer_view(buffer), "\"content\":\"<tool_\"") == joined);
     STATUS(TOOLGLOT_E_STATE, toolglot_openai_guard(openai, engine));
     /* Only the end shows whether the last closer is text. */
     OK(toolglot_stream_finish(stream, 0, &batch));
