@@ -579,7 +579,7 @@ def test_a_task_gives_its_id_now_and_its_result_later():
     assert later["breaks"][1:] == ("failed", "ValueError: no disk")
     assert [(event.id, event.name, event.text) for event in events if event.kind == "progress"] == [("waits", "waits", "0;"), ("waits", "waits", "1;")]
     told = " ".join(one["content"] for one in run.messages if one["role"] == "user")
-    assert "blocks blocks: 3" in told and "waits waits: 0;1;" in told and "breaks breaks: ValueError: no disk" in told
+    assert "blocks blocks: 3" in told and "waits waits: 0;1;" in told and "breaks breaks: Error: ValueError: no disk" in told
     assert len(set(threads)) == 2 and threading.current_thread() not in threads
 
 
@@ -610,7 +610,7 @@ def test_a_task_can_run_elsewhere():
         return run
 
     run = asyncio.run(main())
-    assert run.outcome == "answer" and any("index job-1: OSError: gone" in one["content"] for one in run.messages)
+    assert run.outcome == "answer" and any("index job-1: Error: OSError: gone" in one["content"] for one in run.messages)
 
 
 def test_a_task_is_recalled_by_its_own_id():

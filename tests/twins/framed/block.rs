@@ -42,16 +42,21 @@ fn blank_before_bracket(text: &str) -> bool {
 impl<'a> Twin<'a> {
     /// How the input ends in that value: the value runs on if it contains a closer.
     pub(super) fn cut_value(&self, value: Range<usize>, values: &[String]) -> Stop {
+        let text = &self.input[value];
+        let stands = |close: &String| close.len() > 1 && text.contains(close.as_str());
+        match self.holds_closer(text) || values.iter().any(stands) || self.quoted {
+            true => Stop::RunsOn,
+            false => Stop::Cut,
+        }
+    }
+
+    /// Whether a text contains a closer of the call or of its section.
+    fn holds_closer(&self, text: &str) -> bool {
         let section = self.spec.section.iter().flat_map(|section| &section.close);
         let closers = self.spec.units[self.unit].close.iter().chain(section);
         let fix = self.fix.as_deref().unwrap_or_default();
         let mut closers = closers.map(|close| last_literal(&pattern::fixed(close, fix)));
-        let stands = |close: &String| close.len() > 1 && self.input[value.clone()].contains(close);
-        let runs_on = closers.any(|close| stands(&close)) || values.iter().any(stands);
-        match runs_on || self.quoted {
-            true => Stop::RunsOn,
-            false => Stop::Cut,
-        }
+        closers.any(|close| close.len() > 1 && text.contains(&close))
     }
 
     /// An error if the quotation before the block is closed where the first value begins: the opener is only mentioned.
@@ -123,7 +128,8 @@ impl<'a> Twin<'a> {
                 let own = own.filter_map(|mark| Some(cut.find(mark.as_str())? + mark.len()));
                 let quote = cut.find(['"', '\'']).into_iter().chain(own).min();
                 let string = quote.map_or("", |quote| &cut[quote..]);
-                self.out.open |= string.contains(['\n', '\r', '<', '[', '｜']);
+                self.out.open |=
+                    string.contains(['\n', '\r', '<', '[', '｜']) || self.holds_closer(string);
                 if self.spec.unclosed_is_text && !stands {
                     self.out.text.push_str(&self.input[at..]);
                 }

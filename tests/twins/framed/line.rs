@@ -174,7 +174,7 @@ pub fn read(line: &Line, input: &str, tools: Option<&Value>) -> Outcome {
         out: Outcome::default(),
     };
     twin.text();
-    // Left open: an object after an action's header that names no tool may be the input of the action before.
+    // Left open: an object or a list after an action's header that names no tool may be the input of the action before.
     twin.out.open |= input.match_indices("Action").any(|(at, _)| {
         let line = input[at..].lines().next().unwrap_or_default();
         let Some((colon, sign)) = line.char_indices().find(|(_, c)| ":：".contains(*c)) else {
@@ -188,11 +188,10 @@ pub fn read(line: &Line, input: &str, tools: Option<&Value>) -> Outcome {
             .trim_start_matches("JSON")
             .trim_start();
         let object = rest.strip_prefix('[').unwrap_or(rest).trim_start();
-        let Some(key) = object.strip_prefix('{').map(str::trim_start) else {
-            return false;
-        };
+        let key = object.strip_prefix('{').map(str::trim_start);
+        let names = key.is_some_and(|key| key.starts_with("\"action"));
         let header = line[..colon].contains("Input");
-        !header && !key.starts_with("\"action")
+        !header && rest.starts_with(['[', '{']) && !names
     });
     twin.out
 }
