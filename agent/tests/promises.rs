@@ -4,7 +4,6 @@
 
 mod common;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use toolglot::json::{Map, Value, json};
@@ -717,45 +716,4 @@ fn nothing_comes_between_a_reply_and_its_results() {
             .unwrap()
             .contains("well")
     );
-}
-
-/// The table in docs/AGENT.md names existing tests.
-#[test]
-fn the_table_of_the_page_names_existing_tests() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let page = std::fs::read_to_string(root.join("docs/AGENT.md")).unwrap();
-    let mut numbers = std::collections::BTreeSet::new();
-    let table = page.split("Of what the designs promise").nth(1).unwrap();
-    for line in table.lines() {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let ["", number, _, tests, ""] = cells.as_slice() else {
-            continue;
-        };
-        let Ok(number) = number.parse::<u32>() else {
-            continue;
-        };
-        assert!(numbers.insert(number), "{number} appears twice");
-        let mut file = String::new();
-        for word in tests.split('`').skip(1).step_by(2) {
-            if word.contains('/') {
-                file = std::fs::read_to_string(root.join(word)).expect(word);
-            } else {
-                let there = [
-                    format!("fn {word}("),
-                    format!("def {word}("),
-                    format!("\"id\": \"{word}\""),
-                ];
-                assert!(
-                    there.iter().any(|one| file.contains(one)),
-                    "{number}: {word}"
-                );
-            }
-        }
-        assert!(!file.is_empty(), "{number} names no test");
-    }
-    let wanted = [
-        4, 7, 8, 12, 18, 19, 20, 21, 28, 31, 33, 34, 35, 38, 39, 41, 42, 43, 49, 54, 55, 61, 63,
-        64, 68, 69, 71, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 109, 110, 111, 113,
-    ];
-    assert_eq!(numbers.into_iter().collect::<Vec<_>>(), wanted);
 }

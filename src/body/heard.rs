@@ -109,6 +109,7 @@ impl Heard {
     }
 
     /// Whether pieces of the open call's arguments are remembered.
+    #[inline]
     pub fn listens(&self, prefer: Prefer) -> bool {
         let open = || {
             self.calls
@@ -203,7 +204,7 @@ impl Heard {
     pub fn takes(&mut self, json: &str, span: Span, max: u64, prefer: Prefer) -> bool {
         let Some(call) = &mut self.open else {
             match prefer {
-                Prefer::Text => self.push_short(json, max),
+                Prefer::Text => self.hears(json, max),
                 Prefer::Both | Prefer::Native => self.push(json, max),
             }
             return false;
@@ -232,6 +233,13 @@ impl Heard {
     }
 
     /// The same under [`Prefer::Text`], where only short arguments are remembered.
+    #[inline]
+    pub fn hears(&mut self, json: &str, max: u64) {
+        if self.listens(Prefer::Text) {
+            self.push_short(json, max);
+        }
+    }
+
     fn push_short(&mut self, json: &str, max: u64) {
         let Some(call) = self.calls.last_mut() else {
             return;

@@ -325,7 +325,7 @@ impl Body {
                 return (end, Step::More);
             };
             // No closer begins like a member.
-            let member = matches!(out.seg[i + blanks], b',' | b':' | b'"' | b'\'' | b'{');
+            let member = begins_member(out.seg[i + blanks]);
             self.close_waiting(out, member.then_some(Kind::MalformedBody));
             return (i + blanks, Step::Done);
         }
@@ -748,6 +748,11 @@ impl Body {
         self.calls += 1;
         None
     }
+}
+
+/// Whether a byte after an object may belong to a member of it, torn off by a bracket too many.
+pub(super) fn begins_member(byte: u8) -> bool {
+    matches!(byte, b',' | b':' | b'"' | b'\'' | b'{')
 }
 
 impl Item {

@@ -127,7 +127,7 @@ impl Object {
                     }
                 }
                 ObjectAt::After => {
-                    let member = matches!(byte, b',' | b':' | b'"' | b'\'' | b'{');
+                    let member = json_calls::begins_member(byte);
                     return (i, self.broken(out, pos, member));
                 }
                 ObjectAt::Close => return (i, self.broken(out, pos, false)),

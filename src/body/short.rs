@@ -105,13 +105,20 @@ impl Short {
         std::str::from_utf8(chunk).ok()
     }
 
-    /// Delivers an accepted chunk, in the order in which the body would.
-    pub fn deliver(&self, text: &str, span: Span, sink: &mut dyn Sink) {
+    /// Delivers an accepted chunk, in the order in which the body would; `hears` gets the pieces of arguments.
+    pub fn deliver(
+        &self,
+        text: &str,
+        span: Span,
+        sink: &mut dyn Sink,
+        mut hears: impl FnMut(&str),
+    ) {
         let call = self.call;
         let data = text.as_bytes();
         match self.form {
             Form::Json => {
                 let json = text;
+                hears(json);
                 sink.event(Event::ArgDelta { call, json, span });
                 sink.event(Event::ParamDelta { data, span });
             }
@@ -120,9 +127,11 @@ impl Short {
                 let plain = |byte: &u8| KINDS[usize::from(*byte)] & ESCAPED == 0;
                 if data.iter().all(plain) {
                     let json = text;
+                    hears(json);
                     return sink.event(Event::ArgDelta { call, json, span });
                 }
                 json::escape(text, |json| {
+                    hears(json);
                     sink.event(Event::ArgDelta { call, json, span });
                 });
             }

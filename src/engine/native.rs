@@ -167,9 +167,8 @@ fn fates(heard: &mut Heard, natives: &[Native], good: &[bool]) -> Vec<Fate> {
     }
     let mut fates = vec![Fate::Left; natives.len()];
     for (native, fate) in natives.iter().zip(&mut fates) {
-        let call = &native.call;
-        let meant = meaning(&call.arguments).map(|meant| (call.name.clone(), meant));
-        if meant.is_some_and(|meant| takes(said.get_mut(&meant))) {
+        let key = key(&native.call.name, &native.call.arguments);
+        if key.is_some_and(|key| takes(said.get_mut(&key))) {
             *fate = Fate::Repeats;
         }
     }
@@ -201,13 +200,17 @@ fn takes(left: Option<&mut usize>) -> bool {
 /// The name and meaning of a call of the text, if it is compared.
 fn meant(call: &Said) -> Option<(String, String)> {
     let arguments = call.arguments.as_ref().filter(|_| !call.lost)?;
-    Some((call.name.clone(), meaning(arguments)?))
+    key(&call.name, arguments)
+}
+
+/// What two calls that mean the same have in common, if the arguments are an object.
+fn key(name: &str, arguments: &str) -> Option<(String, String)> {
+    Some((name.to_owned(), meaning(arguments)?))
 }
 
 /// Whether an API tool call repeats one of the text.
 fn repeats(known: &BTreeSet<(String, String)>, call: &NativeCall) -> bool {
-    let meant = meaning(&call.arguments).map(|meant| (call.name.clone(), meant));
-    meant.is_some_and(|meant| known.contains(&meant))
+    key(&call.name, &call.arguments).is_some_and(|key| known.contains(&key))
 }
 
 impl Machine<'_> {

@@ -15,7 +15,7 @@ use super::{Mode, Parser, Region, State};
 use crate::body::{Body, Short, pieces};
 use crate::dialect::SetInner;
 use crate::event::{Sink, Span};
-use crate::limits::{Fence, Options, ReasoningMode, Retain, TextMode};
+use crate::limits::{Fence, Options, Prefer, ReasoningMode, Retain, TextMode};
 
 /// The fastest path takes chunks up to this length.
 pub(super) const SHORT: usize = 32;
@@ -79,8 +79,8 @@ impl Pace {
     fn value(state: &State, body: &Body, set: &SetInner, opts: &Options) -> Option<Short> {
         let io = &state.io;
         let waits = state.from() != state.pos() || io.cursor.carried() > 0;
-        let listens = io.heard.listens(opts.prefer);
-        if waits || state.finished || listens || io.undeclared.is_some() {
+        let holds = opts.prefer != Prefer::Text;
+        if waits || state.finished || holds || io.undeclared.is_some() {
             return None;
         }
         let block = io.block.as_ref()?;
@@ -135,7 +135,8 @@ impl Parser {
             block.raw.extend_from_slice(chunk);
         }
         let span = state.pass(chunk.len());
-        short.deliver(text, span, sink);
+        let max = self.opts.limits.max_native;
+        short.deliver(text, span, sink, |json| state.io.heard.hears(json, max));
         true
     }
 

@@ -273,12 +273,10 @@ impl Machine<'_> {
 
     /// The dialects that open calls with a marker that ends the open thought: it then ends only if a call follows.
     fn enders(&self, pattern: u16) -> Option<Vec<OpenRef>> {
-        let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
-        let (_, role) = self.set.calls.iter().find(|(p, _)| p.bytes == *marker)?;
-        let Role::Open { refs } = role else {
+        let Role::Open { refs } = self.call_role(pattern)? else {
             return None;
         };
-        let own = self.own_enders(*refs);
+        let own = self.own_enders(refs);
         (!own.is_empty() && !self.opts.calls_in_reasoning).then_some(own)
     }
 

@@ -181,3 +181,56 @@ fn the_dictionary_of_the_fuzzer() {
         [hand, begin, &new.join("\n"), "\n"].concat()
     });
 }
+
+/// Checks that the table of what the designs promise names existing tests, for exactly these promises.
+fn promises(name: &str, wanted: &[u32]) {
+    let page = fs::read_to_string(root().join(name)).expect("the page");
+    let table = page.split("Of what the designs promise").nth(1);
+    let mut numbers = BTreeSet::new();
+    for line in table.expect("the table").lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let ["", number, _, tests, ""] = cells.as_slice() else {
+            continue;
+        };
+        let Ok(number) = number.parse::<u32>() else {
+            continue;
+        };
+        assert!(numbers.insert(number), "{name}: {number} appears twice");
+        let mut file = String::new();
+        for word in tests.split('`').skip(1).step_by(2) {
+            if word.contains('/') {
+                file = fs::read_to_string(root().join(word)).expect(word);
+                continue;
+            }
+            // A test in JavaScript is named by the beginning of its sentence.
+            let there = [
+                format!("fn {word}("),
+                format!("def {word}("),
+                format!("test(\"{word}"),
+                format!("\"id\": \"{word}\""),
+            ];
+            let found = there.iter().any(|one| file.contains(one));
+            assert!(found, "{name}: {number}: {word}");
+        }
+        assert!(!file.is_empty(), "{name}: {number} names no test");
+    }
+    assert_eq!(numbers.into_iter().collect::<Vec<_>>(), wanted, "{name}");
+}
+
+#[test]
+fn the_tables_of_promises_name_existing_tests() {
+    promises(
+        "docs/AGENT.md",
+        &[
+            4, 7, 8, 12, 18, 19, 20, 21, 28, 31, 33, 34, 35, 38, 39, 41, 42, 43, 49, 54, 55, 61,
+            63, 64, 68, 69, 71, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 109, 110, 111,
+            113,
+        ],
+    );
+    promises(
+        "docs/PAGE.md",
+        &[
+            14, 22, 24, 30, 31, 36, 37, 92, 93, 94, 95, 96, 97, 98, 99, 100, 101, 108, 110, 114,
+        ],
+    );
+}

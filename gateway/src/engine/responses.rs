@@ -82,13 +82,7 @@ impl Responses {
             "response.output_item.added" if text(&event["item"], "type") == "function_call" => {
                 let item = &event["item"];
                 self.called = true;
-                take(Item::Call(
-                    CallPiece::default()
-                        .index(index)
-                        .id(item["call_id"].as_str())
-                        .name(item["name"].as_str())
-                        .arguments(text(item, "arguments")),
-                ));
+                take(Item::Call(begun(index, item)));
             }
             "response.function_call_arguments.delta" => take(Item::Call(
                 CallPiece::default()
@@ -129,13 +123,7 @@ impl Responses {
                     .for_each(|part| take(Item::Reasoning(text(part, "text")))),
                 "function_call" => {
                     self.called = true;
-                    take(Item::Call(
-                        CallPiece::default()
-                            .index(index)
-                            .id(item["call_id"].as_str())
-                            .name(item["name"].as_str())
-                            .arguments(text(item, "arguments")),
-                    ));
+                    take(Item::Call(begun(Some(index), item)));
                     take(Item::CallEnd(Some(index)));
                 }
                 _ => {}
@@ -196,4 +184,13 @@ fn said(response: &Value, take: &mut Take<'_>) {
                     .cached(cached)
             })),
     ));
+}
+
+/// A function call as far as its item says.
+fn begun<'i>(index: Option<u64>, item: &'i Value) -> CallPiece<'i> {
+    CallPiece::default()
+        .index(index)
+        .id(item["call_id"].as_str())
+        .name(item["name"].as_str())
+        .arguments(text(item, "arguments"))
 }

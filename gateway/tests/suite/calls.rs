@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::faces::request;
 use crate::replies::{Part, said};
-use crate::support::{FACES, Fake, Got, Reply, client, gateway, got, post, read_face, spoken};
+use crate::support::{FACES, Fake, Got, Reply, client, gateway, metrics, post, read_face, spoken};
 
 const APIS: [&str; 3] = ["openai", "anthropic", "ollama"];
 const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
@@ -62,7 +62,7 @@ async fn the_preferred_calls_count_and_the_others_are_told_in_every_protocol() {
                     }
                 }
             }
-            let page = got(client().get(format!("{url}/metrics")).send().await.unwrap()).await;
+            let page = metrics(&url).await;
             let counter = "kinds_total{model=\"m\",dialect=\"hermes\",kind=\"replaced_call\"} 8";
             assert_eq!(page.body.contains(counter), told, "{}", page.body);
         }

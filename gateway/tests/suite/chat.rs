@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::{Answer, Fake, Reply, chunks, client, completion, gateway, got, post};
+use crate::support::{
+    Answer, Fake, Reply, chunks, client, completion, gateway, got, metrics, post,
+};
 
 const CALL: &str = "Hm. <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
 const HERMES: &str = "default.dialect = \"hermes\"\n";
@@ -213,7 +215,7 @@ async fn withheld_calls_are_reported() {
     let streamed = Reply::streamed(&post(&client(), &at, &request(true)).await);
     assert!(streamed.left.is_some(), "{streamed:?}");
     assert_eq!(streamed.reason.as_deref(), Some("stop"));
-    let page = got(client().get(format!("{url}/metrics")).send().await.unwrap()).await;
+    let page = metrics(&url).await;
     let line = "toolglot_gateway_withheld_total{model=\"m\",dialect=\"hermes\"} 2";
     assert!(page.body.contains(line), "{}", page.body);
 }
@@ -448,7 +450,7 @@ async fn the_dialect_is_found_in_the_template_or_in_the_first_reply() {
                 got.body
             );
         }
-        let page = got(client().get(format!("{url}/metrics")).send().await.unwrap()).await;
+        let page = metrics(&url).await;
         assert!(page.body.contains("dialect=\"glm4"), "{}", page.body);
     }
 }

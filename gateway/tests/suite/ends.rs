@@ -2,7 +2,7 @@
 
 use crate::faces::request;
 use crate::replies::{Part, said};
-use crate::support::{Answer, FACES, Fake, client, gateway, post, read_face};
+use crate::support::{Answer, FACES, Fake, client, gateway, metrics, post, read_face};
 
 const APIS: [&str; 3] = ["openai", "anthropic", "ollama"];
 
@@ -77,8 +77,7 @@ async fn a_filtered_reply_keeps_its_text_and_says_so_in_every_protocol() {
                     }
                 }
             }
-            let page = client().get(format!("{url}/metrics")).send().await.unwrap();
-            let page = page.text().await.unwrap();
+            let page = metrics(&url).await.body;
             assert!(
                 page.contains("failed_total{model=\"m\",dialect=\"hermes\"} 0"),
                 "{page}"

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::faces::request;
-use crate::support::{Answer, FACES, Fake, client, gateway, got, post, spoken};
+use crate::support::{Answer, FACES, Fake, client, gateway, metrics, post, spoken};
 
 /// Longer than any limit here, so that a limit that does not work fails the test.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -51,7 +51,7 @@ async fn ask(url: &str, body: &serde_json::Value) -> (u16, String, Duration) {
 
 async fn none_is_open(url: &str) {
     for _ in 0..100 {
-        let page = got(client().get(format!("{url}/metrics")).send().await.unwrap()).await;
+        let page = metrics(url).await;
         if page.body.contains("\ntoolglot_gateway_open 0\n") {
             return;
         }

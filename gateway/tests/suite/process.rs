@@ -9,7 +9,7 @@ use tokio::process::{Child, Command};
 use toolglot_testkit::recording::{Ready, Recording};
 
 use crate::faces::request;
-use crate::support::{Answer, Fake, Reply, client, post, spoken};
+use crate::support::{Answer, Fake, Reply, client, metrics, post, spoken};
 
 const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
 
@@ -218,12 +218,7 @@ async fn two_processes_share_one_load_balancer() {
         assert!(got.body.contains("tool_calls"), "{}", got.body);
     }
     for process in [&one, &two] {
-        let page = client()
-            .get(format!("{}/metrics", process.url))
-            .send()
-            .await
-            .unwrap();
-        let page = page.text().await.unwrap();
+        let page = metrics(&process.url).await.body;
         assert!(
             page.contains("calls_total{model=\"m\",dialect=\"hermes\"} 2"),
             "{page}"

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::faces::request;
-use crate::support::{Answer, Fake, Reply, client, gateway, got, post, spoken};
+use crate::support::{Answer, Fake, Reply, client, gateway, metrics, post, spoken};
 
 const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
 const CUT: &str = "So: <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1\n</tool_call>";
@@ -131,7 +131,7 @@ async fn a_model_is_asked_again_while_the_client_has_seen_only_text() {
                 .as_str()
                 .is_some_and(|words| words.contains("write the call again"))
         );
-        let page = got(client().get(format!("{url}/metrics")).send().await.unwrap()).await;
+        let page = metrics(&url).await;
         assert!(
             page.body
                 .contains("asked_again_total{model=\"m\",dialect=\"hermes\"} 1")

@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
 use crate::faces::request;
 use crate::process::{folder, signal, start};
-use crate::support::{Answer, FACES, Fake, chunks, client, got, post, spoken};
+use crate::support::{Answer, FACES, Fake, chunks, client, metrics, post, spoken};
 
 const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
 const CUT: &str = "So: <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1\n</tool_call>";
@@ -75,12 +75,7 @@ async fn keys_are_never_written_down() {
                 }
             }
         }
-        let page = got(client()
-            .get(format!("{}/metrics", process.url))
-            .send()
-            .await
-            .unwrap())
-        .await;
+        let page = metrics(&process.url).await;
         assert!(page.body.contains("requests_total"), "{}", page.body);
         has_none("the counters", &page.body);
         // An invalid configuration is reported without its text.
@@ -153,12 +148,7 @@ async fn the_chosen_dialect_is_logged_and_kept() {
         let asked = fake.asked.lock().unwrap().clone();
         let looked = asked.iter().filter(|asked| asked.line.contains("/props"));
         assert_eq!(looked.count(), usize::from(model != "glm-4.6"), "{model}");
-        let page = got(client()
-            .get(format!("{}/metrics", process.url))
-            .send()
-            .await
-            .unwrap())
-        .await;
+        let page = metrics(&process.url).await;
         let label = words.split(' ').nth(3).unwrap().trim_end_matches(',');
         assert!(
             page.body.contains(&format!("dialect=\"{label}")),

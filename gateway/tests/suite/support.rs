@@ -272,6 +272,11 @@ pub async fn got(response: reqwest::Response) -> Got {
     }
 }
 
+/// The counters of a gateway.
+pub async fn metrics(url: &str) -> Got {
+    got(client().get(format!("{url}/metrics")).send().await.unwrap()).await
+}
+
 /// The chunks of a chat completion, one for each piece of text.
 pub fn chunks<T: AsRef<str>>(pieces: &[T]) -> String {
     let mut out = String::new();

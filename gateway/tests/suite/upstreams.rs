@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::faces::request;
-use crate::support::{Answer, FACES, Fake, Got, client, gateway, got, post, read_face, spoken};
+use crate::support::{Answer, FACES, Fake, Got, client, gateway, metrics, post, read_face, spoken};
 
 const APIS: [&str; 3] = ["openai", "anthropic", "ollama"];
 const PIECES: [&str; 2] = [
@@ -346,6 +346,6 @@ async fn the_limits_of_the_parser_hold() {
             assert!(reply.left.is_some(), "{face}: {}", got.body);
         }
     }
-    let page = got(client().get(format!("{url}/metrics")).send().await.unwrap()).await;
+    let page = metrics(&url).await;
     assert!(page.body.contains("kind=\"limit_calls\""), "{}", page.body);
 }

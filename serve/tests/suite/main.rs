@@ -7,7 +7,6 @@ mod events;
 mod guard;
 mod keep;
 mod page;
-mod promises;
 mod restart;
 mod runs;
 mod secrets;

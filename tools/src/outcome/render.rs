@@ -374,24 +374,30 @@ enum Says {
 impl Says {
     /// What a layout writes for each status, in the language in which it writes less.
     fn of(layout: &Layout) -> Vec<(Status, Self)> {
-        let filled = |status, lang| {
-            let result = sample(1, status, TEXT, &Json::from(TEXT), false);
-            let mut context = layout.context(lang);
-            context.insert("results", Value::from(vec![result]));
-            layout.fill(Part::Results, context).ok()
-        };
-        let of = |status, lang| {
-            let text = filled(status, lang);
-            let same = |other: &Status| *other != status && filled(*other, lang) == text;
-            match Status::ALL.iter().find(|other| same(other)) {
-                Some(Status::Success) => Self::Nothing,
+        let filled = [Lang::Zh, Lang::En].map(|lang| {
+            let text = |status: &Status| {
+                let result = sample(1, *status, TEXT, &Json::from(TEXT), false);
+                let mut context = layout.context(lang);
+                context.insert("results", Value::from(vec![result]));
+                (*status, layout.fill(Part::Results, context).ok())
+            };
+            Status::ALL.iter().map(text).collect::<Vec<_>>()
+        });
+        let of = |status, texts: &[(Status, Option<String>)]| {
+            let text = texts.iter().find(|(have, _)| *have == status);
+            let text = text.map(|(_, text)| text);
+            let mut others = texts.iter().filter(|(other, _)| *other != status);
+            match others.find(|(_, other)| Some(other) == text) {
+                Some((Status::Success, _)) => Self::Nothing,
                 Some(_) => Self::Failure,
                 None => Self::Status,
             }
         };
-        let both = |status| of(status, Lang::Zh).min(of(status, Lang::En));
+        let both = |status| filled.iter().map(|texts| of(status, texts)).min();
         let failures = Status::ALL.iter().filter(|one| **one != Status::Success);
-        failures.map(|status| (*status, both(*status))).collect()
+        failures
+            .filter_map(|status| Some((*status, both(*status)?)))
+            .collect()
     }
 }
 
