@@ -22,6 +22,7 @@ mod quotes;
 mod span;
 pub mod tag;
 mod utf8;
+mod vector;
 pub mod xml;
 
 pub use chars::{breaks, unseen};
@@ -30,7 +31,7 @@ pub use error::PatternError;
 pub use hash::Fnv;
 pub use line::Line;
 pub use needle::Needle;
-pub use prefilter::{Scanner, Skip};
+pub use prefilter::{Marks, Scanner, Skip};
 pub use quotes::{quote_after, quote_before, quote_opening};
 pub use span::Span;
 pub use utf8::{Gate, Utf8};

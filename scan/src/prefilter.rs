@@ -1,7 +1,7 @@
 //! Skips over bytes at which no marker can begin.
 //!
-//! Chunks of a token's size go through a byte table. Longer ones are searched with vector instructions: `memchr` for
-//! first bytes of markers that are rare in text, and a substring search for each marker that begins with a letter. A hit
+//! Chunks of a token's size go through a byte table. Longer ones are searched with vectors ([`Vector`]). Where the processor has
+//! none, or the markers have too many first bytes, several searches take their place: `memchr` for first bytes of markers that are rare in text, and a substring search for each marker that begins with a letter. A hit
 //! is compared with the first bytes of the markers before the automaton sees it. Where candidates are dense (code full of
 //! `<`), packed Teddy over whole markers takes over for a while, or the table if there are too many markers for Teddy; both
 //! cost the same whatever the text. The choice is kept in [`Skip`], which belongs to one feed and never to the parser's
@@ -13,6 +13,7 @@ use aho_corasick::packed;
 use memchr::{memchr, memchr2, memchr3, memmem};
 
 use super::{Dfa, Pattern, PatternError};
+use crate::vector::{Vector, marks_code};
 
 /// Chunks up to this length are read byte by byte; the limit grows by as much for each search of the set.
 const TINY: usize = 16;
@@ -38,6 +39,8 @@ const PRINT: usize = 4;
 const BEGINS: u8 = 1;
 /// This byte matters to lines or to Markdown code.
 const MARKS: u8 = 2;
+/// This byte marks code, and the set reports where such bytes are.
+const CODE: u8 = 4;
 
 /// An automaton with its prefilters. Immutable.
 #[derive(Clone, Debug)]
@@ -49,6 +52,7 @@ pub struct Scanner {
     prints: Box<Prints>,
     searches: Vec<Search>,
     dense: Option<Dense>,
+    vector: Option<Box<Vector>>,
 }
 
 /// Finds markers where candidates are dense.
@@ -82,6 +86,45 @@ pub struct Skip {
     candidates: u32,
     dense_until: usize,
     step: usize,
+    marks: Marks,
+}
+
+/// Where bytes are that may mark code: all are between the first and the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// The first place.
+    pub first: usize,
+    /// The last place.
+    pub last: usize,
+}
+
+impl Marks {
+    /// There are none.
+    pub const NONE: Self = Self {
+        first: usize::MAX,
+        last: 0,
+    };
+    /// They may be anywhere.
+    pub const UNKNOWN: Self = Self {
+        first: 0,
+        last: usize::MAX,
+    };
+
+    /// The same places within a piece at offset `start` of a stream, if they were counted from `base`. Bytes before `base` may
+    /// be marks.
+    #[inline]
+    #[must_use]
+    pub fn within(self, start: u64, base: u64) -> Self {
+        match start.checked_sub(base) {
+            Some(_) if self == Self::UNKNOWN => self,
+            Some(at) if self.last as u64 >= at && self != Self::NONE => Self {
+                first: self.first.saturating_sub(at as usize),
+                last: self.last - at as usize,
+            },
+            Some(_) => Self::NONE,
+            None => Self::UNKNOWN,
+        }
+    }
 }
 
 impl Default for Skip {
@@ -91,6 +134,7 @@ impl Default for Skip {
             candidates: 0,
             dense_until: 0,
             step: STEP,
+            marks: Marks::NONE,
         }
     }
 }
@@ -102,6 +146,8 @@ impl Scanner {
     /// The patterns are too many or too long for the table, or use every byte value.
     pub fn new(patterns: Vec<Pattern>) -> Result<Self, PatternError> {
         let dfa = Dfa::new(patterns)?;
+        let vector = Vector::new(dfa.patterns()).map(Box::new);
+        let reports = vector.as_ref().is_some_and(|vector| vector.marks);
         let mut kinds = [0; 256];
         for byte in 0..=255_u8 {
             if dfa.next(super::ROOT, byte) != super::ROOT {
@@ -110,12 +156,16 @@ impl Scanner {
             if matches!(byte, b'\n' | b'`') {
                 kinds[usize::from(byte)] |= MARKS;
             }
+            if reports && marks_code(byte) {
+                kinds[usize::from(byte)] |= CODE;
+            }
         }
         Ok(Self {
             kinds,
             prints: prints(dfa.patterns()),
             searches: searches(&dfa),
             dense: Dense::new(&dfa),
+            vector,
             dfa,
         })
     }
@@ -124,37 +174,65 @@ impl Scanner {
     #[inline]
     pub fn bland(&self, text: &[u8]) -> bool {
         let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
-        kinds.fold(0, |all, kind| all | kind) == 0
+        kinds.fold(0, |all, kind| all | kind) & (BEGINS | MARKS) == 0
     }
 
     /// The same, but a byte begins a marker only if the bytes after it fit as well.
     #[inline]
     pub fn plain(&self, text: &[u8]) -> bool {
         let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
-        let all = kinds.fold(0, |all, kind| all | kind);
+        let all = kinds.fold(0, |all, kind| all | kind) & (BEGINS | MARKS);
         all == 0 || (all == BEGINS && self.empty(text))
+    }
+
+    /// Whether no marker begins in a short text, as far as a quick look shows.
+    #[inline]
+    pub fn begins_none(&self, text: &[u8]) -> bool {
+        let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
+        let all = kinds.fold(0, |all, kind| all | kind);
+        // A last byte that may begin a marker mostly does, as far as can be seen.
+        let last = text.last().map_or(0, |byte| self.kinds[usize::from(*byte)]);
+        all & BEGINS == 0 || (last & BEGINS == 0 && self.empty(text))
     }
 
     #[inline(never)]
     fn empty(&self, text: &[u8]) -> bool {
-        self.table(text, 0) == text.len()
+        self.table(text, 0, &mut Skip::default()) == text.len()
     }
 
     /// The next index from `at` at which a marker may begin, or the length of `hay`. Nothing may be under way at `at`.
     #[inline]
     pub fn skip(&self, hay: &[u8], at: usize, state: &mut Skip) -> usize {
-        if hay.len() - at <= TINY * (1 + self.searches.len()) {
-            return self.table(hay, at);
+        let searches = if self.vector.is_some() {
+            1
+        } else {
+            1 + self.searches.len()
+        };
+        if hay.len() - at <= TINY * searches {
+            return self.table(hay, at, state);
         }
+        if let Some(vector) = &self.vector {
+            let may = |at| self.may(hay, at);
+            return vector.find(hay, at, state, &may);
+        }
+        state.marks = Marks::UNKNOWN;
         self.bulk(hay, at, state)
+    }
+
+    /// Where marks of code are among the bytes that were skipped or [stepped over](Skip::stepped).
+    #[must_use]
+    pub fn marks(&self, state: &Skip) -> Marks {
+        let reports = self.vector.as_ref().is_some_and(|vector| vector.marks);
+        if reports { state.marks } else { Marks::UNKNOWN }
     }
 
     /// Skips byte by byte.
     #[inline]
-    fn table(&self, hay: &[u8], mut at: usize) -> usize {
-        let begins = |byte: &u8| self.kinds[usize::from(*byte)] & BEGINS != 0;
-        while let Some(n) = hay[at..].iter().position(begins) {
+    fn table(&self, hay: &[u8], mut at: usize, state: &mut Skip) -> usize {
+        let matters = |byte: &u8| self.kinds[usize::from(*byte)] & (BEGINS | CODE) != 0;
+        while let Some(n) = hay[at..].iter().position(matters) {
             at += n;
+            state.stepped(hay[at], at);
             if self.may(hay, at) {
                 return at;
             }
@@ -176,8 +254,8 @@ impl Scanner {
         while at < hay.len() {
             if at < state.dense_until || self.searches.is_empty() {
                 return match &self.dense {
-                    Some(dense) => self.dense(dense, hay, at),
-                    None => self.table(hay, at),
+                    Some(dense) => self.dense(dense, hay, at, state),
+                    None => self.table(hay, at, state),
                 };
             }
             let step = if self.searches.len() > 1 {
@@ -203,7 +281,7 @@ impl Scanner {
 
     /// Skips to what begins like a marker. Markers that the end of the chunk splits count: one may begin before a whole
     /// marker that it contains (`Action:` in `**Action:**`).
-    fn dense(&self, dense: &Dense, hay: &[u8], mut at: usize) -> usize {
+    fn dense(&self, dense: &Dense, hay: &[u8], mut at: usize, state: &mut Skip) -> usize {
         let tail = hay.len().saturating_sub(dense.prefix - 1).max(at);
         // Where the pair occurs next, or the end of what was searched for it.
         let (mut pair, mut step) = (at, WINDOW);
@@ -227,7 +305,7 @@ impl Scanner {
             }
             at = tail.min(first + 1);
         }
-        self.table(hay, at)
+        self.table(hay, at, state)
     }
 }
 
@@ -261,6 +339,20 @@ fn search(searches: &[Search], hay: &[u8], at: usize, end: usize) -> Option<usiz
 }
 
 impl Skip {
+    /// Notes a byte at `at` that went to the automaton.
+    #[inline]
+    pub fn stepped(&mut self, byte: u8, at: usize) {
+        if marks_code(byte) {
+            self.marked(at);
+        }
+    }
+
+    /// Notes a mark of code.
+    pub(crate) fn marked(&mut self, at: usize) {
+        self.marks.first = self.marks.first.min(at);
+        self.marks.last = self.marks.last.max(at);
+    }
+
     /// Counts a candidate.
     fn candidate(&mut self, at: usize, teddy: bool) {
         if at >= self.window.saturating_add(WINDOW) {
@@ -378,7 +470,7 @@ fn split_by_end(marker: &[u8], hay: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Whether a byte is too frequent in text to search for.
-fn frequent(byte: u8) -> bool {
+pub(crate) fn frequent(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || !byte.is_ascii()
 }
 
@@ -460,8 +552,25 @@ mod tests {
         (out, node)
     }
 
+    /// The same set with each kind of vectors, and without.
+    fn kinds(scanner: &Scanner) -> Vec<Scanner> {
+        let vector = scanner.vector.iter().flat_map(|vector| vector.widths());
+        let with = |vector| Scanner {
+            vector,
+            ..scanner.clone()
+        };
+        let all = vector.map(|vector| with(Some(Box::new(vector))));
+        all.chain([with(None)]).collect()
+    }
+
     /// Compares both ways on texts made of many of these pieces.
     fn same(scanner: &Scanner, pieces: &[&str]) {
+        for scanner in kinds(scanner) {
+            same_of(&scanner, pieces);
+        }
+    }
+
+    fn same_of(scanner: &Scanner, pieces: &[&str]) {
         let mut seed = 7_u64;
         for round in 0..800 {
             let mut hay = String::new();
@@ -470,8 +579,13 @@ mod tests {
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1_442_695_040_888_963_407);
                 hay.push_str(pieces[(seed >> 33) as usize % pieces.len()]);
+                // Stretches that vectors skip.
+                if seed >> 60 == 0 {
+                    hay.push_str(&"and many, many more words; ".repeat((seed >> 40) as usize % 20));
+                }
             }
             let hay = hay.as_bytes();
+            check_marks(scanner, hay);
             assert_eq!(
                 ends(scanner, hay, true),
                 ends(scanner, hay, false),
@@ -479,6 +593,31 @@ mod tests {
                 String::from_utf8_lossy(hay)
             );
         }
+    }
+
+    /// The reported marks are the first and the last one.
+    fn check_marks(scanner: &Scanner, hay: &[u8]) {
+        let (mut node, mut at, mut state) = (ROOT, 0, Skip::default());
+        while at < hay.len() {
+            if node == ROOT {
+                at = scanner.skip(hay, at, &mut state);
+                if at == hay.len() {
+                    break;
+                }
+            }
+            node = scanner.dfa.next(node, hay[at]);
+            state.stepped(hay[at], at);
+            at += 1;
+        }
+        let is_mark = |byte: &u8| marks_code(*byte);
+        let first = hay.iter().position(is_mark).unwrap_or(usize::MAX);
+        let last = hay.iter().rposition(is_mark).unwrap_or(0);
+        let marks = scanner.marks(&state);
+        assert!(
+            marks == Marks::UNKNOWN || marks == Marks { first, last },
+            "{marks:?}: {}",
+            String::from_utf8_lossy(hay)
+        );
     }
 
     #[test]
@@ -619,6 +758,9 @@ mod tests {
                 "**Action:",
                 "**Action:**",
                 "]<]<tool_call",
+                "`",
+                "~~~",
+                "```x\n",
             ];
             same(&scanner, &pieces);
         }

@@ -8,7 +8,7 @@
 
 use memchr::{memchr, memchr2, memrchr};
 use serde::{Deserialize, Serialize};
-use toolglot_scan::Line;
+use toolglot_scan::{Line, Marks};
 
 /// Whether the text is in code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +92,8 @@ fn paragraph(text: &[u8]) -> Option<usize> {
 
 /// Pieces from this length on are not read line by line where that can be avoided.
 const LONG: usize = 64;
+/// Shorter text is searched byte by byte.
+const SHORT: usize = 16;
 /// The number of lines in which the beginning of a paragraph is searched.
 const LINES: usize = 32;
 
@@ -99,15 +101,23 @@ const LINES: usize = 32;
 const INDENT: u8 = 3;
 
 impl Code {
-    /// Consumes more text; `line` is the line state before it. Linear; vector scans in the middle of a line and, where no mark is
-    /// near, to the last line that matters.
-    pub fn after(&mut self, text: &[u8], line: Line) {
+    /// Consumes more text; `line` is the line state before it, and `marks` says where marks may be. Linear; vector scans in the
+    /// middle of a line and, where no mark is near, to the last line that matters.
+    pub fn after(&mut self, text: &[u8], line: Line, marks: Marks) {
         if line == Line::Behind(0) && !text.is_empty() {
             self.head = Head::default();
         }
+        let matters = |byte: &u8| matches!(byte, b'\n' | b'`');
+        if text.len() < SHORT && self.settled() && !text.iter().any(matters) {
+            return;
+        }
         let mut at = 0;
         // No mark is before this place.
-        let mut quiet = 0;
+        let mut quiet = marks.first.min(text.len());
+        if quiet >= LONG {
+            self.settle();
+            at = self.skip(&text[..quiet]);
+        }
         while at < text.len() {
             let byte = text[at];
             if self.run > 0 {
@@ -119,8 +129,11 @@ impl Code {
                 self.settle();
             }
             if at >= quiet && text.len() - at >= LONG {
-                let marks = memchr2(b'`', b'~', &text[at..]);
-                quiet = marks.map_or(text.len(), |n| at + n);
+                let next = match at <= marks.last {
+                    true => memchr2(b'`', b'~', &text[at..]),
+                    false => None,
+                };
+                quiet = next.map_or(text.len(), |n| at + n);
                 let skipped = self.skip(&text[at..quiet]);
                 if skipped > 0 {
                     at += skipped;
@@ -135,10 +148,19 @@ impl Code {
                 continue;
             }
             let rest = &text[at..];
-            let found = match self.state {
-                State::Fence(_) => memchr(b'\n', rest),
-                State::Info(_) if self.tilde => memchr(b'\n', rest),
-                State::None | State::Inline(_) | State::Info(_) => memchr2(b'`', b'\n', rest),
+            let marks = match self.state {
+                State::Fence(_) => false,
+                State::Info(_) => !self.tilde,
+                State::None | State::Inline(_) => true,
+            };
+            let found = match marks {
+                // A search with vectors costs more than these bytes.
+                _ if rest.len() < SHORT => {
+                    let ends = |byte: &u8| *byte == b'\n' || (marks && *byte == b'`');
+                    rest.iter().position(ends)
+                }
+                true => memchr2(b'`', b'\n', rest),
+                false => memchr(b'\n', rest),
             };
             let Some(n) = found else { return };
             at += n;
@@ -314,13 +336,13 @@ mod tests {
 
     fn hidden(text: &str) -> bool {
         let mut whole = Code::default();
-        whole.after(text.as_bytes(), Line::Start);
+        whole.after(text.as_bytes(), Line::Start, Marks::UNKNOWN);
         whole.settle();
         for cut in 0..=text.len() {
             let (head, tail) = text.as_bytes().split_at(cut);
             let mut code = Code::default();
-            code.after(head, Line::Start);
-            code.after(tail, Line::Start.after(head));
+            code.after(head, Line::Start, Marks::UNKNOWN);
+            code.after(tail, Line::Start.after(head), Marks::UNKNOWN);
             code.settle();
             assert_eq!(code, whole, "{text:?} cut at {cut}");
             assert_eq!(
@@ -368,10 +390,10 @@ mod tests {
                 })
                 .collect();
             let mut whole = Code::default();
-            whole.after(text.as_bytes(), Line::Start);
+            whole.after(text.as_bytes(), Line::Start, Marks::UNKNOWN);
             let (mut code, mut line) = (Code::default(), Line::Start);
             for byte in text.as_bytes().chunks(1) {
-                code.after(byte, line);
+                code.after(byte, line, Marks::UNKNOWN);
                 line = line.after(byte);
             }
             assert_eq!(code, whole, "{text:?}");

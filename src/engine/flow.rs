@@ -1,6 +1,6 @@
 //! Text, reasoning and protected regions: searches for markers and delivers everything that cannot begin one.
 
-use toolglot_scan::{Line, ROOT, Skip};
+use toolglot_scan::{Line, Marks, ROOT, Skip};
 
 use super::code::Code;
 use super::machine::{Chunk, Machine, Taken};
@@ -29,6 +29,7 @@ impl Machine<'_> {
         let scanner = self.scanner();
         let mut skip = Skip::default();
         let mut node = self.st.node;
+        let begin = chunk.base + at as u64;
         while at < chunk.seg.len() {
             if self.st.region.labelled() {
                 let label = self.label(chunk, chunk.seg[at], at);
@@ -45,6 +46,7 @@ impl Machine<'_> {
                 }
             }
             node = scanner.dfa.next(node, chunk.seg[at]);
+            skip.stepped(chunk.seg[at], at);
             at += 1;
             if let Some(inside) = self.st.inside {
                 self.st.node = node;
@@ -68,10 +70,13 @@ impl Machine<'_> {
         }
         self.st.node = node;
         if !self.st.region.labelled() {
-            self.deliver(
-                chunk,
-                chunk.base + at as u64 - scanner.dfa.hold(node) as u64,
-            );
+            // What was not searched here may hold marks anywhere.
+            let marks = match self.st.from() >= begin {
+                true => scanner.marks(&skip),
+                false => Marks::UNKNOWN,
+            };
+            let to = chunk.base + at as u64 - scanner.dfa.hold(node) as u64;
+            self.deliver_marked(chunk, to, marks);
         }
         taken(at)
     }
@@ -476,6 +481,11 @@ impl Machine<'_> {
 
     /// Delivers bytes up to `to` as the kind of data that the region determines.
     pub fn deliver(&mut self, chunk: Chunk<'_>, to: u64) {
+        self.deliver_marked(chunk, to, Marks::UNKNOWN);
+    }
+
+    /// The same; `marks` says where in the chunk marks of code may be.
+    fn deliver_marked(&mut self, chunk: Chunk<'_>, to: u64, marks: Marks) {
         if to <= self.st.from() || !self.may_deliver(chunk, to) {
             return;
         }
@@ -488,9 +498,10 @@ impl Machine<'_> {
         let carry = self.st.io.cursor.lend();
         let held = if carry.is_empty() { self.held } else { &carry };
         let code = looks_at_code(self.opts, self.set, self.st.region);
-        for (piece, _) in pieces(held, chunk, from, to) {
+        for (piece, start) in pieces(held, chunk, from, to) {
             if code {
-                self.st.code.after(piece, self.st.line);
+                let marks = marks.within(start, chunk.base);
+                self.st.code.after(piece, self.st.line, marks);
             }
             self.st.line = self.st.line.after(piece);
             // Output that begins with other text is not guided.

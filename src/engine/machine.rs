@@ -1,7 +1,7 @@
 //! Runs a stream over one chunk: picks the mode, opens, closes and abandons blocks.
 
 use toolglot_scan::Gate;
-use toolglot_scan::{Dfa, Line, ROOT, Scanner};
+use toolglot_scan::{Dfa, Line, Marks, ROOT, Scanner};
 
 use super::skip::Skipping;
 use super::token::Tail;
@@ -552,7 +552,7 @@ impl<'p> Machine<'p> {
         if raw.is_empty() {
             return;
         }
-        self.st.code.after(raw, Line::Other);
+        self.st.code.after(raw, Line::Other, Marks::UNKNOWN);
         let mut out = self.out(chunk);
         let mut whole = String::new();
         let data = match out.opts.text {

@@ -6,8 +6,7 @@
 //! bytes that neither end the string nor need escaping in JSON. All of them change the state exactly as the engine does, so
 //! the path that a chunk took leaves no trace.
 
-use toolglot_scan::Line;
-use toolglot_scan::{ROOT, Skip};
+use toolglot_scan::{Line, Marks, ROOT, Skip};
 
 use super::flow::stuff;
 use super::machine::scanner;
@@ -156,6 +155,21 @@ impl Parser {
             sink.event(stuff(set, state.region).event(chunk, span));
             return true;
         }
+        if chunk.len() <= SHORT
+            && state.node == ROOT
+            && state.from() == state.pos()
+            && scanner.begins_none(chunk)
+        {
+            if looks_at_code(&self.opts, set, state.region) {
+                state.code.after(chunk, state.line, Marks::UNKNOWN);
+            }
+            state.line = state.line.after(chunk);
+            state.text(chunk);
+            let span = state.pass(chunk.len());
+            sink.event(stuff(set, state.region).event(chunk, span));
+            self.pace = Pace::of(state, set, &self.opts);
+            return true;
+        }
         let (mut at, mut node, mut skip) = (0, state.node, Skip::default());
         while at < chunk.len() {
             if node == ROOT {
@@ -165,11 +179,17 @@ impl Parser {
                 }
             }
             node = dfa.next(node, chunk[at]);
+            skip.stepped(chunk[at], at);
             if dfa.is_hit(node) {
                 return false;
             }
             at += 1;
         }
+        // Where they are in a short chunk does not matter.
+        let marks = match chunk.len() {
+            ..=SHORT => Marks::UNKNOWN,
+            _ => scanner.marks(&skip),
+        };
         let (bytes, from) = (state.io.cursor.chunk(chunk), state.from());
         let to = bytes.base + chunk.len() as u64 - dfa.hold(node) as u64;
         if to > from {
@@ -180,7 +200,9 @@ impl Parser {
                     continue;
                 }
                 if code {
-                    state.code.after(data, state.line);
+                    state
+                        .code
+                        .after(data, state.line, marks.within(start, bytes.base));
                 }
                 state.line = state.line.after(data);
                 state.text(data);

@@ -1,0 +1,708 @@
+//! One pass of vectors over the beginnings of all markers.
+//!
+//! A byte counts if it begins markers and is rare in text, or if it begins a marker together with the byte after it. Both are
+//! asked of tables of 16 bytes, indexed by the low half of a byte: an entry is the only byte with that half that counts. What
+//! counts is looked up by its first four bytes. Bytes that mark code are found by the way.
+//!
+//! This is the only module with `unsafe` code: loads of vectors, and calls of functions for which the processor's features were
+//! tested.
+#![allow(unsafe_code)]
+// Elsewhere nothing has a width.
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, unused_macros, unused_variables)
+)]
+
+use crate::Pattern;
+use crate::prefilter::Skip;
+
+/// For each low half of a byte: the byte that counts.
+type Table = [u8; 16];
+
+/// Bytes of a marker that are compared with the text.
+const HEAD: usize = 4;
+/// The tests of blocks take at most this many tables of each kind.
+const TABLES: usize = 2;
+
+/// The vectors that a processor has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Width {
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Ssse3,
+}
+
+impl Width {
+    /// All that this processor has, the widest first.
+    fn all() -> Vec<Self> {
+        #[allow(unused_mut)]
+        let mut all = vec![];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let bits = std::is_x86_feature_detected!("bmi1");
+            all.extend((bits && std::is_x86_feature_detected!("avx2")).then_some(Self::Avx2));
+            all.extend(std::is_x86_feature_detected!("ssse3").then_some(Self::Ssse3));
+        }
+        all
+    }
+}
+
+/// The tables of all markers. Immutable.
+#[derive(Clone, Debug)]
+pub(crate) struct Vector {
+    /// One of [`Width::all`].
+    width: Width,
+    /// Bytes that begin markers or mark code.
+    rare: Vec<Table>,
+    /// Frequent bytes that begin markers, and the byte that must follow each.
+    pairs: Vec<[Table; 2]>,
+    /// Groups of markers by the halves of the bytes after the first one.
+    groups: [[Table; 2]; HEAD - 1],
+    heads: Option<Heads>,
+    /// Whether marks of code are among the rare bytes.
+    pub marks: bool,
+}
+
+/// Whether a byte marks code in some place.
+pub(crate) fn marks_code(byte: u8) -> bool {
+    matches!(byte, b'`' | b'~')
+}
+
+/// A byte that no byte with this low half equals.
+fn unused(half: usize) -> u8 {
+    half as u8 ^ 1
+}
+
+fn half(byte: u8) -> usize {
+    usize::from(byte & 15)
+}
+
+/// Puts a byte where its low half is free. Returns the table, or `None` if there are too many.
+fn place(tables: &mut Vec<Table>, byte: u8) -> Option<usize> {
+    let at = half(byte);
+    let free = |table: &Table| table[at] == byte || table[at] == unused(at);
+    let index = tables.iter().position(free).unwrap_or(tables.len());
+    if index == TABLES {
+        return None;
+    }
+    if index == tables.len() {
+        tables.push(std::array::from_fn(unused));
+    }
+    tables[index][at] = byte;
+    Some(index)
+}
+
+impl Vector {
+    /// Returns `None` where these tables can't hold the markers, or if the processor has no such vectors.
+    pub fn new(patterns: &[Pattern]) -> Option<Self> {
+        let mut begins: Vec<Vec<u8>> = patterns.iter().flat_map(|p| spellings(p, 2)).collect();
+        begins.sort_unstable();
+        begins.dedup();
+        let mut all = Self {
+            width: *Width::all().first()?,
+            rare: vec![],
+            pairs: vec![],
+            groups: Group::tables(patterns),
+            heads: Heads::new(patterns),
+            marks: true,
+        };
+        let mut firsts: Vec<Table> = vec![];
+        for begin in &begins {
+            let first = *begin.first()?;
+            if !first.is_ascii() {
+                return None;
+            }
+            if !super::prefilter::frequent(first) {
+                place(&mut all.rare, first)?;
+                continue;
+            }
+            let second = *begin.get(1)?;
+            // Each first byte of a table has one second byte.
+            let at = half(first);
+            let taken = |n: usize| firsts.get(n).is_some_and(|table| table[at] != unused(at));
+            let same = |n: &usize| all.pairs[*n].iter().map(|t| t[at]).eq([first, second]);
+            let known = (0..all.pairs.len()).find(same);
+            let index = known.or_else(|| (0..TABLES).find(|n| !taken(*n)))?;
+            if index == all.pairs.len() {
+                firsts.push(std::array::from_fn(unused));
+                all.pairs.push([std::array::from_fn(unused), [0; 16]]);
+            }
+            firsts[index][at] = first;
+            all.pairs[index][0][at] = first;
+            all.pairs[index][1][at] = second;
+        }
+        let mut with_marks = all.rare.clone();
+        let fit = [b'`', b'~']
+            .iter()
+            .all(|mark| place(&mut with_marks, *mark).is_some());
+        all.marks = fit && with_marks.len() <= all.rare.len().max(1);
+        if all.marks {
+            all.rare = with_marks;
+        }
+        if all.rare.is_empty() {
+            all.rare.push(std::array::from_fn(unused));
+        }
+        Some(all)
+    }
+
+    /// The next index from `at` on at which a marker may begin, or the length of `hay`. What the end of `hay` may split is asked
+    /// of `may`.
+    #[inline]
+    pub fn find(
+        &self,
+        hay: &[u8],
+        at: usize,
+        skip: &mut Skip,
+        may: &dyn Fn(usize) -> bool,
+    ) -> usize {
+        match self.width {
+            // SAFETY: the processor has these vectors, see `width`.
+            #[cfg(target_arch = "x86_64")]
+            Width::Avx2 => unsafe { avx2::find(self, hay, at, skip, may) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Width::Ssse3 => unsafe { ssse3::find(self, hay, at, skip, may) },
+        }
+    }
+
+    /// Whether a marker begins at `at`, as far as four bytes show. Notes a mark of code.
+    #[inline(always)]
+    fn begins(&self, hay: &[u8], at: usize, skip: &mut Skip, may: &dyn Fn(usize) -> bool) -> bool {
+        if marks_code(hay[at]) {
+            skip.marked(at);
+        }
+        let four = hay.get(at..).and_then(|rest| rest.first_chunk::<HEAD>());
+        match (four, &self.heads) {
+            (Some(four), Some(heads)) => heads.holds(u32::from_le_bytes(*four)),
+            (Some(_) | None, _) => may(at),
+        }
+    }
+
+    /// The first place of a mask of places from `at` on at which a marker may begin.
+    #[inline(always)]
+    fn first(
+        &self,
+        hay: &[u8],
+        at: usize,
+        mut mask: u64,
+        skip: &mut Skip,
+        may: &dyn Fn(usize) -> bool,
+    ) -> Option<usize> {
+        while mask != 0 {
+            let found = at + mask.trailing_zeros() as usize;
+            if self.begins(hay, found, skip, may) {
+                return Some(found);
+            }
+            mask &= mask - 1;
+        }
+        None
+    }
+}
+
+/// The first bytes of a marker in every spelling, at most `most` of them.
+fn spellings(pattern: &Pattern, most: usize) -> Vec<Vec<u8>> {
+    let mut all = vec![vec![]];
+    for at in 0..pattern.bytes.len().min(most) {
+        let own = pattern.bytes[at];
+        let cases = [own.to_ascii_lowercase(), own.to_ascii_uppercase(), own];
+        let mut bytes: Vec<u8> = cases
+            .into_iter()
+            .filter(|b| pattern.accepts(at, *b))
+            .collect();
+        bytes.sort_unstable();
+        bytes.dedup();
+        let longer = |begin: &Vec<u8>| {
+            let begin = begin.clone();
+            bytes
+                .clone()
+                .into_iter()
+                .map(move |byte| [&begin[..], &[byte]].concat())
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    all
+}
+
+/// How frequent a byte is in text and markup, roughly.
+fn frequency(byte: u8) -> u64 {
+    match byte {
+        b' ' | b'e' | b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 32,
+        b'a'..=b'z' => 16,
+        b'<' | b'>' | b'/' | b'\n' | b'"' | b'=' | 0x80.. => 8,
+        _ => 2,
+    }
+}
+
+/// For each byte of some markers after the first one: the low and the high halves that occur, as bits. A byte that is missing
+/// may be any.
+#[derive(Clone, Copy)]
+struct Group([[u16; 2]; HEAD - 1]);
+
+impl Group {
+    /// A group is a bit.
+    const MOST: usize = 8;
+
+    fn new(begin: &[u8]) -> Self {
+        let halves = |at: usize| {
+            let byte = begin.get(at + 1);
+            byte.map_or([u16::MAX; 2], |byte| [1 << half(*byte), 1 << (byte >> 4)])
+        };
+        Self(std::array::from_fn(halves))
+    }
+
+    fn with(self, other: Self) -> Self {
+        let halves = |at: usize| std::array::from_fn(|n| self.0[at][n] | other.0[at][n]);
+        Self(std::array::from_fn(halves))
+    }
+
+    /// How much of a text fits, to compare groups by.
+    fn share(self) -> u64 {
+        let share = |[low, high]: [u16; 2]| -> u64 {
+            let bytes =
+                (0..=u8::MAX).filter(|byte| low >> half(*byte) & high >> (byte >> 4) & 1 != 0);
+            bytes.map(frequency).sum()
+        };
+        self.0.into_iter().map(share).product()
+    }
+
+    /// Divides markers into groups that fit little other text. Those that begin with the same two bytes stay together.
+    fn of(patterns: &[Pattern]) -> Vec<Self> {
+        let mut begins: Vec<Vec<u8>> = patterns.iter().flat_map(|p| spellings(p, HEAD)).collect();
+        begins.sort_unstable();
+        begins.dedup();
+        let alike = |a: &Vec<u8>, b: &Vec<u8>| a.len() > 1 && a[..2] == b[..b.len().min(2)];
+        let groups = begins.chunk_by(alike).filter_map(|begins| {
+            let each = begins.iter().map(|begin| Self::new(begin));
+            each.reduce(Self::with)
+        });
+        let mut groups: Vec<(Self, u64)> = groups.map(|group| (group, group.share())).collect();
+        while groups.len() > Self::MOST {
+            let all = (1..groups.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+            let more = |(a, b): &(usize, usize)| {
+                let ((a, of_a), (b, of_b)) = (groups[*a], groups[*b]);
+                a.with(b).share().saturating_sub(of_a + of_b)
+            };
+            let Some((a, b)) = all.min_by_key(more) else {
+                break;
+            };
+            let (other, _) = groups.swap_remove(b);
+            let both = groups[a].0.with(other);
+            groups[a] = (both, both.share());
+        }
+        groups.into_iter().map(|(group, _)| group).collect()
+    }
+
+    /// For each byte and half: the groups that have it.
+    fn tables(patterns: &[Pattern]) -> [[Table; 2]; HEAD - 1] {
+        let mut tables = [[[0; 16]; 2]; HEAD - 1];
+        for (bit, group) in Self::of(patterns).into_iter().enumerate() {
+            for (tables, halves) in tables.iter_mut().zip(group.0) {
+                for (table, halves) in tables.iter_mut().zip(halves) {
+                    for (half, entry) in table.iter_mut().enumerate() {
+                        *entry |= ((halves >> half & 1) << bit) as u8;
+                    }
+                }
+            }
+        }
+        tables
+    }
+}
+
+/// The first four bytes of all markers. A marker of three bytes has 0 as the fourth.
+#[derive(Clone, Debug)]
+struct Heads {
+    /// A bit for each hash: some head has it.
+    hashes: Box<[u64; HASHES / 64]>,
+    /// Sorted.
+    heads: Vec<u32>,
+    /// Whether a marker has only three bytes.
+    short: bool,
+}
+
+const HASHES: usize = 1 << HASH_BITS;
+const HASH_BITS: u32 = 13;
+
+impl Heads {
+    /// Returns `None` if a marker is shorter than three bytes.
+    fn new(patterns: &[Pattern]) -> Option<Self> {
+        let mut all = Self {
+            hashes: Box::new([0; HASHES / 64]),
+            heads: vec![],
+            short: false,
+        };
+        for begin in patterns.iter().flat_map(|p| spellings(p, HEAD)) {
+            let fourth = begin.get(3).copied();
+            let bytes = [*begin.first()?, *begin.get(1)?, *begin.get(2)?];
+            let head = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], fourth.unwrap_or(0)]);
+            let hash = Self::hash(head);
+            all.hashes[hash / 64] |= 1 << (hash % 64);
+            all.heads.push(head);
+            all.short |= fourth.is_none();
+        }
+        all.heads.sort_unstable();
+        all.heads.dedup();
+        Some(all)
+    }
+
+    #[inline]
+    fn hash(head: u32) -> usize {
+        (head.wrapping_mul(0x9E37_79B1) >> (u32::BITS - HASH_BITS)) as usize
+    }
+
+    #[inline(always)]
+    fn may_hold(&self, head: u32) -> bool {
+        let hash = Self::hash(head);
+        self.hashes[hash / 64] >> (hash % 64) & 1 != 0
+    }
+
+    #[inline(always)]
+    fn holds(&self, four: u32) -> bool {
+        let three = four & 0x00FF_FFFF;
+        (self.may_hold(four) && self.finds(four))
+            || (self.short && self.may_hold(three) && self.finds(three))
+    }
+
+    #[inline(never)]
+    fn finds(&self, head: u32) -> bool {
+        self.heads.binary_search(&head).is_ok()
+    }
+}
+
+/// The search, written once for vectors of any width. A module gives the width `W` of a vector `V` and the operations.
+macro_rules! search {
+    ($feature:literal) => {
+        #[inline]
+        #[target_feature(enable = $feature)]
+        fn load(hay: &[u8], at: usize) -> V {
+            debug_assert!(at + W <= hay.len());
+            // SAFETY: the callers keep `at + W` within the slice.
+            unsafe { load_from(hay.as_ptr().add(at)) }
+        }
+
+        /// The tests of one set.
+        struct Tests<const RARE: usize, const PAIRS: usize> {
+            rare: [V; RARE],
+            first: [V; PAIRS],
+            second: [V; PAIRS],
+            groups: [[V; 2]; HEAD - 1],
+        }
+
+        impl<const RARE: usize, const PAIRS: usize> Tests<RARE, PAIRS> {
+            #[inline]
+            #[target_feature(enable = $feature)]
+            fn new(vector: &Vector) -> Self {
+                let mut all = Self {
+                    rare: [splat(0); RARE],
+                    first: [splat(0); PAIRS],
+                    second: [splat(0); PAIRS],
+                    groups: [[splat(0); 2]; HEAD - 1],
+                };
+                for (to, from) in all.groups.iter_mut().zip(&vector.groups) {
+                    *to = [table(&from[0]), table(&from[1])];
+                }
+                for (to, from) in all.rare.iter_mut().zip(&vector.rare) {
+                    *to = table(from);
+                }
+                for (n, [first, second]) in vector.pairs.iter().take(PAIRS).enumerate() {
+                    (all.first[n], all.second[n]) = (table(first), table(second));
+                }
+                all
+            }
+
+            /// The bytes from `at` on that count. `W + 1` bytes are there.
+            #[inline]
+            #[target_feature(enable = $feature)]
+            fn at(&self, hay: &[u8], at: usize) -> V {
+                let v = load(hay, at);
+                let mut all = eq(shuffle(self.rare[0], v), v);
+                for more in &self.rare[1..] {
+                    all = or(all, eq(shuffle(*more, v), v));
+                }
+                if PAIRS > 0 {
+                    let u = load(hay, at + 1);
+                    for (first, second) in self.first.iter().zip(&self.second) {
+                        let pair = and(eq(shuffle(*first, v), v), eq(shuffle(*second, v), u));
+                        all = or(all, pair);
+                    }
+                }
+                all
+            }
+
+            /// Those bytes of `some`, from `at` on, after which some group has the bytes that follow, and all that may mark code.
+            /// `W + 3` bytes are there.
+            #[inline]
+            #[target_feature(enable = $feature)]
+            fn of(&self, some: V, hay: &[u8], at: usize) -> u64 {
+                if !any(some) {
+                    return 0;
+                }
+                let v = load(hay, at);
+                let mut groups = splat(-1);
+                for (n, [low, high]) in self.groups.iter().enumerate() {
+                    let u = load(hay, at + 1 + n);
+                    groups = and(groups, shuffle(*low, and(u, splat(15))));
+                    groups = and(groups, shuffle(*high, upper(u)));
+                }
+                let no_group = eq(groups, splat(0));
+                let no_mark = greater(splat(b'`' as i8), v);
+                mask(without(some, and(no_group, no_mark)))
+            }
+        }
+
+        #[target_feature(enable = $feature)]
+        fn search<const RARE: usize, const PAIRS: usize>(
+            vector: &Vector,
+            hay: &[u8],
+            mut at: usize,
+            skip: &mut Skip,
+            may: &dyn Fn(usize) -> bool,
+        ) -> usize {
+            let tests = Tests::<RARE, PAIRS>::new(vector);
+            while at + 4 * W + 2 < hay.len() {
+                let a = tests.at(hay, at);
+                let b = tests.at(hay, at + W);
+                let c = tests.at(hay, at + 2 * W);
+                let d = tests.at(hay, at + 3 * W);
+                if any(or(or(a, b), or(c, d))) {
+                    let ab = tests.of(a, hay, at) | tests.of(b, hay, at + W) << W;
+                    if let Some(found) = vector.first(hay, at, ab, skip, may) {
+                        return found;
+                    }
+                    let cd = tests.of(c, hay, at + 2 * W) | tests.of(d, hay, at + 3 * W) << W;
+                    if let Some(found) = vector.first(hay, at + 2 * W, cd, skip, may) {
+                        return found;
+                    }
+                }
+                at += 4 * W;
+            }
+            // Less than a block: single vectors, the last of which ends with the last byte but one.
+            while at + 1 < hay.len() && hay.len() > W {
+                let from = at.min(hay.len() - W - 1);
+                let mask = mask(tests.at(hay, from)) >> (at - from) << (at - from);
+                if let Some(found) = vector.first(hay, from, mask, skip, may) {
+                    return found;
+                }
+                at = from + W;
+            }
+            for at in at..hay.len() {
+                if vector.begins(hay, at, skip, may) {
+                    return at;
+                }
+            }
+            hay.len()
+        }
+
+        #[target_feature(enable = $feature)]
+        pub fn find(
+            vector: &Vector,
+            hay: &[u8],
+            at: usize,
+            skip: &mut Skip,
+            may: &dyn Fn(usize) -> bool,
+        ) -> usize {
+            match (vector.rare.len(), vector.pairs.len()) {
+                (0 | 1, 0) => search::<1, 0>(vector, hay, at, skip, may),
+                (0 | 1, 1) => search::<1, 1>(vector, hay, at, skip, may),
+                (0 | 1, _) => search::<1, 2>(vector, hay, at, skip, may),
+                (_, 0) => search::<2, 0>(vector, hay, at, skip, may),
+                (_, 1) => search::<2, 1>(vector, hay, at, skip, may),
+                (_, _) => search::<2, 2>(vector, hay, at, skip, may),
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::*;
+
+    use super::{HEAD, Skip, Table, Vector};
+
+    type V = __m256i;
+    const W: usize = 32;
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    unsafe fn load_from(at: *const u8) -> V {
+        // SAFETY: the caller has 32 bytes there.
+        unsafe { _mm256_loadu_si256(at.cast()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn table(table: &Table) -> V {
+        // SAFETY: the array has 16 bytes.
+        _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(table.as_ptr().cast()) })
+    }
+
+    /// The bytes of a table at the low halves of `v`; 0 where the highest bit is set.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn shuffle(table: V, v: V) -> V {
+        _mm256_shuffle_epi8(table, v)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn splat(byte: i8) -> V {
+        _mm256_set1_epi8(byte)
+    }
+
+    /// The high halves of all bytes.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn upper(v: V) -> V {
+        and(_mm256_srli_epi16(v, 4), splat(15))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn and(a: V, b: V) -> V {
+        _mm256_and_si256(a, b)
+    }
+
+    /// What `a` has and `b` has not.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn without(a: V, b: V) -> V {
+        _mm256_andnot_si256(b, a)
+    }
+
+    /// Compares signed bytes.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn greater(a: V, b: V) -> V {
+        _mm256_cmpgt_epi8(a, b)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn or(a: V, b: V) -> V {
+        _mm256_or_si256(a, b)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn eq(a: V, b: V) -> V {
+        _mm256_cmpeq_epi8(a, b)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn any(v: V) -> bool {
+        _mm256_testz_si256(v, v) == 0
+    }
+
+    /// The bytes whose highest bit is set.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn mask(v: V) -> u64 {
+        u64::from(_mm256_movemask_epi8(v) as u32)
+    }
+
+    search!("avx2,bmi1");
+}
+
+#[cfg(target_arch = "x86_64")]
+mod ssse3 {
+    use std::arch::x86_64::*;
+
+    use super::{HEAD, Skip, Table, Vector};
+
+    type V = __m128i;
+    const W: usize = 16;
+
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    unsafe fn load_from(at: *const u8) -> V {
+        // SAFETY: the caller has 16 bytes there.
+        unsafe { _mm_loadu_si128(at.cast()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    fn table(table: &Table) -> V {
+        // SAFETY: the array has 16 bytes.
+        unsafe { _mm_loadu_si128(table.as_ptr().cast()) }
+    }
+
+    /// The bytes of a table at the low halves of `v`; 0 where the highest bit is set.
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    fn shuffle(table: V, v: V) -> V {
+        _mm_shuffle_epi8(table, v)
+    }
+
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    fn splat(byte: i8) -> V {
+        _mm_set1_epi8(byte)
+    }
+
+    /// The high halves of all bytes.
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    fn upper(v: V) -> V {
+        and(_mm_srli_epi16(v, 4), splat(15))
+    }
+
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    fn and(a: V, b: V) -> V {
+        _mm_and_si128(a, b)
+    }
+
+    /// What `a` has and `b` has not.
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    fn without(a: V, b: V) -> V {
+        _mm_andnot_si128(b, a)
+    }
+
+    /// Compares signed bytes.
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    fn greater(a: V, b: V) -> V {
+        _mm_cmpgt_epi8(a, b)
+    }
+
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    fn or(a: V, b: V) -> V {
+        _mm_or_si128(a, b)
+    }
+
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    fn eq(a: V, b: V) -> V {
+        _mm_cmpeq_epi8(a, b)
+    }
+
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    fn any(v: V) -> bool {
+        mask(v) != 0
+    }
+
+    /// The bytes whose highest bit is set.
+    #[inline]
+    #[target_feature(enable = "ssse3")]
+    fn mask(v: V) -> u64 {
+        u64::from(_mm_movemask_epi8(v) as u32)
+    }
+
+    search!("ssse3");
+}
+
+#[cfg(test)]
+impl Vector {
+    /// The same tables for each kind of vectors that the processor has.
+    pub fn widths(&self) -> impl Iterator<Item = Self> {
+        let widths = Width::all().into_iter();
+        widths.map(|width| Self {
+            width,
+            ..self.clone()
+        })
+    }
+}
