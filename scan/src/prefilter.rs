@@ -107,7 +107,7 @@ impl Scanner {
             if dfa.next(super::ROOT, byte) != super::ROOT {
                 kinds[usize::from(byte)] |= BEGINS;
             }
-            if matches!(byte, b'\n' | b'`') {
+            if matches!(byte, b'\n' | b'`' | b'[') {
                 kinds[usize::from(byte)] |= MARKS;
             }
         }
@@ -120,7 +120,7 @@ impl Scanner {
         })
     }
 
-    /// Whether no byte of a short text is the first byte of a marker, ends a line or marks code.
+    /// Whether no byte of a short text is the first byte of a marker, ends a line, marks code or opens a bracket.
     #[inline]
     pub fn bland(&self, text: &[u8]) -> bool {
         let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);

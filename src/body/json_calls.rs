@@ -74,6 +74,8 @@ struct Item {
     facts: Vec<Fact>,
     /// Arguments have come.
     argued: bool,
+    /// Their key is also that of the schema in the definition of a tool: what they are, if they are a schema.
+    parameters: Option<Span>,
     args: Option<Arguments>,
     /// What was repaired before the call was open.
     kinds: KindSet,
@@ -526,10 +528,12 @@ impl Body {
             }
             (Member::Id, Shape::String) => {
                 item.reading = Reading::Id { start };
-                item.fact(self.lexer.key(), !item.named);
+                item.fact(self.lexer.key(), !item.named, true);
                 self.lexer.decode();
             }
-            (Member::Id | Member::Index, Shape::Number) => item.fact(self.lexer.key(), false),
+            (Member::Id | Member::Index, Shape::Number) => {
+                item.fact(self.lexer.key(), false, false)
+            }
             (Member::Sort, Shape::String) => {
                 item.reading = Reading::Sort;
                 self.lexer.decode();
@@ -590,6 +594,9 @@ impl Body {
         let key = self.lexer.key();
         item.member = table.member(key);
         item.key = Span::new(self.lexer.key_at(), pos);
+        if key == "parameters" {
+            item.parameters = Some(item.key);
+        }
         if !table.name_is_key {
             return None;
         }
@@ -680,7 +687,9 @@ impl Body {
                 if !is_sort(&sort) && self.head.is_some() {
                     return self.as_arguments(out, rules);
                 }
-                if !is_sort(&sort) {
+                if is_sort(&sort) {
+                    item.fact(self.lexer.key(), true, false);
+                } else {
                     let span = item.key;
                     item.extra(out, self.lexer.key(), span);
                 }
@@ -744,6 +753,11 @@ impl Body {
         if !item.argued {
             args.live.empty(out, pos);
         }
+        if let Some(span) = item.parameters.filter(|_| args.live.is_schema(out)) {
+            // The definition of a tool, not a call of it.
+            args.live
+                .recovered_at(out, Kind::ExtraKey, span, "parameters");
+        }
         args.live.close(out, pos);
         self.calls += 1;
         None
@@ -772,6 +786,7 @@ impl Item {
             torn: false,
             facts: vec![],
             argued: false,
+            parameters: None,
             args: None,
             kinds: KindSet::default(),
             answers: false,
@@ -791,11 +806,17 @@ impl Item {
         Some(Span::new(from + quotes, from + text.len() as u64 - quotes))
     }
 
-    /// Records the member whose key was read as a fact about the call; `kept` if `meta` has it.
-    fn fact(&mut self, key: &str, kept: bool) {
+    /// Records the member whose key was read as a fact about the call; `kept` if nothing of it is lost, `own` if it is the id of
+    /// the call.
+    fn fact(&mut self, key: &str, kept: bool, own: bool) {
         if self.facts.iter().all(|fact| fact.key != key) {
             let (key, span) = (key.to_owned(), self.key);
-            self.facts.push(Fact { key, span, kept });
+            self.facts.push(Fact {
+                key,
+                span,
+                kept,
+                own,
+            });
         }
     }
 
@@ -852,10 +873,10 @@ impl Item {
         }
         for fact in std::mem::take(&mut self.facts) {
             let key = fact.key.as_str();
+            let given = |args: &Arguments| args.live.has(key);
             let lost = if self.argued {
-                // An id is that of the call, wherever it is written.
-                let given = |args: &Arguments| args.live.has(key);
-                key != "id" && takes(out, self, key) && !self.args.as_ref().is_some_and(given)
+                // A text is the id of the call, wherever it is written.
+                !fact.own && takes(out, self, key) && !self.args.as_ref().is_some_and(given)
             } else {
                 !fact.kept || takes(out, self, key)
             };

@@ -10,6 +10,7 @@ use toolglot_scan::Line;
 use toolglot_scan::{ROOT, Skip};
 
 use super::flow::stuff;
+use super::link::Link;
 use super::machine::scanner;
 use super::{Mode, Parser, Region, State};
 use crate::body::{Body, Short, pieces};
@@ -64,6 +65,7 @@ impl Pace {
         let settled = state.node == ROOT
             && state.from() == state.pos()
             && state.line == Line::Other
+            && state.link == Link::None
             && !state.blank
             && state.near.is_none()
             && state.code.settled();
@@ -111,6 +113,7 @@ impl State {
     /// Updates the state for more text, except for lines and code.
     pub fn text(&mut self, piece: &[u8]) {
         self.tail = self.tail.after(piece);
+        self.link = self.link.after(piece);
         if (self.blank || self.near.is_some()) && !piece.trim_ascii().is_empty() {
             self.blank = false;
             self.near = None;
