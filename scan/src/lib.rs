@@ -30,7 +30,7 @@ pub use error::PatternError;
 pub use hash::Fnv;
 pub use line::Line;
 pub use needle::Needle;
-pub use prefilter::{Scanner, Skip};
+pub use prefilter::{Plain, Scanner, Skip};
 pub use quotes::{bracket_before, quote_after, quote_before, quote_opening};
 pub use span::Span;
 pub use utf8::{Gate, Utf8};

@@ -38,17 +38,30 @@ const PRINT: usize = 4;
 const BEGINS: u8 = 1;
 /// This byte matters to lines or to Markdown code.
 const MARKS: u8 = 2;
+/// This byte opens a bracket.
+const BRACKET: u8 = 8;
 
 /// An automaton with its prefilters. Immutable.
 #[derive(Clone, Debug)]
 pub struct Scanner {
     /// The automaton.
     pub dfa: Dfa,
-    /// Per byte: [`BEGINS`], [`MARKS`].
+    /// Per byte: [`BEGINS`], [`MARKS`], [`BRACKET`].
     kinds: [u8; 256],
     prints: Box<Prints>,
     searches: Vec<Search>,
     dense: Option<Dense>,
+}
+
+/// Whether a short text is plain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// In it no marker begins, no line ends, nothing marks code, and no bracket opens.
+    Yes,
+    /// The same, but a bracket opens.
+    Brackets,
+    /// It is not.
+    No,
 }
 
 /// Finds markers where candidates are dense.
@@ -107,8 +120,11 @@ impl Scanner {
             if dfa.next(super::ROOT, byte) != super::ROOT {
                 kinds[usize::from(byte)] |= BEGINS;
             }
-            if matches!(byte, b'\n' | b'`' | b'[') {
+            if matches!(byte, b'\n' | b'`') {
                 kinds[usize::from(byte)] |= MARKS;
+            }
+            if byte == b'[' {
+                kinds[usize::from(byte)] |= BRACKET;
             }
         }
         Ok(Self {
@@ -127,12 +143,17 @@ impl Scanner {
         kinds.fold(0, |all, kind| all | kind) == 0
     }
 
-    /// The same, but a byte begins a marker only if the bytes after it fit as well.
+    /// The same, but a byte begins a marker only if the bytes after it fit as well, and brackets are told apart.
     #[inline]
-    pub fn plain(&self, text: &[u8]) -> bool {
+    pub fn plain(&self, text: &[u8]) -> Plain {
         let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
-        let all = kinds.fold(0, |all, kind| all | kind);
-        all == 0 || (all == BEGINS && self.empty(text))
+        match kinds.fold(0, |all, kind| all | kind) {
+            0 => Plain::Yes,
+            all if all & MARKS != 0 => Plain::No,
+            all if all & BEGINS != 0 && !self.empty(text) => Plain::No,
+            all if all & BRACKET != 0 => Plain::Brackets,
+            _ => Plain::Yes,
+        }
     }
 
     #[inline(never)]

@@ -388,7 +388,7 @@ impl Machine<'_> {
             }
             Mode::Link(linked) => {
                 let linked = *linked;
-                self.link_ends(chunk, linked, end);
+                self.link_ends(chunk, linked, reason, end);
             }
             Mode::Skip(skip) => {
                 self.dialect_issue(

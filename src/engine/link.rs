@@ -9,10 +9,14 @@ use memchr::{memchr, memrchr};
 use serde::{Deserialize, Serialize};
 use toolglot_scan::ROOT;
 
+use super::finish::Finish;
 use super::machine::{Chunk, Machine, Taken};
 use super::{Mode, Region};
 use crate::error::Kind;
 use crate::event::Span;
+
+/// In pieces from this length on the last line is searched first.
+const LONG: usize = 64;
 
 /// Whether the text is in a link, as far as its line shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,33 +32,28 @@ pub(super) enum Link {
 }
 
 impl Link {
-    /// The state after more text. Linear; vector scans where no bracket is open.
-    #[inline]
+    /// The state after more text. Only its last line is read.
     pub fn after(self, text: &[u8]) -> Self {
-        if self == Self::None && memchr(b'[', text).is_none() {
+        // One search is enough for most short pieces.
+        if self == Self::None && text.len() < LONG && memchr(b'[', text).is_none() {
             return self;
         }
-        self.through(text)
-    }
-
-    #[inline(never)]
-    fn through(self, text: &[u8]) -> Self {
-        let (mut link, mut rest) = match memrchr(b'\n', text) {
+        let (link, line) = match memrchr(b'\n', text) {
             Some(at) => (Self::None, &text[at + 1..]),
             None => (self, text),
         };
-        if link == Self::None {
-            rest = memchr(b'[', rest).map_or(&[], |at| &rest[at..]);
+        if link != Self::None {
+            return link.through(line);
         }
-        for byte in rest {
-            link = link.step(*byte);
-        }
-        link
+        memchr(b'[', line).map_or(link, |at| link.through(&line[at..]))
+    }
+
+    fn through(self, line: &[u8]) -> Self {
+        line.iter().fold(self, |link, byte| link.step(*byte))
     }
 
     fn step(self, byte: u8) -> Self {
         match (self, byte) {
-            (_, b'\n') => Self::None,
             (Self::None | Self::Closed, b'[') => Self::Text(1),
             (Self::Closed, b'(') => Self::Target(1),
             (Self::None | Self::Closed, _) | (Self::Target(1), b')') => Self::None,
@@ -237,10 +236,10 @@ impl Machine<'_> {
     }
 
     /// Ends the stream: the bracket was never closed, unless it is the last byte that would close the link.
-    pub fn link_ends(&mut self, chunk: Chunk<'_>, linked: Linked, end: u64) {
+    pub fn link_ends(&mut self, chunk: Chunk<'_>, linked: Linked, reason: Finish, end: u64) {
         let is_link = linked.target && linked.closed;
-        if !is_link {
-            // The bytes that would have shown a link never came.
+        if !is_link && (linked.target || !reason.stopped()) {
+            // A target shows that a link was meant; a text only might have gone on as one.
             self.st.io.doubted = self.st.io.doubted.max(u128::from(end));
         }
         if let Some(again) = self.decide_link(chunk, linked, is_link, end) {

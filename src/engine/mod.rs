@@ -32,7 +32,7 @@ pub(crate) use opening::opens;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Line, Node, ROOT};
+use toolglot_scan::{Line, Node, Plain, ROOT};
 
 use crate::body::{Body, Io};
 use crate::dialect::{DialectSet, SetInner};
@@ -341,7 +341,7 @@ impl Parser {
     #[inline]
     pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
-        if short && self.set.inner.text.plain(chunk) {
+        if short && self.set.inner.text.plain(chunk) == Plain::Yes {
             let span = self.state.pass_text(chunk);
             sink.event(Event::Text {
                 data: chunk,
@@ -392,7 +392,7 @@ impl Parser {
         let done = match self.pace {
             Pace::Careful => false,
             Pace::Value(short) => self.writes(short, chunk, sink),
-            Pace::Flow | Pace::Thought | Pace::Plain => self.passes(chunk, sink),
+            Pace::Flow | Pace::Thought | Pace::Linked | Pace::Plain => self.passes(chunk, sink),
         };
         if !done {
             self.drive(sink, |machine| machine.run(chunk));

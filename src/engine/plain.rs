@@ -7,7 +7,7 @@
 //! the path that a chunk took leaves no trace.
 
 use toolglot_scan::Line;
-use toolglot_scan::{ROOT, Skip};
+use toolglot_scan::{Plain, ROOT, Skip};
 
 use super::flow::stuff;
 use super::link::Link;
@@ -33,6 +33,8 @@ pub(super) enum Pace {
     Flow,
     /// Reasoning in the middle of a line, with nothing under way.
     Thought,
+    /// Text in the middle of a line, in which a bracket may be open, with nothing else under way.
+    Linked,
     /// Text in the middle of a line, with nothing under way.
     Plain,
     /// In a value, with nothing under way.
@@ -65,15 +67,22 @@ impl Pace {
         let settled = state.node == ROOT
             && state.from() == state.pos()
             && state.line == Line::Other
-            && state.link == Link::None
             && !state.blank
             && state.near.is_none()
             && state.code.settled();
         match (flows, settled, state.region) {
             (false, _, _) => Self::Careful,
             (true, false, _) => Self::Flow,
-            (true, true, Region::Text) => Self::Plain,
+            (true, true, Region::Text) => Self::linked(state.link),
             (true, true, Region::Reasoning { .. } | Region::Span { .. }) => Self::Thought,
+        }
+    }
+
+    /// In text with nothing under way but what the brackets show.
+    fn linked(link: Link) -> Self {
+        match link {
+            Link::None => Self::Plain,
+            Link::Text(_) | Link::Closed | Link::Target(_) => Self::Linked,
         }
     }
 
@@ -113,7 +122,10 @@ impl State {
     /// Updates the state for more text, except for lines and code.
     pub fn text(&mut self, piece: &[u8]) {
         self.tail = self.tail.after(piece);
-        self.link = self.link.after(piece);
+        let may = self.link != Link::None || piece.len() > 4 || self.tail.contains(b'[');
+        if may && self.region == Region::Text {
+            self.link = self.link.after(piece);
+        }
         if (self.blank || self.near.is_some()) && !piece.trim_ascii().is_empty() {
             self.blank = false;
             self.near = None;
@@ -154,8 +166,13 @@ impl Parser {
         if chunk.len() > MIDDLE || !dfa.exact() {
             return false;
         }
-        if self.pace == Pace::Thought && chunk.len() <= SHORT && scanner.plain(chunk) {
+        let settled = matches!(self.pace, Pace::Thought | Pace::Linked);
+        if settled && chunk.len() <= SHORT && scanner.plain(chunk) != Plain::No {
             let span = state.pass_text(chunk);
+            if self.pace == Pace::Linked {
+                state.link = state.link.after(chunk);
+                self.pace = Pace::linked(state.link);
+            }
             sink.event(stuff(set, state.region).event(chunk, span));
             return true;
         }

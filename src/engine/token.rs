@@ -76,6 +76,13 @@ impl Tail {
         }
     }
 
+    /// Whether one of the last four bytes is `byte`.
+    #[inline]
+    pub fn contains(self, byte: u8) -> bool {
+        let zero = self.0 ^ u32::from_ne_bytes([byte; 4]);
+        zero.wrapping_sub(0x0101_0101) & !zero & 0x8080_8080 != 0
+    }
+
     /// Whether the text ends with a quotation mark.
     pub fn quoted(self) -> bool {
         self.quote().is_some()
