@@ -15,6 +15,8 @@ use super::{Mode, Region};
 use crate::error::Kind;
 use crate::event::Span;
 
+/// Pieces up to this length are read byte by byte.
+const SHORT: usize = 8;
 /// In pieces from this length on the last line is searched first.
 const LONG: usize = 64;
 
@@ -34,7 +36,11 @@ pub(super) enum Link {
 impl Link {
     /// The state after more text. Only its last line is read.
     pub fn after(self, text: &[u8]) -> Self {
-        // One search is enough for most short pieces.
+        // Searches with vectors cost more than these bytes.
+        if text.len() <= SHORT {
+            return self.through(text);
+        }
+        // One search is enough for most pieces.
         if self == Self::None && text.len() < LONG && memchr(b'[', text).is_none() {
             return self;
         }
@@ -54,6 +60,7 @@ impl Link {
 
     fn step(self, byte: u8) -> Self {
         match (self, byte) {
+            (_, b'\n') => Self::None,
             (Self::None | Self::Closed, b'[') => Self::Text(1),
             (Self::Closed, b'(') => Self::Target(1),
             (Self::None | Self::Closed, _) | (Self::Target(1), b')') => Self::None,

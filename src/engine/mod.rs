@@ -341,7 +341,14 @@ impl Parser {
     #[inline]
     pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
-        if short && self.set.inner.text.plain(chunk) == Plain::Yes {
+        let plain = match short {
+            true => self.set.inner.text.plain(chunk),
+            false => Plain::No,
+        };
+        if plain != Plain::No {
+            if plain == Plain::Brackets {
+                self.pace = self.state.brackets(chunk);
+            }
             let span = self.state.pass_text(chunk);
             sink.event(Event::Text {
                 data: chunk,

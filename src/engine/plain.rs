@@ -119,6 +119,12 @@ impl State {
         self.pass(chunk.len())
     }
 
+    /// Updates what the brackets show for a short text with nothing else under way, and returns the pace after it.
+    pub fn brackets(&mut self, chunk: &[u8]) -> Pace {
+        self.link = self.link.after(chunk);
+        Pace::linked(self.link)
+    }
+
     /// Updates the state for more text, except for lines and code.
     pub fn text(&mut self, piece: &[u8]) {
         self.tail = self.tail.after(piece);
@@ -170,8 +176,7 @@ impl Parser {
         if settled && chunk.len() <= SHORT && scanner.plain(chunk) != Plain::No {
             let span = state.pass_text(chunk);
             if self.pace == Pace::Linked {
-                state.link = state.link.after(chunk);
-                self.pace = Pace::linked(state.link);
+                self.pace = state.brackets(chunk);
             }
             sink.event(stuff(set, state.region).event(chunk, span));
             return true;
