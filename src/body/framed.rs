@@ -12,6 +12,7 @@ mod ending;
 mod opener;
 mod parameter;
 mod shorter;
+mod stray;
 mod value;
 
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,8 @@ pub(crate) struct Body {
     broke: bool,
     /// The last parameter's value ended at its closer.
     shut: bool,
+    /// Where bytes after a parameter began that belong to nothing.
+    stray: Option<u64>,
     /// The opener of the last parameter, if it may be repeated.
     opener: Vec<u8>,
     /// It was repeated.
@@ -134,6 +137,7 @@ impl Body {
             good: header.span.start,
             broke: false,
             shut: false,
+            stray: None,
             opener: vec![],
             doubled: false,
             invented: false,
@@ -191,6 +195,7 @@ impl Body {
             good: header.span.start,
             broke: false,
             shut: false,
+            stray: None,
             opener: vec![],
             doubled: false,
             invented: false,
@@ -449,9 +454,10 @@ impl Body {
                 if let Some(after) = &mut self.after {
                     after.line |= byte == b'\n' && after.words.is_none();
                 }
-                if !ahead && walk.blank() {
+                let settled = !ahead && self.stray.is_none();
+                if settled && walk.blank() {
                     out.skip(pos + 1);
-                } else if !ahead && begins {
+                } else if settled && begins {
                     out.skip(pos);
                 }
                 let from = walk.start().unwrap_or(pos);
@@ -461,9 +467,9 @@ impl Body {
                 (true, None)
             }
             Go::Found { action, taken } => {
-                let walk = *walk;
-                let end = pos + u64::from(taken);
-                (taken, self.found(out, table, action, &walk, end))
+                let found = (action, *walk, pos + u64::from(taken));
+                let flow = self.after_stray(out, table, &found);
+                (taken, flow.or_else(|| self.found(out, table, action, &found.1, found.2)))
             }
             Go::None => {
                 let began = walk.start().unwrap_or(pos);
@@ -489,10 +495,11 @@ impl Body {
                     out.skip(pos + u64::from(!again));
                     return (!again, None);
                 }
-                match self.shorter(out, table, pos) {
-                    Some(flow) => (false, flow),
-                    None => (false, self.broken(out, pos)),
+                if let Some(flow) = self.shorter(out, table, pos) {
+                    return (false, flow);
                 }
+                let step = self.strays(out, table, pos);
+                step.unwrap_or_else(|| (false, self.broken(out, pos)))
             }
         }
     }
@@ -695,6 +702,7 @@ impl Body {
 
     /// Lets parameters of the open call follow.
     fn inner(&mut self, table: &Framed) {
+        self.stray = None;
         self.at = FramedAt::Inner(table.units[usize::from(self.unit)].inner.begin());
     }
 

@@ -30,7 +30,7 @@ pub(super) struct Torn {
     pub brackets: Option<Vec<u8>>,
     /// The beginning of a delimiter that was consumed and is not one.
     pub prefix: Vec<u8>,
-    /// It broke between calls: openers of calls count anywhere.
+    /// It broke between calls, or after the payload of one: openers of calls count anywhere.
     pub between: bool,
     /// Calls follow one another without an enclosing list.
     pub rows: bool,

@@ -149,7 +149,7 @@ impl Body {
         let start = walk.unwrap_or(pos).max(out.from());
         self.torn = Some(Torn {
             prefix: out.slice(start, pos).into_bytes(),
-            between: matches!(self.at, FramedAt::Gap(_)),
+            between: matches!(self.at, FramedAt::Gap(_) | FramedAt::Tail(_)),
             ..Torn::default()
         });
         // The bytes already read may begin a marker that ends the hidden part.

@@ -64,6 +64,18 @@ impl Body {
         end: u64,
         stopped: bool,
     ) -> Finished {
+        if self.stray.is_some() {
+            match self.at {
+                // The value goes on.
+                FramedAt::Confirm { .. } => {
+                    self.content_after_all(out, None, end);
+                }
+                _ => {
+                    self.broken(out, end);
+                    return Finished::Broken(self.good.max(out.io.closed));
+                }
+            }
+        }
         if self.lacks_closers(out, table, end) {
             return self.close_truncated(out, table, end, stopped);
         }

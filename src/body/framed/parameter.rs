@@ -291,6 +291,7 @@ impl Body {
                         }
                         return (i, self.value_ends(out, table, ends, pos + 1));
                     }
+                    self.stray = None;
                     self.at = FramedAt::Confirm {
                         value,
                         end: ends,
@@ -380,10 +381,9 @@ impl Body {
         let (
             FramedAt::Confirm {
                 value,
-                end,
                 closed,
-                which,
                 walk,
+                ..
             },
             Some(spec),
         ) = (&mut self.at, table.params(self.unit))
@@ -404,7 +404,34 @@ impl Body {
             Go::None | Go::More => None,
         };
         let found = found.filter(|(action, walk, end)| parts(out, *action, walk, *end, pos));
-        match (go, found) {
+        let mut step = (go, found);
+        if !late && !matches!(step, (Go::More, _) | (_, Some(_))) && !value.mixed {
+            let from = (*closed, pos);
+            match Self::skip_stray(&mut self.stray, out, paths, walk, from, &self.fix) {
+                Some(found @ Some(_)) => step = (Go::None, found),
+                Some(None) => step = (Go::More, None),
+                None => {}
+            }
+        }
+        if let (Some(_), (_, Some(found))) = (self.stray, &step) {
+            let closed = *closed;
+            if self.ends_value(out, table, closed, found) {
+                self.report_stray(out, closed, found);
+            } else {
+                step = (Go::None, None);
+            }
+        }
+        let FramedAt::Confirm {
+            value,
+            end,
+            closed,
+            which,
+            ..
+        } = &mut self.at
+        else {
+            return (true, None);
+        };
+        match step {
             (Go::More, _) => {
                 // What follows may turn out to be content, so closers are searched for all the same.
                 if let hit @ Some(Hit::Close { .. }) = value.step(byte) {
@@ -461,7 +488,7 @@ impl Body {
 
     /// Continues the value: the closer that was held back is content. `pos` is after the last byte read, which may end
     /// another closer.
-    fn content_after_all(&mut self, out: &mut Out<'_>, hit: Option<Hit>, pos: u64) -> Option<Flow> {
+    pub(super) fn content_after_all(&mut self, out: &mut Out<'_>, hit: Option<Hit>, pos: u64) -> Option<Flow> {
         let (
             FramedAt::Confirm {
                 value,
@@ -475,6 +502,7 @@ impl Body {
         else {
             return None;
         };
+        self.stray = None;
         let key = args.key().to_owned();
         args.recovered(Kind::AmbiguousClose);
         out.tool_issue(
@@ -558,13 +586,13 @@ fn key_is_tool(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
 }
 
 /// Whether the open call's tool is known to have a parameter of that name.
-fn param_known(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
+pub(super) fn param_known(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
     let param = args.and_then(|args| out.tool(args.tool())?.param(key));
     param.is_some()
 }
 
 /// Whether the open call's tool has parameters, but none of the tag's name.
-fn foreign(out: &Out<'_>, args: Option<&Args>, key: Span) -> bool {
+pub(super) fn foreign(out: &Out<'_>, args: Option<&Args>, key: Span) -> bool {
     let Some(tool) = args.and_then(|args| out.tool(args.tool())) else {
         return false;
     };
