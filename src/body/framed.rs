@@ -10,6 +10,7 @@ mod after;
 mod broken;
 mod ending;
 mod opener;
+mod over;
 mod parameter;
 mod shorter;
 mod stray;
@@ -272,10 +273,10 @@ impl Body {
                 let twin = value
                     .twin
                     .is_none_or(|have| usize::from(have) <= self.opener.len());
-                twin && value.fits() && self.args.is_some() && table.params(self.unit).is_some()
+                twin && value.fits(table) && self.args.is_some() && table.params(self.unit).is_some()
             }
             FramedAt::Confirm { value, walk, .. } => {
-                value.fits()
+                value.fits(table)
                     && unit.inner.fits(walk)
                     && self.args.is_some()
                     && table.params(self.unit).is_some()

@@ -1,5 +1,6 @@
 //! The parameters of a framed call: what opens one, its value, and what confirms that a closer ended it.
 
+use super::over::Over;
 use super::shorter::{last_complete, parts};
 use super::value::{Hit, Lead, SPACED, Strange, Value, last_tag};
 use super::{Body, FramedAt, misspells};
@@ -187,6 +188,9 @@ impl Body {
         let closer = |close: &String| Needle::tag(whole(close).as_bytes());
         let nest = args.nests().then(|| spec.open.first().map(tag)).flatten();
         let strange = nest.is_none().then(|| Strange::new(spec, &fix, key.trim()));
+        let form = &table.spec.unit[usize::from(self.unit)];
+        let over = strange.as_ref().and_then(Option::as_ref);
+        let over = Over::new(table, form, &fix, over);
         let line = spec.line.then(|| {
             let literal = spec
                 .open
@@ -206,6 +210,7 @@ impl Body {
             line,
             strange: strange.flatten(),
             others,
+            over: over.map(Box::new),
             again: last_tag(spec, &fix),
             twin: (!self.opener.is_empty()).then_some(0),
             line_at: None,
@@ -277,7 +282,12 @@ impl Body {
             }
             let pos = out.base + i as u64;
             i += 1;
-            match value.step(out.seg[i - 1]) {
+            let byte = out.seg[i - 1];
+            let over = value.over.as_mut();
+            if over.is_some_and(|over| over.step(table, byte, pos, &self.fix)) {
+                return (i, self.runs_over(out, table, pos + 1));
+            }
+            match value.step(byte) {
                 Some(Hit::Close { len, which }) => {
                     let start = pos + 1 - len;
                     let ends = value.ends(out, start);
@@ -311,6 +321,9 @@ impl Body {
                     args.report(out, Kind::RepeatedMarker, span, &key);
                 }
                 Some(Hit::Opener(_)) => value.mixed = true,
+                Some(Hit::Line(_)) if value.over.as_ref().is_some_and(|over| over.next()) => {
+                    return (i, self.runs_over(out, table, pos + 1));
+                }
                 Some(Hit::Line(len)) => {
                     let newline = pos + 1 - len;
                     return (i, self.next_line(out, table, newline, pos + 1, pos + 1));
@@ -326,7 +339,9 @@ impl Body {
             // While a quotation mark may reveal a mention, its bytes are not part of the value.
             let waits = value.twin.max(self.mention.map(u16::from)).unwrap_or(0);
             let have = value.have().max(u64::from(waits));
-            let settled = value.settled(out, out.base + (i as u64) - have);
+            let at = out.base + (i as u64) - have;
+            let over = value.over.as_ref().and_then(|over| over.begins());
+            let settled = value.settled(out, at.min(over.unwrap_or(at)));
             args.value(out, settled);
         }
         (i, None)
@@ -434,6 +449,7 @@ impl Body {
         match step {
             (Go::More, _) => {
                 // What follows may turn out to be content, so closers are searched for all the same.
+                value.watch(table, byte, pos, &self.fix);
                 if let hit @ Some(Hit::Close { .. }) = value.step(byte) {
                     return (true, self.content_after_all(out, hit, pos + 1));
                 }
@@ -443,6 +459,7 @@ impl Body {
                 if named && foreign(out, self.args.as_ref(), walk.span(Hole::Key)) =>
             {
                 // A tag follows, but not one that could: the content continues.
+                value.watch(table, byte, pos, &self.fix);
                 let hit = value.step(byte);
                 (true, self.content_after_all(out, hit, pos + 1))
             }
@@ -480,6 +497,7 @@ impl Body {
                 (taken, flow.or_else(|| self.walk_again(out, table, to, pos)))
             }
             (_, None) => {
+                value.watch(table, byte, pos, &self.fix);
                 let hit = value.step(byte);
                 (true, self.content_after_all(out, hit, pos + 1))
             }
@@ -526,7 +544,9 @@ impl Body {
                 };
             }
             Some(Hit::Line(_) | Hit::Opener(_)) | None => {
-                let settled = value.settled(out, pos.saturating_sub(value.have()));
+                let at = pos.saturating_sub(value.have());
+                let over = value.over.as_ref().and_then(|over| over.begins());
+                let settled = value.settled(out, at.min(over.unwrap_or(at)));
                 args.value(out, settled);
                 self.at = FramedAt::Value(value);
             }

@@ -7,7 +7,8 @@ use toolglot_scan::tag::{self, Loose, LooseStep, Room};
 use toolglot_scan::xml;
 
 use super::super::{Args, Out, Short};
-use crate::dialect::spec;
+use super::over::Over;
+use crate::dialect::{Framed, spec};
 use crate::limits::Limits;
 
 /// The state of an open value.
@@ -22,6 +23,8 @@ pub(super) struct Value {
     pub strange: Option<Strange>,
     /// The tags of other parameters that the tool has, if tags are named after their parameters. They should not appear, either.
     pub others: Vec<Needle>,
+    /// What follows if the value's closer is missing.
+    pub over: Option<Box<Over>>,
     /// The marker that ends a parameter's opener, if that marker is a separate tag: repeated, or of another value.
     pub again: Option<Needle>,
     /// At the beginning: how many bytes of a repetition of its own opener have come.
@@ -115,7 +118,7 @@ impl Strange {
     }
 
     /// Ignores earlier input.
-    fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.needle.reset();
         (self.here, self.tag) = (false, None);
     }
@@ -126,7 +129,7 @@ impl Strange {
     }
 
     /// Consumes a byte; returns true if it shows that a parameter begins.
-    fn step(&mut self, byte: u8) -> bool {
+    pub fn step(&mut self, byte: u8) -> bool {
         let begins = match self.then {
             Then::Any => self.here,
             Then::Blank => self.here && xml::is_space(byte),
@@ -209,6 +212,7 @@ impl Value {
             line: None,
             strange: None,
             others: vec![],
+            over: None,
             again: None,
             twin: None,
             line_at: None,
@@ -220,13 +224,14 @@ impl Value {
         }
     }
 
-    pub fn fits(&self) -> bool {
+    pub fn fits(&self, table: &Framed) -> bool {
+        let over = self.over.as_ref().is_none_or(|over| over.fits(table));
         let lead = match self.lead {
             Lead::Open(have) => usize::from(have) < CDATA.len(),
             Lead::Cdata(have) => have <= 2,
             Lead::Past => true,
         };
-        lead && !self.closers.is_empty() && self.needles().chain(&self.again).all(Needle::fits)
+        lead && over && !self.closers.is_empty() && self.needles().chain(&self.again).all(Needle::fits)
     }
 
     /// Whether it is in CDATA.
@@ -246,11 +251,14 @@ impl Value {
             .chain(strange)
             .chain(nest)
             .chain(&self.others)
+            .chain(self.over.iter().flat_map(|over| over.needles()))
     }
 
     /// How many bytes before the current position may begin a closer.
     pub fn have(&self) -> u64 {
-        let may = self.ends_at().chain(&self.again);
+        let over = self.over.iter().filter(|over| over.idle());
+        let over = over.flat_map(|over| over.needles());
+        let may = self.ends_at().chain(&self.again).chain(over);
         may.map(Needle::have).max().unwrap_or(0)
     }
 
@@ -272,6 +280,7 @@ impl Value {
             .chain(&self.again)
             .all(|needle| needle.have() == 0)
             && self.strange.as_ref().is_none_or(Strange::idle)
+            && self.over.as_ref().is_none_or(|over| over.idle())
     }
 
     /// The length of the prefix without meaning. A value's opener begins with the same byte as its closer.
@@ -298,6 +307,13 @@ impl Value {
         }
         let mut firsts = self.needles().filter_map(Needle::begins);
         firsts.try_fold(short, Short::stops_at)
+    }
+
+    /// Consumes a byte that may be after the value, and may be content after all.
+    pub fn watch(&mut self, table: &Framed, byte: u8, pos: u64, fix: &[u8]) {
+        if let Some(over) = &mut self.over {
+            over.step(table, byte, pos, fix);
+        }
     }
 
     #[inline]
