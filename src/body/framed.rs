@@ -722,7 +722,10 @@ impl Body {
                 let mut ended = ended;
                 if let FramedAt::Payload(payload) = &self.at {
                     ended |= bare && !self.section && payload.ended();
-                    self.torn = Some(payload.torn(table));
+                    self.torn = Some(Torn {
+                        offered: payload.offered(out),
+                        ..payload.torn(table)
+                    });
                 }
                 self.count(out, pos);
                 self.last = pos;

@@ -11,11 +11,13 @@ use crate::event::Span;
 use toolglot_scan::path::Walk;
 
 impl Body {
-    /// Whether a block that breaks is hidden. A Python list that has no marker and no call is text.
+    /// Whether a block that breaks is hidden. A Python list that has no marker and no call is text,
+    /// unless the call that broke names a declared tool.
     pub(super) fn hides(&self, out: &Out<'_>, table: &Framed) -> bool {
         let python = table.spec.unit[usize::from(self.unit)].payload == spec::Payload::Python;
         let block = out.io.block.as_ref().filter(|_| python && !self.is_final());
-        let text = block.is_some_and(|block| block.unmarked);
+        let offered = self.torn.as_ref().is_some_and(|torn| torn.offered);
+        let text = block.is_some_and(|block| block.unmarked) && !offered;
         let dialect = out.dialect();
         !text && dialect.is_some_and(|dialect| dialect.spec.malformed == Malformed::Drop)
     }
@@ -71,10 +73,13 @@ impl Body {
             out.skip(keeps);
             return (i, None);
         };
-        let (quoted, rows) = (lost.may_quote(), lost.rows());
+        let (done, rows) = (lost.done(), lost.rows());
+        let more = done || matches!(hit, Found::Object);
+        let quoted = lost.may_quote() || more && lost.may_quote_more();
         let taken = match hit {
             Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
             Found::Call | Found::Section | Found::Turn { .. } => true,
+            Found::Object => false,
         };
         let i = i - usize::from(!taken);
         if let Found::Item { .. } = hit {
@@ -88,7 +93,14 @@ impl Body {
             }
             return (i, None);
         }
-        (i, self.hidden(out, table, hit, quoted, out.base + i as u64))
+        let pos = out.base + i as u64;
+        let flow = self.hidden(out, table, hit, quoted, pos);
+        if done && let Some(more) = &table.units[usize::from(self.unit)].more {
+            // Further objects may follow.
+            self.at = FramedAt::More(more.begin());
+            return (i, None);
+        }
+        (i, flow)
     }
 
     /// Ends the hidden part before `pos`; `quoted` if a string is open there.
@@ -103,7 +115,11 @@ impl Body {
         let at = match hit {
             Found::Turn { at, .. } => at.min(pos).max(out.from()),
             Found::Opener { walk, .. } => walk.start().unwrap_or(pos),
-            Found::Call | Found::Section | Found::Payload { .. } | Found::Item { .. } => pos,
+            Found::Call
+            | Found::Section
+            | Found::Payload { .. }
+            | Found::Item { .. }
+            | Found::Object => pos,
         };
         if quoted {
             out.open_string(Span::new(at, pos));
@@ -126,6 +142,11 @@ impl Body {
             Found::Turn { .. } => Some(Flow::Hidden { at }),
             // The payload continues.
             Found::Item { .. } => None,
+            Found::Object => {
+                out.repaired(Kind::RepairedOpener, Span::new(at, at + 1));
+                self.at = FramedAt::Gap(Walk::default());
+                self.begin(out, table, &Walk::default(), pos)
+            }
             Found::Opener { action, walk, .. } => {
                 let Action::Unit(unit) = action else {
                     return Some(Flow::Hidden { at });

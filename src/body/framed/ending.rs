@@ -129,8 +129,12 @@ impl Body {
             return Finished::Broken(word);
         }
         let broken = Finished::Broken(self.good.max(out.io.closed));
+        let block = out.io.block.as_ref().filter(|_| !self.is_final());
+        let unmarked = block.is_some_and(|block| block.unmarked);
         let finished = match &self.at {
-            FramedAt::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),
+            FramedAt::Lost(lost) if (lost.done() && !unmarked) || self.invented => {
+                Finished::Hidden(end)
+            }
             FramedAt::Lost(_) => broken,
             FramedAt::More(_) => Finished::Closed(self.last),
             FramedAt::Gap(_) if self.looks_ahead(table) && self.is_final() => {
