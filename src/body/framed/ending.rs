@@ -71,7 +71,7 @@ impl Body {
                     self.content_after_all(out, None, end);
                 }
                 _ => {
-                    self.broken(out, end);
+                    self.broken(out, end - 1);
                     return Finished::Broken(self.good.max(out.io.closed));
                 }
             }

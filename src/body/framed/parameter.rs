@@ -1,8 +1,8 @@
 //! The parameters of a framed call: what opens one, its value, and what confirms that a closer ended it.
 
 use super::over::Over;
-use super::shorter::{last_complete, parts};
-use super::value::{Hit, Lead, SPACED, Strange, Value, last_tag};
+use super::shorter::{half_closer, last_complete, parts};
+use super::value::{HALF, Hit, Lead, SPACED, Strange, Value, last_tag};
 use super::{Body, FramedAt, misspells};
 use crate::body::args::As;
 use crate::body::given::is_fact;
@@ -287,6 +287,21 @@ impl Body {
             if over.is_some_and(|over| over.step(table, byte, pos, &self.fix)) {
                 return (i, self.runs_over(out, table, pos + 1));
             }
+            if spec.confirm > 0
+                && let Some((len, which)) = value.half(byte)
+            {
+                let ends = value.ends(out, pos - len);
+                args.value(out, ends);
+                self.stray = None;
+                self.at = FramedAt::Confirm {
+                    value: value.clone(),
+                    end: ends,
+                    closed: pos,
+                    which: which | HALF,
+                    walk: table.units[usize::from(self.unit)].inner.begin(),
+                };
+                return (i - 1, None);
+            }
             match value.step(byte) {
                 Some(Hit::Close { len, which }) => {
                     let start = pos + 1 - len;
@@ -397,6 +412,7 @@ impl Body {
             FramedAt::Confirm {
                 value,
                 closed,
+                which,
                 walk,
                 ..
             },
@@ -420,6 +436,11 @@ impl Body {
         };
         let found = found.filter(|(action, walk, end)| parts(out, *action, walk, *end, pos));
         let mut step = (go, found);
+        if let (Go::None, None) = step
+            && let Some((action, to)) = half_closer(out, table, (self.unit, &self.fix), walk, pos)
+        {
+            step = (Go::None, Some((action, *walk, to)));
+        }
         if !late && !matches!(step, (Go::More, _) | (_, Some(_))) && !value.mixed {
             let from = (*closed, pos);
             match Self::skip_stray(&mut self.stray, out, paths, walk, from, &self.fix) {
@@ -427,6 +448,10 @@ impl Body {
                 Some(None) => step = (Go::More, None),
                 None => {}
             }
+        }
+        if *which & HALF != 0 && matches!(step.1, Some((Action::Stray, ..))) {
+            // A whole closer follows half of one, which is content.
+            step = (Go::None, None);
         }
         if let (Some(_), (_, Some(found))) = (self.stray, &step) {
             let closed = *closed;
@@ -468,7 +493,7 @@ impl Body {
                 let start = walk.start().unwrap_or(pos);
                 let taken = to > pos;
                 let (mixed, tag) = (value.mixed, Span::new(ends, *closed));
-                let half = usize::from(*which & !SPACED) >= spec.close.len();
+                let half = usize::from(*which & !(SPACED | HALF)) >= spec.close.len();
                 if wrong(table, spec, *which) {
                     self.misspelt(out, tag);
                 }
@@ -512,8 +537,8 @@ impl Body {
                 value,
                 end,
                 closed,
+                which,
                 walk,
-                ..
             },
             Some(args),
         ) = (&mut self.at, &mut self.args)
@@ -521,14 +546,12 @@ impl Body {
             return None;
         };
         self.stray = None;
-        let key = args.key().to_owned();
-        args.recovered(Kind::AmbiguousClose);
-        out.tool_issue(
-            Kind::AmbiguousClose,
-            Span::new(*end, *closed),
-            args.tool(),
-            &key,
-        );
+        if *which & HALF == 0 {
+            let key = args.key().to_owned();
+            args.recovered(Kind::AmbiguousClose);
+            let span = Span::new(*end, *closed);
+            out.tool_issue(Kind::AmbiguousClose, span, args.tool(), &key);
+        }
         let value = std::mem::replace(value, Box::new(Value::none()));
         let walk = *walk;
         match hit {
@@ -631,7 +654,7 @@ fn taken(pairs: &mut Vec<(String, String)>, name: &str) -> Option<String> {
 
 /// Whether a closer of values is misspelt, or contains white space that it should not.
 fn wrong(table: &Framed, spec: &spec::Param, which: u16) -> bool {
-    let close = spec.close.get(usize::from(which & !SPACED));
+    let close = spec.close.get(usize::from(which & !(SPACED | HALF)));
     which & SPACED != 0 || close.is_some_and(|close| table.spec.misspelt.contains(close))
 }
 

@@ -95,7 +95,7 @@ impl Body {
     ) -> Option<Flow> {
         let stray = self.stray?;
         if found.0 == Action::Param && !self.fits_key(out, table, &found.1) {
-            return self.broken(out, found.2);
+            return self.broken(out, found.2 - 1);
         }
         self.report_stray(out, stray, found);
         None

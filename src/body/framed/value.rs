@@ -181,6 +181,9 @@ const CDATA: &[u8] = b"<![CDATA[";
 /// Added to the number of a closer that contains extra white space.
 pub(super) const SPACED: u16 = 1 << 15;
 
+/// Added to the number of a closer that lacks its last byte.
+pub(super) const HALF: u16 = 1 << 14;
+
 /// What ends at a byte of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Hit {
@@ -307,6 +310,16 @@ impl Value {
         }
         let mut firsts = self.needles().filter_map(Needle::begins);
         firsts.try_fold(short, Short::stops_at)
+    }
+
+    /// The closer that breaks off right before this byte, which begins a tag; its length and number.
+    pub fn half(&self, byte: u8) -> Option<(u64, u16)> {
+        let nested = self.nest.as_ref().is_some_and(|(_, depth)| *depth > 0);
+        if byte != b'<' || nested {
+            return None;
+        }
+        let which = self.closers.iter().position(Needle::lacks_end)?;
+        Some((self.closers[which].have(), which as u16))
     }
 
     /// Consumes a byte that may be after the value, and may be content after all.

@@ -51,7 +51,7 @@ impl<'a> Twin<'a> {
     }
 
     /// Whether a text contains a closer of the call or of its section.
-    fn holds_closer(&self, text: &str) -> bool {
+    pub(super) fn holds_closer(&self, text: &str) -> bool {
         let section = self.spec.section.iter().flat_map(|section| &section.close);
         let closers = self.spec.units[self.unit].close.iter().chain(section);
         let fix = self.fix.as_deref().unwrap_or_default();

@@ -295,7 +295,15 @@ impl<'a> Twin<'a> {
         } else {
             let from = self.behind_openers(param, fit.end);
             self.spoken(from, quote)?;
-            self.value(tool, &key, from, all)?
+            let value = self.value(tool, &key, from, all);
+            // Left open: what stray bytes after a closer leave of the value, and where it ends if it holds a call's closer.
+            let text = match &value {
+                Ok(value) => Some(value.text.as_str()),
+                Err(Stop::RunsOn) => Some(&self.input[from..]),
+                Err(_) => None,
+            };
+            self.out.open |= text.is_some_and(|text| self.holds_closer(text));
+            value?
         };
         if !key.is_empty() {
             let set = self.set(tool, arguments, key, value.text, told, value.next);
