@@ -273,7 +273,9 @@ impl Body {
                 let twin = value
                     .twin
                     .is_none_or(|have| usize::from(have) <= self.opener.len());
-                twin && value.fits(table) && self.args.is_some() && table.params(self.unit).is_some()
+                twin && value.fits(table)
+                    && self.args.is_some()
+                    && table.params(self.unit).is_some()
             }
             FramedAt::Confirm { value, walk, .. } => {
                 value.fits(table)
@@ -470,7 +472,10 @@ impl Body {
             Go::Found { action, taken } => {
                 let found = (action, *walk, pos + u64::from(taken));
                 let flow = self.after_stray(out, table, &found);
-                (taken, flow.or_else(|| self.found(out, table, action, &found.1, found.2)))
+                (
+                    taken,
+                    flow.or_else(|| self.found(out, table, action, &found.1, found.2)),
+                )
             }
             Go::None => {
                 let began = walk.start().unwrap_or(pos);

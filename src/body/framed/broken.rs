@@ -74,8 +74,8 @@ impl Body {
             return (i, None);
         };
         let (done, rows) = (lost.done(), lost.rows());
-        let more = done || matches!(hit, Found::Object);
-        let quoted = lost.may_quote() || more && lost.may_quote_more();
+        let quotes = lost.may_quote_more();
+        let quoted = lost.may_quote() || quotes && matches!(hit, Found::Object);
         let taken = match hit {
             Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
             Found::Call | Found::Section | Found::Turn { .. } => true,
@@ -95,7 +95,10 @@ impl Body {
         }
         let pos = out.base + i as u64;
         let flow = self.hidden(out, table, hit, quoted, pos);
-        if done && let Some(more) = &table.units[usize::from(self.unit)].more {
+        if done
+            && !quotes
+            && let Some(more) = &table.units[usize::from(self.unit)].more
+        {
             // Further objects may follow.
             self.at = FramedAt::More(more.begin());
             return (i, None);

@@ -40,7 +40,12 @@ pub(super) struct Over {
 
 impl Over {
     /// For values of a call of the form `unit`; `fix` is the suffix of the block's markers.
-    pub fn new(table: &Framed, unit: &spec::Unit, fix: &str, strange: Option<&Strange>) -> Option<Self> {
+    pub fn new(
+        table: &Framed,
+        unit: &spec::Unit,
+        fix: &str,
+        strange: Option<&Strange>,
+    ) -> Option<Self> {
         let section = table.spec.section.iter().flat_map(|section| &section.close);
         let all = unit.close.iter().map(|close| (close, false));
         let all = all.chain(section.map(|close| (close, true)));
@@ -127,7 +132,9 @@ impl Over {
                     Action::Unit(unit) => Some(unit),
                     _ => None,
                 };
-                self.next = walk.start().map(|start| (start, unit.filter(|_| !self.ended)));
+                self.next = walk
+                    .start()
+                    .map(|start| (start, unit.filter(|_| !self.ended)));
                 self.walk = None;
                 self.strange.reset();
                 return !taken && self.strange.step(byte);
@@ -139,7 +146,12 @@ impl Over {
 
 impl Body {
     /// Ends the call whose value ran over its end, at the opener of the next call. `pos` is after the last byte read.
-    pub(super) fn runs_over(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) -> Option<Flow> {
+    pub(super) fn runs_over(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        pos: u64,
+    ) -> Option<Flow> {
         let (FramedAt::Value(value), Some(args)) = (&self.at, &mut self.args) else {
             return None;
         };
@@ -168,6 +180,9 @@ impl Body {
             return self.walk_again(out, table, at, pos);
         }
         out.hold(at);
-        Some(Flow::Broken { at, severity: warning })
+        Some(Flow::Broken {
+            at,
+            severity: warning,
+        })
     }
 }

@@ -531,7 +531,12 @@ impl Body {
 
     /// Continues the value: the closer that was held back is content. `pos` is after the last byte read, which may end
     /// another closer.
-    pub(super) fn content_after_all(&mut self, out: &mut Out<'_>, hit: Option<Hit>, pos: u64) -> Option<Flow> {
+    pub(super) fn content_after_all(
+        &mut self,
+        out: &mut Out<'_>,
+        hit: Option<Hit>,
+        pos: u64,
+    ) -> Option<Flow> {
         let (
             FramedAt::Confirm {
                 value,

@@ -50,7 +50,9 @@ pub(super) fn half_closer(
     let fix = String::from_utf8_lossy(fix);
     let half = |close: &String| {
         let close = close.replace("$x", &fix);
-        let half = close.strip_suffix('>').filter(|half| half.starts_with("</"))?;
+        let half = close
+            .strip_suffix('>')
+            .filter(|half| half.starts_with("</"))?;
         let rest = text.strip_prefix(half.as_bytes())?;
         let blanks = rest.iter().take_while(|byte| xml::is_space(**byte)).count();
         let ends = rest[..blanks].contains(&b'\n') || rest.get(blanks) == Some(&b'<');

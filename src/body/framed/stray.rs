@@ -3,9 +3,9 @@
 //! If a marker that fits follows soon, the parameter ended at its closer, and these bytes are reported. A value may also
 //! quote its closer in a sentence: then the words around it are content.
 
-use super::{Body, FramedAt};
 use super::parameter::{foreign, param_known};
 use super::shorter::last_complete;
+use super::{Body, FramedAt};
 use crate::body::{Flow, Out};
 use crate::dialect::{Action, Framed};
 use crate::error::Kind;
@@ -102,14 +102,24 @@ impl Body {
     }
 
     /// Whether a marker after stray bytes shows that the value before them ended at its closer, which ends at `closed`.
-    pub(super) fn ends_value(&self, out: &Out<'_>, table: &Framed, closed: u64, found: &Whole) -> bool {
+    pub(super) fn ends_value(
+        &self,
+        out: &Out<'_>,
+        table: &Framed,
+        closed: u64,
+        found: &Whole,
+    ) -> bool {
         let (action, walk, end) = found;
         let between = out.bytes(closed, walk.start().unwrap_or(*end));
         match action {
             Action::Param => self.fits_key(out, table, walk),
             Action::Close | Action::WrongClose | Action::End | Action::WrongEnd => {
-                let words = between.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
-                !words || between.contains(&b'\n') || !between.iter().any(|byte| xml::is_space(*byte))
+                let words = between
+                    .iter()
+                    .any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+                !words
+                    || between.contains(&b'\n')
+                    || !between.iter().any(|byte| xml::is_space(*byte))
             }
             Action::Unit(_) | Action::Reopen => begins_line(&between),
             Action::Section
@@ -152,6 +162,9 @@ impl Body {
 
 /// Whether what follows these bytes is at the start of its line.
 fn begins_line(between: &[u8]) -> bool {
-    let blanks = between.iter().rev().take_while(|byte| xml::is_space(**byte));
+    let blanks = between
+        .iter()
+        .rev()
+        .take_while(|byte| xml::is_space(**byte));
     blanks.into_iter().any(|byte| *byte == b'\n')
 }

@@ -234,7 +234,9 @@ impl Value {
             Lead::Cdata(have) => have <= 2,
             Lead::Past => true,
         };
-        lead && over && !self.closers.is_empty() && self.needles().chain(&self.again).all(Needle::fits)
+        lead && over
+            && !self.closers.is_empty()
+            && self.needles().chain(&self.again).all(Needle::fits)
     }
 
     /// Whether it is in CDATA.

@@ -302,7 +302,10 @@ impl<'a> Twin<'a> {
                 Err(Stop::RunsOn) => Some(&self.input[from..]),
                 Err(_) => None,
             };
-            self.out.open |= text.is_some_and(|text| self.holds_closer(text));
+            let fix = self.fix.clone().unwrap_or_default();
+            let spelt = |close: &String| close.replace("$x", &fix).replace("$key", &key);
+            let holds = |text: &str| param.close.iter().any(|close| text.contains(&spelt(close)));
+            self.out.open |= text.is_some_and(|text| self.holds_closer(text) || holds(text));
             value?
         };
         if !key.is_empty() {
