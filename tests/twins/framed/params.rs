@@ -304,7 +304,12 @@ impl<'a> Twin<'a> {
             };
             let fix = self.fix.clone().unwrap_or_default();
             let spelt = |close: &String| close.replace("$x", &fix).replace("$key", &key);
-            let holds = |text: &str| param.close.iter().any(|close| text.contains(&spelt(close)));
+            let holds = |text: &str| {
+                param
+                    .close
+                    .iter()
+                    .any(|close| text.contains(spelt(close).trim_end_matches('>')))
+            };
             self.out.open |= text.is_some_and(|text| self.holds_closer(text) || holds(text));
             value?
         };
