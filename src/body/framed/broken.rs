@@ -40,7 +40,15 @@ impl Body {
             channels.map(|channels| channels.spec.start.iter().chain(&channels.spec.close));
         let turns = turns.iter().map(|turn| (turn.as_str(), true));
         let messages = dialect.map_or(&[][..], |dialect| &dialect.spec.messages);
-        let headers = headers.into_iter().flatten().chain(messages);
+        // Calls in thoughts do not count, whatever is hidden before the thoughts.
+        let thoughts = dialect.map_or(&[][..], |dialect| &dialect.spec.reasoning);
+        let thoughts = thoughts.iter().flat_map(|reasoning| &reasoning.open);
+        let thoughts = thoughts.filter(|open| spec::special(open));
+        let headers = headers
+            .into_iter()
+            .flatten()
+            .chain(messages)
+            .chain(thoughts);
         let turns = turns.chain(headers.map(|header| (header.as_str(), false)));
         let mut lost = Lost::new(table, self.unit, &fix, torn, turns);
         lost.prime(&prefix);

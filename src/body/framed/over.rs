@@ -21,8 +21,8 @@ const MAX_HELD: u64 = 256;
 /// What of the next call is in an open value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Over {
-    /// The closers of the call and of its section, each with whether it is the section's.
-    closers: Vec<(Needle, bool)>,
+    /// The closers of the call and of its section.
+    closers: Vec<Closer>,
     /// What begins a parameter.
     strange: Strange,
     /// A closer has come.
@@ -38,25 +38,45 @@ pub(super) struct Over {
     next: Option<(u64, Option<u16>)>,
 }
 
+/// A closer of the call or of its section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Closer {
+    needle: Needle,
+    /// It closes the section.
+    section: bool,
+    /// How many bytes it shares with the value's closer. Only after these is it looked for, so values without a slip cost
+    /// nothing more.
+    shared: u16,
+}
+
 impl Over {
-    /// For values of a call of the form `unit`; `fix` is the suffix of the block's markers.
+    /// For values of a call of the form `unit` that `close` ends. `fix` is the suffix of the block's markers.
     pub fn new(
         table: &Framed,
         unit: &spec::Unit,
         fix: &str,
-        strange: Option<&Strange>,
+        close: &Needle,
+        strange: Strange,
     ) -> Option<Self> {
         let section = table.spec.section.iter().flat_map(|section| &section.close);
         let all = unit.close.iter().map(|close| (close, false));
         let all = all.chain(section.map(|close| (close, true)));
+        let own = close.text();
         let literal = |(close, ends): (&String, bool)| {
             let literal = table.last_literal(close, fix)?;
-            Some((Needle::tag(literal.as_bytes()), ends))
+            let needle = Needle::tag(literal.as_bytes());
+            let both = needle.text().bytes().zip(own.bytes());
+            let shared = both.take_while(|(one, other)| one == other).count();
+            (shared > 0 && shared < needle.text().len()).then_some(Closer {
+                needle,
+                section: ends,
+                shared: shared as u16,
+            })
         };
         let closers: Vec<_> = all.filter_map(literal).collect();
         (!closers.is_empty() && !unit.fix_name).then_some(Self {
             closers,
-            strange: strange?.clone(),
+            strange,
             closed: false,
             held: None,
             ended: false,
@@ -68,12 +88,14 @@ impl Over {
 
     /// Whether a snapshot's state fits its tables.
     pub fn fits(&self, table: &Framed) -> bool {
-        let mut needles = self.needles();
-        needles.all(Needle::fits) && self.walk.as_ref().is_none_or(|walk| table.again.fits(walk))
+        let mut closers = self.closers.iter();
+        closers.all(|close| {
+            close.needle.fits() && usize::from(close.shared) < close.needle.text().len()
+        }) && self.walk.as_ref().is_none_or(|walk| table.again.fits(walk))
     }
 
     pub fn needles(&self) -> impl Iterator<Item = &Needle> {
-        self.closers.iter().map(|(needle, _)| needle)
+        self.closers.iter().map(|close| &close.needle)
     }
 
     /// Whether nothing needs every byte.
@@ -92,6 +114,19 @@ impl Over {
         self.held.or(self.next.map(|(at, _)| at)).or(walk)
     }
 
+    /// Whether a byte matters: `have` bytes of the value's closer precede it, and it does not continue that closer.
+    pub fn wakes(&mut self, have: Option<usize>, byte: u8) -> bool {
+        let mut wakes = self.closed || self.needles().any(|needle| needle.have() > 0);
+        for close in &mut self.closers {
+            let shared = usize::from(close.shared);
+            if have == Some(shared) && close.needle.text().as_bytes().get(shared) == Some(&byte) {
+                close.needle.begin(shared);
+                wakes = true;
+            }
+        }
+        wakes
+    }
+
     /// Consumes a byte; returns true if it shows that the next call has begun.
     pub fn step(&mut self, table: &Framed, byte: u8, pos: u64, fix: &[u8]) -> bool {
         self.held = self.held.filter(|at| pos - at < MAX_HELD);
@@ -105,7 +140,10 @@ impl Over {
             return false;
         }
         let mut closed = false;
-        for (needle, section) in &mut self.closers {
+        for Closer {
+            needle, section, ..
+        } in &mut self.closers
+        {
             if needle.step(byte) {
                 (closed, self.ended) = (true, self.ended || *section);
                 if !self.closed {

@@ -1,6 +1,5 @@
 //! The parameters of a framed call: what opens one, its value, and what confirms that a closer ended it.
 
-use super::over::Over;
 use super::shorter::{half_closer, last_complete, parts};
 use super::value::{HALF, Hit, Lead, SPACED, Strange, Value, last_tag};
 use super::{Body, FramedAt, misspells};
@@ -188,9 +187,7 @@ impl Body {
         let closer = |close: &String| Needle::tag(whole(close).as_bytes());
         let nest = args.nests().then(|| spec.open.first().map(tag)).flatten();
         let strange = nest.is_none().then(|| Strange::new(spec, &fix, key.trim()));
-        let form = &table.spec.unit[usize::from(self.unit)];
-        let over = strange.as_ref().and_then(Option::as_ref);
-        let over = Over::new(table, form, &fix, over);
+        let due = nest.is_none();
         let line = spec.line.then(|| {
             let literal = spec
                 .open
@@ -210,7 +207,8 @@ impl Body {
             line,
             strange: strange.flatten(),
             others,
-            over: over.map(Box::new),
+            over: None,
+            due,
             again: last_tag(spec, &fix),
             twin: (!self.opener.is_empty()).then_some(0),
             line_at: None,
@@ -283,8 +281,7 @@ impl Body {
             let pos = out.base + i as u64;
             i += 1;
             let byte = out.seg[i - 1];
-            let over = value.over.as_mut();
-            if over.is_some_and(|over| over.step(table, byte, pos, &self.fix)) {
+            if value.watch(table, (self.unit, &self.fix, args.key()), byte, pos) {
                 return (i, self.runs_over(out, table, pos + 1));
             }
             if spec.confirm > 0
@@ -471,10 +468,17 @@ impl Body {
         else {
             return (true, None);
         };
+        let of = (
+            self.unit,
+            self.fix.as_slice(),
+            self.args.as_ref().map_or("", Args::key),
+        );
         match step {
             (Go::More, _) => {
                 // What follows may turn out to be content, so closers are searched for all the same.
-                value.watch(table, byte, pos, &self.fix);
+                if self.stray.is_some() {
+                    value.watch(table, of, byte, pos);
+                }
                 if let hit @ Some(Hit::Close { .. }) = value.step(byte) {
                     return (true, self.content_after_all(out, hit, pos + 1));
                 }
@@ -484,7 +488,7 @@ impl Body {
                 if named && foreign(out, self.args.as_ref(), walk.span(Hole::Key)) =>
             {
                 // A tag follows, but not one that could: the content continues.
-                value.watch(table, byte, pos, &self.fix);
+                value.watch(table, of, byte, pos);
                 let hit = value.step(byte);
                 (true, self.content_after_all(out, hit, pos + 1))
             }
@@ -522,7 +526,7 @@ impl Body {
                 (taken, flow.or_else(|| self.walk_again(out, table, to, pos)))
             }
             (_, None) => {
-                value.watch(table, byte, pos, &self.fix);
+                value.watch(table, of, byte, pos);
                 let hit = value.step(byte);
                 (true, self.content_after_all(out, hit, pos + 1))
             }

@@ -23,8 +23,10 @@ pub(super) struct Value {
     pub strange: Option<Strange>,
     /// The tags of other parameters that the tool has, if tags are named after their parameters. They should not appear, either.
     pub others: Vec<Needle>,
-    /// What follows if the value's closer is missing.
+    /// What follows if the value's closer is missing; it is made when the first closer breaks off.
     pub over: Option<Box<Over>>,
+    /// It may still have to be made.
+    pub due: bool,
     /// The marker that ends a parameter's opener, if that marker is a separate tag: repeated, or of another value.
     pub again: Option<Needle>,
     /// At the beginning: how many bytes of a repetition of its own opener have come.
@@ -216,6 +218,7 @@ impl Value {
             strange: None,
             others: vec![],
             over: None,
+            due: false,
             again: None,
             twin: None,
             line_at: None,
@@ -256,7 +259,6 @@ impl Value {
             .chain(strange)
             .chain(nest)
             .chain(&self.others)
-            .chain(self.over.iter().flat_map(|over| over.needles()))
     }
 
     /// How many bytes before the current position may begin a closer.
@@ -285,7 +287,10 @@ impl Value {
             .chain(&self.again)
             .all(|needle| needle.have() == 0)
             && self.strange.as_ref().is_none_or(Strange::idle)
-            && self.over.as_ref().is_none_or(|over| over.idle())
+            && self.over.as_ref().is_none_or(|over| {
+                let mut needles = over.needles();
+                over.idle() && needles.all(|needle| needle.have() == 0)
+            })
     }
 
     /// The length of the prefix without meaning. A value's opener begins with the same byte as its closer.
@@ -316,19 +321,39 @@ impl Value {
 
     /// The closer that breaks off right before this byte, which begins a tag; its length and number.
     pub fn half(&self, byte: u8) -> Option<(u64, u16)> {
-        let nested = self.nest.as_ref().is_some_and(|(_, depth)| *depth > 0);
-        if byte != b'<' || nested {
+        let nested = || self.nest.as_ref().is_some_and(|(_, depth)| *depth > 0);
+        if byte != b'<' || nested() {
             return None;
         }
         let which = self.closers.iter().position(Needle::lacks_end)?;
         Some((self.closers[which].have(), which as u16))
     }
 
-    /// Consumes a byte that may be after the value, and may be content after all.
-    pub fn watch(&mut self, table: &Framed, byte: u8, pos: u64, fix: &[u8]) {
-        if let Some(over) = &mut self.over {
-            over.step(table, byte, pos, fix);
+    /// Watches for the end of the call and the next call; returns true if that call has begun. `of` is the form of the open
+    /// call, the suffix of its markers and the parameter's name.
+    #[inline]
+    pub fn watch(&mut self, table: &Framed, of: (u16, &[u8], &str), byte: u8, pos: u64) -> bool {
+        if self.over.is_none() && !self.due {
+            return false;
         }
+        let have = self
+            .closers
+            .first()
+            .and_then(|close| close.breaks_off(byte));
+        if self.due && have.is_some() {
+            self.due = false;
+            self.over = self.follows(table, of).map(Box::new);
+        }
+        let over = self.over.as_mut();
+        over.is_some_and(|over| over.wakes(have, byte) && over.step(table, byte, pos, of.1))
+    }
+
+    /// What may follow it.
+    fn follows(&self, table: &Framed, (unit, fix, key): (u16, &[u8], &str)) -> Option<Over> {
+        let fix = String::from_utf8_lossy(fix);
+        let strange = Strange::new(table.params(unit)?, &fix, key)?;
+        let unit = &table.spec.unit[usize::from(unit)];
+        Over::new(table, unit, &fix, self.closers.first()?, strange)
     }
 
     #[inline]

@@ -1,5 +1,7 @@
 //! Parameters between tags.
 
+use std::ops::Range;
+
 use toolglot::json::{Map, Value};
 
 use crate::naive::schema::{self, Typed};
@@ -296,21 +298,12 @@ impl<'a> Twin<'a> {
             let from = self.behind_openers(param, fit.end);
             self.spoken(from, quote)?;
             let value = self.value(tool, &key, from, all);
-            // Left open: what stray bytes after a closer leave of the value, and where it ends if it holds a call's closer.
-            let text = match &value {
-                Ok(value) => Some(value.text.as_str()),
-                Err(Stop::RunsOn) => Some(&self.input[from..]),
+            let to = match &value {
+                Ok(value) => Some(value.next),
+                Err(Stop::RunsOn) => Some(self.input.len()),
                 Err(_) => None,
             };
-            let fix = self.fix.clone().unwrap_or_default();
-            let spelt = |close: &String| close.replace("$x", &fix).replace("$key", &key);
-            let holds = |text: &str| {
-                param
-                    .close
-                    .iter()
-                    .any(|close| text.contains(spelt(close).trim_end_matches('>')))
-            };
-            self.out.open |= text.is_some_and(|text| self.holds_closer(text) || holds(text));
+            self.out.open |= to.is_some_and(|to| self.may_end_earlier(tool, &key, from..to, all));
             value?
         };
         if !key.is_empty() {
@@ -324,6 +317,104 @@ impl<'a> Twin<'a> {
             }
         }
         Ok(value.next)
+    }
+
+    /// Whether a value may end within `range`, which is left open: at a closer, or one without its last byte before a tag, if a
+    /// marker follows within 64 bytes; or at the end of its call, if another call with a parameter follows.
+    fn may_end_earlier(
+        &self,
+        tool: &str,
+        key: &str,
+        range: Range<usize>,
+        all: &[(&Pattern, Place)],
+    ) -> bool {
+        let param = self.spec.params(self.unit);
+        let fix = self.fix.as_deref().unwrap_or_default();
+        let spelt = |close: &String| close.replace("$x", fix).replace("$key", key);
+        let closers: Vec<String> = param.close.iter().map(spelt).collect();
+        let text = &self.input[range.clone()];
+        let slips = |close: &String| {
+            let last = close.char_indices().next_back().map_or(0, |(at, _)| at);
+            let (half, last) = close.split_at(last);
+            !half.is_empty()
+                && text.match_indices(half).any(|(at, _)| {
+                    let end = range.start + at + half.len();
+                    let whole = self.input[end..].starts_with(last);
+                    let end = end + if whole { last.len() } else { 0 };
+                    let tag = self.input[self.unspaced(end)..].starts_with('<');
+                    end < range.end
+                        && (whole || tag)
+                        && self.marker_follows(tool, end, &closers, all)
+                })
+        };
+        let nests = self.tree().is_some() && !self.is_text(tool, key);
+        param.confirm > 0 && closers.iter().any(slips)
+            || !nests && !self.spec.units[self.unit].fix_name && self.call_follows(range, all)
+    }
+
+    /// Whether a marker within 64 bytes of `end` shows that a value ended there.
+    fn marker_follows(
+        &self,
+        tool: &str,
+        end: usize,
+        closers: &[String],
+        all: &[(&Pattern, Place)],
+    ) -> bool {
+        let rest = &self.input[end..];
+        if self.unspaced(end) - end > self.spec.params(self.unit).confirm {
+            return false;
+        }
+        let closes = |at: usize| closers.iter().any(|c| rest[at..].starts_with(c.as_str()));
+        let near = rest.char_indices().map(|(at, _)| at);
+        let mut fits = near
+            .take_while(|at| *at <= 64 && !closes(*at))
+            .filter_map(|at| Some((at, self.walk(end + at, all).ok()?)));
+        let Some((at, fit)) = fits.next() else {
+            return false;
+        };
+        let between = &rest[..at];
+        let words = between
+            .chars()
+            .any(|c| c.is_alphanumeric() || !c.is_ascii());
+        match fit.action {
+            _ if between.trim().is_empty() => fit.action != Place::Stray,
+            Place::Param => !(self.spec.units[self.unit].fix_name && self.foreign(tool, &fit)),
+            Place::Close | Place::End => {
+                !words || between.contains('\n') || !between.contains(char::is_whitespace)
+            }
+            Place::Unit(_) | Place::Reopen => between[between.trim_end().len()..].contains('\n'),
+            Place::Section | Place::Separator | Place::Stray | Place::Further => false,
+        }
+    }
+
+    /// Whether the end of the call is in a value, and after it another call with a parameter.
+    fn call_follows(&self, range: Range<usize>, all: &[(&Pattern, Place)]) -> bool {
+        let fix = self.fix.as_deref().unwrap_or_default();
+        let opener = literal(&pattern::fixed(&self.spec.params(self.unit).open[0], fix));
+        let closers = self.call_closers();
+        let text = &self.input[range.clone()];
+        let ends = |close: &String| text.find(close).map(|at| at + close.len());
+        let Some(end) = closers.iter().filter_map(ends).min() else {
+            return false;
+        };
+        let mut places = text.char_indices().map(|(at, _)| at);
+        places.any(|at| {
+            let before = text[..at].trim_end();
+            let here = text[before.len()..at].contains('\n')
+                || closers.iter().any(|close| before.ends_with(close));
+            // A value may also end before the line of that parameter.
+            let begins = |at: usize| {
+                let param = self.input[at..].find(&opener);
+                param.is_some_and(|len| len <= 272 && at + len <= range.end + 1)
+            };
+            let at = range.start + at;
+            at >= range.start + end
+                && here
+                && begins(at)
+                && self
+                    .walk(at, all)
+                    .is_ok_and(|fit| matches!(fit.action, Place::Unit(_) | Place::Reopen))
+        })
     }
 
     /// Converts an argument to its type.
