@@ -206,9 +206,14 @@ impl<'a> Twin<'a> {
     /// Whether a tag belongs to another tool, and not to a parameter.
     fn is_tool(&self, tool: &str, fit: &Fit<Place>) -> bool {
         let key = fit.holes.get("key").map_or("", |key| tag_name(key));
+        !self.is_param(tool, fit) && schema::tool(self.tools, key).is_some()
+    }
+
+    /// Whether a tag is one of a tool's parameters.
+    fn is_param(&self, tool: &str, fit: &Fit<Place>) -> bool {
+        let key = fit.holes.get("key").map_or("", |key| tag_name(key));
         let known = schema::tool(self.tools, tool).map(schema::params);
-        let own = known.is_some_and(|list| list.iter().any(|(name, _)| *name == key));
-        !own && schema::tool(self.tools, key).is_some()
+        known.is_some_and(|list| list.iter().any(|(name, _)| *name == key))
     }
 
     /// Whether a tag is not one of the parameters of a tool that has some.
@@ -378,7 +383,8 @@ impl<'a> Twin<'a> {
             .any(|c| c.is_alphanumeric() || !c.is_ascii());
         match fit.action {
             _ if between.trim().is_empty() => fit.action != Place::Stray,
-            Place::Param => !(self.spec.units[self.unit].fix_name && self.foreign(tool, &fit)),
+            // Any tag may be a parameter there.
+            Place::Param => !self.spec.units[self.unit].fix_name || self.is_param(tool, &fit),
             Place::Close | Place::End => {
                 !words || between.contains('\n') || !between.contains(char::is_whitespace)
             }
@@ -560,6 +566,24 @@ impl<'a> Twin<'a> {
                         Err(_) => false,
                     };
                 if fits || param.confirm == 0 {
+                    let text = format!("{inner}{}", framed(frame, &input[from..at]));
+                    return Ok(Ended { text, next });
+                }
+            }
+            // A closer without its last byte counts directly before a marker.
+            let half = |close: &&String| {
+                let whole = input[at..].starts_with(close.as_str());
+                !whole && close.ends_with('>') && input[at..].starts_with(&close[..close.len() - 1])
+            };
+            if let Some(close) = closers.iter().find(half).filter(|_| param.confirm > 0) {
+                let next = at + close.len() - 1;
+                let begins = self.unspaced(next);
+                let fit = self.walk(begins, all).ok();
+                let fit = fit.filter(|fit| fit.action != Place::Stray);
+                let ends = fit.is_some_and(|fit| {
+                    !(named && fit.action == Place::Param && self.foreign(tool, &fit))
+                });
+                if ends && depth == 0 && input[begins..].starts_with('<') {
                     let text = format!("{inner}{}", framed(frame, &input[from..at]));
                     return Ok(Ended { text, next });
                 }
