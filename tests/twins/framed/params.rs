@@ -338,11 +338,33 @@ impl<'a> Twin<'a> {
         let spelt = |close: &String| close.replace("$x", fix).replace("$key", key);
         let closers: Vec<String> = param.close.iter().map(spelt).collect();
         let text = &self.input[range.clone()];
+        // Closers in CDATA are content, and so is one behind another parameter's opener.
+        let cdata = param.cdata && text.starts_with("<![CDATA[");
+        let begins = text.find("]]>").filter(|_| cdata).unwrap_or(0);
+        let openers = match self.spec.units[self.unit].fix_name {
+            true => {
+                let known = schema::tool(self.tools, tool).map(schema::params);
+                let names = known.into_iter().flatten().map(|(name, _)| name);
+                let others = names.filter(|name| *name != key);
+                let tag = |name: &str| format!("{}>", self.opening().replace("$key", name));
+                others.map(tag).collect()
+            }
+            false => vec![literal(&pattern::fixed(&param.open[0], fix))],
+        };
+        // After the first closer openers are in place.
+        let first = closers.iter().filter_map(|close| text.find(close)).min();
+        let mixed = |at: usize| {
+            let text = &text[..first.unwrap_or(at).min(at)];
+            openers.iter().any(|open| text.contains(open))
+        };
         let slips = |close: &String| {
             let last = close.char_indices().next_back().map_or(0, |(at, _)| at);
             let (half, last) = close.split_at(last);
             !half.is_empty()
                 && text.match_indices(half).any(|(at, _)| {
+                    if at < begins || mixed(at) {
+                        return false;
+                    }
                     let end = range.start + at + half.len();
                     let whole = self.input[end..].starts_with(last);
                     let end = end + if whole { last.len() } else { 0 };
