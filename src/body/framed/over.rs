@@ -25,6 +25,8 @@ pub(super) struct Over {
     closers: Vec<Closer>,
     /// What begins a parameter.
     strange: Strange,
+    /// Part of a closer, or a whole one, has come.
+    awake: bool,
     /// A closer has come.
     closed: bool,
     /// Where it began, while the bytes from there on are held back.
@@ -47,6 +49,8 @@ struct Closer {
     /// How many bytes it shares with the value's closer. Only after these is it looked for, so values without a slip cost
     /// nothing more.
     shared: u16,
+    /// The byte after these.
+    next: u8,
 }
 
 impl Over {
@@ -67,16 +71,19 @@ impl Over {
             let needle = Needle::tag(literal.as_bytes());
             let both = needle.text().bytes().zip(own.bytes());
             let shared = both.take_while(|(one, other)| one == other).count();
-            (shared > 0 && shared < needle.text().len()).then_some(Closer {
+            let next = *needle.text().as_bytes().get(shared)?;
+            (shared > 0).then_some(Closer {
                 needle,
                 section: ends,
                 shared: shared as u16,
+                next,
             })
         };
         let closers: Vec<_> = all.filter_map(literal).collect();
         (!closers.is_empty() && !unit.fix_name).then_some(Self {
             closers,
             strange,
+            awake: false,
             closed: false,
             held: None,
             ended: false,
@@ -94,13 +101,21 @@ impl Over {
         }) && self.walk.as_ref().is_none_or(|walk| table.again.fits(walk))
     }
 
-    pub fn needles(&self) -> impl Iterator<Item = &Needle> {
+    fn needles(&self) -> impl Iterator<Item = &Needle> {
         self.closers.iter().map(|close| &close.needle)
     }
 
     /// Whether nothing needs every byte.
     pub fn idle(&self) -> bool {
-        !self.closed
+        !self.awake
+    }
+
+    /// How many bytes before the current position may begin the first closer.
+    pub fn have(&self) -> u64 {
+        match self.awake && !self.closed {
+            true => self.needles().map(Needle::have).max().unwrap_or(0),
+            false => 0,
+        }
     }
 
     /// Whether the next call's opener has come.
@@ -110,21 +125,25 @@ impl Over {
 
     /// Where the bytes begin that may belong to the next call.
     pub fn begins(&self) -> Option<u64> {
+        if !self.closed {
+            return None;
+        }
         let walk = self.walk.as_ref().and_then(Walk::start);
         self.held.or(self.next.map(|(at, _)| at)).or(walk)
     }
 
     /// Whether a byte matters: `have` bytes of the value's closer precede it, and it does not continue that closer.
     pub fn wakes(&mut self, have: Option<usize>, byte: u8) -> bool {
-        let mut wakes = self.closed || self.needles().any(|needle| needle.have() > 0);
+        let Some(have) = have else {
+            return self.awake;
+        };
         for close in &mut self.closers {
-            let shared = usize::from(close.shared);
-            if have == Some(shared) && close.needle.text().as_bytes().get(shared) == Some(&byte) {
-                close.needle.begin(shared);
-                wakes = true;
+            if have == usize::from(close.shared) && close.next == byte {
+                close.needle.begin(have);
+                self.awake = true;
             }
         }
-        wakes
+        self.awake
     }
 
     /// Consumes a byte; returns true if it shows that the next call has begun.
@@ -153,6 +172,8 @@ impl Over {
         }
         self.closed |= closed;
         if !self.closed {
+            let under_way = self.needles().any(|needle| needle.have() > 0);
+            self.awake = under_way;
             return false;
         }
         if self.walk.is_none() && self.here && !xml::is_space(byte) {

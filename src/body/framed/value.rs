@@ -263,10 +263,9 @@ impl Value {
 
     /// How many bytes before the current position may begin a closer.
     pub fn have(&self) -> u64 {
-        let over = self.over.iter().filter(|over| over.idle());
-        let over = over.flat_map(|over| over.needles());
-        let may = self.ends_at().chain(&self.again).chain(over);
-        may.map(Needle::have).max().unwrap_or(0)
+        let may = self.ends_at().chain(&self.again).map(Needle::have);
+        let over = self.over.as_ref().map_or(0, |over| over.have());
+        may.max().unwrap_or(0).max(over)
     }
 
     /// Begins the value again at `start`, after a repeated opener.
@@ -287,10 +286,7 @@ impl Value {
             .chain(&self.again)
             .all(|needle| needle.have() == 0)
             && self.strange.as_ref().is_none_or(Strange::idle)
-            && self.over.as_ref().is_none_or(|over| {
-                let mut needles = over.needles();
-                over.idle() && needles.all(|needle| needle.have() == 0)
-            })
+            && self.over.as_ref().is_none_or(|over| over.idle())
     }
 
     /// The length of the prefix without meaning. A value's opener begins with the same byte as its closer.
