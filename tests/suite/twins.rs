@@ -182,8 +182,9 @@ const SLIPS: [Kind; 15] = [
 ];
 
 /// Vectors of forms that the twins do not support: self-closing tags, closers of openers that are text, definitions and links
-/// that look like calls, an object after an action's header, closers without a suffix, code and quotations in thoughts.
-const SHORT: [&str; 35] = [
+/// that look like calls, an object after an action's header, closers without a suffix, code and quotations in thoughts, values that run
+/// over the end of their call, words between parameters.
+const SHORT: [&str; 40] = [
     "closes-itself",
     "parameter-closes-itself",
     "pair-en",
@@ -219,6 +220,11 @@ const SHORT: [&str; 35] = [
     "quoted-rest-of-header-en",
     "tokens-in-thought-en",
     "bare-start-in-thought-zh",
+    "value-runs-over-en",
+    "value-runs-over-zh",
+    "word-after-parameter-en",
+    "word-before-call-closer-en",
+    "stray-bracket-after-parameter-en",
 ];
 
 fn slipped(turn: &Turn) -> bool {
