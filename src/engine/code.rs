@@ -92,6 +92,8 @@ fn paragraph(text: &[u8]) -> Option<usize> {
 
 /// Pieces from this length on are not read line by line where that can be avoided.
 const LONG: usize = 64;
+/// Shorter text is searched byte by byte.
+const SHORT: usize = 16;
 /// The number of lines in which the beginning of a paragraph is searched.
 const LINES: usize = 32;
 
@@ -135,10 +137,19 @@ impl Code {
                 continue;
             }
             let rest = &text[at..];
-            let found = match self.state {
-                State::Fence(_) => memchr(b'\n', rest),
-                State::Info(_) if self.tilde => memchr(b'\n', rest),
-                State::None | State::Inline(_) | State::Info(_) => memchr2(b'`', b'\n', rest),
+            let marks = match self.state {
+                State::Fence(_) => false,
+                State::Info(_) => !self.tilde,
+                State::None | State::Inline(_) => true,
+            };
+            let found = match marks {
+                // A search with vectors costs more than these bytes.
+                _ if rest.len() < SHORT => {
+                    let ends = |byte: &u8| *byte == b'\n' || (marks && *byte == b'`');
+                    rest.iter().position(ends)
+                }
+                true => memchr2(b'`', b'\n', rest),
+                false => memchr(b'\n', rest),
             };
             let Some(n) = found else { return };
             at += n;
