@@ -131,9 +131,9 @@ kinds! {
     FinalAnswerWithAction = 30 "final_answer_with_action" Warning Recovered "A final answer beside an action; it is hidden." "a final answer stands beside an action";
     NullAction = 31 "null_action" Warning Recovered "An action that deliberately names no tool." "the action is empty on purpose";
     MixedDelimiters = 32 "mixed_delimiters" Warning Recovered "A value that opens with one spelling of its delimiter and closes with another." "the value's delimiters are mixed";
-    UnknownTool = 33 "unknown_tool" Warning Recovered "The tool is not declared." "the tool is not declared";
-    UnknownParam = 34 "unknown_param" Warning Recovered "The tool has no such parameter." "the tool has no such parameter";
-    MissingRequired = 35 "missing_required" Warning Recovered "A required parameter is missing." "a required parameter is missing";
+    UnknownTool = 33 "unknown_tool" Warning Complete "The tool is not declared." "the tool is not declared";
+    UnknownParam = 34 "unknown_param" Warning Complete "The tool has no such parameter." "the tool has no such parameter";
+    MissingRequired = 35 "missing_required" Warning Complete "A required parameter is missing." "a required parameter is missing";
     TypeMismatch = 36 "type_mismatch" Warning Recovered "A value does not fit its schema and stays as written." "the value does not fit its schema";
     LimitValue = 37 "limit_value" Error Recovered "A value is longer than `max_value`." "the value is longer than allowed";
     LimitBlock = 38 "limit_block" Error Recovered "A block is longer than `max_block`." "the block is longer than allowed";
@@ -204,26 +204,31 @@ impl KindSet {
     /// All codes are below this.
     pub(crate) const CAPACITY: u16 = 128;
 
+    /// The kinds that leave a call complete.
+    const COMPLETE: Self = Self::of(Grade::Complete);
+
     /// The kinds of repairs that leave no doubt about the call.
-    const REPAIRED: Self = {
+    const REPAIRED: Self = Self::of(Grade::Repaired);
+
+    const fn of(grade: Grade) -> Self {
         let mut bits = 0;
         let mut index = 0;
         while index < Kind::ALL.len() {
             let kind = Kind::ALL[index];
-            if matches!(kind.grade(), Grade::Repaired) {
+            if kind.grade() as u8 == grade as u8 {
                 bits |= 1 << kind.code();
             }
             index += 1;
         }
         Self(bits)
-    };
+    }
 
     /// The grade of a call with these kinds: the worst of theirs, or complete if the set is empty.
     #[must_use]
     pub const fn grade(self) -> Grade {
-        if self.0 == 0 {
+        if self.0 & !Self::COMPLETE.0 == 0 {
             Grade::Complete
-        } else if self.0 & !Self::REPAIRED.0 == 0 {
+        } else if self.0 & !(Self::COMPLETE.0 | Self::REPAIRED.0) == 0 {
             Grade::Repaired
         } else {
             Grade::Recovered

@@ -112,6 +112,21 @@ impl Needle {
         usize::from(self.have) + 1 == self.bytes.len() && self.bytes.starts_with(b"</")
     }
 
+    /// How many of its bytes precede the current position, without white space between them, if `byte` does not go on.
+    #[inline]
+    pub fn breaks_off(&self, byte: u8) -> Option<usize> {
+        let have = usize::from(self.have);
+        (have > 0 && self.blanks == 0 && self.bytes[have] != byte).then_some(have)
+    }
+
+    /// Begins a match of which `len` bytes precede the current position.
+    pub fn begin(&mut self, len: usize) {
+        self.reset();
+        for at in 0..len.min(self.bytes.len() - 1) {
+            self.step(self.bytes[at]);
+        }
+    }
+
     /// Consumes a byte; returns true if it completes the literal.
     #[inline]
     pub fn step(&mut self, byte: u8) -> bool {

@@ -41,18 +41,31 @@ const BEGINS: u8 = 1;
 const MARKS: u8 = 2;
 /// This byte marks code, and the set reports where such bytes are.
 const CODE: u8 = 4;
+/// This byte opens a bracket.
+const BRACKET: u8 = 8;
 
 /// An automaton with its prefilters. Immutable.
 #[derive(Clone, Debug)]
 pub struct Scanner {
     /// The automaton.
     pub dfa: Dfa,
-    /// Per byte: [`BEGINS`], [`MARKS`].
+    /// Per byte: [`BEGINS`], [`MARKS`], [`BRACKET`].
     kinds: [u8; 256],
     prints: Box<Prints>,
     searches: Vec<Search>,
     dense: Option<Dense>,
     vector: Option<Box<Vector>>,
+}
+
+/// Whether a short text is plain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// In it no marker begins, no line ends, nothing marks code, and no bracket opens.
+    Yes,
+    /// The same, but a bracket opens.
+    Brackets,
+    /// It is not.
+    No,
 }
 
 /// Finds markers where candidates are dense.
@@ -159,6 +172,9 @@ impl Scanner {
             if reports && marks_code(byte) {
                 kinds[usize::from(byte)] |= CODE;
             }
+            if byte == b'[' {
+                kinds[usize::from(byte)] |= BRACKET;
+            }
         }
         Ok(Self {
             kinds,
@@ -170,19 +186,24 @@ impl Scanner {
         })
     }
 
-    /// Whether no byte of a short text is the first byte of a marker, ends a line or marks code.
+    /// Whether no byte of a short text is the first byte of a marker, ends a line, marks code or opens a bracket.
     #[inline]
     pub fn bland(&self, text: &[u8]) -> bool {
         let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
-        kinds.fold(0, |all, kind| all | kind) & (BEGINS | MARKS) == 0
+        kinds.fold(0, |all, kind| all | kind) & !CODE == 0
     }
 
-    /// The same, but a byte begins a marker only if the bytes after it fit as well.
+    /// The same, but a byte begins a marker only if the bytes after it fit as well, and brackets are told apart.
     #[inline]
-    pub fn plain(&self, text: &[u8]) -> bool {
+    pub fn plain(&self, text: &[u8]) -> Plain {
         let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
-        let all = kinds.fold(0, |all, kind| all | kind) & (BEGINS | MARKS);
-        all == 0 || (all == BEGINS && self.empty(text))
+        match kinds.fold(0, |all, kind| all | kind) & !CODE {
+            0 => Plain::Yes,
+            all if all & MARKS != 0 => Plain::No,
+            all if all & BEGINS != 0 && !self.empty(text) => Plain::No,
+            all if all & BRACKET != 0 => Plain::Brackets,
+            _ => Plain::Yes,
+        }
     }
 
     /// Whether no marker begins in a short text, as far as a quick look shows.

@@ -1,7 +1,7 @@
-//! Quotation marks and backticks: text directly between two of one kind is a mention.
+//! Quotation marks and backticks: text directly between two of one kind is a mention. So is a token between brackets.
 
-/// Opening quotation marks and the marks that close them.
-const QUOTES: [(&str, &str); 15] = [
+/// Opening quotation marks and brackets, and what closes them.
+const QUOTES: [(&str, &str); 19] = [
     ("\"", "\""),
     ("'", "'"),
     ("`", "`"),
@@ -17,13 +17,26 @@ const QUOTES: [(&str, &str); 15] = [
     ("‹", "›"),
     ("＂", "＂"),
     ("《", "》"),
+    ("[", "]"),
+    ("(", ")"),
+    ("【", "】"),
+    ("（", "）"),
 ];
 
-/// The quotation mark that `bytes` ends with, as an index into the table.
+/// How many of them are quotation marks; the others are brackets.
+const MARKS: u8 = 15;
+
+/// The quotation mark or bracket that `bytes` ends with, as an index into the table.
 #[must_use]
-pub fn quote_before(bytes: &[u8]) -> Option<u8> {
+pub fn bracket_before(bytes: &[u8]) -> Option<u8> {
     let ends = |(open, _): &(&str, &str)| bytes.ends_with(open.as_bytes());
     QUOTES.iter().position(ends).map(|at| at as u8)
+}
+
+/// The quotation mark that `bytes` ends with.
+#[must_use]
+pub fn quote_before(bytes: &[u8]) -> Option<u8> {
+    bracket_before(bytes).filter(|quote| *quote < MARKS)
 }
 
 /// The quotation mark that `bytes` ends with, unless it seems to close what is before it: marks that open and close alike

@@ -8,10 +8,13 @@
 
 mod after;
 mod broken;
+mod closing;
 mod ending;
 mod opener;
+mod over;
 mod parameter;
 mod shorter;
+mod stray;
 mod value;
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use self::after::After;
 use self::value::Value;
 pub(crate) use self::value::{Strange, last_tag};
-use super::live::{LiveCall, Step};
+use super::live::LiveCall;
 use super::lost::{Lost, Torn};
 use super::payload::Payload;
 use super::plain::Plain;
@@ -61,6 +64,8 @@ pub(crate) struct Body {
     broke: bool,
     /// The last parameter's value ended at its closer.
     shut: bool,
+    /// Where bytes after a parameter began that belong to nothing.
+    stray: Option<u64>,
     /// The opener of the last parameter, if it may be repeated.
     opener: Vec<u8>,
     /// It was repeated.
@@ -134,6 +139,7 @@ impl Body {
             good: header.span.start,
             broke: false,
             shut: false,
+            stray: None,
             opener: vec![],
             doubled: false,
             invented: false,
@@ -191,6 +197,7 @@ impl Body {
             good: header.span.start,
             broke: false,
             shut: false,
+            stray: None,
             opener: vec![],
             doubled: false,
             invented: false,
@@ -267,10 +274,12 @@ impl Body {
                 let twin = value
                     .twin
                     .is_none_or(|have| usize::from(have) <= self.opener.len());
-                twin && value.fits() && self.args.is_some() && table.params(self.unit).is_some()
+                twin && value.fits(table)
+                    && self.args.is_some()
+                    && table.params(self.unit).is_some()
             }
             FramedAt::Confirm { value, walk, .. } => {
-                value.fits()
+                value.fits(table)
                     && unit.inner.fits(walk)
                     && self.args.is_some()
                     && table.params(self.unit).is_some()
@@ -449,9 +458,10 @@ impl Body {
                 if let Some(after) = &mut self.after {
                     after.line |= byte == b'\n' && after.words.is_none();
                 }
-                if !ahead && walk.blank() {
+                let settled = !ahead && self.stray.is_none();
+                if settled && walk.blank() {
                     out.skip(pos + 1);
-                } else if !ahead && begins {
+                } else if settled && begins {
                     out.skip(pos);
                 }
                 let from = walk.start().unwrap_or(pos);
@@ -461,9 +471,12 @@ impl Body {
                 (true, None)
             }
             Go::Found { action, taken } => {
-                let walk = *walk;
-                let end = pos + u64::from(taken);
-                (taken, self.found(out, table, action, &walk, end))
+                let found = (action, *walk, pos + u64::from(taken));
+                let flow = self.after_stray(out, table, &found);
+                (
+                    taken,
+                    flow.or_else(|| self.found(out, table, action, &found.1, found.2)),
+                )
             }
             Go::None => {
                 let began = walk.start().unwrap_or(pos);
@@ -489,10 +502,11 @@ impl Body {
                     out.skip(pos + u64::from(!again));
                     return (!again, None);
                 }
-                match self.shorter(out, table, pos) {
-                    Some(flow) => (false, flow),
-                    None => (false, self.broken(out, pos)),
+                if let Some(flow) = self.shorter(out, table, pos) {
+                    return (false, flow);
                 }
+                let step = self.strays(out, table, pos);
+                step.unwrap_or_else(|| (false, self.broken(out, pos)))
             }
         }
     }
@@ -695,165 +709,8 @@ impl Body {
 
     /// Lets parameters of the open call follow.
     fn inner(&mut self, table: &Framed) {
+        self.stray = None;
         self.at = FramedAt::Inner(table.units[usize::from(self.unit)].inner.begin());
-    }
-
-    /// Acts on the payload, which was read up to `pos`.
-    fn payload(&mut self, out: &mut Out<'_>, table: &Framed, step: Step, pos: u64) -> Option<Flow> {
-        let closed = match &self.at {
-            FramedAt::Payload(payload) => payload.closed(),
-            _ => None,
-        };
-        let ended = closed.is_some();
-        match step {
-            Step::More => None,
-            Step::Malformed => {
-                // A payload without a closer ends by itself.
-                let bare = table.spec.unit[usize::from(self.unit)].close.is_empty();
-                let mut ended = ended;
-                if let FramedAt::Payload(payload) = &self.at {
-                    ended |= bare && !self.section && payload.ended();
-                    self.torn = Some(payload.torn(table));
-                }
-                self.count(out, pos);
-                self.last = pos;
-                Some(Flow::Malformed { ended })
-            }
-            Step::Limit(kind) => {
-                if let FramedAt::Payload(payload) = &self.at
-                    && payload.torn(table).string.is_some()
-                {
-                    // Its strings are not read on, and its closer may be part of one.
-                    out.open_string(Span::new(pos, pos));
-                }
-                self.drop_call(out, pos);
-                Some(Flow::Limit { kind, ended })
-            }
-            Step::Done => {
-                if let FramedAt::Payload(payload) = &mut self.at {
-                    self.whole = payload.take_waiting().map(Box::new);
-                }
-                // A payload that reads up to the closer may have read on.
-                let (read, pos) = (pos, closed.unwrap_or(pos));
-                self.count(out, pos);
-                self.last = pos;
-                if self.is_final() {
-                    // The end of the payload is not text, whatever becomes of the closer.
-                    self.good = pos;
-                }
-                out.skip(pos);
-                let unit = &table.spec.unit[usize::from(self.unit)];
-                if !unit.close.is_empty() && closed.is_none() {
-                    self.at = FramedAt::Tail(table.units[usize::from(self.unit)].tail.begin());
-                    return None;
-                }
-                let flow = self.after_call(table, pos);
-                flow.or_else(|| self.walk_again(out, table, pos, read))
-            }
-        }
-    }
-
-    /// Adds the closed calls of the open payload to the block's.
-    fn count(&mut self, out: &mut Out<'_>, pos: u64) {
-        if let FramedAt::Payload(payload) = &mut self.at {
-            payload.abandon(out, pos);
-            self.calls += payload.calls();
-            self.at = FramedAt::Gap(Walk::default());
-        }
-    }
-
-    /// Continues after a call that is closed at `end`.
-    fn after_call(&mut self, table: &Framed, end: u64) -> Option<Flow> {
-        (self.last, self.good) = (end, end);
-        let tables = &table.units[usize::from(self.unit)];
-        if self.section {
-            self.at = FramedAt::Gap(table.gap.begin());
-            None
-        } else if let Some(more) = &tables.more {
-            self.at = FramedAt::More(more.begin());
-            None
-        } else {
-            Some(Flow::Closed { end })
-        }
-    }
-
-    /// Closes the call; its closer ends at `end`.
-    fn call_closes(&mut self, out: &mut Out<'_>, table: &Framed, end: u64) -> Option<Flow> {
-        out.skip(end);
-        if !self.waits(table, end)
-            && let Some(flow) = self.close_args(out, end)
-        {
-            return Some(flow);
-        }
-        self.after_call(table, end)
-    }
-
-    fn close_args(&mut self, out: &mut Out<'_>, end: u64) -> Option<Flow> {
-        let mut args = self.args.take()?;
-        if let Some((key, json)) = self.shared.clone() {
-            args.json(out, &key, &json, Span::new(end, end));
-        }
-        match args.close(out, end) {
-            Ok(()) => {
-                self.calls += 1;
-                None
-            }
-            Err(Kind::MalformedValue) => {
-                self.drop_call(out, end);
-                // The block continues after a call that was not valid.
-                None
-            }
-            Err(kind) => {
-                self.drop_call(out, end);
-                Some(Flow::Limit { kind, ended: false })
-            }
-        }
-    }
-
-    /// Closes the section; its closer ends at `end`.
-    fn section_ends(
-        &mut self,
-        out: &mut Out<'_>,
-        table: &Framed,
-        start: u64,
-        end: u64,
-    ) -> Option<Flow> {
-        let forgotten = matches!(
-            self.at,
-            FramedAt::Inner(_) | FramedAt::Confirm { .. } | FramedAt::Tail(_)
-        );
-        if forgotten {
-            let span = Span::new(self.last, end);
-            if let Some(args) = &mut self.args {
-                args.recovered(Kind::UnclosedBlock);
-            }
-            out.report(Kind::UnclosedBlock, Severity::Warning, span, "", "", "");
-            if let Some(flow) = self.close_args(out, end) {
-                return Some(flow);
-            }
-        }
-        out.skip(end);
-        if let FramedAt::More(_) = self.at {
-            let kind = match self.section {
-                true => Kind::RepeatedMarker,
-                false => Kind::OrphanClose,
-            };
-            out.issue(kind, Span::new(start, end), "");
-        }
-        // In a message the closer may be repeated; elsewhere it is a token of the dialect.
-        let message = out
-            .dialect()
-            .is_some_and(|dialect| dialect.channels.is_some());
-        if let Some(more) = table.units[usize::from(self.unit)]
-            .more
-            .as_ref()
-            .filter(|_| message)
-        {
-            self.last = end;
-            self.at = FramedAt::More(more.begin());
-            return None;
-        }
-        Some(Flow::Closed { end })
     }
 }
 

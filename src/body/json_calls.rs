@@ -7,6 +7,7 @@
 
 mod arguments;
 mod chosen;
+mod item;
 mod members;
 #[cfg(test)]
 mod tests;
@@ -74,6 +75,8 @@ struct Item {
     facts: Vec<Fact>,
     /// Arguments have come.
     argued: bool,
+    /// Their key is also that of the schema in the definition of a tool: what they are, if they are a schema.
+    parameters: Option<Span>,
     args: Option<Arguments>,
     /// What was repaired before the call was open.
     kinds: KindSet,
@@ -526,10 +529,12 @@ impl Body {
             }
             (Member::Id, Shape::String) => {
                 item.reading = Reading::Id { start };
-                item.fact(self.lexer.key(), !item.named);
+                item.fact(self.lexer.key(), !item.named, true);
                 self.lexer.decode();
             }
-            (Member::Id | Member::Index, Shape::Number) => item.fact(self.lexer.key(), false),
+            (Member::Id | Member::Index, Shape::Number) => {
+                item.fact(self.lexer.key(), false, false)
+            }
             (Member::Sort, Shape::String) => {
                 item.reading = Reading::Sort;
                 self.lexer.decode();
@@ -590,6 +595,9 @@ impl Body {
         let key = self.lexer.key();
         item.member = table.member(key);
         item.key = Span::new(self.lexer.key_at(), pos);
+        if key == "parameters" {
+            item.parameters = Some(item.key);
+        }
         if !table.name_is_key {
             return None;
         }
@@ -680,7 +688,9 @@ impl Body {
                 if !is_sort(&sort) && self.head.is_some() {
                     return self.as_arguments(out, rules);
                 }
-                if !is_sort(&sort) {
+                if is_sort(&sort) {
+                    item.fact(self.lexer.key(), true, false);
+                } else {
                     let span = item.key;
                     item.extra(out, self.lexer.key(), span);
                 }
@@ -744,6 +754,11 @@ impl Body {
         if !item.argued {
             args.live.empty(out, pos);
         }
+        if let Some(span) = item.parameters.filter(|_| args.live.is_schema(out)) {
+            // The definition of a tool, not a call of it.
+            args.live
+                .recovered_at(out, Kind::ExtraKey, span, "parameters");
+        }
         args.live.close(out, pos);
         self.calls += 1;
         None
@@ -753,116 +768,4 @@ impl Body {
 /// Whether a byte after an object may belong to a member of it, torn off by a bracket too many.
 pub(super) fn begins_member(byte: u8) -> bool {
     matches!(byte, b',' | b':' | b'"' | b'\'' | b'{')
-}
-
-impl Item {
-    fn new(start: u64, depth: usize) -> Self {
-        Self {
-            start,
-            depth,
-            level: depth + 1,
-            member: Member::Other,
-            key: Span::new(start, start),
-            reading: Reading::Nothing,
-            named: false,
-            text: String::new(),
-            meta: vec![],
-            kept: None,
-            spare: None,
-            torn: false,
-            facts: vec![],
-            argued: false,
-            args: None,
-            kinds: KindSet::default(),
-            answers: false,
-            alone: false,
-            ended: None,
-        }
-    }
-
-    /// The inside of the string in place of the arguments.
-    fn answer(&self) -> Option<Span> {
-        let (start, bytes) = self.kept.as_ref()?;
-        let blanks = bytes.iter().take_while(|byte| is_blank(**byte)).count();
-        let text = bytes.trim_ascii();
-        let quoted = text.len() > 1 && matches!(text[0], b'"' | b'\'');
-        let from = start + blanks as u64;
-        let quotes = u64::from(quoted);
-        Some(Span::new(from + quotes, from + text.len() as u64 - quotes))
-    }
-
-    /// Records the member whose key was read as a fact about the call; `kept` if `meta` has it.
-    fn fact(&mut self, key: &str, kept: bool) {
-        if self.facts.iter().all(|fact| fact.key != key) {
-            let (key, span) = (key.to_owned(), self.key);
-            self.facts.push(Fact { key, span, kept });
-        }
-    }
-
-    /// Reports the value under the key at `span`, which no rule reads.
-    fn extra(&mut self, out: &mut Out<'_>, key: &str, span: Span) {
-        let kind = Kind::ExtraKey;
-        match &mut self.args {
-            Some(args) => args.live.recovered_at(out, kind, span, key),
-            None => {
-                self.kinds.insert(kind);
-                out.issue(kind, span, key);
-            }
-        }
-    }
-
-    /// Writes arguments that began at `base`.
-    fn write(
-        &mut self,
-        out: &mut Out<'_>,
-        rules: &Rules<'_>,
-        base: u64,
-        bytes: &[u8],
-    ) -> Option<Step> {
-        let args = self.args.as_mut()?;
-        let source = Source {
-            bytes,
-            base,
-            until: base + bytes.len() as u64,
-            raw: true,
-        };
-        match args.feed(out, rules, source, 0) {
-            (_, Step::Done) => None,
-            (i, Step::More) => Some(args.live.broken(out, Kind::MalformedBody, source.pos(i))),
-            (_, step) => Some(step),
-        }
-    }
-
-    /// Decides when all members are known: an object under a synonym is the arguments unless something contradicts that.
-    fn settle(&mut self, out: &mut Out<'_>, rules: &Rules<'_>) -> Option<Step> {
-        let takes = |out: &Out<'_>, item: &Self, key: &str| {
-            let tool = item.args.as_ref().map_or("", |args| args.live.tool());
-            out.tool(tool).is_some_and(|tool| tool.param(key).is_some())
-        };
-        if let Some(spare) = self.spare.take() {
-            if self.argued || self.torn || takes(out, self, &spare.key) {
-                self.extra(out, &spare.key, spare.span);
-            } else {
-                self.argued = true;
-                let args = self.args.as_mut()?;
-                let kind = Kind::RepairedArguments;
-                args.live.recovered_at(out, kind, spare.span, &spare.key);
-                return self.write(out, rules, spare.start, &spare.bytes);
-            }
-        }
-        for fact in std::mem::take(&mut self.facts) {
-            let key = fact.key.as_str();
-            let lost = if self.argued {
-                // An id is that of the call, wherever it is written.
-                let given = |args: &Arguments| args.live.has(key);
-                key != "id" && takes(out, self, key) && !self.args.as_ref().is_some_and(given)
-            } else {
-                !fact.kept || takes(out, self, key)
-            };
-            if lost {
-                self.extra(out, key, fact.span);
-            }
-        }
-        None
-    }
 }

@@ -91,6 +91,8 @@ pub(crate) struct LiveCall {
     lexer: Lexer,
     /// The parameter that takes a text in place of the object if no schema says which one; empty if none may appear.
     plain: String,
+    /// The members so far that a JSON schema of an object has: a `type` that is text, and `properties` that are an object.
+    schema: (bool, bool),
 }
 
 /// The open parameter.
@@ -145,6 +147,7 @@ impl LiveCall {
             param: None,
             lexer: Lexer::new(1),
             plain: String::new(),
+            schema: (false, false),
         }
     }
 
@@ -329,6 +332,11 @@ impl LiveCall {
             self.begun = shape == Shape::Object;
             return (!self.begun).then(|| self.broken(out, Kind::MalformedBody, pos));
         }
+        match (self.lexer.key(), shape) {
+            ("type", Shape::String) => self.schema.0 = true,
+            ("properties", Shape::Object) => self.schema.1 = true,
+            _ => {}
+        }
         let types = self.call.schema(out, self.lexer.key()).types;
         let param = self.param.as_mut()?;
         param.start = Some(pos);
@@ -386,6 +394,15 @@ impl LiveCall {
             && self.call.has("name")
             && self.call.count() == 2
             && ARGUMENTS.iter().any(|key| self.has(key))
+    }
+
+    /// Whether its arguments are the JSON schema of an object, which the tool is not known to take.
+    pub fn is_schema(&self, out: &Out<'_>) -> bool {
+        let takes = |key: &str| {
+            let tool = out.tool(self.tool());
+            tool.is_some_and(|tool| tool.param(key).is_some())
+        };
+        self.schema == (true, true) && !(takes("type") && takes("properties"))
     }
 
     /// Closes the call, which ends at `end`.

@@ -30,10 +30,12 @@ pub(super) struct Torn {
     pub brackets: Option<Vec<u8>>,
     /// The beginning of a delimiter that was consumed and is not one.
     pub prefix: Vec<u8>,
-    /// It broke between calls: openers of calls count anywhere.
+    /// It broke between calls, or after the payload of one: openers of calls count anywhere.
     pub between: bool,
     /// Calls follow one another without an enclosing list.
     pub rows: bool,
+    /// The call that broke names a declared tool.
+    pub offered: bool,
     /// A key was expected.
     pub key: bool,
     /// A value was complete, or a key was expected: an opener there begins the next call, and closers are missing.
@@ -76,6 +78,8 @@ pub(super) enum Hit {
     /// After a comma of the call's list, before the next object of the list, or after one of several calls that follow one
     /// another.
     Item { taken: bool },
+    /// Before the next object of a call's tag.
+    Object,
     /// After a complete opener.
     Opener {
         action: Action,
@@ -108,6 +112,10 @@ pub(super) struct Lost {
     provisional: Option<u64>,
     /// The payload's own bracket has come; the end of the line belongs to it.
     done: bool,
+    /// The payload's own bracket has come, and nothing but separators since.
+    after: bool,
+    /// It broke in a string, or after one that may go on.
+    quotes: bool,
 }
 
 impl Lost {
@@ -171,6 +179,7 @@ impl Lost {
             let closers = closers.filter_map(|close| table.last_literal(close, fix));
             Some((open, closers.map(|close| needle(&close)).collect()))
         });
+        let torn_quotes = torn.string.is_some() || torn.inner.is_some();
         Self {
             ends,
             strings: Strings::new(torn.string, torn.inner, quotes)
@@ -186,6 +195,8 @@ impl Lost {
             walk: None,
             provisional: None,
             done: false,
+            after: false,
+            quotes: torn_quotes,
         }
     }
 
@@ -210,6 +221,11 @@ impl Lost {
     /// Whether a string may be open, so that what ends the hidden bytes may be quoted in it.
     pub fn may_quote(&self) -> bool {
         self.strings.open() || self.strings.may_go_on()
+    }
+
+    /// Whether what follows the call's own brackets may be quoted in the string in which the call broke.
+    pub fn may_quote_more(&self) -> bool {
+        self.quotes
     }
 
     /// Whether the payload has ended all the same, so that no closer is missing.
@@ -295,6 +311,10 @@ impl Lost {
                 open
             });
         }
+        if self.after && byte == b'{' {
+            return Some(Hit::Object);
+        }
+        self.after &= matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b';');
         let inside = self.in_string();
         self.strings.step(byte);
         if inside || self.in_string() {
@@ -370,6 +390,7 @@ impl Lost {
                     return Some(Hit::Item { taken: true });
                 }
                 self.done = open.is_empty() && self.bare;
+                self.after = open.is_empty() && self.objects;
             }
             // The brackets do not nest: the end of the call is unknown from here on.
             b'}' | b']' | b')' => self.brackets = None,

@@ -183,6 +183,14 @@ impl Payload {
         }
     }
 
+    /// Whether the open call of a Python list names a declared tool.
+    pub fn offered(&self, out: &Out<'_>) -> bool {
+        match self {
+            Self::Python(body) => body.offered(out),
+            Self::Json(_) | Self::Braces(_) | Self::Yaml(_) => false,
+        }
+    }
+
     /// Whether only a name is open, which may begin a further call of its rows.
     pub fn only_name(&self) -> bool {
         match self {

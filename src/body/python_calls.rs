@@ -113,6 +113,12 @@ impl Body {
         torn
     }
 
+    /// Whether the open call names a declared tool.
+    pub fn offered(&self, out: &Out<'_>) -> bool {
+        let call = self.call.as_ref().filter(|_| self.at == PythonAt::Args);
+        call.is_some_and(|call| out.tool(call.tool()).is_some())
+    }
+
     /// How many calls were closed.
     pub fn calls(&self) -> u32 {
         self.calls + self.json.as_ref().map_or(0, json_calls::Body::calls)

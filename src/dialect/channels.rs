@@ -7,6 +7,9 @@ use super::spec::{self, RouteKind};
 /// The maximum length of a message's header, in bytes.
 pub(crate) const MAX_HEADER: u64 = 512;
 
+/// The recipient of a message to all tools, written where a header cannot hold the tool's name.
+pub(crate) const ALL_TOOLS: &str = "tools";
+
 /// How many markers that begin a header may be in one: a role and a channel, each once more if the header is begun again. The
 /// bound keeps endless repetitions from being re-read for each marker, up to the maximum header length.
 const MAX_BEGUN: usize = 4;

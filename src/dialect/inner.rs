@@ -126,6 +126,7 @@ impl SetInner {
             .map(|reasoning| reasoning.spec.label.len());
         let label = labels.max().unwrap_or(0);
         let lead = if self.begins.is_empty() { 0 } else { MAX_LEAD };
-        self.marker().max(ahead).max(header).max(label).max(lead) + self.waits()
+        let link = self.marker() + limits.max_lookahead as usize;
+        link.max(ahead).max(header).max(label).max(lead) + self.waits()
     }
 }

@@ -6,7 +6,7 @@ use super::framed::Block;
 use super::text::{find_all, string as stays_string, texts};
 use super::{Ctx, Item, fits};
 use crate::dialect::Framed;
-use crate::dialect::channels::{MAX_HEADER, in_header};
+use crate::dialect::channels::{ALL_TOOLS, MAX_HEADER, in_header};
 use crate::dialect::spec::{Brackets, Channels, RouteKind};
 use crate::hints::Types;
 
@@ -314,7 +314,7 @@ pub(super) fn header(
             RouteKind::Call => vec![format!("{before}{}", item.name)],
             _ => vec![
                 pick(&route.recipient, item.name),
-                pick(&route.recipient, "tools"),
+                pick(&route.recipient, ALL_TOOLS),
             ],
         };
         let end = route.end.as_ref().and_then(|ends| ends.first());

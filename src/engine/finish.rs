@@ -140,6 +140,7 @@ impl Machine<'_> {
                     Kind::UnclosedSpan,
                     Span::new(start, self.st.pos()),
                 );
+                self.region_is_text(chunk, self.st.pos());
             }
         }
         self.st.code.settle();
@@ -384,6 +385,10 @@ impl Machine<'_> {
             Mode::Guess(guess) => {
                 let guess = *guess;
                 self.guess_ends(chunk, guess, end);
+            }
+            Mode::Link(linked) => {
+                let linked = *linked;
+                self.link_ends(chunk, linked, reason, end);
             }
             Mode::Skip(skip) => {
                 self.dialect_issue(

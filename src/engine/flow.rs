@@ -3,6 +3,7 @@
 use toolglot_scan::{Line, Marks, ROOT, Skip};
 
 use super::code::Code;
+use super::link::{InLink, Link};
 use super::machine::{Chunk, Machine, Taken};
 use super::plain::looks_at_code;
 use super::token::Tail;
@@ -285,6 +286,10 @@ impl Machine<'_> {
                 {
                     return false;
                 }
+                self.adopt(start);
+                if matches!(self.in_link(chunk, marks.dialect, span, end), InLink::Waits) {
+                    return true;
+                }
                 self.settle_token(chunk, start, false);
                 self.flow_end(chunk);
                 if let Some(kind) = marks.spec.issue.as_deref().and_then(Kind::from_name) {
@@ -464,6 +469,7 @@ impl Machine<'_> {
         };
         self.st.near = None;
         self.st.tail = Tail::default();
+        self.st.link = Link::None;
         self.st.region = region;
         self.st.node = ROOT;
         self.st.io.cursor.hold(from);
@@ -472,6 +478,7 @@ impl Machine<'_> {
     /// Ends the region at `end`; text follows.
     pub fn leave(&mut self, chunk: Chunk<'_>, end: u64) {
         self.flow_end(chunk);
+        self.show_region(chunk, end);
         let before = self.st.region;
         self.enter(Region::Text, end);
         if let Region::Reasoning { id, .. } = before {
@@ -510,6 +517,7 @@ impl Machine<'_> {
             }
             self.st.text(piece);
         }
+        self.keep_region(chunk, held, to);
         let region = self.st.region;
         let set = self.set;
         let mut out = Out {

@@ -1,8 +1,11 @@
 //! Runs a stream over one chunk: picks the mode, opens, closes and abandons blocks.
 
+use std::borrow::Cow;
+
 use toolglot_scan::Gate;
 use toolglot_scan::{Dfa, Line, Marks, ROOT, Scanner};
 
+use super::link::Link;
 use super::skip::Skipping;
 use super::token::Tail;
 use super::{Mode, Region, State};
@@ -80,11 +83,12 @@ impl<'p> Machine<'p> {
         while at < seg.len() && !(ASKS && at > 0 && self.enough(chunk.base + at as u64)) {
             at = match self.st.mode {
                 Mode::Skip(_) => self.skipping(chunk, at),
-                Mode::Flow | Mode::Opening(_) | Mode::Body(_) | Mode::Guess(_) => {
+                Mode::Flow | Mode::Opening(_) | Mode::Body(_) | Mode::Guess(_) | Mode::Link(_) => {
                     let taken = match self.st.mode {
                         Mode::Flow => self.flow(chunk, at),
                         Mode::Opening(_) => self.opening(chunk, at),
                         Mode::Guess(_) => self.guessing(chunk, at),
+                        Mode::Link(_) => self.linking(chunk, at),
                         Mode::Body(_) | Mode::Skip(_) => self.body(chunk, at),
                     };
                     if taken.again.is_some() {
@@ -446,6 +450,7 @@ impl<'p> Machine<'p> {
         self.st.node = ROOT;
         self.st.line = Line::Behind(0);
         self.st.tail = Tail::default();
+        self.st.link = Link::None;
         self.st.io.cursor.hold(from);
         self.natives_now(from);
     }
@@ -548,27 +553,31 @@ impl<'p> Machine<'p> {
     }
 
     /// Emits bytes of a block as text.
-    fn text(&mut self, chunk: Chunk<'_>, raw: &[u8], span: Span, recovered: bool) {
-        if raw.is_empty() {
+    pub fn text(&mut self, chunk: Chunk<'_>, raw: &[u8], span: Span, recovered: bool) {
+        self.st.code.after(raw, Line::Other, Marks::UNKNOWN);
+        let data = self.retained(raw, span);
+        if data.is_empty() {
             return;
         }
-        self.st.code.after(raw, Line::Other, Marks::UNKNOWN);
-        let mut out = self.out(chunk);
-        let mut whole = String::new();
-        let data = match out.opts.text {
-            TextMode::Bytes => raw,
-            TextMode::Chars => {
-                let mut gate = Gate::default();
-                gate.push(raw, span.start, |piece, _| whole.push_str(piece));
-                gate.end(span.end, |piece, _| whole.push_str(piece));
-                whole.as_bytes()
-            }
-        };
-        out.event(Event::Text {
-            data,
+        self.out(chunk).event(Event::Text {
+            data: &data,
             span,
             recovered,
         });
+    }
+
+    /// Retained bytes as they are emitted: in whole characters if asked for.
+    pub fn retained<'r>(&self, raw: &'r [u8], span: Span) -> Cow<'r, [u8]> {
+        match self.opts.text {
+            TextMode::Bytes => Cow::Borrowed(raw),
+            TextMode::Chars => {
+                let mut whole = String::new();
+                let mut gate = Gate::default();
+                gate.push(raw, span.start, |piece, _| whole.push_str(piece));
+                gate.end(span.end, |piece, _| whole.push_str(piece));
+                Cow::Owned(whole.into_bytes())
+            }
+        }
     }
 
     /// Ends a broken block with the stream or the turn, at `end`. What was hidden after its last call, which ends at `from`, becomes text.
@@ -652,7 +661,7 @@ impl<'p> Machine<'p> {
     fn own_closer(&self, dialect: u16) -> Option<String> {
         match &self.st.mode {
             Mode::Body(body) => body.own_closer(&self.dialect(dialect).family),
-            Mode::Flow | Mode::Opening(_) | Mode::Skip(_) | Mode::Guess(_) => None,
+            Mode::Flow | Mode::Opening(_) | Mode::Skip(_) | Mode::Guess(_) | Mode::Link(_) => None,
         }
     }
 

@@ -14,11 +14,13 @@ mod evidence;
 mod finish;
 mod flow;
 mod guided;
+mod link;
 mod machine;
 mod native;
 mod opening;
 mod plain;
 mod questions;
+mod region;
 mod skip;
 mod snapshot;
 mod tail;
@@ -30,7 +32,7 @@ pub(crate) use opening::opens;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Line, Node, ROOT};
+use toolglot_scan::{Line, Node, Plain, ROOT};
 
 use crate::body::{Body, Io};
 use crate::dialect::{DialectSet, SetInner};
@@ -103,6 +105,10 @@ struct State {
     guided: Option<u64>,
     /// The last bytes of text.
     tail: Tail,
+    /// Whether a Markdown link is open on the line of the text.
+    link: link::Link,
+    /// An opener before this offset is in no link.
+    unlinked: u64,
     /// A marker inside a longer one that is under way; it is examined if the longer one fails.
     inside: Option<Span>,
     /// A token that may be framing.
@@ -131,6 +137,8 @@ struct State {
     mentioned: Vec<u16>,
     /// The open thought quotes a message.
     shown: Option<Shown>,
+    /// The bytes of the open protected region so far: text, if it is not closed.
+    region_bytes: Vec<u8>,
     /// The suffix of the open thought's markers.
     suffix: Vec<u8>,
     /// The opener of an element tree that began a line and showed no tag: its dialect and offset. Its closer makes it
@@ -155,6 +163,7 @@ enum Mode {
     Body(Box<Body>),
     Skip(Skipping),
     Guess(guided::Guess),
+    Link(link::Linked),
 }
 
 /// How a thought quotes a message.
@@ -265,6 +274,8 @@ impl State {
             blank: true,
             guided: None,
             tail: Tail::default(),
+            link: link::Link::None,
+            unlinked: 0,
             inside: None,
             waiting: None,
             together: vec![],
@@ -279,6 +290,7 @@ impl State {
             owed: None,
             mentioned: vec![],
             shown: None,
+            region_bytes: vec![],
             suffix: vec![],
             untagged: None,
             io: Io::new(set.kinds_of_blocks(), set.marker()),
@@ -329,7 +341,14 @@ impl Parser {
     #[inline]
     pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
-        if short && self.set.inner.text.plain(chunk) {
+        let plain = match short {
+            true => self.set.inner.text.plain(chunk),
+            false => Plain::No,
+        };
+        if plain != Plain::No {
+            if plain == Plain::Brackets {
+                self.pace = self.state.brackets(chunk);
+            }
             let span = self.state.pass_text(chunk);
             sink.event(Event::Text {
                 data: chunk,
@@ -380,7 +399,7 @@ impl Parser {
         let done = match self.pace {
             Pace::Careful => false,
             Pace::Value(short) => self.writes(short, chunk, sink),
-            Pace::Flow | Pace::Thought | Pace::Plain => self.passes(chunk, sink),
+            Pace::Flow | Pace::Thought | Pace::Linked | Pace::Plain => self.passes(chunk, sink),
         };
         if !done {
             self.drive(sink, |machine| machine.run(chunk));

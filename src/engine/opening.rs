@@ -23,6 +23,7 @@ use self::probe::like_a_name;
 use super::Mode;
 use super::bare::{Bare, Member};
 use super::evidence::{Field, Tag};
+use super::link::InLink;
 use super::machine::{Chunk, Machine, Taken};
 use crate::dialect::{Begins, Family, Framed, Opener};
 use crate::error::{Kind, Severity};
@@ -234,6 +235,22 @@ impl Machine<'_> {
                 self.st.candidates = candidates;
                 at += usize::from(taken);
                 let here = chunk.base + at as u64;
+                let marker = Span::new(opening.start, opening.end);
+                match self.in_link(chunk, candidate.dialect, marker, here) {
+                    InLink::No => {}
+                    InLink::Waits => {
+                        return Taken {
+                            to: at,
+                            again: None,
+                        };
+                    }
+                    InLink::Text(again) => {
+                        return Taken {
+                            to: at,
+                            again: Some(again),
+                        };
+                    }
+                }
                 let again = self.accept(chunk, opening, candidate, here, closed);
                 return Taken { to: at, again };
             }

@@ -6,9 +6,10 @@
 //! bytes that neither end the string nor need escaping in JSON. All of them change the state exactly as the engine does, so
 //! the path that a chunk took leaves no trace.
 
-use toolglot_scan::{Line, Marks, ROOT, Skip};
+use toolglot_scan::{Line, Marks, Plain, ROOT, Skip};
 
 use super::flow::stuff;
+use super::link::Link;
 use super::machine::scanner;
 use super::{Mode, Parser, Region, State};
 use crate::body::{Body, Short, pieces};
@@ -31,6 +32,8 @@ pub(super) enum Pace {
     Flow,
     /// Reasoning in the middle of a line, with nothing under way.
     Thought,
+    /// Text in the middle of a line, in which a bracket may be open, with nothing else under way.
+    Linked,
     /// Text in the middle of a line, with nothing under way.
     Plain,
     /// In a value, with nothing under way.
@@ -69,8 +72,16 @@ impl Pace {
         match (flows, settled, state.region) {
             (false, _, _) => Self::Careful,
             (true, false, _) => Self::Flow,
-            (true, true, Region::Text) => Self::Plain,
+            (true, true, Region::Text) => Self::linked(state.link),
             (true, true, Region::Reasoning { .. } | Region::Span { .. }) => Self::Thought,
+        }
+    }
+
+    /// In text with nothing under way but what the brackets show.
+    fn linked(link: Link) -> Self {
+        match link {
+            Link::None => Self::Plain,
+            Link::Text(_) | Link::Closed | Link::Target(_) => Self::Linked,
         }
     }
 
@@ -107,9 +118,19 @@ impl State {
         self.pass(chunk.len())
     }
 
+    /// Updates what the brackets show for a short text with nothing else under way, and returns the pace after it.
+    pub fn brackets(&mut self, chunk: &[u8]) -> Pace {
+        self.link = self.link.after(chunk);
+        Pace::linked(self.link)
+    }
+
     /// Updates the state for more text, except for lines and code.
     pub fn text(&mut self, piece: &[u8]) {
         self.tail = self.tail.after(piece);
+        let may = self.link != Link::None || piece.len() > 4 || self.tail.contains(b'[');
+        if may && self.region == Region::Text {
+            self.link = self.link.after(piece);
+        }
         if (self.blank || self.near.is_some()) && !piece.trim_ascii().is_empty() {
             self.blank = false;
             self.near = None;
@@ -150,8 +171,12 @@ impl Parser {
         if chunk.len() > MIDDLE || !dfa.exact() {
             return false;
         }
-        if self.pace == Pace::Thought && chunk.len() <= SHORT && scanner.plain(chunk) {
+        let settled = matches!(self.pace, Pace::Thought | Pace::Linked);
+        if settled && chunk.len() <= SHORT && scanner.plain(chunk) != Plain::No {
             let span = state.pass_text(chunk);
+            if self.pace == Pace::Linked {
+                self.pace = state.brackets(chunk);
+            }
             sink.event(stuff(set, state.region).event(chunk, span));
             return true;
         }

@@ -127,7 +127,9 @@ fn stage(state: &State) -> Stage {
         Mode::Body(_) if between => Stage::TagClosing,
         Mode::Body(_) | Mode::Skip(_) => Stage::TagContent,
         // A dialect may open at the first byte, before there is one.
-        Mode::Flow | Mode::Opening(_) | Mode::Guess(_) if waits => Stage::TagOpening,
-        Mode::Flow | Mode::Opening(_) | Mode::Guess(_) => Stage::Normal,
+        Mode::Flow | Mode::Opening(_) | Mode::Guess(_) | Mode::Link(_) if waits => {
+            Stage::TagOpening
+        }
+        Mode::Flow | Mode::Opening(_) | Mode::Guess(_) | Mode::Link(_) => Stage::Normal,
     }
 }

@@ -92,6 +92,7 @@ impl State {
             candidates,
             region,
             untagged,
+            unlinked,
             inside,
             waiting,
             together,
@@ -109,6 +110,7 @@ impl State {
             within: _,
             thoughts: _,
             tail: _,
+            link: _,
             reasoned: _,
             fresh: _,
             owed: _,
@@ -118,10 +120,11 @@ impl State {
             native: _,
             mentioned: _,
             shown: _,
+            region_bytes: _,
             suffix: _,
             finished: _,
         } = self;
-        let tokens = (inside, waiting, together, near, paired);
+        let tokens = (inside, waiting, together, near, paired, unlinked);
         (origin, lead, mode, candidates, region, untagged, tokens, io)
     }
 
@@ -132,8 +135,9 @@ impl State {
             return false;
         }
         let lead = self.lead.as_ref().is_none_or(|lead| lead.fits(set));
+        let link = self.link.fits();
         let mentioned = self.mentioned.len() <= set.dialects.len();
-        if self.origin > self.pos() || !lead || !mentioned {
+        if self.origin > self.pos() || !lead || !link || !mentioned {
             return false;
         }
         let untagged = |(index, from): (u16, u64)| {
@@ -167,6 +171,9 @@ impl State {
             .is_none_or(|b| dialect(b.dialect).is_some() && b.start <= self.pos());
         let mode = match &self.mode {
             Mode::Flow => self.io.block.is_none(),
+            Mode::Link(linked) => {
+                self.io.block.is_none() && linked.fits(self.from(), set.dialects.len())
+            }
             Mode::Guess(guess) => self.io.block.is_none() && guess.fits(self.from()),
             Mode::Opening(opening) => {
                 let fits = |candidate: &Candidate| {

@@ -203,9 +203,16 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
     let open = match (&whole.mode, &whole.io.block, whole.region) {
         (Mode::Body(_), Some(block), _) => Some(block.start),
         (Mode::Flow | Mode::Skip(_), _, Region::Reasoning { start, .. }) => Some(start),
-        (Mode::Flow | Mode::Skip(_) | Mode::Opening(_) | Mode::Body(_) | Mode::Guess(_), _, _) => {
-            None
-        }
+        (
+            Mode::Flow
+            | Mode::Skip(_)
+            | Mode::Opening(_)
+            | Mode::Body(_)
+            | Mode::Guess(_)
+            | Mode::Link(_),
+            _,
+            _,
+        ) => None,
     };
     let from = open.unwrap_or_else(|| {
         // In text, or before an undecided marker: what came before is remembered.

@@ -3,11 +3,11 @@
 //! In a set with one dialect of calls they are framing anywhere. In a set of many they are framing beside a call, a message
 //! or a thought of their dialect, with at most white space between, and text elsewhere. Tokens that are also ordinary markup
 //! must be at an end of the reply, or beside another such token or a call. Between two quotation marks of one kind, or
-//! backticks, a token is a mention and stays text. In code nothing is framing. A token that cannot be decided yet is held
+//! backticks, or brackets, a token is a mention and stays text. In code nothing is framing. A token that cannot be decided yet is held
 //! back.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Line, ROOT, quote_after, quote_before, quote_opening};
+use toolglot_scan::{Line, ROOT, bracket_before, quote_after, quote_before, quote_opening};
 
 use super::machine::{Chunk, Machine};
 use super::opening::Opening;
@@ -76,6 +76,13 @@ impl Tail {
         }
     }
 
+    /// Whether one of the last four bytes is `byte`.
+    #[inline]
+    pub fn contains(self, byte: u8) -> bool {
+        let zero = self.0 ^ u32::from_ne_bytes([byte; 4]);
+        zero.wrapping_sub(0x0101_0101) & !zero & 0x8080_8080 != 0
+    }
+
     /// Whether the text ends with a quotation mark.
     pub fn quoted(self) -> bool {
         self.quote().is_some()
@@ -84,6 +91,11 @@ impl Tail {
     /// The quotation mark that the text ends with, unless it closes what is before it.
     pub fn opening(self) -> Option<u8> {
         quote_opening(&self.0.to_be_bytes())
+    }
+
+    /// The quotation mark or bracket that the text ends with.
+    fn bracket(self) -> Option<u8> {
+        bracket_before(&self.0.to_be_bytes())
     }
 
     pub fn quote(self) -> Option<u8> {
@@ -208,7 +220,7 @@ impl Machine<'_> {
             first: start,
             start,
             end,
-            quote: self.st.tail.quote().filter(|_| !vouched),
+            quote: self.st.tail.bracket().filter(|_| !vouched),
             // A backtick that nothing has closed yet begins code only if the reply goes on.
             sure: !hidden && (near || vouched || message || self.is_chosen(token)),
             twin: false,

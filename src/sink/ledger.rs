@@ -190,6 +190,11 @@ impl Ledger {
             }
             Event::Raw { span, .. } => self.raw(span),
             Event::Issue(ref issue) => self.issue(&Reported::from(issue)),
+            Event::Text {
+                recovered: true,
+                span,
+                ..
+            } => self.comes_back(span),
             Event::Text { .. }
             | Event::Reasoning { .. }
             | Event::Protected { .. }
@@ -276,6 +281,14 @@ impl Ledger {
             Some(last) if last.span.end == span.start => last.span.end = span.end,
             Some(_) | None => self.drop(span, KindSet::default()),
         }
+    }
+
+    /// An unclosed region was not dropped if its bytes are text.
+    fn comes_back(&mut self, text: Span) {
+        let region = |last: &mut Dropped| {
+            last.span == text && last.kinds == [Kind::UnclosedSpan].into_iter().collect()
+        };
+        self.dropped.pop_if(region);
     }
 
     /// Records an issue of the open block, of what was dropped last, or of a rejected API tool call.

@@ -182,16 +182,15 @@ const SLIPS: [Kind; 15] = [
 ];
 
 /// Vectors of forms that the twins do not support: self-closing tags, closers of openers that are text, definitions and links
-/// that look like calls, an object after an action's header, closers without a suffix, code and quotations in thoughts.
-const SHORT: [&str; 35] = [
+/// that look like calls, an object after an action's header, closers without a suffix, code and quotations in thoughts, values that run
+/// over the end of their call, words between parameters.
+const SHORT: [&str; 38] = [
     "closes-itself",
     "parameter-closes-itself",
     "pair-en",
     "pair-zh",
     "definition-en",
     "definition-zh",
-    "link-en",
-    "link-zh",
     "input-after-action-en",
     "input-after-action-zh",
     "section-closer-without-suffix-en",
@@ -219,6 +218,11 @@ const SHORT: [&str; 35] = [
     "quoted-rest-of-header-en",
     "tokens-in-thought-en",
     "bare-start-in-thought-zh",
+    "value-runs-over-en",
+    "value-runs-over-zh",
+    "word-after-parameter-en",
+    "word-before-call-closer-en",
+    "stray-bracket-after-parameter-en",
 ];
 
 fn slipped(turn: &Turn) -> bool {
@@ -256,7 +260,7 @@ fn framed_and_line_agree_on_every_vector() {
         let input = std::str::from_utf8(case.input).ok();
         let plain = vector.options.is_empty() && case.native.is_empty();
         let form = case.id.rsplit('/').next().unwrap_or_default();
-        if resolves(vector.tools.as_ref()) || SHORT.contains(&form) {
+        if resolves(vector.tools.as_ref()) || SHORT.contains(&form) || form.starts_with("link") {
             continue;
         }
         let Some(input) = input.filter(|_| plain) else {

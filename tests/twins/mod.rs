@@ -316,6 +316,19 @@ fn quotation(run: &Run<'_>, start: usize) -> Option<char> {
     quote.filter(|quote| Some(*quote) == quote_before(&run.outcome.text))
 }
 
+/// Whether what comes after a text may be in a Markdown link: a bracket or a parenthesis is open on its last line, and may close.
+pub fn may_be_link(text: &str, rest: &str) -> bool {
+    let line = text.rsplit('\n').next().unwrap_or_default();
+    let depth = |depth: usize, c| match c {
+        '[' => depth + 1,
+        ']' => depth.saturating_sub(1),
+        _ => depth,
+    };
+    let open = line.chars().fold(0, depth) > 0;
+    let closes = rest.contains("](") || rest.contains("][");
+    (open && closes) || (line.contains("](") && rest.contains(')'))
+}
+
 /// The counterpart of the quotation mark at the end of a text.
 pub fn quote_before(text: &str) -> Option<char> {
     let pairs = [

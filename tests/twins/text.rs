@@ -3,7 +3,7 @@
 //! The text is read character by character. A small line state tracks how many blanks precede a character on its
 //! line and whether a code fence or an inline code run is open; only bytes before a marker decide whether it counts.
 
-use super::{Block, Family, Outcome, Run, char_at, quote_before, stands};
+use super::{Block, Family, Outcome, Run, char_at, may_be_link, quote_before, stands};
 
 const REASONING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
@@ -79,6 +79,8 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
             }
             Some(Marker::Open(_)) => {
                 let from = at;
+                // Links are left to the vectors.
+                run.outcome.open |= may_be_link(&run.outcome.text, &input[at..]);
                 let marker = family.opener(input, at).unwrap_or(0);
                 at = block(&mut run, family, at);
                 if at == from + marker && run.outcome.text.ends_with(&input[from..at]) {
@@ -101,6 +103,7 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                     Some(len) => body + len + close.len(),
                     None => {
                         run.warn("unclosed_span");
+                        run.outcome.text.push_str(&input[at..]);
                         input.len()
                     }
                 };

@@ -11,11 +11,13 @@ use crate::event::Span;
 use toolglot_scan::path::Walk;
 
 impl Body {
-    /// Whether a block that breaks is hidden. A Python list that has no marker and no call is text.
+    /// Whether a block that breaks is hidden. A Python list that has no marker and no call is text,
+    /// unless the call that broke names a declared tool.
     pub(super) fn hides(&self, out: &Out<'_>, table: &Framed) -> bool {
         let python = table.spec.unit[usize::from(self.unit)].payload == spec::Payload::Python;
         let block = out.io.block.as_ref().filter(|_| python && !self.is_final());
-        let text = block.is_some_and(|block| block.unmarked);
+        let offered = self.torn.as_ref().is_some_and(|torn| torn.offered);
+        let text = block.is_some_and(|block| block.unmarked) && !offered;
         let dialect = out.dialect();
         !text && dialect.is_some_and(|dialect| dialect.spec.malformed == Malformed::Drop)
     }
@@ -38,7 +40,15 @@ impl Body {
             channels.map(|channels| channels.spec.start.iter().chain(&channels.spec.close));
         let turns = turns.iter().map(|turn| (turn.as_str(), true));
         let messages = dialect.map_or(&[][..], |dialect| &dialect.spec.messages);
-        let headers = headers.into_iter().flatten().chain(messages);
+        // Calls in thoughts do not count, whatever is hidden before the thoughts.
+        let thoughts = dialect.map_or(&[][..], |dialect| &dialect.spec.reasoning);
+        let thoughts = thoughts.iter().flat_map(|reasoning| &reasoning.open);
+        let thoughts = thoughts.filter(|open| spec::special(open));
+        let headers = headers
+            .into_iter()
+            .flatten()
+            .chain(messages)
+            .chain(thoughts);
         let turns = turns.chain(headers.map(|header| (header.as_str(), false)));
         let mut lost = Lost::new(table, self.unit, &fix, torn, turns);
         lost.prime(&prefix);
@@ -71,10 +81,13 @@ impl Body {
             out.skip(keeps);
             return (i, None);
         };
-        let (quoted, rows) = (lost.may_quote(), lost.rows());
+        let (done, rows) = (lost.done(), lost.rows());
+        let quotes = lost.may_quote_more();
+        let quoted = lost.may_quote() || quotes && matches!(hit, Found::Object);
         let taken = match hit {
             Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
             Found::Call | Found::Section | Found::Turn { .. } => true,
+            Found::Object => false,
         };
         let i = i - usize::from(!taken);
         if let Found::Item { .. } = hit {
@@ -88,7 +101,17 @@ impl Body {
             }
             return (i, None);
         }
-        (i, self.hidden(out, table, hit, quoted, out.base + i as u64))
+        let pos = out.base + i as u64;
+        let flow = self.hidden(out, table, hit, quoted, pos);
+        if done
+            && !quotes
+            && let Some(more) = &table.units[usize::from(self.unit)].more
+        {
+            // Further objects may follow.
+            self.at = FramedAt::More(more.begin());
+            return (i, None);
+        }
+        (i, flow)
     }
 
     /// Ends the hidden part before `pos`; `quoted` if a string is open there.
@@ -103,7 +126,11 @@ impl Body {
         let at = match hit {
             Found::Turn { at, .. } => at.min(pos).max(out.from()),
             Found::Opener { walk, .. } => walk.start().unwrap_or(pos),
-            Found::Call | Found::Section | Found::Payload { .. } | Found::Item { .. } => pos,
+            Found::Call
+            | Found::Section
+            | Found::Payload { .. }
+            | Found::Item { .. }
+            | Found::Object => pos,
         };
         if quoted {
             out.open_string(Span::new(at, pos));
@@ -126,6 +153,11 @@ impl Body {
             Found::Turn { .. } => Some(Flow::Hidden { at }),
             // The payload continues.
             Found::Item { .. } => None,
+            Found::Object => {
+                out.repaired(Kind::RepairedOpener, Span::new(at, at + 1));
+                self.at = FramedAt::Gap(Walk::default());
+                self.begin(out, table, &Walk::default(), pos)
+            }
             Found::Opener { action, walk, .. } => {
                 let Action::Unit(unit) = action else {
                     return Some(Flow::Hidden { at });
@@ -149,7 +181,7 @@ impl Body {
         let start = walk.unwrap_or(pos).max(out.from());
         self.torn = Some(Torn {
             prefix: out.slice(start, pos).into_bytes(),
-            between: matches!(self.at, FramedAt::Gap(_)),
+            between: matches!(self.at, FramedAt::Gap(_) | FramedAt::Tail(_)),
             ..Torn::default()
         });
         // The bytes already read may begin a marker that ends the hidden part.

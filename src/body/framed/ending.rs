@@ -64,6 +64,18 @@ impl Body {
         end: u64,
         stopped: bool,
     ) -> Finished {
+        if self.stray.is_some() {
+            match self.at {
+                // The value goes on.
+                FramedAt::Confirm { .. } => {
+                    self.content_after_all(out, None, end);
+                }
+                _ => {
+                    self.broken(out, end - 1);
+                    return Finished::Broken(self.good.max(out.io.closed));
+                }
+            }
+        }
         if self.lacks_closers(out, table, end) {
             return self.close_truncated(out, table, end, stopped);
         }
@@ -117,8 +129,12 @@ impl Body {
             return Finished::Broken(word);
         }
         let broken = Finished::Broken(self.good.max(out.io.closed));
+        let block = out.io.block.as_ref().filter(|_| !self.is_final());
+        let unmarked = block.is_some_and(|block| block.unmarked);
         let finished = match &self.at {
-            FramedAt::Lost(lost) if lost.done() || self.invented => Finished::Hidden(end),
+            FramedAt::Lost(lost) if (lost.done() && !unmarked) || self.invented => {
+                Finished::Hidden(end)
+            }
             FramedAt::Lost(_) => broken,
             FramedAt::More(_) => Finished::Closed(self.last),
             FramedAt::Gap(_) if self.looks_ahead(table) && self.is_final() => {

@@ -1,7 +1,7 @@
 //! The parameters of a framed call: what opens one, its value, and what confirms that a closer ended it.
 
-use super::shorter::{last_complete, parts};
-use super::value::{Hit, Lead, SPACED, Strange, Value, last_tag};
+use super::shorter::{half_closer, last_complete, parts};
+use super::value::{HALF, Hit, Lead, SPACED, Strange, Value, last_tag};
 use super::{Body, FramedAt, misspells};
 use crate::body::args::As;
 use crate::body::given::is_fact;
@@ -187,6 +187,7 @@ impl Body {
         let closer = |close: &String| Needle::tag(whole(close).as_bytes());
         let nest = args.nests().then(|| spec.open.first().map(tag)).flatten();
         let strange = nest.is_none().then(|| Strange::new(spec, &fix, key.trim()));
+        let due = nest.is_none();
         let line = spec.line.then(|| {
             let literal = spec
                 .open
@@ -206,6 +207,8 @@ impl Body {
             line,
             strange: strange.flatten(),
             others,
+            over: None,
+            due,
             again: last_tag(spec, &fix),
             twin: (!self.opener.is_empty()).then_some(0),
             line_at: None,
@@ -277,7 +280,26 @@ impl Body {
             }
             let pos = out.base + i as u64;
             i += 1;
-            match value.step(out.seg[i - 1]) {
+            let byte = out.seg[i - 1];
+            if value.watch(table, (self.unit, &self.fix, args.key()), byte, pos) {
+                return (i, self.runs_over(out, table, pos + 1));
+            }
+            if spec.confirm > 0
+                && let Some((len, which)) = value.half(byte)
+            {
+                let ends = value.ends(out, pos - len);
+                args.value(out, ends);
+                self.stray = None;
+                self.at = FramedAt::Confirm {
+                    value: value.clone(),
+                    end: ends,
+                    closed: pos,
+                    which: which | HALF,
+                    walk: table.units[usize::from(self.unit)].inner.begin(),
+                };
+                return (i - 1, None);
+            }
+            match value.step(byte) {
                 Some(Hit::Close { len, which }) => {
                     let start = pos + 1 - len;
                     let ends = value.ends(out, start);
@@ -291,6 +313,7 @@ impl Body {
                         }
                         return (i, self.value_ends(out, table, ends, pos + 1));
                     }
+                    self.stray = None;
                     self.at = FramedAt::Confirm {
                         value,
                         end: ends,
@@ -310,6 +333,9 @@ impl Body {
                     args.report(out, Kind::RepeatedMarker, span, &key);
                 }
                 Some(Hit::Opener(_)) => value.mixed = true,
+                Some(Hit::Line(_)) if value.over.as_ref().is_some_and(|over| over.next()) => {
+                    return (i, self.runs_over(out, table, pos + 1));
+                }
                 Some(Hit::Line(len)) => {
                     let newline = pos + 1 - len;
                     return (i, self.next_line(out, table, newline, pos + 1, pos + 1));
@@ -325,7 +351,9 @@ impl Body {
             // While a quotation mark may reveal a mention, its bytes are not part of the value.
             let waits = value.twin.max(self.mention.map(u16::from)).unwrap_or(0);
             let have = value.have().max(u64::from(waits));
-            let settled = value.settled(out, out.base + (i as u64) - have);
+            let at = out.base + (i as u64) - have;
+            let over = value.over.as_ref().and_then(|over| over.begins());
+            let settled = value.settled(out, at.min(over.unwrap_or(at)));
             args.value(out, settled);
         }
         (i, None)
@@ -380,10 +408,10 @@ impl Body {
         let (
             FramedAt::Confirm {
                 value,
-                end,
                 closed,
                 which,
                 walk,
+                ..
             },
             Some(spec),
         ) = (&mut self.at, table.params(self.unit))
@@ -404,9 +432,53 @@ impl Body {
             Go::None | Go::More => None,
         };
         let found = found.filter(|(action, walk, end)| parts(out, *action, walk, *end, pos));
-        match (go, found) {
+        let mut step = (go, found);
+        if let (Go::None, None) = step
+            && let Some((action, to)) = half_closer(out, table, (self.unit, &self.fix), walk, pos)
+        {
+            step = (Go::None, Some((action, *walk, to)));
+        }
+        if !late && !matches!(step, (Go::More, _) | (_, Some(_))) && !value.mixed {
+            let from = (*closed, pos);
+            match Self::skip_stray(&mut self.stray, out, paths, walk, from, &self.fix) {
+                Some(found @ Some(_)) => step = (Go::None, found),
+                Some(None) => step = (Go::More, None),
+                None => {}
+            }
+        }
+        if *which & HALF != 0 && matches!(step.1, Some((Action::Stray, ..))) {
+            // A whole closer follows half of one, which is content.
+            step = (Go::None, None);
+        }
+        if let (Some(_), (_, Some(found))) = (self.stray, &step) {
+            let closed = *closed;
+            if self.ends_value(out, table, closed, found) {
+                self.report_stray(out, closed, found);
+            } else {
+                step = (Go::None, None);
+            }
+        }
+        let FramedAt::Confirm {
+            value,
+            end,
+            closed,
+            which,
+            ..
+        } = &mut self.at
+        else {
+            return (true, None);
+        };
+        let of = (
+            self.unit,
+            self.fix.as_slice(),
+            self.args.as_ref().map_or("", Args::key),
+        );
+        match step {
             (Go::More, _) => {
                 // What follows may turn out to be content, so closers are searched for all the same.
+                if self.stray.is_some() {
+                    value.watch(table, of, byte, pos);
+                }
                 if let hit @ Some(Hit::Close { .. }) = value.step(byte) {
                     return (true, self.content_after_all(out, hit, pos + 1));
                 }
@@ -416,6 +488,7 @@ impl Body {
                 if named && foreign(out, self.args.as_ref(), walk.span(Hole::Key)) =>
             {
                 // A tag follows, but not one that could: the content continues.
+                value.watch(table, of, byte, pos);
                 let hit = value.step(byte);
                 (true, self.content_after_all(out, hit, pos + 1))
             }
@@ -424,7 +497,7 @@ impl Body {
                 let start = walk.start().unwrap_or(pos);
                 let taken = to > pos;
                 let (mixed, tag) = (value.mixed, Span::new(ends, *closed));
-                let half = usize::from(*which & !SPACED) >= spec.close.len();
+                let half = usize::from(*which & !(SPACED | HALF)) >= spec.close.len();
                 if wrong(table, spec, *which) {
                     self.misspelt(out, tag);
                 }
@@ -453,6 +526,7 @@ impl Body {
                 (taken, flow.or_else(|| self.walk_again(out, table, to, pos)))
             }
             (_, None) => {
+                value.watch(table, of, byte, pos);
                 let hit = value.step(byte);
                 (true, self.content_after_all(out, hit, pos + 1))
             }
@@ -461,28 +535,32 @@ impl Body {
 
     /// Continues the value: the closer that was held back is content. `pos` is after the last byte read, which may end
     /// another closer.
-    fn content_after_all(&mut self, out: &mut Out<'_>, hit: Option<Hit>, pos: u64) -> Option<Flow> {
+    pub(super) fn content_after_all(
+        &mut self,
+        out: &mut Out<'_>,
+        hit: Option<Hit>,
+        pos: u64,
+    ) -> Option<Flow> {
         let (
             FramedAt::Confirm {
                 value,
                 end,
                 closed,
+                which,
                 walk,
-                ..
             },
             Some(args),
         ) = (&mut self.at, &mut self.args)
         else {
             return None;
         };
-        let key = args.key().to_owned();
-        args.recovered(Kind::AmbiguousClose);
-        out.tool_issue(
-            Kind::AmbiguousClose,
-            Span::new(*end, *closed),
-            args.tool(),
-            &key,
-        );
+        self.stray = None;
+        if *which & HALF == 0 {
+            let key = args.key().to_owned();
+            args.recovered(Kind::AmbiguousClose);
+            let span = Span::new(*end, *closed);
+            out.tool_issue(Kind::AmbiguousClose, span, args.tool(), &key);
+        }
         let value = std::mem::replace(value, Box::new(Value::none()));
         let walk = *walk;
         match hit {
@@ -498,7 +576,9 @@ impl Body {
                 };
             }
             Some(Hit::Line(_) | Hit::Opener(_)) | None => {
-                let settled = value.settled(out, pos.saturating_sub(value.have()));
+                let at = pos.saturating_sub(value.have());
+                let over = value.over.as_ref().and_then(|over| over.begins());
+                let settled = value.settled(out, at.min(over.unwrap_or(at)));
                 args.value(out, settled);
                 self.at = FramedAt::Value(value);
             }
@@ -558,13 +638,13 @@ fn key_is_tool(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
 }
 
 /// Whether the open call's tool is known to have a parameter of that name.
-fn param_known(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
+pub(super) fn param_known(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool {
     let param = args.and_then(|args| out.tool(args.tool())?.param(key));
     param.is_some()
 }
 
 /// Whether the open call's tool has parameters, but none of the tag's name.
-fn foreign(out: &Out<'_>, args: Option<&Args>, key: Span) -> bool {
+pub(super) fn foreign(out: &Out<'_>, args: Option<&Args>, key: Span) -> bool {
     let Some(tool) = args.and_then(|args| out.tool(args.tool())) else {
         return false;
     };
@@ -583,7 +663,7 @@ fn taken(pairs: &mut Vec<(String, String)>, name: &str) -> Option<String> {
 
 /// Whether a closer of values is misspelt, or contains white space that it should not.
 fn wrong(table: &Framed, spec: &spec::Param, which: u16) -> bool {
-    let close = spec.close.get(usize::from(which & !SPACED));
+    let close = spec.close.get(usize::from(which & !(SPACED | HALF)));
     which & SPACED != 0 || close.is_some_and(|close| table.spec.misspelt.contains(close))
 }
 

@@ -36,6 +36,39 @@ pub(super) fn parts(out: &Out<'_>, action: Action, walk: &Walk, end: u64, pos: u
         || after.find(|byte| !xml::is_space(*byte)) == Some(b'<')
 }
 
+/// A closer of the call, or of its section, that lacks its last byte: the text from where `walk` began up to `pos`, where a
+/// line ends or a tag begins. Returns what it closes, and its end. `call` is the form of the call, and the suffix of markers.
+pub(super) fn half_closer(
+    out: &Out<'_>,
+    table: &Framed,
+    (unit, fix): (u16, &[u8]),
+    walk: &Walk,
+    pos: u64,
+) -> Option<(Action, u64)> {
+    let start = walk.start()?;
+    let text = out.bytes(start, pos + 1);
+    let fix = String::from_utf8_lossy(fix);
+    let half = |close: &String| {
+        let close = close.replace("$x", &fix);
+        let half = close
+            .strip_suffix('>')
+            .filter(|half| half.starts_with("</"))?;
+        let rest = text.strip_prefix(half.as_bytes())?;
+        let blanks = rest.iter().take_while(|byte| xml::is_space(**byte)).count();
+        let ends = rest[..blanks].contains(&b'\n') || rest.get(blanks) == Some(&b'<');
+        ends.then_some(start + half.len() as u64)
+    };
+    let section = table.spec.section.iter().flat_map(|section| &section.close);
+    let unit = &table.spec.unit[usize::from(unit)].close;
+    let call = unit.iter().filter_map(half).max();
+    let section = section.filter_map(half).max();
+    match (call, section) {
+        (Some(end), _) => Some((Action::WrongClose, end)),
+        (None, Some(end)) => Some((Action::WrongEnd, end)),
+        (None, None) => None,
+    }
+}
+
 impl Body {
     /// No pattern that may appear here continues with the byte at `pos`. If one was complete earlier, it counts, and the
     /// bytes after it are read again.
@@ -51,7 +84,12 @@ impl Body {
             FramedAt::Inner(walk) => (&unit.inner, walk),
             _ => return None,
         };
-        let (action, walk, end) = last_complete(out, paths, walk, pos, &self.fix)?;
+        let whole = last_complete(out, paths, walk, pos, &self.fix);
+        let half = || {
+            let (action, end) = half_closer(out, table, (self.unit, &self.fix), walk, pos)?;
+            Some((action, *walk, end))
+        };
+        let (action, walk, end) = whole.or_else(half)?;
         let flow = self.found(out, table, action, &walk, end);
         Some(flow.or_else(|| self.walk_again(out, table, end, pos)))
     }

@@ -7,7 +7,8 @@ use toolglot_scan::tag::{self, Loose, LooseStep, Room};
 use toolglot_scan::xml;
 
 use super::super::{Args, Out, Short};
-use crate::dialect::spec;
+use super::over::Over;
+use crate::dialect::{Framed, spec};
 use crate::limits::Limits;
 
 /// The state of an open value.
@@ -22,6 +23,10 @@ pub(super) struct Value {
     pub strange: Option<Strange>,
     /// The tags of other parameters that the tool has, if tags are named after their parameters. They should not appear, either.
     pub others: Vec<Needle>,
+    /// What follows if the value's closer is missing; it is made when the first closer breaks off.
+    pub over: Option<Box<Over>>,
+    /// It may still have to be made.
+    pub due: bool,
     /// The marker that ends a parameter's opener, if that marker is a separate tag: repeated, or of another value.
     pub again: Option<Needle>,
     /// At the beginning: how many bytes of a repetition of its own opener have come.
@@ -115,7 +120,7 @@ impl Strange {
     }
 
     /// Ignores earlier input.
-    fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.needle.reset();
         (self.here, self.tag) = (false, None);
     }
@@ -126,7 +131,7 @@ impl Strange {
     }
 
     /// Consumes a byte; returns true if it shows that a parameter begins.
-    fn step(&mut self, byte: u8) -> bool {
+    pub fn step(&mut self, byte: u8) -> bool {
         let begins = match self.then {
             Then::Any => self.here,
             Then::Blank => self.here && xml::is_space(byte),
@@ -178,6 +183,9 @@ const CDATA: &[u8] = b"<![CDATA[";
 /// Added to the number of a closer that contains extra white space.
 pub(super) const SPACED: u16 = 1 << 15;
 
+/// Added to the number of a closer that lacks its last byte.
+pub(super) const HALF: u16 = 1 << 14;
+
 /// What ends at a byte of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Hit {
@@ -209,6 +217,8 @@ impl Value {
             line: None,
             strange: None,
             others: vec![],
+            over: None,
+            due: false,
             again: None,
             twin: None,
             line_at: None,
@@ -220,13 +230,16 @@ impl Value {
         }
     }
 
-    pub fn fits(&self) -> bool {
+    pub fn fits(&self, table: &Framed) -> bool {
+        let over = self.over.as_ref().is_none_or(|over| over.fits(table));
         let lead = match self.lead {
             Lead::Open(have) => usize::from(have) < CDATA.len(),
             Lead::Cdata(have) => have <= 2,
             Lead::Past => true,
         };
-        lead && !self.closers.is_empty() && self.needles().chain(&self.again).all(Needle::fits)
+        lead && over
+            && !self.closers.is_empty()
+            && self.needles().chain(&self.again).all(Needle::fits)
     }
 
     /// Whether it is in CDATA.
@@ -250,8 +263,9 @@ impl Value {
 
     /// How many bytes before the current position may begin a closer.
     pub fn have(&self) -> u64 {
-        let may = self.ends_at().chain(&self.again);
-        may.map(Needle::have).max().unwrap_or(0)
+        let may = self.ends_at().chain(&self.again).map(Needle::have);
+        let over = self.over.as_ref().map_or(0, |over| over.have());
+        may.max().unwrap_or(0).max(over)
     }
 
     /// Begins the value again at `start`, after a repeated opener.
@@ -272,6 +286,7 @@ impl Value {
             .chain(&self.again)
             .all(|needle| needle.have() == 0)
             && self.strange.as_ref().is_none_or(Strange::idle)
+            && self.over.as_ref().is_none_or(|over| over.idle())
     }
 
     /// The length of the prefix without meaning. A value's opener begins with the same byte as its closer.
@@ -298,6 +313,43 @@ impl Value {
         }
         let mut firsts = self.needles().filter_map(Needle::begins);
         firsts.try_fold(short, Short::stops_at)
+    }
+
+    /// The closer that breaks off right before this byte, which begins a tag; its length and number.
+    pub fn half(&self, byte: u8) -> Option<(u64, u16)> {
+        let nested = || self.nest.as_ref().is_some_and(|(_, depth)| *depth > 0);
+        if byte != b'<' || nested() {
+            return None;
+        }
+        let which = self.closers.iter().position(Needle::lacks_end)?;
+        Some((self.closers[which].have(), which as u16))
+    }
+
+    /// Watches for the end of the call and the next call; returns true if that call has begun. `of` is the form of the open
+    /// call, the suffix of its markers and the parameter's name.
+    #[inline]
+    pub fn watch(&mut self, table: &Framed, of: (u16, &[u8], &str), byte: u8, pos: u64) -> bool {
+        if self.over.is_none() && !self.due {
+            return false;
+        }
+        let have = self
+            .closers
+            .first()
+            .and_then(|close| close.breaks_off(byte));
+        if self.due && have.is_some() {
+            self.due = false;
+            self.over = self.follows(table, of).map(Box::new);
+        }
+        let over = self.over.as_mut();
+        over.is_some_and(|over| over.wakes(have, byte) && over.step(table, byte, pos, of.1))
+    }
+
+    /// What may follow it.
+    fn follows(&self, table: &Framed, (unit, fix, key): (u16, &[u8], &str)) -> Option<Over> {
+        let fix = String::from_utf8_lossy(fix);
+        let strange = Strange::new(table.params(unit)?, &fix, key)?;
+        let unit = &table.spec.unit[usize::from(unit)];
+        Over::new(table, unit, &fix, self.closers.first()?, strange)
     }
 
     #[inline]

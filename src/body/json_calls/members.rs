@@ -43,8 +43,10 @@ pub(super) struct Spare {
 pub(super) struct Fact {
     pub key: String,
     pub span: Span,
-    /// The call has it as `meta`.
+    /// The call has it as `meta`, or it says nothing.
     pub kept: bool,
+    /// It is the id of the call.
+    pub own: bool,
 }
 
 impl JsonTable {

@@ -199,7 +199,9 @@ impl Machine<'_> {
         let Candidate {
             dialect, at, loose, ..
         } = candidate;
-        self.st.untagged = None;
+        if !matches!(candidate.begins, Begins::Token(_)) {
+            self.st.untagged = None;
+        }
         let family = &self.dialect(dialect).family;
         let span = Span::new(opening.start, end);
         let mut again = None;

@@ -7,6 +7,7 @@ use super::{Candidate, CandidateAt, Opening};
 use crate::body::Opened;
 use crate::dialect::spec::ReasoningAt;
 use crate::dialect::{Begins, Family, OpenRef};
+use crate::engine::link::InLink;
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
 use crate::event::Span;
@@ -113,6 +114,12 @@ impl Machine<'_> {
                     self.deliver(chunk, start);
                     self.adopt(start);
                     let span = Span::new(start, end);
+                    if matches!(
+                        self.in_link(chunk, opener.dialect, span, end),
+                        InLink::Waits
+                    ) {
+                        return true;
+                    }
                     let opened = Opened {
                         name: "",
                         meta: &[],

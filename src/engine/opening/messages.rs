@@ -2,7 +2,7 @@
 
 use super::{Candidate, CandidateAt, Opening, Verdict};
 use crate::body::{Opened, name_in_id};
-use crate::dialect::channels::{MAX_HEADER, in_header};
+use crate::dialect::channels::{ALL_TOOLS, MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, RouteKind};
 use crate::dialect::{Begins, Dialect, Family, channels};
 use crate::engine::code::Code;
@@ -336,7 +336,10 @@ impl Machine<'_> {
             true => read.role,
             false => name_in_id(read.recipient, &table.spec.ids),
         };
-        if let Some(block) = self.st.io.block.as_mut().filter(|_| !name.is_empty()) {
+        let tools = self.opts.tools.as_ref();
+        let declared = tools.is_some_and(|tools| tools.names().any(|known| known == name));
+        let names = !name.is_empty() && (name != ALL_TOOLS || declared);
+        if let Some(block) = self.st.io.block.as_mut().filter(|_| names) {
             block.announced = vec![("name".to_owned(), name.to_owned())];
         }
     }

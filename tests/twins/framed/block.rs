@@ -50,13 +50,18 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// Whether a text contains a closer of the call or of its section.
-    fn holds_closer(&self, text: &str) -> bool {
+    /// The closers of the call and of its section.
+    pub(super) fn call_closers(&self) -> Vec<String> {
         let section = self.spec.section.iter().flat_map(|section| &section.close);
         let closers = self.spec.units[self.unit].close.iter().chain(section);
         let fix = self.fix.as_deref().unwrap_or_default();
-        let mut closers = closers.map(|close| last_literal(&pattern::fixed(close, fix)));
-        closers.any(|close| close.len() > 1 && text.contains(&close))
+        let closers = closers.map(|close| last_literal(&pattern::fixed(close, fix)));
+        closers.filter(|close| close.len() > 1).collect()
+    }
+
+    /// Whether a text contains a closer of the call or of its section.
+    fn holds_closer(&self, text: &str) -> bool {
+        self.call_closers().iter().any(|close| text.contains(close))
     }
 
     /// An error if the quotation before the block is closed where the first value begins: the opener is only mentioned.

@@ -1,5 +1,7 @@
 //! Parameters between tags.
 
+use std::ops::Range;
+
 use toolglot::json::{Map, Value};
 
 use crate::naive::schema::{self, Typed};
@@ -204,9 +206,14 @@ impl<'a> Twin<'a> {
     /// Whether a tag belongs to another tool, and not to a parameter.
     fn is_tool(&self, tool: &str, fit: &Fit<Place>) -> bool {
         let key = fit.holes.get("key").map_or("", |key| tag_name(key));
+        !self.is_param(tool, fit) && schema::tool(self.tools, key).is_some()
+    }
+
+    /// Whether a tag is one of a tool's parameters.
+    fn is_param(&self, tool: &str, fit: &Fit<Place>) -> bool {
+        let key = fit.holes.get("key").map_or("", |key| tag_name(key));
         let known = schema::tool(self.tools, tool).map(schema::params);
-        let own = known.is_some_and(|list| list.iter().any(|(name, _)| *name == key));
-        !own && schema::tool(self.tools, key).is_some()
+        known.is_some_and(|list| list.iter().any(|(name, _)| *name == key))
     }
 
     /// Whether a tag is not one of the parameters of a tool that has some.
@@ -295,7 +302,14 @@ impl<'a> Twin<'a> {
         } else {
             let from = self.behind_openers(param, fit.end);
             self.spoken(from, quote)?;
-            self.value(tool, &key, from, all)?
+            let value = self.value(tool, &key, from, all);
+            let to = match &value {
+                Ok(value) => Some(value.next),
+                Err(Stop::RunsOn) => Some(self.input.len()),
+                Err(_) => None,
+            };
+            self.out.open |= to.is_some_and(|to| self.may_end_earlier(tool, &key, from..to, all));
+            value?
         };
         if !key.is_empty() {
             let set = self.set(tool, arguments, key, value.text, told, value.next);
@@ -308,6 +322,127 @@ impl<'a> Twin<'a> {
             }
         }
         Ok(value.next)
+    }
+
+    /// Whether a value may end within `range`, which is left open: at a closer, or one without its last byte before a tag, if a
+    /// marker follows within 64 bytes; or at the end of its call, if another call with a parameter follows.
+    fn may_end_earlier(
+        &self,
+        tool: &str,
+        key: &str,
+        range: Range<usize>,
+        all: &[(&Pattern, Place)],
+    ) -> bool {
+        let param = self.spec.params(self.unit);
+        let fix = self.fix.as_deref().unwrap_or_default();
+        let spelt = |close: &String| close.replace("$x", fix).replace("$key", key);
+        let closers: Vec<String> = param.close.iter().map(spelt).collect();
+        let text = &self.input[range.clone()];
+        // Closers in CDATA are content, and so is one behind another parameter's opener.
+        let cdata = param.cdata && text.starts_with("<![CDATA[");
+        let begins = text.find("]]>").filter(|_| cdata).unwrap_or(0);
+        let openers = match self.spec.units[self.unit].fix_name {
+            true => {
+                let known = schema::tool(self.tools, tool).map(schema::params);
+                let names = known.into_iter().flatten().map(|(name, _)| name);
+                let others = names.filter(|name| *name != key);
+                let tag = |name: &str| format!("{}>", self.opening().replace("$key", name));
+                others.map(tag).collect()
+            }
+            false => vec![literal(&pattern::fixed(&param.open[0], fix))],
+        };
+        // After the first closer openers are in place.
+        let first = closers.iter().filter_map(|close| text.find(close)).min();
+        let mixed = |at: usize| {
+            let text = &text[..first.unwrap_or(at).min(at)];
+            openers.iter().any(|open| text.contains(open))
+        };
+        let slips = |close: &String| {
+            let last = close.char_indices().next_back().map_or(0, |(at, _)| at);
+            let (half, last) = close.split_at(last);
+            !half.is_empty()
+                && text.match_indices(half).any(|(at, _)| {
+                    if at < begins || mixed(at) {
+                        return false;
+                    }
+                    let end = range.start + at + half.len();
+                    let whole = self.input[end..].starts_with(last);
+                    let end = end + if whole { last.len() } else { 0 };
+                    let tag = self.input[self.unspaced(end)..].starts_with('<');
+                    end < range.end
+                        && (whole || tag)
+                        && self.marker_follows(tool, end, &closers, all)
+                })
+        };
+        let nests = self.tree().is_some() && !self.is_text(tool, key);
+        param.confirm > 0 && closers.iter().any(slips)
+            || !nests && !self.spec.units[self.unit].fix_name && self.call_follows(range, all)
+    }
+
+    /// Whether a marker within 64 bytes of `end` shows that a value ended there.
+    fn marker_follows(
+        &self,
+        tool: &str,
+        end: usize,
+        closers: &[String],
+        all: &[(&Pattern, Place)],
+    ) -> bool {
+        let rest = &self.input[end..];
+        if self.unspaced(end) - end > self.spec.params(self.unit).confirm {
+            return false;
+        }
+        let closes = |at: usize| closers.iter().any(|c| rest[at..].starts_with(c.as_str()));
+        let near = rest.char_indices().map(|(at, _)| at);
+        let mut fits = near
+            .take_while(|at| *at <= 64 && !closes(*at))
+            .filter_map(|at| Some((at, self.walk(end + at, all).ok()?)));
+        let Some((at, fit)) = fits.next() else {
+            return false;
+        };
+        let between = &rest[..at];
+        let words = between
+            .chars()
+            .any(|c| c.is_alphanumeric() || !c.is_ascii());
+        match fit.action {
+            _ if between.trim().is_empty() => fit.action != Place::Stray,
+            // Any tag may be a parameter there.
+            Place::Param => !self.spec.units[self.unit].fix_name || self.is_param(tool, &fit),
+            Place::Close | Place::End => {
+                !words || between.contains('\n') || !between.contains(char::is_whitespace)
+            }
+            Place::Unit(_) | Place::Reopen => between[between.trim_end().len()..].contains('\n'),
+            Place::Section | Place::Separator | Place::Stray | Place::Further => false,
+        }
+    }
+
+    /// Whether the end of the call is in a value, and after it another call with a parameter.
+    fn call_follows(&self, range: Range<usize>, all: &[(&Pattern, Place)]) -> bool {
+        let fix = self.fix.as_deref().unwrap_or_default();
+        let opener = literal(&pattern::fixed(&self.spec.params(self.unit).open[0], fix));
+        let closers = self.call_closers();
+        let text = &self.input[range.clone()];
+        let ends = |close: &String| text.find(close).map(|at| at + close.len());
+        let Some(end) = closers.iter().filter_map(ends).min() else {
+            return false;
+        };
+        let mut places = text.char_indices().map(|(at, _)| at);
+        places.any(|at| {
+            let before = text[..at].trim_end();
+            let here = text[before.len()..at].contains('\n')
+                || closers.iter().any(|close| before.ends_with(close));
+            // A value may also end before the line of that parameter.
+            let begins = |at: usize| {
+                let param = self.input[at..].find(&opener);
+                param.is_some_and(|len| len <= 272 && at + len <= range.end + 1)
+            };
+            let at = range.start + at;
+            at >= range.start + end
+                && here
+                && begins(at)
+                && self
+                    .walk(at, all)
+                    .is_ok_and(|fit| matches!(fit.action, Place::Unit(_) | Place::Reopen))
+        })
     }
 
     /// Converts an argument to its type.
@@ -453,6 +588,24 @@ impl<'a> Twin<'a> {
                         Err(_) => false,
                     };
                 if fits || param.confirm == 0 {
+                    let text = format!("{inner}{}", framed(frame, &input[from..at]));
+                    return Ok(Ended { text, next });
+                }
+            }
+            // A closer without its last byte counts directly before a marker.
+            let half = |close: &&String| {
+                let whole = input[at..].starts_with(close.as_str());
+                !whole && close.ends_with('>') && input[at..].starts_with(&close[..close.len() - 1])
+            };
+            if let Some(close) = closers.iter().find(half).filter(|_| param.confirm > 0) {
+                let next = at + close.len() - 1;
+                let begins = self.unspaced(next);
+                let fit = self.walk(begins, all).ok();
+                let fit = fit.filter(|fit| fit.action != Place::Stray);
+                let ends = fit.is_some_and(|fit| {
+                    !(named && fit.action == Place::Param && self.foreign(tool, &fit))
+                });
+                if ends && depth == 0 && input[begins..].starts_with('<') {
                     let text = format!("{inner}{}", framed(frame, &input[from..at]));
                     return Ok(Ended { text, next });
                 }

@@ -8,7 +8,7 @@ use super::Twin;
 use super::json::Reader;
 use super::pattern::{Part, Pattern, Walk, fixed, literal, pattern, walk};
 use super::spec::Reasoning;
-use crate::naive::quote_before;
+use crate::naive::{may_be_link, quote_before};
 
 /// An opener that is recognised in text.
 struct Opener<'s> {
@@ -173,6 +173,9 @@ impl<'a> Twin<'a> {
             if let Some(span) = span {
                 let inner = at + span.open.len();
                 let len = input[inner..].find(&span.close);
+                if len.is_none() {
+                    self.out.text.push_str(&input[at..]);
+                }
                 at = len.map_or(input.len(), |len| inner + len + span.close.len());
                 line = at;
                 continue;
@@ -195,6 +198,8 @@ impl<'a> Twin<'a> {
             let all: Vec<&Opener<'_>> = openers.iter().filter(here).collect();
             match self.open_here(&all, at, line) {
                 Some(Opens::Yes) => {
+                    // Links are left to the vectors.
+                    self.out.open |= may_be_link(&self.out.text, &input[at..]);
                     self.begun = true;
                     at = self.block(at);
                     line = at;
@@ -319,7 +324,10 @@ impl<'a> Twin<'a> {
         // Inline code ends with its line.
         let line = text.rsplit('\n').next().unwrap_or_default();
         self.out.open |= line.contains('`') || text.contains("```");
-        let close = quote_before(&self.input[..token.start]);
+        let before = &self.input[..token.start];
+        let brackets = [('[', ']'), ('(', ')'), ('【', '】'), ('（', '）')];
+        let bracket = brackets.iter().find(|(open, _)| before.ends_with(*open));
+        let close = quote_before(before).or(bracket.map(|(_, close)| *close));
         close.is_some_and(|close| self.input[token.end..].starts_with(close))
     }
 

@@ -1,0 +1,247 @@
+//! A value that runs over the end of its call, because its closer is missing.
+//!
+//! A value may quote calls. But if it contains its own call's closer and after that, at the start of a line or directly behind
+//! a closer, an opener with a parameter, the next call is more likely to have begun. Both are doubtful, so both are at most
+//! recovered. The opener is held back until a parameter begins or another value's closer comes.
+
+use serde::{Deserialize, Serialize};
+use toolglot_scan::Needle;
+use toolglot_scan::path::{Go, Walk};
+use toolglot_scan::xml;
+
+use super::{Body, FramedAt, Strange};
+use crate::body::{Flow, Out};
+use crate::dialect::{Action, Framed, spec};
+use crate::error::{Kind, Severity};
+use crate::event::Span;
+
+/// The most bytes from the next call's opener to the beginning of its first parameter.
+const MAX_HELD: u64 = 256;
+
+/// What of the next call is in an open value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Over {
+    /// The closers of the call and of its section.
+    closers: Vec<Closer>,
+    /// What begins a parameter.
+    strange: Strange,
+    /// Part of a closer, or a whole one, has come.
+    awake: bool,
+    /// A closer has come.
+    closed: bool,
+    /// Where it began, while the bytes from there on are held back.
+    held: Option<u64>,
+    /// The section's closer has come.
+    ended: bool,
+    /// An opener counts here.
+    here: bool,
+    walk: Option<Walk>,
+    /// The opener that has come: where it begins, and what it opens.
+    next: Option<(u64, Option<u16>)>,
+}
+
+/// A closer of the call or of its section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Closer {
+    needle: Needle,
+    /// It closes the section.
+    section: bool,
+    /// How many bytes it shares with the value's closer. Only after these is it looked for, so values without a slip cost
+    /// nothing more.
+    shared: u16,
+    /// The byte after these.
+    next: u8,
+}
+
+impl Over {
+    /// For values of a call of the form `unit` that `close` ends. `fix` is the suffix of the block's markers.
+    pub fn new(
+        table: &Framed,
+        unit: &spec::Unit,
+        fix: &str,
+        close: &Needle,
+        strange: Strange,
+    ) -> Option<Self> {
+        let section = table.spec.section.iter().flat_map(|section| &section.close);
+        let all = unit.close.iter().map(|close| (close, false));
+        let all = all.chain(section.map(|close| (close, true)));
+        let own = close.text();
+        let literal = |(close, ends): (&String, bool)| {
+            let literal = table.last_literal(close, fix)?;
+            let needle = Needle::tag(literal.as_bytes());
+            let both = needle.text().bytes().zip(own.bytes());
+            let shared = both.take_while(|(one, other)| one == other).count();
+            let next = *needle.text().as_bytes().get(shared)?;
+            (shared > 0).then_some(Closer {
+                needle,
+                section: ends,
+                shared: shared as u16,
+                next,
+            })
+        };
+        let closers: Vec<_> = all.filter_map(literal).collect();
+        (!closers.is_empty() && !unit.fix_name).then_some(Self {
+            closers,
+            strange,
+            awake: false,
+            closed: false,
+            held: None,
+            ended: false,
+            here: false,
+            walk: None,
+            next: None,
+        })
+    }
+
+    /// Whether a snapshot's state fits its tables.
+    pub fn fits(&self, table: &Framed) -> bool {
+        let mut closers = self.closers.iter();
+        closers.all(|close| {
+            close.needle.fits() && usize::from(close.shared) < close.needle.text().len()
+        }) && self.walk.as_ref().is_none_or(|walk| table.again.fits(walk))
+    }
+
+    fn needles(&self) -> impl Iterator<Item = &Needle> {
+        self.closers.iter().map(|close| &close.needle)
+    }
+
+    /// Whether nothing needs every byte.
+    pub fn idle(&self) -> bool {
+        !self.awake
+    }
+
+    /// How many bytes before the current position may begin the first closer.
+    pub fn have(&self) -> u64 {
+        match self.awake && !self.closed {
+            true => self.needles().map(Needle::have).max().unwrap_or(0),
+            false => 0,
+        }
+    }
+
+    /// Whether the next call's opener has come.
+    pub fn next(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// Where the bytes begin that may belong to the next call.
+    pub fn begins(&self) -> Option<u64> {
+        if !self.closed {
+            return None;
+        }
+        let walk = self.walk.as_ref().and_then(Walk::start);
+        self.held.or(self.next.map(|(at, _)| at)).or(walk)
+    }
+
+    /// Whether a byte matters: `have` bytes of the value's closer precede it, and it does not continue that closer.
+    pub fn wakes(&mut self, have: Option<usize>, byte: u8) -> bool {
+        let Some(have) = have else {
+            return self.awake;
+        };
+        for close in &mut self.closers {
+            if have == usize::from(close.shared) && close.next == byte {
+                close.needle.begin(have);
+                self.awake = true;
+            }
+        }
+        self.awake
+    }
+
+    /// Consumes a byte; returns true if it shows that the next call has begun.
+    pub fn step(&mut self, table: &Framed, byte: u8, pos: u64, fix: &[u8]) -> bool {
+        self.held = self.held.filter(|at| pos - at < MAX_HELD);
+        if let Some((at, _)) = self.next {
+            if self.strange.step(byte) {
+                return true;
+            }
+            if pos - at > MAX_HELD {
+                self.next = None;
+            }
+            return false;
+        }
+        let mut closed = false;
+        for Closer {
+            needle, section, ..
+        } in &mut self.closers
+        {
+            if needle.step(byte) {
+                (closed, self.ended) = (true, self.ended || *section);
+                if !self.closed {
+                    self.held = Some(pos + 1 - needle.len() as u64);
+                }
+            }
+        }
+        self.closed |= closed;
+        if !self.closed {
+            let under_way = self.needles().any(|needle| needle.have() > 0);
+            self.awake = under_way;
+            return false;
+        }
+        if self.walk.is_none() && self.here && !xml::is_space(byte) {
+            self.walk = Some(table.again.begin());
+        }
+        self.here = closed || byte == b'\n' || self.here && xml::is_space(byte);
+        let Some(walk) = &mut self.walk else {
+            return false;
+        };
+        match table.again.step(walk, byte, pos, fix) {
+            Go::More if walk.start().is_none_or(|start| pos - start <= MAX_HELD) => {}
+            Go::More | Go::None => self.walk = None,
+            Go::Found { action, taken } => {
+                let unit = match action {
+                    Action::Unit(unit) => Some(unit),
+                    _ => None,
+                };
+                self.next = walk
+                    .start()
+                    .map(|start| (start, unit.filter(|_| !self.ended)));
+                self.walk = None;
+                self.strange.reset();
+                return !taken && self.strange.step(byte);
+            }
+        }
+        false
+    }
+}
+
+impl Body {
+    /// Ends the call whose value ran over its end, at the opener of the next call. `pos` is after the last byte read.
+    pub(super) fn runs_over(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        pos: u64,
+    ) -> Option<Flow> {
+        let (FramedAt::Value(value), Some(args)) = (&self.at, &mut self.args) else {
+            return None;
+        };
+        let over = value.over.as_ref()?;
+        let (start, (at, unit)) = (value.start, over.next?);
+        let ends = value.ends(out, over.begins()?);
+        args.value(out, ends);
+        args.recovered(Kind::UnclosedValue);
+        let (span, key) = (Span::new(start, ends), args.key().to_owned());
+        let warning = Severity::Warning;
+        out.report(Kind::UnclosedValue, warning, span, args.tool(), &key, "");
+        out.skip(at);
+        let result = args.param_close(out, ends);
+        let flow = match result {
+            Ok(()) => self.close_args(out, at),
+            Err(kind) => Some(self.value_fails(out, table, kind, at)),
+        };
+        if flow.is_some() {
+            return flow;
+        }
+        // The value may quote it.
+        out.open_string(Span::new(at, at));
+        (self.last, self.good) = (at, at);
+        if unit.is_some() && self.section {
+            self.at = FramedAt::Gap(table.gap.begin());
+            return self.walk_again(out, table, at, pos);
+        }
+        out.hold(at);
+        Some(Flow::Broken {
+            at,
+            severity: warning,
+        })
+    }
+}
