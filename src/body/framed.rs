@@ -20,6 +20,7 @@ mod value;
 use serde::{Deserialize, Serialize};
 
 use self::after::After;
+pub(crate) use self::parameter::other_tags;
 use self::value::Value;
 pub(crate) use self::value::{Strange, last_tag};
 use super::live::LiveCall;

@@ -15,6 +15,10 @@ fn call(ctx: &Ctx<'_>, table: &Line, item: &Item<'_>) -> Result<String, Fault> {
         let why = "an action of that name names no tool";
         return Err(Reason::Name { why }.into());
     }
+    if item.name.contains('{') {
+        let why = "its brace would be read as that of an action in JSON";
+        return Err(Reason::Name { why }.into());
+    }
     let first = |list: &[String]| list.first().cloned().unwrap_or_default();
     let mut out = format!("{} {}\n", first(&table.spec.action), item.name);
     out.push_str(&format!("{} ", first(&table.spec.input)));

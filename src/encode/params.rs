@@ -13,7 +13,7 @@ use super::error::{Fault, Reason};
 use super::framed::{Block, Holes, Place};
 use super::text::{entities, find_all, spellings, texts};
 use super::{Ctx, Item, fits};
-use crate::body::{Elements, Strange, last_tag};
+use crate::body::{Elements, Strange, last_tag, other_tags};
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
 use crate::dialect::{Action, halves};
 use crate::hints::{Schema, Types};
@@ -117,6 +117,11 @@ fn one(
         As::Text(word) | As::Json(word) => Some(word),
     };
     let mut frame = Frame::new(param, &block.fix, key);
+    let named =
+        block.table.spec.unit[unit].payload == Payload::Params && !block.table.units[unit].twins;
+    if let Some(tool) = item.tool.filter(|_| named) {
+        frame.others = other_tags(tool, key, param);
+    }
     let value = match form {
         As::Text(_) => match item.doc.node(node) {
             Node::String(text) => text
@@ -243,6 +248,8 @@ struct Frame<'p> {
     strange: Option<Strange>,
     /// The marker that ends a parameter's opener: no value may contain it either.
     again: Option<Needle>,
+    /// The tags of other parameters: a closer may be missing before one.
+    others: Vec<String>,
 }
 
 impl<'p> Frame<'p> {
@@ -260,6 +267,7 @@ impl<'p> Frame<'p> {
             nest: None,
             strange: Strange::new(param, fix, key),
             again: last_tag(param, fix),
+            others: vec![],
         }
     }
 
@@ -340,6 +348,16 @@ impl<'p> Frame<'p> {
         if !ended {
             return marker(self.nest.as_deref().unwrap_or(self.closer()));
         }
+        // A closer that breaks off right before a tag.
+        for part in self
+            .closers
+            .iter()
+            .filter_map(|close| close.strip_suffix('>'))
+        {
+            if whole.contains(&format!("{part}<")) {
+                return marker(part);
+            }
+        }
         // A part of a closer directly before it would be a repeated part.
         for close in &self.closers {
             let twice = halves(close).map_or(vec![], |(twice, _)| twice);
@@ -356,6 +374,9 @@ impl<'p> Frame<'p> {
         let strange = self.strange.as_ref().filter(|_| self.nest.is_none());
         if let Some(strange) = strange.filter(|strange| strange.stands_in(&whole)) {
             return marker(strange.literal());
+        }
+        if let Some(other) = self.others.iter().find(|other| text.contains(*other)) {
+            return marker(other);
         }
         let again = self.again.as_ref().map(Needle::text);
         if let Some(again) = again.filter(|again| text.contains(again)) {

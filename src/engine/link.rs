@@ -1,9 +1,9 @@
 //! Markdown links: an opener in the text or in the target of a link is a mention.
 //!
 //! Where a bracket is open on the line of an opener, and its evidence has shown that it would count, it waits until the
-//! bracket has closed and the next byte shows whether it was that of a link. If so, everything up to there is text. If not, or if a blank line or `max_lookahead` bytes come
-//! first, the opener and what follows it are read as they are anywhere. Those bytes are read again once, whatever other
-//! openers are among them.
+//! bracket has closed and the next byte shows whether it was that of a link. If so, everything up to there is text. If not,
+//! or if a blank line or `max_lookahead` bytes come first, the opener and what follows it are read as they are anywhere.
+//! Those bytes are read again once, whatever other openers are among them.
 
 use memchr::{memchr, memrchr};
 use serde::{Deserialize, Serialize};

@@ -11,6 +11,7 @@ use crate::dialect::spec::{self, Framing};
 use crate::dialect::{Action, Framed};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::hints::Tool;
 use toolglot_scan::path::{Go, Hole, Walk};
 use toolglot_scan::{Needle, tag, xml};
 
@@ -197,16 +198,18 @@ impl Body {
         });
         let named = unit.payload == spec::Payload::Params && !halves.twins;
         let others = match named {
-            true => others(out, self.args.as_ref(), spec),
-            false => vec![],
+            true => out.tool(args.tool()),
+            false => None,
         };
+        let others = others.map_or(vec![], |tool| other_tags(tool, args.key(), spec));
+        let others = others.into_iter().map(|tag| Needle::new(tag.into_bytes()));
         self.mention = self.may_be_mention(out);
         self.at = FramedAt::Value(Box::new(Value {
             closers: spec.close.iter().chain(&halves.close).map(closer).collect(),
             nest: nest.map(|open| (open, 0)),
             line,
             strange: strange.flatten(),
-            others,
+            others: others.collect(),
             over: None,
             due,
             again: last_tag(spec, &fix),
@@ -620,15 +623,12 @@ impl Body {
 /// The most parameters whose tags are looked for in a value.
 const MAX_OTHERS: usize = 32;
 
-/// The tags of the other parameters of the open call's tool, where tags are named after their parameters.
-fn others(out: &Out<'_>, args: Option<&Args>, spec: &spec::Param) -> Vec<Needle> {
-    let Some((args, tool)) = args.and_then(|args| Some((args, out.tool(args.tool())?))) else {
-        return vec![];
-    };
+/// The tags of a tool's parameters other than `key`, where tags are named after their parameters.
+pub(crate) fn other_tags(tool: &Tool, key: &str, spec: &spec::Param) -> Vec<String> {
     let open = spec.open.first().map_or("", String::as_str);
     let params = tool.params.iter().map(|param| param.name.as_str());
-    let others = params.filter(|name| *name != args.key() && tag_name(name) == Some(name));
-    let tag = |name: &str| Needle::new(open.replace("$key", name).into_bytes());
+    let others = params.filter(|name| *name != key && tag_name(name) == Some(name));
+    let tag = |name: &str| open.replace("$key", name);
     others.take(MAX_OTHERS).map(tag).collect()
 }
 
