@@ -107,7 +107,6 @@ impl Vector {
             heads: Heads::new(patterns),
             marks: true,
         };
-        let mut firsts: Vec<Table> = vec![];
         for begin in &begins {
             let first = *begin.first()?;
             if !first.is_ascii() {
@@ -120,15 +119,16 @@ impl Vector {
             let second = *begin.get(1)?;
             // Each first byte of a table has one second byte.
             let at = half(first);
-            let taken = |n: usize| firsts.get(n).is_some_and(|table| table[at] != unused(at));
+            let taken = |n: usize| {
+                let pair = all.pairs.get(n);
+                pair.is_some_and(|[first, _]| first[at] != unused(at))
+            };
             let same = |n: &usize| all.pairs[*n].iter().map(|t| t[at]).eq([first, second]);
             let known = (0..all.pairs.len()).find(same);
             let index = known.or_else(|| (0..TABLES).find(|n| !taken(*n)))?;
             if index == all.pairs.len() {
-                firsts.push(std::array::from_fn(unused));
                 all.pairs.push([std::array::from_fn(unused), [0; 16]]);
             }
-            firsts[index][at] = first;
             all.pairs[index][0][at] = first;
             all.pairs[index][1][at] = second;
         }
