@@ -116,12 +116,8 @@ fn one(
         As::Schema => None,
         As::Text(word) | As::Json(word) => Some(word),
     };
-    let mut frame = Frame::new(param, &block.fix, key);
-    let named =
-        block.table.spec.unit[unit].payload == Payload::Params && !block.table.units[unit].twins;
-    if let Some(tool) = item.tool.filter(|_| named) {
-        frame.others = other_tags(tool, key, param);
-    }
+    let others = other_tags(block.table, unit as u16, item.tool, key);
+    let mut frame = Frame::new(param, &block.fix, key, others);
     let value = match form {
         As::Text(_) => match item.doc.node(node) {
             Node::String(text) => text
@@ -253,7 +249,7 @@ struct Frame<'p> {
 }
 
 impl<'p> Frame<'p> {
-    fn new(param: &'p Param, fix: &str, key: &str) -> Self {
+    fn new(param: &'p Param, fix: &str, key: &str, others: Vec<String>) -> Self {
         let close = |close: &String| close.replace("$x", fix).replace("$key", key);
         let newline = param.newline.iter().any(|have| have == key);
         Self {
@@ -267,7 +263,7 @@ impl<'p> Frame<'p> {
             nest: None,
             strange: Strange::new(param, fix, key),
             again: last_tag(param, fix),
-            others: vec![],
+            others,
         }
     }
 

@@ -196,12 +196,7 @@ impl Body {
                 .and_then(|open| toolglot_scan::path::literal(open).ok());
             Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
         });
-        let named = unit.payload == spec::Payload::Params && !halves.twins;
-        let others = match named {
-            true => out.tool(args.tool()),
-            false => None,
-        };
-        let others = others.map_or(vec![], |tool| other_tags(tool, args.key(), spec));
+        let others = other_tags(table, self.unit, out.tool(args.tool()), args.key());
         let others = others.into_iter().map(|tag| Needle::new(tag.into_bytes()));
         self.mention = self.may_be_mention(out);
         self.at = FramedAt::Value(Box::new(Value {
@@ -623,9 +618,15 @@ impl Body {
 /// The most parameters whose tags are looked for in a value.
 const MAX_OTHERS: usize = 32;
 
-/// The tags of a tool's parameters other than `key`, where tags are named after their parameters.
-pub(crate) fn other_tags(tool: &Tool, key: &str, spec: &spec::Param) -> Vec<String> {
-    let open = spec.open.first().map_or("", String::as_str);
+/// The tags of a tool's parameters other than `key`, if tags are named after their parameters: where one begins in a value, the
+/// value's closer may be missing.
+pub(crate) fn other_tags(table: &Framed, unit: u16, tool: Option<&Tool>, key: &str) -> Vec<String> {
+    let payload = table.spec.unit[usize::from(unit)].payload;
+    let named = payload == spec::Payload::Params && !table.units[usize::from(unit)].twins;
+    let (Some(tool), Some(param)) = (tool.filter(|_| named), table.params(unit)) else {
+        return vec![];
+    };
+    let open = param.open.first().map_or("", String::as_str);
     let params = tool.params.iter().map(|param| param.name.as_str());
     let others = params.filter(|name| *name != key && tag_name(name) == Some(name));
     let tag = |name: &str| open.replace("$key", name);

@@ -336,9 +336,11 @@ impl Machine<'_> {
             true => read.role,
             false => name_in_id(read.recipient, &table.spec.ids),
         };
-        let tools = self.opts.tools.as_ref();
-        let declared = tools.is_some_and(|tools| tools.names().any(|known| known == name));
-        let names = !name.is_empty() && (name != ALL_TOOLS || declared);
+        let declared = |name| {
+            let tools = self.opts.tools.as_ref();
+            tools.is_some_and(|tools| tools.get(name).is_some())
+        };
+        let names = !name.is_empty() && (name != ALL_TOOLS || declared(name));
         if let Some(block) = self.st.io.block.as_mut().filter(|_| names) {
             block.announced = vec![("name".to_owned(), name.to_owned())];
         }
