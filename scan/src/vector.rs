@@ -258,9 +258,9 @@ impl Group {
 
     /// How much of a text fits, to compare groups by.
     fn share(self) -> u64 {
+        let bits = |halves: u16| (0..16_u8).filter(move |half| halves >> half & 1 != 0);
         let share = |[low, high]: [u16; 2]| -> u64 {
-            let bytes =
-                (0..=u8::MAX).filter(|byte| low >> half(*byte) & high >> (byte >> 4) & 1 != 0);
+            let bytes = bits(high).flat_map(|high| bits(low).map(move |low| high << 4 | low));
             bytes.map(frequency).sum()
         };
         self.0.into_iter().map(share).product()
@@ -272,25 +272,33 @@ impl Group {
         begins.sort_unstable();
         begins.dedup();
         let alike = |a: &Vec<u8>, b: &Vec<u8>| a.len() > 1 && a[..2] == b[..b.len().min(2)];
-        let groups = begins.chunk_by(alike).filter_map(|begins| {
+        let mut groups: Vec<(Self, u64)> = vec![];
+        for begins in begins.chunk_by(alike) {
             let each = begins.iter().map(|begin| Self::new(begin));
-            each.reduce(Self::with)
-        });
-        let mut groups: Vec<(Self, u64)> = groups.map(|group| (group, group.share())).collect();
-        while groups.len() > Self::MOST {
-            let all = (1..groups.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
-            let more = |(a, b): &(usize, usize)| {
-                let ((a, of_a), (b, of_b)) = (groups[*a], groups[*b]);
-                a.with(b).share().saturating_sub(of_a + of_b)
+            let Some(group) = each.reduce(Self::with) else {
+                continue;
             };
-            let Some((a, b)) = all.min_by_key(more) else {
-                break;
-            };
-            let (other, _) = groups.swap_remove(b);
-            let both = groups[a].0.with(other);
-            groups[a] = (both, both.share());
+            groups.push((group, group.share()));
+            if groups.len() > Self::MOST {
+                Self::join(&mut groups);
+            }
         }
         groups.into_iter().map(|(group, _)| group).collect()
+    }
+
+    /// Joins those two of at least two groups to which this adds the least.
+    fn join(groups: &mut Vec<(Self, u64)>) {
+        let pairs = (1..groups.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+        let joined = pairs.map(|(a, b)| {
+            let both = groups[a].0.with(groups[b].0);
+            let share = both.share();
+            let more = share.saturating_sub(groups[a].1 + groups[b].1);
+            (more, a, b, (both, share))
+        });
+        if let Some((_, a, b, both)) = joined.min_by_key(|(more, ..)| *more) {
+            groups[a] = both;
+            groups.swap_remove(b);
+        }
     }
 
     /// For each byte and half: the groups that have it.
