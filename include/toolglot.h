@@ -661,7 +661,7 @@
 // An opener in a misspelling that its models are known to write, or with whitespace or attributes in its tag. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_MARKER 50
 
-// A comma before a closing bracket, or a missing one between two calls of a list. (warning)
+// A comma before a closing bracket, or a missing one between two calls, members or items. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_COMMA 51
 
 // Single quotes in JSON. (warning)

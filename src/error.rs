@@ -149,7 +149,7 @@ kinds! {
     RepairedOpener = 48 "repaired_opener" Warning Repaired "A call, or its section, has no opener." "the opening marker of the call or of its wrapper is missing";
     RepairedCloseTag = 49 "repaired_close_tag" Warning Repaired "A closing tag is misspelt (`<\\/x>`), or contains whitespace or attributes." "a misspelt closing tag was taken as one";
     RepairedMarker = 50 "repaired_marker" Warning Repaired "An opener in a misspelling that its models are known to write, or with whitespace or attributes in its tag." "a misspelt marker was taken as one";
-    RepairedComma = 51 "repaired_comma" Warning Repaired "A comma before a closing bracket, or a missing one between two calls of a list." "a trailing comma was left out, or a missing one put in";
+    RepairedComma = 51 "repaired_comma" Warning Repaired "A comma before a closing bracket, or a missing one between two calls, members or items." "a trailing comma was left out, or a missing one put in";
     RepairedQuotes = 52 "repaired_quotes" Warning Repaired "Single quotes in JSON." "a string in single quotes was taken as one";
     RepairedLiteral = 53 "repaired_literal" Warning Repaired "A Python literal in JSON (`True`, `None`, `0x1F`, `.5`), or a JSON literal in Python (`true`, `null`)." "a Python literal was taken as its JSON counterpart";
     RepairedKey = 54 "repaired_key" Warning Repaired "A key without quotes in JSON." "a key without quotes was taken as one";

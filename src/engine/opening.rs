@@ -83,6 +83,9 @@ enum CandidateAt {
     Field(Field),
     /// After a marker that must be followed by one of several patterns.
     Probe(Walk),
+    /// After a tag that is named like a declared tool, in the first key of its contents, which begins at `from`: a tag, or a
+    /// member in this `quote`.
+    FirstKey { tool: Span, from: u64, quote: u8 },
     /// In JSON that must show a call.
     Json(Bare),
     /// In a header at the start of a line.

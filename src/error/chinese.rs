@@ -60,7 +60,7 @@ pub const fn sentence(kind: Kind) -> &'static str {
         Kind::RepairedOpener => "缺少外层的开始标记",
         Kind::RepairedCloseTag => "写错的结束标签已按正确形式处理",
         Kind::RepairedMarker => "写错的标记已按正确形式处理",
-        Kind::RepairedComma => "已忽略多余的逗号",
+        Kind::RepairedComma => "已忽略多余的逗号，或补上缺少的逗号",
         Kind::RepairedQuotes => "单引号字符串已按字符串处理",
         Kind::RepairedLiteral => "其他语言的字面量已按对应的值处理",
         Kind::RepairedKey => "没有引号的键已按键处理",

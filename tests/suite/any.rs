@@ -159,6 +159,39 @@ fn any_leaves_prose_alone() {
     }
 }
 
+/// Elements of markup that have the names of tools hold what no tool has as a parameter.
+#[test]
+fn elements_with_the_names_of_tools_are_markup() {
+    const NAMED: &str = r#"[
+        {"name": "code", "parameters": {"properties": {"shell": {"type": "boolean"}}}},
+        {"name": "map", "parameters": {"properties": {"query": {"type": "string"}}, "required": ["query"]}},
+        {"name": "时", "parameters": {"properties": {"区": {"type": "string"}}}}]"#;
+    let any = DialectSet::any();
+    for text in [
+        "<code><var>n</var> ++</code>",
+        "<code><a href=\"#x\">XML_Parse</a></code>",
+        "<code><code>struct x</code></code>",
+        "<code>{}</code> 与 <code>{'query': 1}</code>",
+        "<map><area shape=\"rect\"/></map> <map></map> <map/>",
+        "<map>\narea: 1\n</map>\n<code>\n{}\n</code>",
+        "<时><区域>里斯</区域></时>",
+        "<code><shells>1</shells></code> <code>{\"shells\": 1}</code> <code><she",
+    ] {
+        let read = turn(&any, &options(NAMED, None), text);
+        assert_eq!((read.calls.len(), &*read.text), (0, text));
+    }
+    for text in [
+        "<code><shell>true</shell></code>",
+        "<code>\n<shell>\ntrue\n</shell>\n</code>",
+        "<code>{ \"shell\": true}</code>",
+        "<code></code>",
+        "<时><区>里斯</区></时>",
+    ] {
+        let read = turn(&any, &options(NAMED, None), text);
+        assert_eq!((read.calls.len(), &*read.text), (1, ""), "{text}");
+    }
+}
+
 #[test]
 fn an_undeclared_tool_is_delivered_text_or_dropped() {
     let mut tried = 0;

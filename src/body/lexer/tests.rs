@@ -361,6 +361,21 @@ fn slips_are_repaired_and_reported() {
         ("{\"a\":1 , }", "{\"a\":1 }", &[(7, Kind::RepairedComma)]),
         ("[1 , 2]", "[1 , 2]", &[]),
         (
+            "{\"a\":1 \"b\":2}",
+            "{\"a\":1 ,\"b\":2}",
+            &[(7, Kind::RepairedComma)],
+        ),
+        (
+            "[\"a\"\n\"b\"]",
+            "[\"a\"\n,\"b\"]",
+            &[(5, Kind::RepairedComma)],
+        ),
+        (
+            "[{}{}[1]]",
+            "[{},{},[1]]",
+            &[(3, Kind::RepairedComma), (5, Kind::RepairedComma)],
+        ),
+        (
             "{'a': 'it\"s\\'x'}",
             "{\"a\": \"it\\\"s'x\"}",
             &[

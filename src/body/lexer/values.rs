@@ -148,6 +148,19 @@ impl Lexer {
         self.watch > 0 && self.stack.as_slice() == [Frame::Array]
     }
 
+    /// Whether the next member begins with this byte, although no comma stands before it. Only bytes that can't belong to the value
+    /// before them count: a number or word may go on, and Python joins strings that follow each other.
+    fn comma_is_missing(&self, rules: &Rules<'_>, top: Frame, byte: u8) -> bool {
+        match top {
+            Frame::Object => byte == b'"',
+            Frame::Call => byte == b'_' || byte.is_ascii_alphabetic(),
+            // After a call, a bracket may begin the next section.
+            Frame::Array if self.lists_calls() => byte == b'{',
+            Frame::Array => b"{[".contains(&byte) || (byte == b'"' && !rules.syntax.python),
+            Frame::Tuple | Frame::Tuples => false,
+        }
+    }
+
     pub(super) fn after<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -172,11 +185,13 @@ impl Lexer {
         }
         let top = *top;
         match top {
-            // In a list of calls each object ends by itself.
-            Frame::Array if byte == b'{' && self.lists_calls() => {
+            _ if self.comma_is_missing(rules, top, byte) => {
                 f.hold = Some(i);
                 self.pen.swap(f, i, ",", Meaning::Text(""));
-                self.at = LexerAt::Item;
+                self.at = match top {
+                    Frame::Object | Frame::Call => LexerAt::Key,
+                    Frame::Array | Frame::Tuple | Frame::Tuples => LexerAt::Item,
+                };
                 (i, Some(Token::Repaired(Kind::RepairedComma, f.pos(i))))
             }
             Frame::Array if byte == b';' && self.lists_calls() => {

@@ -314,6 +314,7 @@ impl Machine<'_> {
             CandidateAt::Tag(_)
             | CandidateAt::Field(_)
             | CandidateAt::Probe(_)
+            | CandidateAt::FirstKey { .. }
             | CandidateAt::Json(_) => {
                 self.open(
                     chunk,

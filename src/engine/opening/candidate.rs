@@ -115,6 +115,7 @@ impl Candidate {
                 | CandidateAt::First { .. }
                 | CandidateAt::Rest { .. }
                 | CandidateAt::Own(_)
+                | CandidateAt::FirstKey { .. }
                 | CandidateAt::Quoted { .. }
                 | CandidateAt::Suffix,
                 _,
@@ -189,6 +190,9 @@ impl Candidate {
                 .message
                 .as_ref()
                 .is_some_and(|paths| paths.fits(&walk)),
+            (CandidateAt::FirstKey { tool, from, .. }, Family::Framed(table)) => {
+                tool.end <= from && self.begins.of(table).is_some()
+            }
             (CandidateAt::Probe(walk), Family::Framed(table)) => self
                 .begins
                 .of(table)

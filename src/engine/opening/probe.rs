@@ -117,7 +117,18 @@ impl Machine<'_> {
                         let name = String::from_utf8_lossy(&name);
                         let tools = self.opts.tools.as_deref();
                         let known = tools.is_some_and(|tools| tools.get(&name).is_some());
-                        if opens(opener, &name, known) {
+                        // Among many formats, elements of other markup have the names of tools, too.
+                        let alone = opener.offered && opener.literal == "<" && !self.set.chosen;
+                        if alone && matches!(byte, b'<' | b'"' | b'\'') {
+                            candidate.at = CandidateAt::FirstKey {
+                                tool: walk.span(Hole::Name),
+                                from: end,
+                                quote: if byte == b'<' { 0 } else { byte },
+                            };
+                            Verdict::More
+                        } else if alone && !self.fits_tool(chunk, walk, byte) {
+                            Verdict::Text(look)
+                        } else if opens(opener, &name, known) {
                             Verdict::Open {
                                 taken: true,
                                 closed: false,
@@ -127,6 +138,9 @@ impl Machine<'_> {
                         }
                     }
                 }
+            }
+            CandidateAt::FirstKey { tool, from, quote } => {
+                self.first_key(chunk, *tool, Span::new(*from, end), *quote)
             }
             CandidateAt::Json(json) => {
                 let Family::Framed(table) = family else {
@@ -166,7 +180,6 @@ impl Machine<'_> {
                 let tools = self.opts.tools.as_ref();
                 let tool = tools.and_then(|tools| tools.get(&tool));
                 // A name alone calls a tool that needs nothing else.
-                let needs = |tool: &Tool| tool.params.iter().any(|param| param.required);
                 if tool.is_some_and(|tool| !(alone && needs(tool))) {
                     Verdict::Open {
                         taken: true,
@@ -382,6 +395,61 @@ impl Machine<'_> {
         !tools.is_some_and(|tools| tools.names().any(|tool| tool.as_bytes().starts_with(&word)))
     }
 
+    /// Whether what a probe found in a tag that is named like a tool can be a call of it, if it is no key in a tag or in quotes: a
+    /// key of a line, or nothing at all where the tool needs nothing.
+    fn fits_tool(&self, chunk: Chunk<'_>, walk: &Walk, byte: u8) -> bool {
+        let word = |hole| {
+            let span = walk.span(hole);
+            let bytes = match span.is_empty() {
+                true => vec![],
+                false => self.bytes(chunk, span.start, span.end),
+            };
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let tools = self.opts.tools.as_deref();
+        let Some(tool) = tools.and_then(|tools| tools.get(&word(Hole::Name))) else {
+            return false;
+        };
+        match byte {
+            b'/' | b'>' => !needs(tool),
+            b':' => tool.params.is_empty() || tool.param(&word(Hole::Key)).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Steps the first key in a tag that is named like a tool: it must be a parameter of the tool, if any is declared. The
+    /// tag's closer may come first if the tool needs no parameter.
+    fn first_key(&self, chunk: Chunk<'_>, tool: Span, read: Span, quote: u8) -> Verdict {
+        let name = self.bytes(chunk, tool.start, tool.end);
+        let tools = self.opts.tools.as_deref();
+        let tool = tools.and_then(|tools| tools.get(&String::from_utf8_lossy(&name)));
+        let Some(tool) = tool else {
+            return Verdict::Text(None);
+        };
+        let read = self.bytes(chunk, read.start, read.end);
+        let untold = tool.params.is_empty();
+        let closes = quote == 0 && read == b"/" && !needs(tool);
+        let ends = |byte: u8| match quote {
+            0 => matches!(byte, b'>' | b'/') || byte.is_ascii_whitespace(),
+            quote => byte == quote,
+        };
+        let mut keys = tool.params.iter().map(|param| param.name.as_bytes());
+        let whole = |key: &[u8]| read.strip_prefix(key).is_some_and(|rest| rest.len() == 1);
+        if untold
+            || closes
+            || read.last().is_some_and(|last| ends(*last)) && keys.clone().any(whole)
+        {
+            Verdict::Open {
+                taken: true,
+                closed: false,
+            }
+        } else if keys.any(|key| key.starts_with(&read)) {
+            Verdict::More
+        } else {
+            Verdict::Text(None)
+        }
+    }
+
     /// Whether a name is declared or, if it is still `open`, the beginning of a declared one.
     pub(super) fn offered(&self, chunk: Chunk<'_>, name: Span, open: bool) -> bool {
         let Some(tools) = &self.opts.tools else {
@@ -531,4 +599,9 @@ fn broken(complete: bool) -> Kind {
     } else {
         Kind::LookalikeMarker
     }
+}
+
+/// Whether a tool has a required parameter.
+fn needs(tool: &Tool) -> bool {
+    tool.params.iter().any(|param| param.required)
 }
