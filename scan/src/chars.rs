@@ -33,3 +33,8 @@ pub fn unseen(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}'
     )
 }
+
+/// Whether a byte is too frequent in text to search for.
+pub(crate) fn frequent(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || !byte.is_ascii()
+}

@@ -8,7 +8,8 @@ mod searches;
 
 use self::searches::{Density, Searches};
 use super::{Dfa, Pattern, PatternError};
-use crate::vector::{Vector, marks_code};
+use crate::marks::{Marks, marks_code};
+use crate::vector::Vector;
 
 /// Chunks up to this length are read byte by byte; the limit grows by as much for each search of the set.
 const TINY: usize = 16;
@@ -64,44 +65,6 @@ const GROUPS: usize = 32;
 pub struct Skip {
     density: Density,
     marks: Marks,
-}
-
-/// Where bytes are that may mark code: all are between the first and the last one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks {
-    /// The first place.
-    pub first: usize,
-    /// The last place.
-    pub last: usize,
-}
-
-impl Marks {
-    /// There are none.
-    pub const NONE: Self = Self {
-        first: usize::MAX,
-        last: 0,
-    };
-    /// They may be anywhere.
-    pub const UNKNOWN: Self = Self {
-        first: 0,
-        last: usize::MAX,
-    };
-
-    /// The same places within a piece at offset `start` of a stream, if they were counted from `base`. Bytes before `base` may
-    /// be marks.
-    #[inline]
-    #[must_use]
-    pub fn within(self, start: u64, base: u64) -> Self {
-        match start.checked_sub(base) {
-            Some(_) if self == Self::UNKNOWN => self,
-            Some(at) if self.last as u64 >= at && self != Self::NONE => Self {
-                first: self.first.saturating_sub(at as usize),
-                last: self.last - at as usize,
-            },
-            Some(_) => Self::NONE,
-            None => Self::UNKNOWN,
-        }
-    }
 }
 
 impl Default for Skip {
@@ -194,7 +157,7 @@ impl Scanner {
             return self.table(hay, at, state);
         }
         match &self.bulk {
-            Bulk::Vector(vector) => vector.find(hay, at, state, &|at| self.may(hay, at)),
+            Bulk::Vector(vector) => vector.find(hay, at, &mut state.marks, &|at| self.may(hay, at)),
             Bulk::Searches(searches) => self.search(searches, hay, at, state),
         }
     }
@@ -248,20 +211,9 @@ impl Skip {
     #[inline]
     pub fn stepped(&mut self, byte: u8, at: usize) {
         if marks_code(byte) {
-            self.marked(at);
+            self.marks.add(at);
         }
     }
-
-    /// Notes a mark of code.
-    pub(crate) fn marked(&mut self, at: usize) {
-        self.marks.first = self.marks.first.min(at);
-        self.marks.last = self.marks.last.max(at);
-    }
-}
-
-/// Whether a byte is too frequent in text to search for.
-pub(crate) fn frequent(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || !byte.is_ascii()
 }
 
 /// Groups are ranges of the sorted markers, so that the markers of a group begin alike.

@@ -14,7 +14,8 @@
 )]
 
 use crate::Pattern;
-use crate::prefilter::Skip;
+use crate::chars::frequent;
+use crate::marks::{Marks, marks_code};
 
 /// For each low half of a byte: the byte that counts.
 type Table = [u8; 16];
@@ -64,11 +65,6 @@ pub(crate) struct Vector {
     pub marks: bool,
 }
 
-/// Whether a byte marks code in some place.
-pub(crate) fn marks_code(byte: u8) -> bool {
-    matches!(byte, b'`' | b'~')
-}
-
 /// A byte that no byte with this low half equals.
 fn unused(half: usize) -> u8 {
     half as u8 ^ 1
@@ -112,7 +108,7 @@ impl Vector {
             if !first.is_ascii() {
                 return None;
             }
-            if !super::prefilter::frequent(first) {
+            if !frequent(first) {
                 place(&mut all.rare, first)?;
                 continue;
             }
@@ -153,24 +149,30 @@ impl Vector {
         &self,
         hay: &[u8],
         at: usize,
-        skip: &mut Skip,
+        marks: &mut Marks,
         may: &dyn Fn(usize) -> bool,
     ) -> usize {
         match self.width {
             // SAFETY: the processor has these vectors, see `width`.
             #[cfg(target_arch = "x86_64")]
-            Width::Avx2 => unsafe { avx2::find(self, hay, at, skip, may) },
+            Width::Avx2 => unsafe { avx2::find(self, hay, at, marks, may) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Width::Ssse3 => unsafe { ssse3::find(self, hay, at, skip, may) },
+            Width::Ssse3 => unsafe { ssse3::find(self, hay, at, marks, may) },
         }
     }
 
     /// Whether a marker begins at `at`, as far as four bytes show. Notes a mark of code.
     #[inline(always)]
-    fn begins(&self, hay: &[u8], at: usize, skip: &mut Skip, may: &dyn Fn(usize) -> bool) -> bool {
+    fn begins(
+        &self,
+        hay: &[u8],
+        at: usize,
+        marks: &mut Marks,
+        may: &dyn Fn(usize) -> bool,
+    ) -> bool {
         if marks_code(hay[at]) {
-            skip.marked(at);
+            marks.add(at);
         }
         let four = hay.get(at..).and_then(|rest| rest.first_chunk::<HEAD>());
         match (four, &self.heads) {
@@ -186,12 +188,12 @@ impl Vector {
         hay: &[u8],
         at: usize,
         mut mask: u64,
-        skip: &mut Skip,
+        marks: &mut Marks,
         may: &dyn Fn(usize) -> bool,
     ) -> Option<usize> {
         while mask != 0 {
             let found = at + mask.trailing_zeros() as usize;
-            if self.begins(hay, found, skip, may) {
+            if self.begins(hay, found, marks, may) {
                 return Some(found);
             }
             mask &= mask - 1;
@@ -463,7 +465,7 @@ macro_rules! search {
             vector: &Vector,
             hay: &[u8],
             mut at: usize,
-            skip: &mut Skip,
+            marks: &mut Marks,
             may: &dyn Fn(usize) -> bool,
         ) -> usize {
             let tests = Tests::<RARE, PAIRS>::new(vector);
@@ -474,11 +476,11 @@ macro_rules! search {
                 let d = tests.at(hay, at + 3 * W);
                 if any(or(or(a, b), or(c, d))) {
                     let ab = tests.of(a, hay, at) | tests.of(b, hay, at + W) << W;
-                    if let Some(found) = vector.first(hay, at, ab, skip, may) {
+                    if let Some(found) = vector.first(hay, at, ab, marks, may) {
                         return found;
                     }
                     let cd = tests.of(c, hay, at + 2 * W) | tests.of(d, hay, at + 3 * W) << W;
-                    if let Some(found) = vector.first(hay, at + 2 * W, cd, skip, may) {
+                    if let Some(found) = vector.first(hay, at + 2 * W, cd, marks, may) {
                         return found;
                     }
                 }
@@ -488,13 +490,13 @@ macro_rules! search {
             while at + 1 < hay.len() && hay.len() > W {
                 let from = at.min(hay.len() - W - 1);
                 let mask = mask(tests.at(hay, from)) >> (at - from) << (at - from);
-                if let Some(found) = vector.first(hay, from, mask, skip, may) {
+                if let Some(found) = vector.first(hay, from, mask, marks, may) {
                     return found;
                 }
                 at = from + W;
             }
             for at in at..hay.len() {
-                if vector.begins(hay, at, skip, may) {
+                if vector.begins(hay, at, marks, may) {
                     return at;
                 }
             }
@@ -506,16 +508,16 @@ macro_rules! search {
             vector: &Vector,
             hay: &[u8],
             at: usize,
-            skip: &mut Skip,
+            marks: &mut Marks,
             may: &dyn Fn(usize) -> bool,
         ) -> usize {
             match (vector.rare.len(), vector.pairs.len()) {
-                (0 | 1, 0) => search::<1, 0>(vector, hay, at, skip, may),
-                (0 | 1, 1) => search::<1, 1>(vector, hay, at, skip, may),
-                (0 | 1, _) => search::<1, 2>(vector, hay, at, skip, may),
-                (_, 0) => search::<2, 0>(vector, hay, at, skip, may),
-                (_, 1) => search::<2, 1>(vector, hay, at, skip, may),
-                (_, _) => search::<2, 2>(vector, hay, at, skip, may),
+                (0 | 1, 0) => search::<1, 0>(vector, hay, at, marks, may),
+                (0 | 1, 1) => search::<1, 1>(vector, hay, at, marks, may),
+                (0 | 1, _) => search::<1, 2>(vector, hay, at, marks, may),
+                (_, 0) => search::<2, 0>(vector, hay, at, marks, may),
+                (_, 1) => search::<2, 1>(vector, hay, at, marks, may),
+                (_, _) => search::<2, 2>(vector, hay, at, marks, may),
             }
         }
     };
@@ -525,7 +527,7 @@ macro_rules! search {
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use super::{HEAD, Skip, Table, Vector};
+    use super::{HEAD, Marks, Table, Vector};
 
     type V = __m256i;
     const W: usize = 32;
@@ -616,7 +618,7 @@ mod avx2 {
 mod ssse3 {
     use std::arch::x86_64::*;
 
-    use super::{HEAD, Skip, Table, Vector};
+    use super::{HEAD, Marks, Table, Vector};
 
     type V = __m128i;
     const W: usize = 16;

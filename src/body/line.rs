@@ -522,6 +522,8 @@ impl Body {
             _ => None,
         };
         match (&self.at, header) {
+            // The input may have this header, too.
+            (LineAt::Next(_), Some(Head::Action)) if !stopped => Finished::Open,
             (LineAt::Json { .. }, _) => {
                 self.abandon(out, end);
                 Finished::Open

@@ -214,7 +214,7 @@ impl Inventory {
                 let unknown = Violation::new(
                     Kind::UnknownTool,
                     String::new(),
-                    format!("there is no tool {}", super::schema::short(name)),
+                    format!("there is no tool {}", super::short::short(name)),
                 );
                 let near = near.first().map(String::as_str);
                 out.violations.insert(0, unknown.meant(near));
@@ -282,7 +282,7 @@ impl Checked {
         if options.unknown == Unknown::Refuse && known.closed {
             for name in self.arguments.keys().filter(|name| !known.has(name)) {
                 let path = member("", name);
-                let message = format!("there is no parameter {}", super::schema::short(name));
+                let message = format!("there is no parameter {}", super::short::short(name));
                 found.push(Violation::new(Kind::UnknownParam, path, message));
             }
         }

@@ -2,7 +2,7 @@
 
 use toolglot::json::Value;
 
-use super::schema::short;
+use super::short::short;
 
 /// Describes a schema rule that a value breaks, given its keyword and the keyword's value.
 pub(super) fn broken(keyword: &str, demand: Option<&Value>, have: &Value) -> String {

@@ -13,7 +13,7 @@ use serde_json::Value as Plain;
 use toolglot::json::{Decimal, Map, Number, Value};
 use toolglot::layer::{Place, same};
 
-use super::validate::some;
+use super::short::some;
 
 /// The prefix of keywords that are evaluated here.
 const PREFIX: &str = "toolglot:";

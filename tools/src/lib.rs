@@ -27,6 +27,7 @@ pub mod prompt;
 pub mod read;
 mod registry;
 mod schema;
+mod short;
 #[cfg(test)]
 mod tests;
 mod validate;

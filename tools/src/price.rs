@@ -8,8 +8,10 @@ use std::collections::HashMap;
 use toolglot::json::Value;
 use toolglot::layer::Doc;
 
-use super::schema::{LISTED, MAX_WORK};
-
+/// The maximum number of schema visits in one validation.
+pub(super) const MAX_WORK: u64 = 2_000_000;
+/// This many listed values count as one schema.
+pub(super) const LISTED: usize = 8;
 /// The maximum depth to which a validation may follow references and values.
 const MAX_FOLLOWED: usize = 400;
 

@@ -11,7 +11,8 @@ use toolglot::layer::{Doc, Place, ready, ref_alone};
 
 use super::coerce::weight;
 use super::judge::{self, Judge};
-use super::price::price;
+use super::price::{LISTED, MAX_WORK, price};
+use super::short::short;
 
 /// The maximum nesting of a schema.
 const MAX_DEPTH: usize = 64;
@@ -19,8 +20,6 @@ const MAX_DEPTH: usize = 64;
 const MAX_NODES: usize = 50_000;
 /// The maximum number of references in a document; a chain of them is followed recursively.
 const MAX_REFS: usize = 1000;
-/// The maximum number of schema visits in one validation.
-pub(super) const MAX_WORK: u64 = 2_000_000;
 /// Why the schema of a tool cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}", path = if .path.is_empty() { "the schema" } else { .path })]
@@ -107,15 +106,6 @@ fn wrong(path: &str, why: &str) -> SchemaError {
     }
 }
 
-/// The beginning of a message: some contain whole values.
-pub(super) fn short(text: &str) -> String {
-    const LEN: usize = 300;
-    match text.char_indices().nth(LEN) {
-        Some((at, _)) => format!("{}...", &text[..at]),
-        None => text.to_owned(),
-    }
-}
-
 /// The draft that `$schema` names; by default 2020-12, as in MCP.
 fn draft(schema: &Value) -> Result<Draft, SchemaError> {
     let name = match schema.get("$schema") {
@@ -149,9 +139,6 @@ struct Size {
     /// Whether `id` has the meaning of `$id` in later drafts.
     draft4: bool,
 }
-
-/// This many listed values count as one schema.
-pub(super) const LISTED: usize = 8;
 
 /// Checks the size and the references. Recursion is bounded by [`MAX_DEPTH`].
 fn measure(

@@ -13,7 +13,8 @@ use toolglot::layer::{key, step};
 
 use super::chinese as zh;
 use super::judge::{self, Judge};
-use super::schema::{Plan, short};
+use super::schema::Plan;
+use super::short::{short, some};
 
 /// A rule that a call breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,16 +173,6 @@ fn told(error: &ValidationError<'_>, plan: &Plan, arguments: &Value, out: &mut V
             add(violation.in_chinese(in_chinese()));
         }
     }
-}
-
-/// The values of a list: the first ten, and the number of the others.
-pub(super) fn some(list: &[Value]) -> String {
-    let shown: Vec<String> = list.iter().take(10).map(Value::to_string).collect();
-    let more = match list.len().saturating_sub(shown.len()) {
-        0 => String::new(),
-        more => format!(" or {more} more"),
-    };
-    format!("{}{more}", shown.join(", "))
 }
 
 /// A value as a message shows it: short values verbatim.

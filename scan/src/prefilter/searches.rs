@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use aho_corasick::packed;
 use memchr::{memchr, memchr2, memchr3, memmem};
 
-use super::{PRINT, Scanner, Skip, frequent};
+use super::{PRINT, Scanner, Skip};
+use crate::chars::frequent;
 use crate::{Dfa, Pattern, ROOT};
 
 /// More candidates than this within [`WINDOW`] bytes make the text dense.

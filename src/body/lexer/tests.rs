@@ -366,15 +366,17 @@ fn slips_are_repaired_and_reported() {
             &[(7, Kind::RepairedComma)],
         ),
         (
-            "[\"a\"\n\"b\"]",
-            "[\"a\"\n,\"b\"]",
-            &[(5, Kind::RepairedComma)],
+            "{\"k\": [\"a\"\n\"b\" {}{} [1] [2]]}",
+            "{\"k\": [\"a\"\n,\"b\" ,{},{} ,[1] ,[2]]}",
+            &[
+                (11, Kind::RepairedComma),
+                (15, Kind::RepairedComma),
+                (17, Kind::RepairedComma),
+                (20, Kind::RepairedComma),
+                (24, Kind::RepairedComma),
+            ],
         ),
-        (
-            "[{}{}[1]]",
-            "[{},{},[1]]",
-            &[(3, Kind::RepairedComma), (5, Kind::RepairedComma)],
-        ),
+        ("[{}{}]", "[{},{}]", &[(3, Kind::RepairedComma)]),
         (
             "{'a': 'it\"s\\'x'}",
             "{\"a\": \"it\\\"s'x\"}",

@@ -1,0 +1,50 @@
+//! Which bytes may mark code, and where they are.
+
+/// Whether a byte marks code in some place.
+pub(crate) fn marks_code(byte: u8) -> bool {
+    matches!(byte, b'`' | b'~')
+}
+
+/// Where bytes are that may mark code: all are between the first and the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// The first place.
+    pub first: usize,
+    /// The last place.
+    pub last: usize,
+}
+
+impl Marks {
+    /// There are none.
+    pub const NONE: Self = Self {
+        first: usize::MAX,
+        last: 0,
+    };
+    /// They may be anywhere.
+    pub const UNKNOWN: Self = Self {
+        first: 0,
+        last: usize::MAX,
+    };
+
+    /// The same places within a piece at offset `start` of a stream, if they were counted from `base`. Bytes before `base` may
+    /// be marks.
+    #[inline]
+    #[must_use]
+    pub fn within(self, start: u64, base: u64) -> Self {
+        match start.checked_sub(base) {
+            Some(_) if self == Self::UNKNOWN => self,
+            Some(at) if self.last as u64 >= at && self != Self::NONE => Self {
+                first: self.first.saturating_sub(at as usize),
+                last: self.last - at as usize,
+            },
+            Some(_) => Self::NONE,
+            None => Self::UNKNOWN,
+        }
+    }
+
+    /// Notes a mark of code.
+    pub(crate) fn add(&mut self, at: usize) {
+        self.first = self.first.min(at);
+        self.last = self.last.max(at);
+    }
+}
