@@ -11,7 +11,6 @@ use toolglot_tools::prompt::{Lang, Layout, PromptError, PromptOptions};
 use toolglot_tools::{CallConfig, Inventory, NameRule, read};
 
 use crate::policy::Policy;
-use crate::run::{Run, Step};
 use crate::step::Ask;
 
 /// How recovered calls are handled.
@@ -40,7 +39,7 @@ pub struct Budget {
     pub calls: Option<u32>,
     /// Bytes that the model may write: text, reasoning, and API tool calls.
     pub bytes: Option<u64>,
-    /// Milliseconds since the first [`tick`](Run::tick).
+    /// Milliseconds since the first [`tick`](crate::Run::tick).
     pub time: Option<u64>,
 }
 
@@ -242,25 +241,6 @@ impl Agent {
     #[must_use]
     pub fn offered(&self) -> &Inventory {
         &self.offered
-    }
-
-    /// Starts a run with a user's message.
-    #[must_use]
-    pub fn run(&self, user: &str) -> Run {
-        self.run_with(vec![json!({"role": "user", "content": user})])
-    }
-
-    /// Starts a run that continues a conversation.
-    #[must_use]
-    pub fn run_with(&self, messages: Vec<Value>) -> Run {
-        Run::new(self.clone(), messages)
-    }
-
-    /// Starts a workflow: calls that the host gives, run in order, without a model. Arguments may refer to the results of
-    /// earlier steps: `{{1.result.path}}`. The first step that does not complete stops the rest.
-    #[must_use]
-    pub fn steps(&self, steps: &[Step]) -> Run {
-        Run::steps(self.clone(), steps)
     }
 
     /// Returns a copy for models that write a built-in dialect.

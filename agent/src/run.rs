@@ -10,7 +10,7 @@ mod tasks;
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use toolglot::json::{Map, Value};
+use toolglot::json::{Map, Value, json};
 use toolglot::{Finish, NativeCall, Parser};
 use toolglot_tools::outcome::{Status, ToolResult};
 
@@ -240,6 +240,27 @@ pub struct Run {
     out: VecDeque<Do>,
 }
 
+impl Agent {
+    /// Starts a run with a user's message.
+    #[must_use]
+    pub fn run(&self, user: &str) -> Run {
+        self.run_with(vec![json!({"role": "user", "content": user})])
+    }
+
+    /// Starts a run that continues a conversation.
+    #[must_use]
+    pub fn run_with(&self, messages: Vec<Value>) -> Run {
+        Run::new(self.clone(), messages)
+    }
+
+    /// Starts a workflow: calls that the host gives, run in order, without a model. Arguments may refer to the results of
+    /// earlier steps: `{{1.result.path}}`. The first step that does not complete stops the rest.
+    #[must_use]
+    pub fn steps(&self, steps: &[Step]) -> Run {
+        Run::workflow(self.clone(), steps)
+    }
+}
+
 impl Run {
     fn empty(agent: Agent, messages: Vec<Value>, workflow: bool) -> Self {
         Self {
@@ -268,13 +289,13 @@ impl Run {
         }
     }
 
-    pub(crate) fn new(agent: Agent, messages: Vec<Value>) -> Self {
+    fn new(agent: Agent, messages: Vec<Value>) -> Self {
         let mut run = Self::empty(agent, messages, false);
         run.ask();
         run
     }
 
-    pub(crate) fn steps(agent: Agent, steps: &[Step]) -> Self {
+    fn workflow(agent: Agent, steps: &[Step]) -> Self {
         let mut run = Self::empty(agent, vec![], true);
         for (index, step) in steps.iter().enumerate() {
             let arguments = Value::Object(step.arguments.clone()).to_string();

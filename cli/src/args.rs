@@ -1,13 +1,11 @@
 //! The command line.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use toolglot::words::{self, Word};
 use toolglot::{Finish, Prefer, Start, ToolChoice, UnknownTool, Untyped};
 use toolglot_testkit::chunks::Chunking;
 use toolglot_testkit::options;
@@ -20,6 +18,7 @@ use crate::agent::args::{CALL_EXAMPLES, CallArgs, RUN_EXAMPLES, RunArgs};
 #[cfg(feature = "serve")]
 use crate::agent::serve;
 use crate::api::{Format, MaskArgs, OpenAiArgs};
+use crate::values::{OneDialect, lang, milliseconds, prefer, start, unknown_tool, untyped};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -417,61 +416,6 @@ pub struct ParseArgs {
     pub mask: MaskArgs,
 }
 
-/// Parses the library's enum names, and describes each in the help.
-pub fn meant<T>(known: &[(T, &'static str)]) -> impl TypedValueParser<Value = T> + use<T>
-where
-    T: Word + Send + Sync,
-{
-    let known = known
-        .iter()
-        .map(|(one, help)| PossibleValue::new(T::WORDS[one.place()]).help(*help));
-    PossibleValuesParser::new(known.collect::<Vec<_>>()).try_map(|word| words::read(&word))
-}
-
-/// How text of unknown type is read.
-fn untyped() -> impl TypedValueParser<Value = Untyped> {
-    meant(&[
-        (Untyped::String, "A string"),
-        (Untyped::Json, "What it says as JSON; else a string"),
-    ])
-}
-
-fn unknown_tool() -> impl TypedValueParser<Value = UnknownTool> {
-    meant(&[
-        (UnknownTool::Deliver, "It is delivered, with a warning"),
-        (UnknownTool::Text, "It is text"),
-        (UnknownTool::Drop, "It is left out, with an error"),
-    ])
-}
-
-fn start() -> impl TypedValueParser<Value = Start> {
-    meant(&[
-        (Start::Text, "In plain text: no thought is open"),
-        (Start::Reasoning, "Inside a thought that the prompt opened"),
-    ])
-}
-
-fn prefer() -> impl TypedValueParser<Value = Prefer> {
-    meant(&[
-        (
-            Prefer::Text,
-            "Those in the text; native ones only if the text has none",
-        ),
-        (
-            Prefer::Native,
-            "Native ones; from the first one on, markers in the text are text",
-        ),
-        (
-            Prefer::Both,
-            "Both, without native ones that repeat one of the text",
-        ),
-    ])
-}
-
-pub fn lang() -> impl TypedValueParser<Value = Lang> {
-    meant(&[(Lang::Zh, "Chinese"), (Lang::En, "English")])
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Output {
     /// For people, live
@@ -557,20 +501,6 @@ pub struct EncodeArgs {
     /// Declared tools that the reader will use: they type values of untyped text
     #[arg(long, value_name = "TOOLS.json")]
     pub tools: Option<PathBuf>,
-}
-
-/// One dialect.
-#[derive(Debug, Args)]
-pub struct OneDialect {
-    /// Dialect: an id or an alias
-    #[arg(long, value_name = "ID")]
-    pub dialect: String,
-    /// Additional dialect file; may be repeated
-    #[arg(long = "dialect-file", value_name = "F")]
-    pub files: Vec<PathBuf>,
-    /// Variation of the dialect to enable, for example vcp.aio-prompt; may be repeated
-    #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch)]
-    pub switches: Vec<(String, String)>,
 }
 
 #[derive(Debug, Args)]
@@ -812,21 +742,4 @@ pub enum DialectsCommand {
         #[arg(long)]
         strict: bool,
     },
-}
-
-/// Whether a path means standard input.
-pub fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
-/// Returns the number of threads: the given one, else one per core.
-pub fn threads(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
-    jobs.or_else(|| std::thread::available_parallelism().ok())
-        .unwrap_or(NonZeroUsize::MIN)
-}
-
-fn milliseconds(text: &str) -> Result<Duration, String> {
-    text.parse()
-        .map(Duration::from_millis)
-        .map_err(|_| format!("`{text}` is not a whole number of milliseconds"))
 }

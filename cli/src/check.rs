@@ -7,8 +7,9 @@ use anstyle::{AnsiColor, Style};
 use toolglot_testkit::sets::Sets;
 use toolglot_testkit::vectors::{self, LineError, Vector};
 
-use crate::args::{CheckArgs, threads};
+use crate::args::CheckArgs;
 use crate::stop::{Stop, Verdict};
+use crate::values::threads;
 
 const BAD: Style = AnsiColor::Red.on_default();
 const GOOD: Style = AnsiColor::Green.on_default();

@@ -12,9 +12,10 @@ use anstyle::{AnsiColor, Style};
 use toolglot::{Decision, DialectSet, Limits, builtin_files};
 use toolglot_testkit::sets::{Choice, Sets};
 
-use crate::args::{DialectsArgs, DialectsCommand, is_stdin};
+use crate::args::{DialectsArgs, DialectsCommand};
 use crate::input::Input;
 use crate::stop::{Stop, Verdict};
+use crate::values::is_stdin;
 
 const BOLD: Style = Style::new().bold();
 const WARN: Style = AnsiColor::Yellow.on_default();

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use toolglot::Tools;
 
-use crate::args::is_stdin;
 use crate::stop::Stop;
+use crate::values::is_stdin;
 
 /// An input that is read incrementally.
 pub struct Input {

@@ -33,6 +33,7 @@ mod stop;
 mod terminal;
 mod tools;
 mod validate;
+mod values;
 
 use std::io::{self, Write};
 use std::panic;

@@ -50,7 +50,7 @@ fn stops(set: &DialectSet, layout: &Layout) -> String {
 
 /// The dialect that the arguments name, alone in its set, and its layout, or that of the model's own chat template.
 pub fn layout(
-    args: &crate::args::OneDialect,
+    args: &crate::values::OneDialect,
     template: Option<&Path>,
 ) -> Result<(DialectSet, Layout), Stop> {
     let id = args.dialect.as_str();

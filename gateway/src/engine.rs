@@ -57,6 +57,15 @@ impl Told {
     }
 }
 
+/// How a body is split into events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Server-sent events.
+    Events,
+    /// One document per line.
+    Lines,
+}
+
 /// Converts a streamed response.
 pub trait Engine: Send {
     /// Consumes bytes of the body and appends the output, except for what [`flush`](Self::flush) appends.

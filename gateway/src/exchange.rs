@@ -1,7 +1,6 @@
 //! One request and its response.
 
 mod reply;
-mod scribe;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,18 +14,16 @@ use toolglot::json::Value;
 use toolglot::sink::openai::{Calls, Settings};
 use toolglot::{Options, ToolChoice, Tools, UnknownTool};
 
+use crate::app::{App, Live};
 use crate::choice::Choice;
 use crate::config::{Api, Mode, Recovered, Rule};
 use crate::engine::pieces::Wire;
 use crate::face::Face;
 use crate::models::{Chosen, TAUGHT};
 use crate::patience::{Patience, Unread};
-use crate::server::{App, Live};
 use crate::settings::Lost;
 use crate::upstream::words;
 use crate::{headers, log, prompt, seed, translate};
-
-pub use scribe::Said;
 
 /// Time limit for `/props`.
 const PROPS: Duration = Duration::from_secs(3);

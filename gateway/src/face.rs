@@ -10,9 +10,9 @@ use toolglot::json::{Map, Value, json};
 use toolglot::sink::openai::Head;
 
 use crate::config::Api;
+use crate::engine::Framing;
 use crate::engine::gathered::{Gathered, Spaces};
-use crate::engine::pieces::Piece;
-use crate::pump::Framing;
+use crate::engine::pieces::Writer;
 use crate::settings::Lost;
 
 /// A client protocol.
@@ -26,26 +26,6 @@ pub enum Face {
     Messages,
     /// Ollama's `/api/chat`.
     Ollama,
-}
-
-/// Writes a streamed response.
-pub trait Writer: Send {
-    /// Appends a piece.
-    fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>);
-
-    /// An event of a server, before its pieces: if it speaks the same protocol, its other members are kept.
-    fn came(&mut self, _: &[u8]) {}
-
-    /// Bytes of a server with the same protocol were forwarded unchanged.
-    fn passed(&mut self, _: &[u8]) {}
-
-    /// Whether an event alone carries no information, so that the next one decides whether it is sent. `before`: the last one waits.
-    fn waits(&self, _: &[u8], _before: bool) -> bool {
-        false
-    }
-
-    /// Appends the protocol's final event.
-    fn close(&mut self, _: &mut Vec<u8>) {}
 }
 
 impl Face {

@@ -10,6 +10,7 @@
 //!
 //! Between two requests the gateway keeps nothing but each model's dialect. See `docs/GATEWAY.md`.
 
+mod app;
 mod choice;
 mod config;
 mod engine;
@@ -24,6 +25,7 @@ mod patience;
 mod prompt;
 mod pump;
 mod record;
+mod scribe;
 mod seed;
 mod server;
 mod settings;
@@ -33,8 +35,9 @@ mod upstream;
 
 use std::path::PathBuf;
 
+pub use app::StartError;
 pub use config::{Api, Config, ConfigError, Mode, Recovered};
-pub use server::{Gateway, StartError};
+pub use server::Gateway;
 
 /// The arguments of `toolglot gateway`. A flag overrides the file.
 #[derive(Clone, Debug, Default, clap::Args)]

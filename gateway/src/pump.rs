@@ -8,16 +8,7 @@ use memchr::memchr2;
 use toolglot::rewrite::Same;
 use toolglot::source::DEFAULT_MAX;
 
-use crate::engine::Engine;
-
-/// How a body is split into events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
-    /// Server-sent events.
-    Events,
-    /// One document per line.
-    Lines,
-}
+use crate::engine::{Engine, Framing};
 
 /// Which of the parts that no engine reads the client understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use toolglot::json::{Map, Value, to_value};
 use toolglot::{Limits, Options, ToolChoice};
 use toolglot_testkit::recording::{Dialect, Ready, Recording};
 
-use crate::exchange::Said;
 use crate::models::Chosen;
+use crate::scribe::Said;
 use crate::{log, seed};
 
 /// One response, and its parser settings.

@@ -1,8 +1,8 @@
-//! The process: connections, signals, and state shared by all exchanges.
+//! The process: connections and signals.
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -10,79 +10,11 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::config::{Config, ConfigError};
-use crate::metrics::Metrics;
-use crate::models::Models;
+use crate::app::{App, Live, StartError};
 use crate::signals::Signal;
-use crate::upstream::Upstream;
 use crate::{Args, exchange, listen, log};
-
-/// Why the gateway does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The configuration is invalid.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The server address or a dialect in it is invalid.
-    #[error("{0}")]
-    Odd(String),
-    /// Listening on the address failed.
-    #[error("{address}: {error}")]
-    Listen {
-        /// The address.
-        address: String,
-        /// The cause.
-        error: std::io::Error,
-    },
-    /// The system provides no threads.
-    #[error("the runtime cannot be started: {0}")]
-    Runtime(std::io::Error),
-}
-
-/// A loaded configuration. A new one replaces it as a whole.
-pub struct Live {
-    pub config: Config,
-    pub models: Models,
-    pub upstream: Upstream,
-}
-
-impl Live {
-    fn new(args: &Args) -> Result<Self, StartError> {
-        let config = Config::read(args)?;
-        let address = config.upstream.as_deref().unwrap_or_default();
-        let upstream = Upstream::new(address).map_err(StartError::Odd)?;
-        let models = Models::new(config.texts.clone());
-        // An unknown name is reported now, not by the first request.
-        for rule in config.models.iter().chain([&config.default]) {
-            if let Some(names) = rule.dialect.as_deref().filter(|names| *names != "auto") {
-                models
-                    .named(names)
-                    .map_err(|why| StartError::Odd(format!("dialect {names:?}: {why}")))?;
-            }
-        }
-        Ok(Self {
-            config,
-            models,
-            upstream,
-        })
-    }
-}
-
-/// State shared by all exchanges.
-pub struct App {
-    live: RwLock<Arc<Live>>,
-    pub metrics: Arc<Metrics>,
-    pub streams: Arc<Semaphore>,
-}
-
-impl App {
-    pub fn live(&self) -> Arc<Live> {
-        Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
 
 /// A listening gateway.
 pub struct Gateway {
@@ -108,12 +40,7 @@ impl Gateway {
         };
         let listener = TcpListener::bind(wanted).await.map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
-        let streams = Arc::new(Semaphore::new(live.config.limits.streams));
-        let app = Arc::new(App {
-            live: RwLock::new(Arc::new(live)),
-            metrics: Arc::default(),
-            streams,
-        });
+        let app = Arc::new(App::new(live));
         Ok(Self {
             listener,
             address,
@@ -188,7 +115,7 @@ async fn reload(app: Arc<App>, args: Args, mut hangup: Signal) {
         hangup.arrives().await;
         match Live::new(&args) {
             Ok(live) => {
-                *app.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+                app.replace(live);
                 log::line("the configuration was reloaded");
             }
             Err(error) => log::line(&format!("the configuration is unchanged: {error}")),

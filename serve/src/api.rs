@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequestParts, Path, Query, Request, State};
+use axum::extract::{Query, Request, State};
 use axum::http::header::CONTENT_TYPE;
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -19,8 +18,9 @@ use toolglot::json::{Map, Value, json};
 use toolglot_agent::{Confirm, Decision};
 
 use crate::app::App;
+use crate::known::Known;
 use crate::live::Refused;
-use crate::problem::Problem;
+use crate::problem::{Problem, method};
 use crate::store::Entry;
 use crate::wanted::Wanted;
 use crate::{calls, events};
@@ -50,25 +50,8 @@ pub fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-/// The run that a path names.
-pub struct Known(pub Entry);
-
-impl FromRequestParts<Arc<App>> for Known {
-    type Rejection = Problem;
-
-    async fn from_request_parts(head: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let id = Path::<String>::from_request_parts(head, app).await;
-        let Path(id) = id.map_err(|error| Problem::bad(error.body_text()))?;
-        app.run(&id).map(Self)
-    }
-}
-
 async fn nothing() -> Problem {
     Problem::new(404, "not_found", "there is nothing at this path")
-}
-
-pub async fn method() -> Problem {
-    Problem::new(405, "method", "this path does not take that method")
 }
 
 /// Reads a body of JSON. Its type is required, because a page of another site can send any other without asking.

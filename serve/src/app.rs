@@ -2,33 +2,25 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Semaphore, oneshot, watch};
 use toolglot::json::{Value, json};
 use toolglot_agent::{Agent, Run};
 use toolglot_tools::{CheckOptions, Inventory};
 
+use crate::error::ServeError;
 use crate::guard::secret;
 use crate::live::{self, Asks, Live};
 use crate::problem::Problem;
 use crate::secrets::Secrets;
-use crate::server::ServeError;
 use crate::setup::{AgentSetup, Options, Setup, prompt};
-use crate::store::{Entry, Store, StoreError};
+use crate::store::{Entry, Store, StoreError, now};
 use crate::wanted::Wanted;
 
 /// Maximum number of runs that are not over.
 const RUNS: usize = 1000;
 /// Maximum number of open streams of events.
 const STREAMS: usize = 256;
-
-/// Milliseconds since 1970.
-pub fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let time = since.map_or(0, |time| time.as_millis());
-    i64::try_from(time).unwrap_or(i64::MAX)
-}
 
 pub struct App {
     pub setup: Setup,

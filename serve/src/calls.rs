@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
-use toolglot::Finish;
 use toolglot::json::{Map, Value, json};
-use toolglot_agent::driver::{Approver, Driver, Model, Stopped, Stream, Task, Watch, pieces};
-use toolglot_agent::{Ask, Confirm, Decision, Do, Event, Said, Step};
+use toolglot_agent::driver::{Approver, Driver, Model, Stopped, Task, Watch};
+use toolglot_agent::{Confirm, Decision, Do, Event, Step};
 
 use crate::app::App;
 use crate::guard::hex;
+use crate::nobody::{Nobody, Refuses};
 use crate::problem::Problem;
 
 /// A call that somebody asks for.
@@ -103,16 +103,6 @@ impl Approver for Approved {
     }
 }
 
-/// Denies calls within the call: there is nobody to show them to.
-pub struct Refuses;
-
-impl Approver for Refuses {
-    fn confirm(&self, _: Confirm) -> Task<Option<Decision>> {
-        let why = "a call within a call is confirmed in runs only".to_owned();
-        Box::pin(async { Some(Decision::Deny(why)) })
-    }
-}
-
 /// The state and result of the call.
 struct Last(Option<Value>);
 
@@ -121,14 +111,5 @@ impl Watch for Last {
         if let Do::Event(Event::Settled { state, result, .. }) = one {
             self.0 = Some(json!({"state": state, "result": result}));
         }
-    }
-}
-
-/// A model for calls without one.
-pub struct Nobody;
-
-impl Model for Nobody {
-    fn ask(&self, _: Ask) -> Stream<Said> {
-        pieces(async move |_| Said::End(Finish::Stop))
     }
 }

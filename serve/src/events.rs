@@ -18,9 +18,9 @@ use futures_util::stream::{self, Stream};
 use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
-use crate::api::Known;
 use crate::app::App;
 use crate::guard::PROTOCOL;
+use crate::known::Known;
 use crate::live::At;
 use crate::problem::Problem;
 

@@ -26,9 +26,12 @@
 mod api;
 mod app;
 mod calls;
+mod error;
 mod events;
 mod guard;
+mod known;
 mod live;
+mod nobody;
 mod page;
 mod problem;
 mod secrets;
@@ -37,6 +40,7 @@ mod setup;
 mod store;
 mod wanted;
 
-pub use server::{ServeError, Server};
+pub use error::ServeError;
+pub use server::Server;
 pub use setup::{AgentSetup, Keep, Options, Setup};
 pub use store::StoreError;

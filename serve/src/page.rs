@@ -12,9 +12,8 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
-use crate::api;
 use crate::guard::{POLICY, hex};
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 
 /// Names and contents of the files that were there when the program was built.
 static BUILT: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
@@ -131,7 +130,7 @@ fn known(headers: &HeaderMap, tag: &str) -> bool {
 
 pub async fn serve(State(pages): State<Arc<Pages>>, request: Request) -> Response {
     if ![Method::GET, Method::HEAD].contains(request.method()) {
-        return api::method().await.into_response();
+        return problem::method().await.into_response();
     }
     let absent = || Problem::new(404, "not_found", "there is nothing at this path").into_response();
     let Some(name) = name(request.uri().path()) else {

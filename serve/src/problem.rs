@@ -56,3 +56,8 @@ impl IntoResponse for Problem {
         (self.status, Json(body)).into_response()
     }
 }
+
+/// The answer to a method that a path does not take.
+pub async fn method() -> Problem {
+    Problem::new(405, "method", "this path does not take that method")
+}

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,51 +18,17 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::api;
 use crate::app::App;
+use crate::error::ServeError;
 use crate::guard::{self, Guard, same, secret};
 use crate::page::{self, Pages};
+use crate::problem;
 use crate::problem::Problem;
 use crate::setup::{Options, Setup};
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
 /// How long open exchanges may take at the end.
 const PATIENCE: Duration = Duration::from_secs(5);
 const HOUR: Duration = Duration::from_secs(60 * 60);
-
-/// Why a server does not start.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// The setup is invalid: an agent's dialect, a tool.
-    #[error("{0}")]
-    Setup(String),
-    /// The address is not one of this machine alone.
-    #[error(
-        "{0}: other machines can reach this address; that must be allowed explicitly (--allow-remote)"
-    )]
-    Remote(SocketAddr),
-    /// Listening on the address failed.
-    #[error("{address}: {error}")]
-    Listen {
-        /// The address.
-        address: String,
-        /// The cause.
-        error: std::io::Error,
-    },
-    /// The folder of the page cannot be read.
-    #[error("{}: {error}", folder.display())]
-    Page {
-        /// The folder.
-        folder: PathBuf,
-        /// The cause.
-        error: std::io::Error,
-    },
-    /// The file of runs cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The system has no random numbers for the token.
-    #[error("no token can be made: {0}")]
-    Random(String),
-}
 
 /// A listening server.
 pub struct Server {
@@ -142,7 +107,7 @@ impl Server {
         let guarded = from_fn_with_state(Arc::clone(&self.guard), guard::inside);
         let router = Router::new()
             .route("/open/{code}", get(enter))
-            .method_not_allowed_fallback(api::method)
+            .method_not_allowed_fallback(problem::method)
             .with_state(Arc::new(entrance))
             .merge(api::router(Arc::clone(&self.app)).layer(guarded))
             .fallback_service(axum::routing::any(page::serve).with_state(self.pages))

@@ -13,7 +13,7 @@ use toolglot_tools::outcome::{RenderOptions, Shape};
 use toolglot_tools::prompt::Lang;
 use toolglot_tools::{CallConfig, Inventory};
 
-use crate::calls::{Nobody, Refuses};
+use crate::nobody::{Nobody, Refuses};
 use crate::secrets::{CleanModel, Secrets, clean_tools};
 use crate::wanted::{self, Wanted};
 

@@ -8,12 +8,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 use toolglot::json::Map;
 
-use crate::app::now;
 use crate::setup::Keep;
 use crate::wanted::Wanted;
 
@@ -474,4 +473,11 @@ fn ours(path: &Path) -> Result<bool, StoreError> {
             found: found.unwrap_or(0),
         }),
     }
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let time = since.map_or(0, |time| time.as_millis());
+    i64::try_from(time).unwrap_or(i64::MAX)
 }

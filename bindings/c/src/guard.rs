@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::handle::{self, Handle, Kind};
 use crate::memory::{self, Scope};
 use crate::status::{Done, TOOLGLOT_E_NOMEM, TOOLGLOT_E_PANIC, TOOLGLOT_OK, toolglot_status};
 
@@ -23,21 +22,6 @@ pub(crate) fn status(body: impl FnOnce() -> Done) -> toolglot_status {
         false => status,
         true => TOOLGLOT_E_NOMEM,
     }
-}
-
-/// Runs the body of a function that may change a handle's value and returns a status. First tries `quick`, which either does
-/// the same as `body` or does nothing and returns nothing; it does not allocate.
-///
-/// # Safety
-/// The pointer is NULL or a handle that was not freed.
-#[inline]
-pub(crate) unsafe fn inside<T: Kind>(
-    handle: *const Handle<T>,
-    quick: impl FnOnce(&mut T) -> Option<Done>,
-    body: impl FnOnce(&mut T) -> Done,
-) -> toolglot_status {
-    // SAFETY: promised. Panics are caught there.
-    unsafe { handle::change(handle, quick, body) }
 }
 
 /// Runs the body of a function that returns a value, or `otherwise` if the body fails.

@@ -232,7 +232,7 @@ pub unsafe extern "C" fn toolglot_stream_feed(
 ) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     unsafe {
-        guard::inside(
+        handle::change(
             handle(stream),
             |stream| {
                 let out = out.cast::<MaybeUninit<_>>().as_mut()?;
@@ -346,7 +346,7 @@ pub unsafe extern "C" fn toolglot_stream_feed_each(
 ) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     unsafe {
-        guard::inside(
+        handle::change(
             handle(stream),
             |stream| {
                 take?;

@@ -60,7 +60,7 @@ fn every_body_is_guarded() {
         let one = guards.iter().any(|guard| code.starts_with(guard));
         // A guard that is unsafe itself.
         let inside = code
-            .strip_prefix("unsafe {\nguard::inside(")
+            .strip_prefix("unsafe {\nhandle::change(")
             .and_then(|code| code.strip_suffix("\n}"));
         let (one, code) = inside.map_or((one, code.as_str()), |code| (true, code));
         // Nothing follows the guard: its call is the last expression.

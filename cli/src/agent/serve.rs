@@ -20,8 +20,8 @@ use super::args::{api, seconds};
 use super::model::model;
 use super::plan::single;
 use super::{note, note_hidden, open, policy, signals};
-use crate::args::lang;
 use crate::stop::{Stop, Verdict};
+use crate::values::lang;
 
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;

@@ -20,9 +20,10 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::{BatchArgs, is_stdin, threads};
+use crate::args::BatchArgs;
 use crate::input::{self, Input};
 use crate::stop::{Stop, Verdict};
+use crate::values::{is_stdin, threads};
 use budget::Budget;
 use lines::{Line, Lines};
 use record::{Answers, Defaults};

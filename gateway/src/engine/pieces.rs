@@ -12,7 +12,26 @@ use toolglot::{DialectSet, Finish, NotDelivered, Options, Parser, Prefer, Stage}
 use super::gathered::Spaces;
 use super::{Engine, Told, responses};
 use crate::config::Api;
-use crate::face::Writer;
+
+/// Writes a streamed response.
+pub trait Writer: Send {
+    /// Appends a piece.
+    fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>);
+
+    /// An event of a server, before its pieces: if it speaks the same protocol, its other members are kept.
+    fn came(&mut self, _: &[u8]) {}
+
+    /// Bytes of a server with the same protocol were forwarded unchanged.
+    fn passed(&mut self, _: &[u8]) {}
+
+    /// Whether an event alone carries no information, so that the next one decides whether it is sent. `before`: the last one waits.
+    fn waits(&self, _: &[u8], _before: bool) -> bool {
+        false
+    }
+
+    /// Appends the protocol's final event.
+    fn close(&mut self, _: &mut Vec<u8>) {}
+}
 
 /// Why a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 use toolglot::sink::openai::{Delta, Head, Reason};
 
-use super::Writer;
 use crate::engine::gathered::Gathered;
-use crate::engine::pieces::{Piece, Why};
+use crate::engine::pieces::{Piece, Why, Writer};
 
 /// Writes the stream: chunks, and `[DONE]`.
 pub struct Chat;

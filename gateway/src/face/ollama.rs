@@ -4,9 +4,9 @@ use serde_json::json as plain;
 use toolglot::json::{Map, Value, json};
 use toolglot::sink::openai::Head;
 
-use super::{Writer, call, copy, list, text};
+use super::{call, copy, list, text};
 use crate::engine::gathered::Gathered;
-use crate::engine::pieces::{Piece, Why, beside};
+use crate::engine::pieces::{Piece, Why, Writer, beside};
 use crate::settings::Lost;
 
 /// Options that chat completions have too.

@@ -4,9 +4,9 @@ use serde_json::json as plain;
 use toolglot::json::{Map, Value, json};
 use toolglot::sink::openai::Head;
 
-use super::{Writer, call, content, copy, function, list, text};
+use super::{call, content, copy, function, list, text};
 use crate::engine::gathered::{Gathered, Part};
-use crate::engine::pieces::{Piece, Why, beside};
+use crate::engine::pieces::{Piece, Why, Writer, beside};
 use crate::settings::Lost;
 
 /// Members of a request that are translated, or repeated in the response.
