@@ -716,6 +716,9 @@
 // A call of the text that was replaced by API tool calls, or an API tool call that was replaced by those of the text. (warning)
 #define TOOLGLOT_ISSUE_REPLACED_CALL 68
 
+// A backslash in a string that begins no escape; it is kept. (warning)
+#define TOOLGLOT_ISSUE_REPAIRED_ESCAPE 69
+
 // What runs share: dialect, tools, policy. One thread at a time. Runs keep what they need, so the agent may be freed before
 // them.
 typedef struct toolglot_agent toolglot_agent;

@@ -167,6 +167,7 @@ kinds! {
     BareCall = 66 "bare_call" Warning Recovered "The text holds a bare call of a declared tool; a hint." "the text holds a call of a declared tool that no dialect of the set reads";
     RepairedNumber = 67 "repaired_number" Warning Recovered "Leading zeros of a number; they are left out." "zeros before a number were left out";
     ReplacedCall = 68 "replaced_call" Warning Recovered "A call of the text that was replaced by API tool calls, or an API tool call that was replaced by those of the text." "the call gave way to calls of the same reply that were given in another form";
+    RepairedEscape = 69 "repaired_escape" Warning Recovered "A backslash in a string that begins no escape; it is kept." "a backslash that begins no escape was kept";
 }
 
 impl Kind {

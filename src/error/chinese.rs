@@ -78,5 +78,6 @@ pub const fn sentence(kind: Kind) -> &'static str {
         Kind::BareCall => "文本中有未被读取的工具调用",
         Kind::RepairedNumber => "已忽略数字前的零",
         Kind::ReplacedCall => "该调用已被同一回复中以另一形式给出的调用取代",
+        Kind::RepairedEscape => "反斜杠后不是转义符，已按原样保留",
     }
 }

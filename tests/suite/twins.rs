@@ -163,7 +163,7 @@ fn seconds() -> Vec<(&'static str, Second)> {
 }
 
 /// Slips that the engine repairs, while a twin follows the rules.
-const SLIPS: [Kind; 15] = [
+const SLIPS: [Kind; 16] = [
     Kind::AttributeArguments,
     Kind::BareQuote,
     Kind::ExtraKey,
@@ -171,6 +171,7 @@ const SLIPS: [Kind; 15] = [
     Kind::RepairedArguments,
     Kind::RepairedCloseTag,
     Kind::RepairedComma,
+    Kind::RepairedEscape,
     Kind::RepairedKey,
     Kind::RepairedLiteral,
     Kind::RepairedMarker,

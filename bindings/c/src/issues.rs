@@ -104,7 +104,7 @@ pub const TOOLGLOT_ISSUE_REPAIRED_OPENER: u32 = 48;
 pub const TOOLGLOT_ISSUE_REPAIRED_CLOSE_TAG: u32 = 49;
 /// An opener in a misspelling that its models are known to write, or with whitespace or attributes in its tag. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_MARKER: u32 = 50;
-/// A comma before a closing bracket, or a missing one between two calls of a list. (warning)
+/// A comma before a closing bracket, or a missing one between two calls, members or items. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_COMMA: u32 = 51;
 /// Single quotes in JSON. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_QUOTES: u32 = 52;
@@ -141,6 +141,8 @@ pub const TOOLGLOT_ISSUE_BARE_CALL: u32 = 66;
 pub const TOOLGLOT_ISSUE_REPAIRED_NUMBER: u32 = 67;
 /// A call of the text that was replaced by API tool calls, or an API tool call that was replaced by those of the text. (warning)
 pub const TOOLGLOT_ISSUE_REPLACED_CALL: u32 = 68;
+/// A backslash in a string that begins no escape; it is kept. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_ESCAPE: u32 = 69;
 
 /// Every kind with its name. NUL-terminated.
 const NAMES: &[(u32, &str)] = &[
@@ -218,6 +220,7 @@ const NAMES: &[(u32, &str)] = &[
     (TOOLGLOT_ISSUE_BARE_CALL, "bare_call\0"),
     (TOOLGLOT_ISSUE_REPAIRED_NUMBER, "repaired_number\0"),
     (TOOLGLOT_ISSUE_REPLACED_CALL, "replaced_call\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_ESCAPE, "repaired_escape\0"),
 ];
 
 /// The name of a kind, NUL-terminated.

@@ -283,7 +283,7 @@ impl Lexer {
         escape: Escape,
     ) -> Took {
         if escape.letter != 0 {
-            return self.digit(f, i, byte, quoted, escape);
+            return self.digit(rules, f, i, byte, quoted, escape);
         }
         if escape.high != 0 && byte != b'u' {
             let token = self.lone(f, i, b"\\");
@@ -345,7 +345,12 @@ impl Lexer {
                 self.at = LexerAt::String(quoted);
                 return (i, None);
             }
-            _ => return (i, Some(Token::Malformed(Kind::MalformedBody))),
+            _ => {
+                let at = self.pen.held_at(f).unwrap_or(f.pos(i));
+                self.char(f, i, '\\');
+                self.at = LexerAt::String(quoted);
+                return (i, Some(Token::Repaired(Kind::RepairedEscape, at)));
+            }
         };
         self.pen.keep(f, i + 1, Meaning::Text(meaning));
         self.at = LexerAt::String(quoted);
@@ -357,8 +362,10 @@ impl Lexer {
         (i + 1, None)
     }
 
+    #[expect(clippy::too_many_arguments, reason = "the state of one escape")]
     fn digit<E: Emit>(
         &mut self,
+        rules: &Rules<'_>,
         f: &mut Feed<'_, E>,
         i: usize,
         byte: u8,
@@ -380,6 +387,14 @@ impl Lexer {
             }
             // The byte after it is not part of the escape.
             None if escape.letter == b'0' => escape.digits = need,
+            None if !rules.syntax.python && escape.high == 0 => {
+                let at = self.pen.held_at(f).unwrap_or(f.pos(i));
+                let text = String::from_utf8_lossy(&self.pen.held(f, i)).into_owned();
+                self.pen
+                    .swap(f, i, &format!("\\{text}"), Meaning::Text(&text));
+                self.at = LexerAt::String(quoted);
+                return (i, Some(Token::Repaired(Kind::RepairedEscape, at)));
+            }
             None => return (i, Some(Token::Malformed(Kind::MalformedBody))),
         }
         self.at = LexerAt::String(quoted);

@@ -103,7 +103,16 @@ impl Strings {
     /// Consumes a byte.
     pub fn step(&mut self, byte: u8) {
         self.word(byte);
-        self.inner = self.inner.and_then(|inner| inner.after(byte));
+        if let Some(inner) = self.inner {
+            self.inner = inner.after(byte);
+            // What follows shows where the string ended, however many marks it holds.
+            if self.inner.is_none() && inner.at != InnerAt::Text {
+                self.escaped = false;
+                self.unpaired = None;
+                self.open = self.quotes.contains(&byte).then_some(Quote::Byte(byte));
+                return;
+            }
+        }
         if std::mem::take(&mut self.escaped) {
             return;
         }
