@@ -294,9 +294,26 @@ pub(crate) fn ends_calls(spec: &spec::Spec, marker: &str) -> bool {
     messages.is_some_and(closes) && first.any(|close| close == marker)
 }
 
+impl spec::Channels {
+    /// Prepares a header for reading: without white space between its parts that separates nothing, and with markers that
+    /// follow themselves once. Returns whether there was any.
+    pub(crate) fn tidied<'h>(&self, header: &'h str) -> (Cow<'h, str>, bool) {
+        let (mut header, mut odd) = joined(header);
+        let parts = [&self.channel, &self.content].into_iter();
+        for marker in parts.chain(&self.end).filter(|marker| !marker.is_empty()) {
+            let twice = format!("{marker}{marker}");
+            while header.contains(&twice) {
+                header = Cow::Owned(header.replace(&twice, marker));
+                odd = true;
+            }
+        }
+        (header, odd)
+    }
+}
+
 /// Removes runs of whitespace that contain a newline or tab from a header, and returns whether there were any. Such a run
 /// precedes a marker and separates nothing.
-pub(crate) fn joined(header: &str) -> (Cow<'_, str>, bool) {
+fn joined(header: &str) -> (Cow<'_, str>, bool) {
     let breaks = |c: char| matches!(c, '\n' | '\r' | '\t');
     if !header.contains(breaks) {
         return (Cow::Borrowed(header), false);

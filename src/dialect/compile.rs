@@ -86,7 +86,7 @@ fn dialect(spec: Spec) -> Result<Dialect, BuildError> {
     let closers = closers.map(|close| Pattern::new(close, family.case()));
     let closer = Dfa::new(closers.collect()).map_err(|why| check::key(&spec, "close", &why))?;
     let openers = family.openers();
-    let spelt = openers.iter().map(|open| path::spelt(open));
+    let spelt = openers.iter().map(|open| path::spelt(open, &[]));
     let spelt = spelt.collect::<Result<_, _>>();
     let spelt = spelt.map_err(|why| check::key(&spec, "open", &why))?;
     Ok(Dialect {
@@ -355,7 +355,8 @@ impl Tables {
             let openers = spec.open.iter().map(|marker| (marker.clone(), false));
             let closers = spec.close.iter().map(|marker| (marker.clone(), true));
             for (marker, closes) in openers.chain(closers).collect::<Vec<_>>() {
-                let Some(paths) = path::spelt(&marker)? else {
+                let slipped = if closes { vec![] } else { slipped(&marker) };
+                let Some(paths) = path::spelt(&marker, &slipped)? else {
                     continue;
                 };
                 let begins = Begins::Mark(self.marks.len() as u16);
@@ -364,6 +365,10 @@ impl Tables {
                     begins,
                 };
                 self.marks.push(Mark { id, closes, paths });
+                for slip in &slipped {
+                    // The last byte of a marker is left for the walk through its variants.
+                    self.slip(&slip[..slip.len() - 1], entry);
+                }
                 for slip in tag::slips(&marker) {
                     // Inside, it closes the reasoning, or repeats the prompt's opener.
                     self.rest((id, &mut thought.spec), &slip, entry);
@@ -549,6 +554,18 @@ impl Tables {
                 self.opens.push(vec![entry]);
             }
         }
+    }
+}
+
+/// A marker of several special tokens with the first one written twice or three times, or left out.
+fn slipped(marker: &str) -> Vec<String> {
+    let first = marker.find("|>").map(|at| marker.split_at(at + 2));
+    match first.filter(|(_, rest)| rest.contains("|>")) {
+        Some((first, rest)) => {
+            let repeated = [2, 3].map(|times| first.repeat(times) + rest);
+            repeated.into_iter().chain([rest.to_owned()]).collect()
+        }
+        None => vec![],
     }
 }
 

@@ -237,12 +237,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Ends the open message that is a thought before the beginning of a header, unless it quotes that.
-    fn header_at_end(&mut self, chunk: Chunk<'_>, opening: &Opening) {
+    /// Ends the open message that is a thought before the beginning of a header, unless it quotes or mentions that.
+    fn header_at_end(&mut self, chunk: Chunk<'_>, reason: Finish, opening: &Opening) {
         let Region::Reasoning { id, .. } = self.st.region else {
             return;
         };
-        if self.heads() && self.quotes(opening.start).is_none() {
+        let lacks = reason != Finish::Length && self.lacks_call(opening.start);
+        if self.heads() && !lacks && self.quotes(opening.start).is_none() {
             self.flow_end(chunk);
             self.st.reasoned = true;
             self.enter(Region::Text, opening.start);
@@ -255,11 +256,11 @@ impl Machine<'_> {
         let chunk = self.nothing();
         let end = self.st.pos();
         self.settle_twin(chunk, opening.start);
-        self.header_at_end(chunk, opening);
-        if let Some(quoted) = self.after_quote() {
+        self.header_at_end(chunk, reason, opening);
+        if let Some(complete) = self.complete_unless() {
             // What would make it a mention does not follow.
             self.st.candidates.clear();
-            if let Some(again) = self.accept(chunk, *opening, quoted, end, false) {
+            if let Some(again) = self.accept(chunk, *opening, complete, end, false) {
                 self.again(again);
             }
             return;
@@ -334,7 +335,7 @@ impl Machine<'_> {
             Finish::Length => None,
             _ if self.header_goes_on(chunk, opening) => None,
             Finish::Stop | Finish::ToolCalls | Finish::Error | Finish::Cancelled => {
-                self.second_token(chunk, opening.start, self.st.pos(), self.st.pos())
+                self.second_token(chunk, opening, self.st.pos(), self.st.pos())
             }
         }
     }

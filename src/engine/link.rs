@@ -177,6 +177,8 @@ impl Machine<'_> {
             .iter()
             .zip(marker.start..)
         {
+            // The brackets of the marker itself close nothing before its end.
+            linked.closed &= at >= marker.end;
             match linked.step(*byte) {
                 None => {}
                 Some(true) => {

@@ -113,6 +113,10 @@ enum CandidateAt {
     /// In a thought, in the recipient of a header that lacks its beginning, or in the marker after it, which begins at
     /// `marker`.
     Rest { marker: Option<u64> },
+    /// After the header of a message, or a marker that ends a thought and has this pattern, which a sentence may mention.
+    Words { pattern: Option<u16> },
+    /// After the header of a call, which must show itself if the header may only be mentioned.
+    Ended { shows: bool },
 }
 
 /// The longest suffix of a thought's marker.
@@ -197,6 +201,10 @@ impl Machine<'_> {
                 let verdict = self.verdict(chunk, &opening, candidate, byte, end);
                 // A tag with attributes is a marker only when it has ended.
                 opening.bare &= !candidate.loose || matches!(candidate.at, CandidateAt::Own(_));
+                if candidate.after_header() && candidate.end == end {
+                    // If it is mentioned, the scan goes on behind it.
+                    opening.inner = Some(end);
+                }
                 match verdict {
                     Verdict::More => true,
                     Verdict::Open { taken, closed } => {
@@ -304,7 +312,7 @@ impl Machine<'_> {
             return None;
         };
         self.st.mode = Mode::Flow;
-        if let Some(again) = self.second_token(chunk, opening.start, end, end) {
+        if let Some(again) = self.second_token(chunk, &opening, end, end) {
             return Some(again);
         }
         self.untagged(&opening);

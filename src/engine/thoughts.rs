@@ -146,18 +146,28 @@ impl Machine<'_> {
         if asks && self.may_be_quoted(chunk, pattern, start, end, safe) {
             return matches!(self.st.mode, Mode::Opening(_));
         }
+        if asks && start <= safe && self.await_words(chunk, pattern, Span::new(start, end)) {
+            return true;
+        }
         let set = self.set;
         let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
-        // The marker is read again, as text.
         let dfa = &set.text.dfa;
-        let node = marker.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
         self.deliver(chunk, start);
         self.flow_end(chunk);
         self.adopt(start);
         self.st.reasoned = true;
         self.enter(Region::Text, start);
         self.near_thought(id, start);
-        self.st.node = node;
+        // The marker is read again, as text. It may consist of several tokens.
+        let role = |pattern: &u16| set.roles.get(usize::from(*pattern));
+        let token = |pattern: &u16| matches!(role(pattern), Some(Role::Token { .. }));
+        for (byte, at) in marker.iter().zip(start + 1..) {
+            self.st.node = dfa.next(self.st.node, *byte);
+            let hits = dfa.hits(self.st.node);
+            if at < end && !hits.is_empty() && hits.iter().all(token) {
+                self.markers(chunk, at);
+            }
+        }
         if !self.markers(chunk, end) {
             self.deliver(chunk, end - dfa.hold(self.st.node) as u64);
         }

@@ -93,6 +93,16 @@ impl Tail {
         quote_opening(&self.0.to_be_bytes())
     }
 
+    /// Whether the text ends in a sentence, after a blank or a mark.
+    pub fn in_sentence(self) -> bool {
+        const ENDS: [&str; 7] = [".", "!", "?", "。", "！", "？", "…"];
+        let bytes = self.0.to_be_bytes();
+        let text = bytes.trim_ascii_end();
+        let ends = ENDS.iter().any(|end| text.ends_with(end.as_bytes()));
+        let glued = bytes.last().is_some_and(u8::is_ascii_alphanumeric);
+        !(ends || glued) && text.last().is_some_and(|last| *last != 0)
+    }
+
     /// The quotation mark or bracket that the text ends with.
     fn bracket(self) -> Option<u8> {
         bracket_before(&self.0.to_be_bytes())
@@ -257,11 +267,14 @@ impl Machine<'_> {
     pub fn second_token(
         &mut self,
         chunk: Chunk<'_>,
-        start: u64,
+        opening: &Opening,
         to: u64,
         end: u64,
     ) -> Option<Vec<u8>> {
-        if !self.set.chosen || self.st.region != Region::Text {
+        let start = opening.start;
+        let here = self.set.chosen && self.st.region == Region::Text;
+        // A header that is mentioned is text as a whole.
+        if !here || self.mentions_header(chunk, opening) {
             return None;
         }
         let looked = self.bytes(chunk, start, to);

@@ -184,13 +184,15 @@ pub(super) fn tokens(parts: &[Part]) -> Vec<(Vec<Part>, Vec<Part>)> {
     found
 }
 
-/// A pattern for a marker that may hold text it does not spell out; `None` if it may not.
+/// Patterns for a marker that may hold text it does not spell out, and for its variants; `None` if it may not.
 ///
 /// # Errors
 /// The marker is too long.
-pub fn spelt(marker: &str) -> Result<Option<Paths<()>>, PatternError> {
+pub fn spelt(marker: &str, variants: &[String]) -> Result<Option<Paths<()>>, PatternError> {
     if tag::rooms(marker.as_bytes()).next().is_none() {
         return Ok(None);
     }
-    Paths::tags([(marker.replace('$', "$$").as_str(), ())]).map(Some)
+    let all = [marker].into_iter().chain(variants.iter().map(String::as_str));
+    let all: Vec<String> = all.map(|marker| marker.replace('$', "$$")).collect();
+    Paths::tags(all.iter().map(|marker| (marker.as_str(), ()))).map(Some)
 }

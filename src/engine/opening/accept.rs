@@ -98,6 +98,32 @@ impl Machine<'_> {
 
     /// Lets a marker wait that ends the open thought and follows a quotation mark.
     pub fn await_quote(&mut self, chunk: Chunk<'_>, pattern: Option<u16>, marker: Span, quote: u8) {
+        let at = CandidateAt::Quoted {
+            pattern,
+            quote,
+            came: 0,
+        };
+        self.await_after(chunk, marker, at);
+    }
+
+    /// Lets a marker wait that ends the open thought, if it is in the middle of a sentence, for what follows it. Returns
+    /// whether it does.
+    pub fn await_words(&mut self, chunk: Chunk<'_>, pattern: u16, marker: Span) -> bool {
+        self.deliver(chunk, marker.start);
+        let Region::Reasoning { id, .. } = self.st.region else {
+            return false;
+        };
+        let dialect = self.set.reasoning[usize::from(id)].dialect;
+        let waits = self.is_in_sentence(dialect, marker.start);
+        if waits {
+            let pattern = Some(pattern);
+            self.await_after(chunk, marker, CandidateAt::Words { pattern });
+        }
+        waits
+    }
+
+    /// Lets a marker wait that ends the open thought, for what follows it.
+    fn await_after(&mut self, chunk: Chunk<'_>, marker: Span, at: CandidateAt) {
         let Region::Reasoning { id, .. } = self.st.region else {
             return;
         };
@@ -109,11 +135,7 @@ impl Machine<'_> {
             begins: Begins::Thought(id),
             end: marker.end,
             loose: false,
-            at: CandidateAt::Quoted {
-                pattern,
-                quote,
-                came: 0,
-            },
+            at,
         }];
         self.st.mode = Mode::Opening(Opening {
             end: marker.end,
@@ -211,26 +233,6 @@ impl Machine<'_> {
                     self.message_begins(chunk, dialect, span);
                 }
             }
-            CandidateAt::Quoted { pattern, .. } => {
-                let marker = Span::new(opening.start, candidate.end);
-                self.st.mode = Mode::Flow;
-                self.st.node = ROOT;
-                match (pattern, candidate.begins) {
-                    (Some(pattern), _) => {
-                        self.in_reasoning(
-                            chunk,
-                            pattern,
-                            marker.start,
-                            marker.end,
-                            marker.end,
-                            false,
-                        );
-                    }
-                    (None, Begins::Thought(id)) => self.thought_mark(chunk, id, marker, vec![]),
-                    (None, _) => {}
-                }
-                again = Some(self.rewind(chunk, candidate.end, end));
-            }
             CandidateAt::Head(walk) => again = self.line_begins(chunk, dialect, &walk, span),
             CandidateAt::Header { .. } => {
                 let mut meta = self.attributes(chunk, &candidate, end);
@@ -304,10 +306,32 @@ impl Machine<'_> {
                     }
                 }
             },
-            CandidateAt::Payload(_) => {
+            CandidateAt::Payload(_)
+            | CandidateAt::Ended { .. }
+            | CandidateAt::Words { pattern: None } => {
                 let header = Span::new(opening.start, candidate.end);
                 if self.ends_thought(chunk, header) {
                     self.message_begins(chunk, dialect, header);
+                }
+                again = Some(self.rewind(chunk, candidate.end, end));
+            }
+            CandidateAt::Quoted { pattern, .. } | CandidateAt::Words { pattern } => {
+                let marker = Span::new(opening.start, candidate.end);
+                self.st.mode = Mode::Flow;
+                self.st.node = ROOT;
+                match (pattern, candidate.begins) {
+                    (Some(pattern), _) => {
+                        self.in_reasoning(
+                            chunk,
+                            pattern,
+                            marker.start,
+                            marker.end,
+                            marker.end,
+                            false,
+                        );
+                    }
+                    (None, Begins::Thought(id)) => self.thought_mark(chunk, id, marker, vec![]),
+                    (None, _) => {}
                 }
                 again = Some(self.rewind(chunk, candidate.end, end));
             }

@@ -70,6 +70,16 @@ impl Candidate {
         })
     }
 
+    /// Whether the header of a message is complete, and what follows it decides.
+    pub fn after_header(&self) -> bool {
+        matches!(
+            self.at,
+            CandidateAt::Payload(_)
+                | CandidateAt::Ended { .. }
+                | CandidateAt::Words { pattern: None }
+        )
+    }
+
     /// Whether it is in an incomplete header at the start of a line.
     pub(super) fn in_partial_head(&self, dialect: &Dialect) -> bool {
         match (self.at, &dialect.family, self.begins) {
@@ -132,6 +142,8 @@ impl Candidate {
                 | CandidateAt::Tag(_)
                 | CandidateAt::Field(_)
                 | CandidateAt::Payload(_)
+                | CandidateAt::Ended { .. }
+                | CandidateAt::Words { .. }
                 | CandidateAt::Message { .. }
                 | CandidateAt::Json(_)
                 | CandidateAt::Head(_)
@@ -141,13 +153,30 @@ impl Candidate {
         }
     }
 
+    /// Whether a pattern is one of the thought that the marker may end.
+    fn ends_thought(&self, set: &SetInner, pattern: Option<u16>) -> bool {
+        let Begins::Thought(id) = self.begins else {
+            return false;
+        };
+        let thought = set.reasoning.get(usize::from(id));
+        thought.is_some_and(|thought| {
+            let patterns = thought.inside.dfa.patterns().len();
+            pattern.is_none_or(|pattern| usize::from(pattern) < patterns)
+        })
+    }
+
     /// Whether the state fits its tables.
     pub fn fits(&self, set: &SetInner, dialect: &Dialect) -> bool {
         match (self.at, &dialect.family) {
             (
-                CandidateAt::Message { .. } | CandidateAt::First { .. } | CandidateAt::Rest { .. },
+                CandidateAt::Message { .. }
+                | CandidateAt::First { .. }
+                | CandidateAt::Rest { .. }
+                | CandidateAt::Ended { .. }
+                | CandidateAt::Words { pattern: None },
                 _,
             ) => dialect.channels.is_some(),
+            (CandidateAt::Words { pattern }, _) => self.ends_thought(set, pattern),
             (
                 CandidateAt::Quoted {
                     pattern,
@@ -156,14 +185,7 @@ impl Candidate {
                 },
                 _,
             ) => {
-                let Begins::Thought(id) = self.begins else {
-                    return false;
-                };
-                let thought = set.reasoning.get(usize::from(id));
-                let patterns = thought.map_or(0, |thought| thought.inside.dfa.patterns().len());
-                pattern.is_none_or(|pattern| usize::from(pattern) < patterns)
-                    && thought.is_some()
-                    && usize::from(came) < quote_after(quote).len()
+                self.ends_thought(set, pattern) && usize::from(came) < quote_after(quote).len()
             }
             (CandidateAt::Suffix, _) => matches!(self.begins, Begins::Thought(_)),
             (CandidateAt::Own(walk), _) => match self.begins {

@@ -114,6 +114,7 @@ impl Machine<'_> {
                     self.deliver(chunk, start);
                     self.adopt(start);
                     let span = Span::new(start, end);
+                    // No byte after the marker has come that could show a link.
                     if matches!(
                         self.in_link(chunk, opener.dialect, span, end),
                         InLink::Waits

@@ -113,7 +113,7 @@ impl Machine<'_> {
         }
         // The next marker begins inside: this one is text.
         self.st.candidates.clear();
-        if let Some(again) = self.second_token(chunk, opening.start, inside, end) {
+        if let Some(again) = self.second_token(chunk, opening, inside, end) {
             return Some(Some(again));
         }
         self.st.mode = Mode::Flow;

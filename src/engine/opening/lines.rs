@@ -163,18 +163,33 @@ impl Machine<'_> {
     /// Whether the marker may begin the header of a message.
     pub fn heads(&self) -> bool {
         let heads = |one: &Candidate| {
-            matches!(
-                one.at,
-                CandidateAt::Message { .. } | CandidateAt::Payload(_)
-            )
+            matches!(one.at, CandidateAt::Message { .. }) || one.after_header()
         };
         self.st.candidates.iter().any(heads)
     }
 
-    /// The marker that ends a thought unless a quotation mark follows.
-    pub fn after_quote(&self) -> Option<Candidate> {
+    /// Whether the marker is a complete header in the middle of a line, after which there must be a call.
+    pub fn lacks_call(&self, start: u64) -> bool {
+        self.st.candidates.iter().any(|one| {
+            let shows = matches!(
+                one.at,
+                CandidateAt::Payload(_) | CandidateAt::Ended { shows: true }
+            );
+            shows && !self.has_place(one.dialect, start)
+        })
+    }
+
+    /// The marker that ends a thought, or begins a message, unless something else follows.
+    pub fn complete_unless(&self) -> Option<Candidate> {
         let mut candidates = self.st.candidates.iter();
-        let quoted = |one: &&Candidate| matches!(one.at, CandidateAt::Quoted { .. });
+        let quoted = |one: &&Candidate| {
+            matches!(
+                one.at,
+                CandidateAt::Quoted { .. }
+                    | CandidateAt::Words { .. }
+                    | CandidateAt::Ended { shows: false }
+            )
+        };
         candidates.find(quoted).copied()
     }
 

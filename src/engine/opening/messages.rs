@@ -1,10 +1,12 @@
 //! Headers of messages: their content, where they end, and what they open.
 
 use super::{Candidate, CandidateAt, Opening, Verdict};
+use toolglot_scan::path::Paths;
+
 use crate::body::{Opened, name_in_id};
 use crate::dialect::channels::{ALL_TOOLS, MAX_HEADER, in_header};
 use crate::dialect::spec::{Channels, RouteKind};
-use crate::dialect::{Begins, Dialect, Family, channels};
+use crate::dialect::{BESIDE, Begins, Dialect, Evidence, Family, channels};
 use crate::engine::code::Code;
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
@@ -26,19 +28,13 @@ impl Machine<'_> {
         let Some(index) = whole else { return };
         let candidate = self.st.candidates[index];
         let kind = self.route(chunk, &opening, &candidate, end);
-        let shows = match &self.dialect(candidate.dialect).family {
-            Family::Framed(table) => table.message.as_ref(),
-            _ => None,
-        };
-        match (kind, shows) {
-            (Some(RouteKind::Call | RouteKind::Calls), Some(shows)) => {
-                self.st.candidates[index].at = CandidateAt::Payload(shows.begin());
+        match kind {
+            Some(RouteKind::Call | RouteKind::Calls) => {
+                self.st.candidates[index].at = CandidateAt::Ended { shows: true };
             }
-            (Some(RouteKind::Text | RouteKind::Reasoning), _)
+            Some(RouteKind::Text | RouteKind::Reasoning)
                 if self.st.region == Region::Text
-                    && !self.st.blank
-                    && !self.begins()
-                    && !self.follows(candidate.dialect, opening.start) =>
+                    && !self.has_place(candidate.dialect, opening.start) =>
             {
                 self.st.candidates.remove(index);
                 if self.st.candidates.is_empty() {
@@ -48,11 +44,16 @@ impl Machine<'_> {
                     self.release(chunk, end);
                 }
             }
-            (Some(_), _) => {
+            Some(RouteKind::Text | RouteKind::Reasoning)
+                if self.is_in_sentence(candidate.dialect, opening.start) =>
+            {
+                self.st.candidates[index].at = CandidateAt::Words { pattern: None };
+            }
+            Some(_) => {
                 self.st.candidates.clear();
                 self.accept(chunk, opening, candidate, end, false);
             }
-            (None, _) => {}
+            None => {}
         }
     }
 
@@ -67,24 +68,117 @@ impl Machine<'_> {
         let channels = self.dialect(candidate.dialect).channels.as_ref()?;
         let header = self.bytes(chunk, opening.start, end);
         let header = String::from_utf8_lossy(&header);
-        let (header, _) = channels::joined(&header);
+        let (header, _) = channels.spec.tidied(&header);
         channels.spec.route(&channels.spec.read(&header))
     }
 
+    /// Acts on a header that is complete before `end`. In the middle of a line it may only be mentioned, and so may one
+    /// that lacks its beginning: a call must show itself after it, and other messages must not begin as the rest of a
+    /// sentence does.
     fn routed(
         &self,
         chunk: Chunk<'_>,
         opening: &Opening,
-        candidate: &Candidate,
+        candidate: &mut Candidate,
         end: u64,
     ) -> Verdict {
-        match self.route(chunk, opening, candidate, end) {
-            Some(_) => Verdict::Open {
+        let rest = candidate.begins == Begins::Rest;
+        let Some(kind) = self.route(chunk, opening, candidate, end) else {
+            return Verdict::Text((!rest).then_some(Kind::MalformedHeader));
+        };
+        let calls = matches!(kind, RouteKind::Call | RouteKind::Calls);
+        candidate.end = end;
+        let channels = self.dialect(candidate.dialect).channels.as_ref();
+        // The marker that ends such a header could begin another one.
+        let begins = |have: &Channels| have.end.iter().any(|end| have.start.contains(end));
+        let doubles = channels.is_some_and(|channels| begins(&channels.spec));
+        candidate.at = if calls {
+            let shows = rest || !self.has_place(candidate.dialect, opening.start);
+            CandidateAt::Ended { shows }
+        } else if self.is_in_sentence(candidate.dialect, opening.start) {
+            CandidateAt::Words { pattern: None }
+        } else if doubles {
+            CandidateAt::Ended { shows: false }
+        } else {
+            return Verdict::Open {
                 taken: true,
                 closed: false,
-            },
-            None => Verdict::Text(Some(Kind::MalformedHeader)),
+            };
+        };
+        Verdict::More
+    }
+
+    /// Consumes a byte after the header of a call: the marker that ends the header may be repeated. Otherwise the call
+    /// begins, and if the header may only be mentioned, it must show itself.
+    pub(super) fn ended(
+        &self,
+        chunk: Chunk<'_>,
+        opening: &Opening,
+        candidate: &mut Candidate,
+        shows: bool,
+        end: u64,
+    ) -> Verdict {
+        let after = self.bytes(chunk, candidate.end, end);
+        let rest = after.trim_ascii_start();
+        let near = (after.len() - rest.len()) as u64 <= BESIDE;
+        let header = self.bytes(chunk, opening.start, candidate.end);
+        let own = |marker: &&String| header.ends_with(marker.as_bytes());
+        let channels = self.dialect(candidate.dialect).channels.as_ref();
+        let ends = channels.iter().flat_map(|channels| &channels.spec.end);
+        let mut ends = ends.filter(own);
+        if near && ends.clone().any(|marker| marker.as_bytes() == rest) {
+            candidate.end = end;
+            return Verdict::More;
         }
+        if near && ends.any(|marker| marker.as_bytes().starts_with(rest)) {
+            return Verdict::More;
+        }
+        match self.message_shows(candidate.dialect).filter(|_| shows) {
+            Some(shows) => candidate.at = CandidateAt::Payload(shows.begin()),
+            None => {
+                return Verdict::Open {
+                    taken: false,
+                    closed: false,
+                };
+            }
+        }
+        let mut came = after.iter().zip(candidate.end + 1..);
+        let decided = came.find_map(|(byte, end)| {
+            let verdict = self.verdict(chunk, opening, candidate, *byte, end);
+            (!matches!(verdict, Verdict::More)).then_some(verdict)
+        });
+        decided.unwrap_or(Verdict::More)
+    }
+
+    /// Whether the undecided marker is a complete header after which nothing shows a message.
+    pub fn mentions_header(&self, chunk: Chunk<'_>, opening: &Opening) -> bool {
+        let Some(end) = opening.inner.filter(|end| *end > opening.start) else {
+            return false;
+        };
+        let header = self.bytes(chunk, opening.start, end);
+        let mut channels = self.set.dialects.iter().flat_map(|one| &one.channels);
+        let ends = |marker: &String| header.ends_with(marker.as_bytes());
+        channels.any(|channels| channels.spec.end.iter().any(ends))
+    }
+
+    /// What a call of a dialect must show after the header of its message.
+    fn message_shows(&self, dialect: u16) -> Option<&Paths<Evidence>> {
+        match &self.dialect(dialect).family {
+            Family::Framed(table) => table.message.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether a header of a dialect at `start` is where messages begin: at the beginning of the reply or of a line, or right
+    /// after something of its dialect.
+    pub(super) fn has_place(&self, dialect: u16, start: u64) -> bool {
+        let blank = self.st.region == Region::Text && self.st.blank;
+        blank || self.begins() || self.follows(dialect, start) || self.st.io.vouches(start)
+    }
+
+    /// Whether a header of a dialect at `start` is in the middle of a sentence.
+    pub fn is_in_sentence(&self, dialect: u16, start: u64) -> bool {
+        self.st.tail.in_sentence() && !self.has_place(dialect, start)
     }
 
     /// Whether a marker that begins at `inside` is part of a message's header: it is one of the dialect's own, and the text
@@ -100,6 +194,7 @@ impl Machine<'_> {
         let mut candidates = std::mem::take(&mut self.st.candidates);
         let mut found = false;
         for candidate in &mut candidates {
+            found |= candidate.after_header() && inside < candidate.end;
             let own = refs.iter().any(|open| open.dialect == candidate.dialect);
             let channels = self.dialect(candidate.dialect).channels.as_ref();
             let (CandidateAt::Message { shaped, .. }, Some(channels), true) =
@@ -112,7 +207,7 @@ impl Machine<'_> {
             let from = if to <= inside { to } else { opening.start };
             let part = self.bytes(chunk, from, inside);
             let part = String::from_utf8_lossy(&part);
-            let looks = channels.spec.shaped(&channels::joined(&part).0)
+            let looks = channels.spec.shaped(&channels.spec.tidied(&part).0)
                 && !channels
                     .spec
                     .crowded(&self.bytes(chunk, opening.start, inside));
@@ -195,7 +290,7 @@ impl Machine<'_> {
                 came.push(byte);
                 let is = |marker: &String| marker.as_bytes() == came;
                 if channels.end.iter().any(is) {
-                    return self.rest_ends(chunk, opening, candidate, end);
+                    return self.routed(chunk, opening, candidate, end);
                 }
                 if is(&channels.channel) {
                     candidate.at = CandidateAt::Message {
@@ -224,11 +319,9 @@ impl Machine<'_> {
         candidate: &mut Candidate,
         end: u64,
     ) -> bool {
-        let Family::Framed(table) = &self.dialect(candidate.dialect).family else {
-            return false;
-        };
         let kind = self.route(chunk, opening, candidate, end);
-        let (Some(RouteKind::Call), Some(shows)) = (kind, &table.message) else {
+        let shows = self.message_shows(candidate.dialect);
+        let (Some(RouteKind::Call), Some(shows)) = (kind, shows) else {
             return false;
         };
         candidate.end = end;
@@ -244,9 +337,9 @@ impl Machine<'_> {
         };
         let header = self.bytes(chunk, span.start, span.end);
         let text = String::from_utf8_lossy(&header);
-        let (text, gaps) = channels::joined(&text);
+        let (text, odd) = channels.spec.tidied(&text);
         let mut read = channels.spec.read(&text);
-        read.slipped |= gaps;
+        read.slipped |= odd;
         let kind = channels.spec.route(&read).unwrap_or(RouteKind::Text);
         self.meet_block(chunk, dialect, span.start);
         self.near_block(dialect, span.end);

@@ -9,7 +9,6 @@ use super::candidate::{name_attribute, nameless};
 use super::{Candidate, CandidateAt, MAX_SUFFIX, Opening, Verdict, member, opens};
 use crate::body::tool_name;
 use crate::dialect::bounds::{BARE, PROBE_BLANKS};
-use crate::dialect::spec::RouteKind;
 use crate::dialect::{Begins, Evidence, Family, Head, OpenRef, Opener};
 use crate::engine::Region;
 use crate::engine::bare::{Bare, Shown};
@@ -263,6 +262,11 @@ impl Machine<'_> {
                     Some(Go::More | Go::None) | None => shown(Shows::No),
                 }
             }
+            CandidateAt::Ended { shows } => {
+                let shows = *shows;
+                self.ended(chunk, opening, candidate, shows, end)
+            }
+            CandidateAt::Words { .. } => shown(continues(&self.bytes(chunk, after, end))),
             CandidateAt::Tag(tag) => {
                 let Family::ElementTree(table) = family else {
                     return Verdict::Text(None);
@@ -488,32 +492,6 @@ impl Machine<'_> {
         }
     }
 
-    /// Acts on a header that lacks its beginning and is complete before `end`: calls must show themselves after it.
-    pub(super) fn rest_ends(
-        &self,
-        chunk: Chunk<'_>,
-        opening: &Opening,
-        candidate: &mut Candidate,
-        end: u64,
-    ) -> Verdict {
-        let shows = match &self.dialect(candidate.dialect).family {
-            Family::Framed(table) => table.message.as_ref(),
-            _ => None,
-        };
-        match (self.route(chunk, opening, candidate, end), shows) {
-            (Some(RouteKind::Call | RouteKind::Calls), Some(shows)) => {
-                candidate.end = end;
-                candidate.at = CandidateAt::Payload(shows.begin());
-                Verdict::More
-            }
-            (Some(_), _) => Verdict::Open {
-                taken: true,
-                closed: false,
-            },
-            (None, _) => Verdict::Text(None),
-        }
-    }
-
     /// Whether a marker ends at `end`, within the last `room` bytes, of which `last` is the last.
     pub(super) fn ends_with(
         &self,
@@ -580,6 +558,25 @@ impl Machine<'_> {
 pub(super) fn like_a_name(word: &str) -> bool {
     let inner = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && word.chars().all(inner)
+}
+
+/// Whether what follows the header of a message begins it, and does not continue a sentence around the header.
+fn continues(after: &[u8]) -> Shows {
+    const MARKS: [&str; 6] = ["，", "。", "；", "：", "、", "）"];
+    let marks = MARKS.iter().map(|mark| mark.as_bytes());
+    match after {
+        [b' ', ..] => Shows::No,
+        [b',' | b'.' | b';' | b':' | b'?' | b'!' | b')'] => Shows::More,
+        [b',' | b'.' | b';' | b':' | b'?' | b'!' | b')', next, ..] => {
+            match next.is_ascii_whitespace() || *next == b'<' {
+                true => Shows::No,
+                false => Shows::Yes,
+            }
+        }
+        _ if marks.clone().any(|mark| after == mark) => Shows::No,
+        _ if marks.clone().any(|mark| mark.starts_with(after)) => Shows::More,
+        _ => Shows::Yes,
+    }
 }
 
 fn shown(shown: Shows) -> Verdict {

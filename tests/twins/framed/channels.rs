@@ -1,7 +1,7 @@
 //! Messages with headers: the header decides how the following bytes are read.
 
 use super::Twin;
-use super::pattern::{Pattern, Walk, walk};
+use super::pattern::{Pattern, Walk, literal, walk};
 use super::spec::{Channels, Route};
 use crate::naive::quote_before;
 
@@ -66,9 +66,11 @@ impl<'a> Twin<'a> {
                 self.out.open |= sign.len() > 1 && loose.iter().any(|sign| rest.contains(sign));
                 let ends = read(channels, input, at, start);
                 let cut = matches!(ends, Ends::Cut);
+                let mut mentioned = false;
                 let broken = match ends {
                     Ends::At(end, header) => match route(channels, &header) {
                         Some(route) if self.counts(channels, route, at..end, &line, near) => {
+                            let end = repeated(channels, route, input, end);
                             let calls = self.out.calls.len();
                             (at, open) = self.message(channels, route, at, end, &header);
                             let callable = route.kind.starts_with("call");
@@ -87,6 +89,7 @@ impl<'a> Twin<'a> {
                             self.out.open |= open && called;
                             // and whether its closer is text.
                             doubt = true;
+                            mentioned = true;
                             end
                         }
                         None => end,
@@ -112,7 +115,7 @@ impl<'a> Twin<'a> {
                     return;
                 }
                 let goes_on = cut && goes_on(channels, &input[at..]);
-                let token = self.second(at, broken).filter(|_| !goes_on);
+                let token = self.second(at, broken).filter(|_| !goes_on && !mentioned);
                 if let Some(len) = token {
                     let end = at + len;
                     // Left open: other tokens beside it that are a message, or framing,
@@ -184,7 +187,8 @@ impl<'a> Twin<'a> {
         found.max().filter(|_| reads)
     }
 
-    /// Whether the header counts: a header of a single marker depends on its place, and the message of a call must look like a call.
+    /// Whether the header counts. In the middle of a line a call must follow it, or nothing that continues a sentence. After
+    /// a header of a single marker a call must always follow, and other messages must not be in the middle of a line.
     fn counts(
         &self,
         channels: &Channels,
@@ -195,22 +199,27 @@ impl<'a> Twin<'a> {
     ) -> bool {
         let input = self.input;
         let (at, end) = (header.start, header.end);
-        if !channels.end.iter().any(|marker| *marker == input[at..end]) {
-            return true;
-        }
+        let whole = channels.end.iter().any(|marker| *marker == input[at..end]);
+        let begins = line.len() <= 3 && line.trim_matches([' ', '\t']).is_empty();
+        let blank = |near: usize| input[near..at].trim().is_empty() && at - near <= 64;
+        let place = begins
+            || near.is_some_and(blank)
+            || !self.begun && self.out.text.trim().is_empty();
         match route.kind.as_str() {
-            "call" | "calls" => {
+            "call" | "calls" if whole || !place => {
+                let end = repeated(channels, route, input, end);
                 let probes = self.spec.units.iter().flat_map(|unit| &unit.probe);
                 let probes: Vec<(&Pattern, ())> = probes.map(|p| (p, ())).collect();
-                let whole =
-                    matches!(walk(input, end, &probes), Walk::Fits(fit) if fit.end - end <= 256);
-                whole || probes.is_empty()
+                let rest = input[end..].trim_start();
+                let mut sections = self.spec.section.iter().flat_map(|s| &s.open);
+                let section = sections.any(|open| rest.starts_with(&literal(open)));
+                let shown = section && input.len() - end - rest.len() <= 256
+                    || matches!(walk(input, end, &probes), Walk::Fits(fit) if fit.end - end <= 256);
+                shown || probes.is_empty()
             }
-            _ => {
-                let begins = line.len() <= 3 && line.trim_matches([' ', '\t']).is_empty();
-                let blank = |near: usize| input[near..at].trim().is_empty() && at - near <= 64;
-                begins || near.is_some_and(blank) || !self.begun && self.out.text.trim().is_empty()
-            }
+            "call" | "calls" => true,
+            _ if whole => place,
+            _ => place || !in_sentence(line) || begins_message(&input[end..]),
         }
     }
 
@@ -232,35 +241,52 @@ impl<'a> Twin<'a> {
                 (input.len(), false)
             }
             "reasoning" => {
-                let find = |list: &[String], taken: bool| {
-                    let ends = list.iter().filter_map(|marker| {
-                        let len = input[end..].find(marker.as_str())?;
-                        Some((end + len, if taken { marker.len() } else { 0 }))
-                    });
-                    ends.min()
-                };
-                let ends = [find(&channels.close, true), find(&channels.start, false)];
-                let ends = ends.into_iter().flatten().min();
-                let (to, len) = ends.unwrap_or((input.len(), 0));
-                // Left open: what the thought quotes, and markers that begin no header.
-                let starts = channels.start.iter();
-                let starts = starts.filter(|start| input[to..].starts_with(start.as_str()));
-                let header = starts
-                    .map(String::len)
-                    .max()
-                    .map(|len| read(channels, input, to, len));
-                let begins = match &header {
-                    Some(Ends::At(end, header)) => {
+                self.begun = true;
+                let mut from = end;
+                let (to, len) = loop {
+                    let find = |list: &[String], taken: bool| {
+                        let ends = list.iter().filter_map(|marker| {
+                            let len = input[from..].find(marker.as_str())?;
+                            Some((from + len, if taken { marker.len() } else { 0 }))
+                        });
+                        ends.min()
+                    };
+                    let ends = [find(&channels.close, true), find(&channels.start, false)];
+                    let ends = ends.into_iter().flatten().min();
+                    let (to, len) = ends.unwrap_or((input.len(), 0));
+                    let starts = channels.start.iter();
+                    let starts = starts.filter(|start| input[to..].starts_with(start.as_str()));
+                    let header = starts
+                        .map(String::len)
+                        .max()
+                        .map(|len| read(channels, input, to, len));
+                    let line = input[end..to].rsplit('\n').next().unwrap_or_default();
+                    let mut begins = false;
+                    if let Some(Ends::At(end, header)) = &header {
                         let mut close = channels.close.iter();
                         let closes = close.any(|close| input[to..*end].contains(close.as_str()));
-                        self::route(channels, header).is_some() && !closes
+                        let route = self::route(channels, header);
+                        begins = route.is_some() && !closes;
+                        let counts = route.is_none_or(|route| {
+                            let calls = route.kind.starts_with("call");
+                            match calls {
+                                true => self.counts(channels, route, to..*end, line, None),
+                                false => !in_sentence(line) || begins_message(&input[*end..]),
+                            }
+                        });
+                        if len == 0 && !(line.is_empty() || counts) {
+                            // The thought mentions it.
+                            from = *end;
+                            continue;
+                        }
                     }
-                    Some(Ends::Broken(_) | Ends::Long | Ends::Cut) | None => false,
+                    // Left open: what the thought quotes, and markers that begin no header.
+                    let marks = ['`', '~'];
+                    self.out.open |= to < input.len()
+                        && (quote_before(&input[..to]).is_some()
+                            || len == 0 && (!begins || input[end..to].contains(marks)));
+                    break (to, len);
                 };
-                let marks = ['`', '~'];
-                self.out.open |= to < input.len()
-                    && (quote_before(&input[..to]).is_some()
-                        || len == 0 && (!begins || input[end..to].contains(marks)));
                 // Left open: whether the rest of a header ends a thought.
                 self.out.open |=
                     !channels.first.is_empty() && input[end..to].contains(&channels.first);
@@ -276,6 +302,42 @@ impl<'a> Twin<'a> {
                 (end, !closed(channels, &input[..end]))
             }
         }
+    }
+}
+
+/// Where the header of a call ends whose last marker is repeated. Where that marker begins headers, too, so does any header.
+fn repeated(channels: &Channels, route: &Route, input: &str, end: usize) -> usize {
+    let begins = channels.end.iter().any(|end| channels.start.contains(end));
+    if !(route.kind.starts_with("call") || begins) {
+        return end;
+    }
+    let rest = input[end..].trim_start_matches(|c: char| c.is_ascii_whitespace());
+    let from = input.len() - rest.len();
+    let own = |marker: &&String| input[..end].ends_with(marker.as_str());
+    let mut ends = channels.end.iter().filter(own);
+    match ends.find(|marker| from - end <= 64 && rest.starts_with(marker.as_str())) {
+        Some(marker) => repeated(channels, route, input, from + marker.len()),
+        None => end,
+    }
+}
+
+/// Whether a line ends in the middle of a sentence, after a blank or a mark.
+pub(super) fn in_sentence(line: &str) -> bool {
+    let last = line.chars().last().is_some_and(|c| c.is_ascii_alphanumeric());
+    let said = line.trim_end_matches(|c: char| c.is_ascii_whitespace());
+    !last && !said.is_empty() && !said.ends_with(['.', '!', '?', '。', '！', '？', '…'])
+}
+
+/// Whether what follows a header does not continue a sentence.
+pub(super) fn begins_message(after: &str) -> bool {
+    let mut chars = after.chars();
+    let (first, next) = (chars.next(), chars.next());
+    match first {
+        Some(' ' | '，' | '。' | '；' | '：' | '、' | '）') => false,
+        Some(',' | '.' | ';' | ':' | '?' | '!' | ')') => {
+            next.is_none_or(|next| !(next.is_ascii_whitespace() || next == '<'))
+        }
+        Some(_) | None => true,
     }
 }
 
@@ -385,6 +447,18 @@ fn looks(channels: &Channels, header: &str) -> bool {
 }
 
 fn parts(channels: &Channels, header: &str) -> Header {
+    let header = &channels
+        .end
+        .iter()
+        .chain([&channels.channel, &channels.content])
+        .filter(|marker| !marker.is_empty())
+        .fold(header.to_owned(), |mut header, marker| {
+            let twice = marker.repeat(2);
+            while header.contains(&twice) {
+                header = header.replace(&twice, marker);
+            }
+            header
+        });
     let mut ends = channels.end.iter();
     let end = ends.find(|end| header.ends_with(end.as_str()));
     let end = end.expect("that is how it ended").clone();

@@ -6,6 +6,7 @@ use crate::naive::schema;
 
 use super::Twin;
 use super::json::Reader;
+use super::channels;
 use super::pattern::{Part, Pattern, Walk, fixed, literal, pattern, walk};
 use super::spec::Reasoning;
 use crate::naive::{may_be_link, quote_before};
@@ -405,18 +406,24 @@ impl<'a> Twin<'a> {
         } else if let Some(label) = short.filter(shortly) {
             from += label.len();
         }
-        let find = |list: &[String], ends: bool| {
-            let found = list.iter().filter_map(|close| {
-                let len = input[from..].find(close.as_str())?;
-                Some((from + len, if ends { close.len() } else { 0 }))
-            });
-            found.min()
-        };
-        let close = find(&with_blanks(&entry.close), true);
+        let closers = with_blanks(&entry.close);
+        let found = closers.iter().filter_map(|close| {
+            let at = from + input[from..].find(close.as_str())?;
+            Some((at, close.len()))
+        });
+        let close = found.min();
         let calls = |mark: &&String| openers.iter().any(|o| o.literal == **mark);
         let mut ended_by = entry.ended_by.clone();
         ended_by.retain(|mark| !calls(&mark));
-        let ended = find(&ended_by, false);
+        // What a sentence mentions does not end it.
+        let counts = |at: &usize| {
+            let line = self.input[from..*at].rsplit('\n').next().unwrap_or_default();
+            let rest = &self.input[*at..];
+            let mut after = ended_by.iter().filter_map(|mark| rest.strip_prefix(mark.as_str()));
+            after.any(|after| channels::begins_message(after) || !channels::in_sentence(line))
+        };
+        let mut ends = self.input[from..].char_indices().map(|(at, _)| from + at);
+        let ended = ends.find(counts).map(|at| (at, 0));
         let mut places = input[from..].char_indices();
         let slip = |at: usize| {
             ended_by
