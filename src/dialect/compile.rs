@@ -557,14 +557,11 @@ impl Tables {
     }
 }
 
-/// A marker of several special tokens with the first one written twice or three times, or left out.
+/// A marker of several special tokens with the first one written twice or three times.
 fn slipped(marker: &str) -> Vec<String> {
     let first = marker.find("|>").map(|at| marker.split_at(at + 2));
     match first.filter(|(_, rest)| rest.contains("|>")) {
-        Some((first, rest)) => {
-            let repeated = [2, 3].map(|times| first.repeat(times) + rest);
-            repeated.into_iter().chain([rest.to_owned()]).collect()
-        }
+        Some((first, rest)) => [2, 3].map(|times| first.repeat(times) + rest).into(),
         None => vec![],
     }
 }

@@ -261,7 +261,9 @@ fn framed_and_line_agree_on_every_vector() {
         let input = std::str::from_utf8(case.input).ok();
         let plain = vector.options.is_empty() && case.native.is_empty();
         let form = case.id.rsplit('/').next().unwrap_or_default();
-        if resolves(vector.tools.as_ref()) || SHORT.contains(&form) || form.starts_with("link") {
+        let prompts = form.starts_with("reply-begins");
+        let other = prompts || SHORT.contains(&form) || form.starts_with("link");
+        if other || resolves(vector.tools.as_ref()) {
             continue;
         }
         let Some(input) = input.filter(|_| plain) else {

@@ -192,7 +192,9 @@ pub fn spelt(marker: &str, variants: &[String]) -> Result<Option<Paths<()>>, Pat
     if tag::rooms(marker.as_bytes()).next().is_none() {
         return Ok(None);
     }
-    let all = [marker].into_iter().chain(variants.iter().map(String::as_str));
+    let all = [marker]
+        .into_iter()
+        .chain(variants.iter().map(String::as_str));
     let all: Vec<String> = all.map(|marker| marker.replace('$', "$$")).collect();
     Paths::tags(all.iter().map(|marker| (marker.as_str(), ()))).map(Some)
 }

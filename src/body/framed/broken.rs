@@ -102,16 +102,7 @@ impl Body {
             return (i, None);
         }
         let pos = out.base + i as u64;
-        let opens = matches!(hit, Found::Opener { .. });
-        let mut flow = self.hidden(out, table, hit, quoted, pos);
-        if let Some(Flow::Hidden { at }) = flow
-            && done
-            && opens
-        {
-            // The call before it is whole: what follows it, without a closer, is text.
-            let from = self.good.max(out.io.closed);
-            flow = Some(Flow::GivenBack { from, at });
-        }
+        let flow = self.hidden(out, table, hit, quoted, pos);
         if done
             && !quotes
             && let Some(more) = &table.units[usize::from(self.unit)].more

@@ -184,9 +184,7 @@ impl Candidate {
                     came,
                 },
                 _,
-            ) => {
-                self.ends_thought(set, pattern) && usize::from(came) < quote_after(quote).len()
-            }
+            ) => self.ends_thought(set, pattern) && usize::from(came) < quote_after(quote).len(),
             (CandidateAt::Suffix, _) => matches!(self.begins, Begins::Thought(_)),
             (CandidateAt::Own(walk), _) => match self.begins {
                 Begins::Tag(number) => {

@@ -162,9 +162,8 @@ impl Machine<'_> {
 
     /// Whether the marker may begin the header of a message.
     pub fn heads(&self) -> bool {
-        let heads = |one: &Candidate| {
-            matches!(one.at, CandidateAt::Message { .. }) || one.after_header()
-        };
+        let heads =
+            |one: &Candidate| matches!(one.at, CandidateAt::Message { .. }) || one.after_header();
         self.st.candidates.iter().any(heads)
     }
 

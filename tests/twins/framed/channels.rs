@@ -202,9 +202,8 @@ impl<'a> Twin<'a> {
         let whole = channels.end.iter().any(|marker| *marker == input[at..end]);
         let begins = line.len() <= 3 && line.trim_matches([' ', '\t']).is_empty();
         let blank = |near: usize| input[near..at].trim().is_empty() && at - near <= 64;
-        let place = begins
-            || near.is_some_and(blank)
-            || !self.begun && self.out.text.trim().is_empty();
+        let place =
+            begins || near.is_some_and(blank) || !self.begun && self.out.text.trim().is_empty();
         match route.kind.as_str() {
             "call" | "calls" if whole || !place => {
                 let end = repeated(channels, route, input, end);
@@ -243,6 +242,7 @@ impl<'a> Twin<'a> {
             "reasoning" => {
                 self.begun = true;
                 let mut from = end;
+                let mut plain = String::new();
                 let (to, len) = loop {
                     let find = |list: &[String], taken: bool| {
                         let ends = list.iter().filter_map(|marker| {
@@ -276,6 +276,7 @@ impl<'a> Twin<'a> {
                         });
                         if len == 0 && !(line.is_empty() || counts) {
                             // The thought mentions it.
+                            plain.push_str(&input[from..to]);
                             from = *end;
                             continue;
                         }
@@ -285,11 +286,11 @@ impl<'a> Twin<'a> {
                     self.out.open |= to < input.len()
                         && (quote_before(&input[..to]).is_some()
                             || len == 0 && (!begins || input[end..to].contains(marks)));
+                    plain.push_str(&input[from..to]);
                     break (to, len);
                 };
                 // Left open: whether the rest of a header ends a thought.
-                self.out.open |=
-                    !channels.first.is_empty() && input[end..to].contains(&channels.first);
+                self.out.open |= !channels.first.is_empty() && plain.contains(&channels.first);
                 self.out.reasoning.push_str(&input[end..to]);
                 (to + len, false)
             }
@@ -323,7 +324,10 @@ fn repeated(channels: &Channels, route: &Route, input: &str, end: usize) -> usiz
 
 /// Whether a line ends in the middle of a sentence, after a blank or a mark.
 pub(super) fn in_sentence(line: &str) -> bool {
-    let last = line.chars().last().is_some_and(|c| c.is_ascii_alphanumeric());
+    let last = line
+        .chars()
+        .last()
+        .is_some_and(|c| c.is_ascii_alphanumeric());
     let said = line.trim_end_matches(|c: char| c.is_ascii_whitespace());
     !last && !said.is_empty() && !said.ends_with(['.', '!', '?', '。', '！', '？', '…'])
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::naive::schema;
 
 use super::Twin;
-use super::json::Reader;
 use super::channels;
+use super::json::Reader;
 use super::pattern::{Part, Pattern, Walk, fixed, literal, pattern, walk};
 use super::spec::Reasoning;
 use crate::naive::{may_be_link, quote_before};
@@ -417,9 +417,14 @@ impl<'a> Twin<'a> {
         ended_by.retain(|mark| !calls(&mark));
         // What a sentence mentions does not end it.
         let counts = |at: &usize| {
-            let line = self.input[from..*at].rsplit('\n').next().unwrap_or_default();
+            let line = self.input[from..*at]
+                .rsplit('\n')
+                .next()
+                .unwrap_or_default();
             let rest = &self.input[*at..];
-            let mut after = ended_by.iter().filter_map(|mark| rest.strip_prefix(mark.as_str()));
+            let mut after = ended_by
+                .iter()
+                .filter_map(|mark| rest.strip_prefix(mark.as_str()));
             after.any(|after| channels::begins_message(after) || !channels::in_sentence(line))
         };
         let mut ends = self.input[from..].char_indices().map(|(at, _)| from + at);
