@@ -151,7 +151,7 @@ fn blanks_and_attributes_in_a_wrapper_s_tag_have_no_meaning() {
     ] {
         assert_eq!(run(text), None, "{text}");
     }
-    let spelt = spelt("<|o|>t<|s|>").expect("a marker").expect("a tag");
+    let spelt = spelt("<|o|>t<|s|>", &[]).expect("a marker").expect("a tag");
     for (text, is) in [
         ("<|o|> t<|s|>", true),
         ("<|o|>t<|s|>", true),
