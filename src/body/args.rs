@@ -105,11 +105,18 @@ pub(crate) fn tool_name(raw: &str, max: u32) -> Result<&str, Kind> {
     }
 }
 
-/// Whether a name begins or ends with a remainder of markup: `=f`, `f(`. Such a name is valid only if a tool of that name is
-/// declared. Dots, colons and slashes inside a name are common, and `$f`, `/f`, `@f`, `-f` and `_f` are written on purpose.
-pub(crate) fn is_torn(name: &str, tools: Option<&Tools>) -> bool {
-    let rest = |c: char| "=:.,;()[]{}|\\&*：，。；、（）［］｛｝【】《》＝".contains(c);
-    let torn = name.starts_with(rest) || name.ends_with(rest);
+/// Whether a name contains a remainder of markup: `=f`, `f(`, `f]code`, `functionsf` where ids begin with `functions.`. Such
+/// a name is valid only if a tool of that name is declared. Dots, colons and slashes inside a name are common, and `$f`, `/f`,
+/// `@f`, `-f` and `_f` are written on purpose.
+pub(crate) fn is_torn(name: &str, ids: &[[String; 2]], tools: Option<&Tools>) -> bool {
+    let edge = |c: char| ":.\\&*：，。；、《》".contains(c);
+    let inner = |c: char| "=,;()[]{}|（）［］｛｝【】＝".contains(c);
+    let word = |before: &String| before.trim_end_matches(['.', '_']).to_owned();
+    let mut words = ids.iter().map(|[before, _]| word(before));
+    let torn = name.starts_with(edge)
+        || name.ends_with(edge)
+        || name.contains(inner)
+        || words.any(|word| !word.is_empty() && name.starts_with(&word));
     torn && tools.is_none_or(|tools| tools.get(name).is_none())
 }
 
@@ -590,7 +597,8 @@ impl Args {
                 }
             }
             Given::Each(all) => {
-                for Attribute { key, value, again } in all {
+                for attribute in all {
+                    let Attribute { key, value, again } = attribute;
                     // The parameters inside take precedence over the tag's attributes.
                     if again || self.call.has(key) {
                         self.report(out, Kind::DuplicateParam, span, key);
@@ -603,7 +611,8 @@ impl Args {
                         continue;
                     }
                     self.call.known(out, key, span);
-                    self.report(out, Kind::AttributeArguments, span, key);
+                    let kind = attribute.kind(out.tool(self.tool()));
+                    self.report(out, kind, span, key);
                     // Neither of the two remaining outcomes ends the call.
                     self.typed(out, value, key, span).unwrap_or_default();
                     self.json(out, key, &json, span);

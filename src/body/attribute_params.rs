@@ -13,7 +13,7 @@ use super::given::is_fact;
 use super::inner::Inner;
 use super::named_params::{fail, limit, malformed};
 use super::object::Object;
-use super::tags::{CommentEnd, Edge, Match, MatchStep};
+use super::tags::{CommentEnd, CommentStep, Edge, Match, MatchStep};
 use super::{Args, Finished, Flow, Out, Short};
 use crate::dialect::AttributeParams;
 use crate::error::{Kind, Severity};
@@ -398,10 +398,14 @@ impl Body {
                 MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
             },
             AttributesAt::Comment(mut comment) => {
-                if comment.step(byte) {
-                    AttributesAt::Between
-                } else {
-                    AttributesAt::Comment(comment)
+                let step = comment.step(byte);
+                if step == CommentStep::Nested {
+                    let span = Span::new(pos, pos + 1);
+                    self.args.report(out, Kind::MalformedXml, span, "");
+                }
+                match step {
+                    CommentStep::End => AttributesAt::Between,
+                    CommentStep::More | CommentStep::Nested => AttributesAt::Comment(comment),
                 }
             }
             AttributesAt::Close if byte == b'>' => {

@@ -1,6 +1,7 @@
 //! A call with braces: `call:name{key:<|"|>text<|"|>,n:1,o:{..}}`.
 //!
-//! This file reads the name, [`LiveCall`] the object. The payload is one call and ends at its own brace.
+//! This file reads the name, [`LiveCall`] the object. The payload is one call and ends at its own brace. A text without its
+//! delimiters may contain a brace, so the owner closes the call when it knows what follows.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +24,8 @@ pub(crate) struct Body {
     start: u64,
     name: Vec<u8>,
     call: Option<LiveCall>,
-    calls: u32,
+    /// The call has ended there.
+    end: Option<u64>,
     /// The prefix lacks its word.
     short: bool,
 }
@@ -44,7 +46,7 @@ impl Body {
             start: 0,
             name: vec![],
             call: None,
-            calls: 0,
+            end: None,
             short: false,
         }
     }
@@ -64,14 +66,15 @@ impl Body {
         torn
     }
 
-    /// How many calls were closed.
-    pub fn calls(&self) -> u32 {
-        self.calls
+    /// The call, once it has ended, and where.
+    pub fn take(&mut self) -> Option<(LiveCall, u64)> {
+        let end = self.end?;
+        self.call.take().map(|call| (call, end))
     }
 
     /// Whether a call is open.
     pub fn under_way(&self) -> bool {
-        self.at != BraceAt::Open && self.calls == 0
+        self.at != BraceAt::Open
     }
 
     /// Whether an issue of this kind was reported for the open call.
@@ -201,9 +204,7 @@ impl Body {
         };
         let (i, step) = call.feed(out, rules, source, i);
         if step == Step::Done {
-            call.close(out, source.pos(i));
-            self.call = None;
-            self.calls += 1;
+            self.end = Some(source.pos(i));
         }
         (i, step)
     }

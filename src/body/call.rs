@@ -227,7 +227,7 @@ impl Out<'_> {
         span: Span,
         origin: Origin,
     ) -> u32 {
-        if self.io.quoted.is_some() && origin == Origin::Text {
+        if self.io.in_string() && origin == Origin::Text {
             self.open_string(span);
         }
         let call = self.io.calls;
@@ -262,7 +262,10 @@ impl Out<'_> {
             let close = self.suggest(name, tools.names());
             self.report(Kind::UnknownTool, Severity::Warning, span, name, "", close);
         }
-        if is_torn(name, self.tools()) {
+        let ids = self
+            .dialect()
+            .map_or(&[][..], |dialect| dialect.family.ids());
+        if is_torn(name, ids, self.tools()) {
             self.io.named.insert(Kind::MalformedBody);
             self.report(Kind::MalformedBody, Severity::Warning, span, name, "", "");
         }

@@ -4,12 +4,12 @@
 //! construct that fails is content as written, and no byte is read twice. While one is under way the carry begins with it;
 //! everything before it has been delivered.
 
-use memchr::{memchr, memchr2};
+use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
 
 use super::inner::Inner;
-use super::tags::MAX_BLANKS;
+use super::tags::{MAX_BLANKS, opens};
 use super::{Args, Out, Short};
 use crate::dialect::bounds::CLOSER_BLANKS;
 use crate::error::Kind;
@@ -71,9 +71,10 @@ enum ContentAt {
     Entity {
         len: u8,
     },
-    /// In CDATA, after this many bytes of `]]>`.
+    /// In CDATA, after this many bytes of `]]>` and of its opener.
     Cdata {
         len: u8,
+        open: u8,
     },
 }
 
@@ -157,7 +158,9 @@ impl Content {
         let until = args.value_start().saturating_add(limits.max_value);
         match self.at {
             ContentAt::Text => args.short(until)?.stops_at(b'<')?.stops_at(b'&'),
-            ContentAt::Cdata { len: 0 } => args.short(until)?.stops_at(b']'),
+            ContentAt::Cdata { len: 0, open: 0 } => {
+                args.short(until)?.stops_at(b']')?.stops_at(b'<')
+            }
             _ => None,
         }
     }
@@ -188,7 +191,7 @@ impl Content {
                         break;
                     }
                 }
-                ContentAt::Text | ContentAt::Cdata { len: 0 } => {
+                ContentAt::Text | ContentAt::Cdata { len: 0, open: 0 } => {
                     let stop = out.clip(max, i + 1, end);
                     i = self.text(out, args, i, stop);
                 }
@@ -201,7 +204,7 @@ impl Content {
                             self.at = ContentAt::Tail { blanks: 0 };
                         } else if lt.cdata && usize::from(lt.len) == CDATA.len() {
                             out.skip(pos + 1);
-                            self.at = ContentAt::Cdata { len: 0 };
+                            self.at = ContentAt::Cdata { len: 0, open: 0 };
                         }
                     } else {
                         self.markup(out, args);
@@ -225,17 +228,23 @@ impl Content {
                 ContentAt::Entity { len } => {
                     i += usize::from(self.entity(out, args, byte, pos, len))
                 }
-                ContentAt::Cdata { len } => {
+                ContentAt::Cdata { len, mut open } => {
                     i += 1;
+                    if opens(&mut open, CDATA, byte) {
+                        // It does not nest: the end of the first may be missing.
+                        let span = Span::new(pos + 1 - CDATA.len() as u64, pos + 1);
+                        let key = args.key().to_owned();
+                        args.report(out, Kind::BareMarkup, span, &key);
+                    }
                     self.at = match (len, byte) {
                         (2, b'>') => {
                             args.value(out, pos - 2);
                             out.skip(pos + 1);
                             ContentAt::Text
                         }
-                        (2, b']') => ContentAt::Cdata { len: 2 },
-                        (1, b']') => ContentAt::Cdata { len: 2 },
-                        _ => ContentAt::Cdata { len: 0 },
+                        (1 | 2, b']') => ContentAt::Cdata { len: 2, open },
+                        (0, b']') => ContentAt::Cdata { len: 1, open },
+                        _ => ContentAt::Cdata { len: 0, open },
                     };
                 }
             }
@@ -252,7 +261,7 @@ impl Content {
     fn settled(&self, out: &Out<'_>, pos: u64) -> u64 {
         match self.at {
             ContentAt::Text => pos,
-            ContentAt::Cdata { len } => pos.saturating_sub(u64::from(len)),
+            ContentAt::Cdata { len, .. } => pos.saturating_sub(u64::from(len)),
             ContentAt::Lt(lt) => pos.saturating_sub(lt.len()).max(out.from()),
             ContentAt::Tail { .. } | ContentAt::Entity { .. } => out.from(),
         }
@@ -263,14 +272,16 @@ impl Content {
         let rest = &out.seg[i..stop];
         let cdata = matches!(self.at, ContentAt::Cdata { .. });
         let found = if cdata {
-            memchr(b']', rest)
+            memchr2(b']', b'<', rest)
         } else {
             memchr2(b'<', b'&', rest)
         };
         let Some(n) = found else { return stop };
         let at = out.base + (i + n) as u64;
         if cdata {
-            self.at = ContentAt::Cdata { len: 1 };
+            let open = u8::from(rest[n] == b'<');
+            let len = 1 - open;
+            self.at = ContentAt::Cdata { len, open };
         } else {
             args.value(out, at);
             self.at = if rest[n] == b'<' {

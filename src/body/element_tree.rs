@@ -10,7 +10,7 @@ use toolglot_scan::xml::{self, Header, HeaderStep};
 
 use super::args::tool_name;
 use super::named_params::limit;
-use super::tags::{CommentEnd, Edge, MAX_BLANKS, Match, MatchStep};
+use super::tags::{CommentEnd, CommentStep, Edge, MAX_BLANKS, Match, MatchStep};
 use super::tree::{self, Element};
 use super::{Flow, Out};
 use crate::dialect::ElementTree;
@@ -168,10 +168,13 @@ impl Body {
                 },
                 ElementAt::Comment(mut comment) => {
                     out.skip(pos + 1);
-                    self.at = if comment.step(byte) {
-                        ElementAt::Text
-                    } else {
-                        ElementAt::Comment(comment)
+                    let step = comment.step(byte);
+                    if step == CommentStep::Nested {
+                        out.repaired(Kind::MalformedXml, Span::new(pos, pos + 1));
+                    }
+                    self.at = match step {
+                        CommentStep::End => ElementAt::Text,
+                        CommentStep::More | CommentStep::Nested => ElementAt::Comment(comment),
                     };
                     Ok(i + 1)
                 }

@@ -13,6 +13,7 @@ mod ending;
 mod opener;
 mod over;
 mod parameter;
+mod run_on;
 mod shorter;
 mod stray;
 mod value;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use self::after::After;
 pub(crate) use self::parameter::other_tags;
+use self::run_on::RunOn;
 use self::value::Value;
 pub(crate) use self::value::{Strange, last_tag};
 use super::live::LiveCall;
@@ -78,8 +80,11 @@ pub(crate) struct Body {
     mention: Option<u8>,
     /// What has come after a text's closer, which other text on its line shows to be content.
     after: Option<After>,
-    /// The call that has an object in place of its parameters, and where that ended: parameters may follow all the same.
+    /// The call whose payload has ended, and where, if what follows decides about it: after an object in place of parameters,
+    /// parameters may follow all the same.
     whole: Option<Box<(LiveCall, u64)>>,
+    /// On a line that begins in a string of the payload.
+    run_on: Option<RunOn>,
     /// What was open where a call has just broken.
     #[serde(skip)]
     torn: Option<Torn>,
@@ -147,6 +152,7 @@ impl Body {
             mention: None,
             after: None,
             whole: None,
+            run_on: None,
             torn: None,
         };
         let spelt = out.dialect().map_or(&[][..], |dialect| &dialect.spelt);
@@ -205,6 +211,7 @@ impl Body {
             mention: None,
             after: None,
             whole: None,
+            run_on: None,
             torn: None,
         }
     }
@@ -234,6 +241,7 @@ impl Body {
     /// The open value, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &Framed, limits: &Limits) -> Option<Short> {
         match &self.at {
+            FramedAt::Payload(_) if self.run_on.is_some() => None,
             FramedAt::Payload(payload) => payload.short(table, limits),
             // The first byte may reveal a mention.
             _ if self.mention.is_some() => None,
@@ -262,6 +270,9 @@ impl Body {
         let Some(unit) = table.units.get(usize::from(self.unit)) else {
             return false;
         };
+        if self.run_on.is_some_and(|run| !run.fits(table)) {
+            return false;
+        }
         match &self.at {
             FramedAt::Enter(walk) => table.enter.fits(walk),
             FramedAt::Gap(walk) => table.gap.fits(walk),
@@ -312,10 +323,10 @@ impl Body {
                     i = next;
                     flow
                 }
-                FramedAt::Payload(payload) => {
-                    let (next, step) = payload.feed(out, table, i, end);
+                FramedAt::Payload(_) => {
+                    let (next, flow) = self.read_payload(out, table, i, end);
                     i = next;
-                    self.payload(out, table, step, out.base + i as u64)
+                    flow
                 }
                 FramedAt::Plain(plain) => {
                     let (next, came) =

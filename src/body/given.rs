@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::lexer::forgiven;
-use crate::error::KindSet;
+use crate::error::{Kind, KindSet};
 use crate::hints::Tool;
 
 /// Attributes that are facts about a call or a parameter, not arguments.
@@ -37,6 +37,23 @@ pub(super) struct Attribute<'a> {
     pub value: &'a str,
     /// Another attribute of its name follows; the last one wins.
     pub again: bool,
+}
+
+impl Attribute<'_> {
+    /// What is reported about it: a key with a piece of markup in it may not be the key that was meant.
+    pub fn kind(&self, tool: Option<&Tool>) -> Kind {
+        match is_plain(self.key) || tool.is_some_and(|tool| tool.param(self.key).is_some()) {
+            true => Kind::AttributeArguments,
+            false => Kind::ExtraKey,
+        }
+    }
+}
+
+/// Whether a key looks like the name of an attribute.
+fn is_plain(key: &str) -> bool {
+    let mut chars = key.chars();
+    let first = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_');
+    first && chars.all(|c| c.is_alphanumeric() || "_-.:".contains(c))
 }
 
 /// The arguments among the attributes of a call's tag. If the call has parameters inside (`inside`) and its tool is known,

@@ -162,7 +162,7 @@ fn last_key<'a>(spec: &spec::KeyQuote, before: &'a str) -> Option<(&'a str, &'a 
 }
 
 /// Whether a field begins before a value's opener, as far as `before` shows: a key and a colon at the start of a line, at
-/// the start of the value or after a separator, or nothing but white space. The key of a parameter, if it is `known` to be
+/// the start of the value, after a separator or after a piece of a marker, or nothing but white space. The key of a parameter, if it is `known` to be
 /// one, may also follow white space. A field that begins before `before` counts.
 pub(crate) fn begins_inside(
     spec: &spec::KeyQuote,
@@ -188,6 +188,11 @@ pub(crate) fn begins_inside(
         .separators
         .iter()
         .any(|separator| rest.ends_with(separator.as_str()));
-    let separated = separated || rest.ends_with([';', '；', '、']);
+    // A remainder of a marker of values separates, too.
+    let quotes = spec.quotes.iter();
+    let mut markers = quotes.flat_map(|quote| quote.open.iter().chain(&quote.close));
+    let last = rest.chars().next_back().filter(|c| !c.is_alphanumeric());
+    let torn = last.is_some_and(|last| markers.any(|marker| marker.contains(last)));
+    let separated = separated || torn || rest.ends_with([';', '；', '、']);
     rest.is_empty() || rest.ends_with('\n') || separated
 }

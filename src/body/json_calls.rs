@@ -42,11 +42,16 @@ pub(crate) struct Body {
     head: Option<Vec<u8>>,
     /// The inside of the string that is the answer.
     answer: Option<Span>,
-    /// A closer follows the payload.
-    closer: bool,
+    follows: Follows,
+    /// The arguments are in place of parameters: their owner closes the call.
+    in_place: bool,
     /// A call whose object has ended, and where: what follows may be its arguments, torn off by a bracket too many, or
     /// further parameters.
     waiting: Option<(LiveCall, u64)>,
+    /// Where the object ended whose call waits without a closer; what follows is read again.
+    end: Option<u64>,
+    /// A comma has come since.
+    comma: bool,
 }
 
 /// An object that is a call or contains calls.
@@ -86,6 +91,15 @@ struct Item {
     alone: bool,
     /// Where the arguments ended, if their key is the name: another key may follow.
     ended: Option<u64>,
+}
+
+/// What may follow the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Follows {
+    /// Its owner does not read what came after it again.
+    Unread,
+    Anything,
+    Closer,
 }
 
 /// What happens to the value under way.
@@ -128,16 +142,11 @@ impl Body {
             calls: 0,
             head: None,
             answer: None,
-            closer: false,
+            follows: Follows::Unread,
+            in_place: false,
             waiting: None,
-        }
-    }
-
-    /// A call, or a list of calls, that a closer follows.
-    pub fn before_closer() -> Self {
-        Self {
-            closer: true,
-            ..Self::new()
+            end: None,
+            comma: false,
         }
     }
 
@@ -199,9 +208,27 @@ impl Body {
         body
     }
 
-    /// Lets the call wait for what follows its arguments.
+    /// Lets the owner close the call, when it knows what follows its arguments.
     pub fn wait(&mut self) {
-        self.closer = true;
+        self.in_place = true;
+    }
+
+    /// The same payload; a closer follows it if `closer`, and otherwise what was read after it is read again.
+    pub fn followed(self, closer: bool) -> Self {
+        let follows = match closer {
+            true => Follows::Closer,
+            false => Follows::Anything,
+        };
+        Self { follows, ..self }
+    }
+
+    fn closes(&self) -> bool {
+        self.follows == Follows::Closer
+    }
+
+    /// Where the payload ended, if what follows was read.
+    pub fn closed(&self) -> Option<u64> {
+        self.end
     }
 
     /// The open string, if its next bytes can be delivered unchanged.
@@ -261,7 +288,10 @@ impl Body {
     /// Ends the stream; `stopped` if the model ended it, so that nothing is truncated.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
         let doubt = (!stopped).then_some(Kind::UnclosedBlock);
-        self.close_waiting(out, doubt);
+        // Arguments end at their own bracket, and so does an object in a list.
+        let waiting = self.waiting.as_ref().filter(|(live, _)| !live.begun());
+        let bare = waiting.is_some() && self.closes() && self.lexer.depth() == 0;
+        self.close_waiting(out, doubt.filter(|_| bare));
         self.close_keyed(out, doubt);
     }
 
@@ -290,7 +320,7 @@ impl Body {
 
     /// The call in place of whose parameters an object has come, and where that ended.
     pub fn take_waiting(&mut self) -> Option<(LiveCall, u64)> {
-        self.waiting.take_if(|(live, _)| live.begun())
+        self.waiting.take_if(|_| self.in_place)
     }
 
     /// Whether an issue of this kind was reported for the open call.
@@ -321,22 +351,71 @@ impl Body {
         i: usize,
         end: usize,
     ) -> (usize, Step) {
-        if self.waiting.is_some() {
-            let ahead = out.seg[i..end].iter().position(|byte| !is_blank(*byte));
-            let Some(blanks) = ahead else {
-                out.skip(out.base + end as u64);
-                return (end, Step::More);
-            };
-            // No closer begins like a member.
-            let member = begins_member(out.seg[i + blanks]);
-            self.close_waiting(out, member.then_some(Kind::MalformedBody));
-            return (i + blanks, Step::Done);
+        if self.waiting.is_some() && self.lexer.depth() == 0 {
+            return self.after(out, i, end);
         }
         let rules = rules(out, &table.syntax);
         let source = Source::chunk(out, end);
         let (i, step) = self.run(out, table, &rules, source, i);
         out.skip(source.pos(i));
         (i, step)
+    }
+
+    /// Closes the call that waits, according to the first byte after its object that is no blank.
+    fn after(&mut self, out: &mut Out<'_>, mut i: usize, end: usize) -> (usize, Step) {
+        while i < end {
+            let byte = out.seg[i];
+            if is_blank(byte) {
+                i += 1;
+                continue;
+            }
+            if byte == b',' && !self.closes() && !self.comma {
+                // It may separate two calls.
+                self.comma = true;
+                i += 1;
+                continue;
+            }
+            let member = self.goes_on(byte, out.base + i as u64);
+            self.close_waiting(out, member.then_some(Kind::MalformedBody));
+            return (i, Step::Done);
+        }
+        if self.closes() {
+            out.skip(out.base + end as u64);
+        }
+        (end, Step::More)
+    }
+
+    /// Whether the byte at `pos`, the first after the object, may belong to a member of it. No closer begins like one, or with
+    /// a letter. Without a closer, a further object may follow, or words.
+    fn goes_on(&self, byte: u8, pos: u64) -> bool {
+        let Some((live, end)) = &self.waiting else {
+            return false;
+        };
+        let torn = *end == pos || live.doubts(Kind::RepairedComma);
+        match self.closes() {
+            true => begins_member(byte) || torn && byte.is_ascii_alphanumeric(),
+            false => {
+                matches!(byte, b'"' | b':')
+                    || live.doubts(Kind::RepairedComma) && byte.is_ascii_alphanumeric()
+            }
+        }
+    }
+
+    /// Closes the call of a list that waits, if `token` shows what follows it.
+    fn settle(&mut self, out: &mut Out<'_>, token: Token) {
+        let doubt = match token {
+            Token::Open(Shape::Object) | Token::Close | Token::Limit(_) => None,
+            Token::Open(_) | Token::Key | Token::Malformed(_) => Some(Kind::MalformedBody),
+            Token::More | Token::Repaired(..) => return,
+        };
+        self.close_waiting(out, doubt);
+    }
+
+    /// Lets a call whose object ended at `pos` wait for what follows.
+    fn waits(&mut self, live: LiveCall, pos: u64) -> Step {
+        self.waiting = Some((live, pos));
+        self.end = (!self.closes()).then_some(pos);
+        Step::More
     }
 
     fn run(
@@ -358,8 +437,8 @@ impl Body {
                 if step != Step::Done {
                     return (i, step);
                 }
-                if self.argued(out, table, source.pos(i)) {
-                    return (i, Step::Done);
+                if let Some(step) = self.argued(out, table, source.pos(i)) {
+                    return (i, step);
                 }
             }
             let (max, kind) = self.max(out);
@@ -378,6 +457,9 @@ impl Body {
                 return (to, Step::Limit(kind));
             }
             i = to;
+            if self.waiting.is_some() {
+                self.settle(out, token);
+            }
             let step = match token {
                 Token::More => Some(Step::More),
                 Token::Open(shape) => self.open(out, rules, table, shape, pos),
@@ -456,11 +538,9 @@ impl Body {
         }
     }
 
-    /// Ends the arguments at `pos`. Returns true if the payload ends, too.
-    fn argued(&mut self, out: &mut Out<'_>, table: &JsonTable, pos: u64) -> bool {
-        let Some(item) = &mut self.item else {
-            return false;
-        };
+    /// Ends the arguments at `pos`. Returns a step if they are all of the payload.
+    fn argued(&mut self, out: &mut Out<'_>, table: &JsonTable, pos: u64) -> Option<Step> {
+        let item = self.item.as_mut()?;
         item.reading = Reading::Nothing;
         item.member = Member::Other;
         let alone = item.alone;
@@ -474,9 +554,12 @@ impl Body {
                 let span = args.live.span(pos);
                 args.live.recovered_at(out, Kind::ExtraKey, span, "name");
             }
-            if self.bare && self.closer {
+            if self.bare && self.in_place {
                 self.waiting = Some((args.live, pos));
-                return true;
+                return Some(Step::Done);
+            }
+            if self.bare && self.follows != Follows::Unread {
+                return Some(self.waits(args.live, pos));
             }
             args.live.close(out, pos);
             self.calls += 1;
@@ -485,10 +568,10 @@ impl Body {
             self.item = None;
         }
         if self.bare {
-            return true;
+            return Some(Step::Done);
         }
         self.lexer.taken();
-        false
+        None
     }
 
     /// Begins a value at `pos`.
@@ -747,12 +830,14 @@ impl Body {
         }
         let item = self.item.take()?;
         let mut args = item.args?;
-        if !item.argued && self.closer && item.depth == 0 {
-            self.waiting = Some((args.live, pos));
-            return Some(Step::More);
+        if !item.argued && item.depth == 0 && self.follows != Follows::Unread {
+            return Some(self.waits(args.live, pos));
         }
-        if !item.argued {
+        if !item.argued && item.depth == 0 {
             args.live.empty(out, pos);
+        } else if !item.argued {
+            self.waiting = Some((args.live, pos));
+            return None;
         }
         if let Some(span) = item.parameters.filter(|_| args.live.is_schema(out)) {
             // The definition of a tool, not a call of it.

@@ -568,7 +568,7 @@ impl Body {
                         &mut self.kinds,
                         Span::new(pos - len, pos),
                     );
-                } else if !protects {
+                } else if own || !protects {
                     value.mixed = value.mixed || value.swallows(out, table, pos, len);
                 }
             }

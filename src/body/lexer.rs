@@ -346,6 +346,11 @@ impl Lexer {
             LexerAt::Delim { which, .. } => Some(Quote::Delim(which)),
             _ => None,
         };
+        torn.triple = match self.at {
+            LexerAt::String(quoted) | LexerAt::Escape(quoted, _) => quoted.triple,
+            LexerAt::Triple(..) => true,
+            _ => false,
+        };
         // Its closing mark may have been one inside it.
         torn.inner = self
             .quote

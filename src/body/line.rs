@@ -525,6 +525,9 @@ impl Body {
             // The input may have this header, too.
             (LineAt::Next(_), Some(Head::Action)) if !stopped => Finished::Open,
             (LineAt::Json { .. }, _) => {
+                if let LineAt::Json { payload, .. } = &mut self.at {
+                    payload.finish(out, stopped);
+                }
                 self.abandon(out, end);
                 Finished::Open
             }

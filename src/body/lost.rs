@@ -18,12 +18,14 @@ pub(super) use strings::Strings;
 const MAX_BRACKETS: usize = 1024;
 
 /// The most blanks before an opener on its line.
-const MAX_INDENT: u8 = 3;
+pub(super) const MAX_INDENT: u8 = 3;
 
 /// What was open where a payload broke.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Torn {
     pub string: Option<Quote>,
+    /// It has three quotes.
+    pub triple: bool,
     /// The quotation mark after which it broke: the string may go on.
     pub inner: Option<u8>,
     /// The closers of open brackets, the outermost first; `None` if they are unknown.

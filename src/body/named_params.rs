@@ -14,7 +14,7 @@ use super::content::{Content, Lt, Step, report_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
 use super::object::Object;
-use super::tags::{CommentEnd, Edge, Match, MatchStep};
+use super::tags::{CommentEnd, CommentStep, Edge, Match, MatchStep};
 use super::{Args, Finished, Flow, Out, Short};
 use crate::dialect::NamedParams;
 use crate::dialect::bounds::CLOSER_TWINS;
@@ -331,8 +331,13 @@ impl Body {
                 NamedAt::Comment(comment) => {
                     i += 1;
                     out.skip(pos + 1);
-                    if comment.step(byte) {
-                        self.at = NamedAt::Between;
+                    match comment.step(byte) {
+                        CommentStep::More => {}
+                        CommentStep::Nested => {
+                            let span = Span::new(pos, pos + 1);
+                            self.args.report(out, Kind::MalformedXml, span, "");
+                        }
+                        CommentStep::End => self.at = NamedAt::Between,
                     }
                 }
             }

@@ -22,6 +22,35 @@ pub(crate) struct Quotation {
     words: bool,
     /// A line has ended.
     line: bool,
+    /// The string opens only with a delimiter of a dialect.
+    marks: Option<Marks>,
+}
+
+/// Delimiters of strings in the text after an opener that opened nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Marks {
+    dialect: u16,
+    /// How many bytes of a delimiter have come.
+    have: u8,
+    /// An odd number of delimiters has come.
+    odd: bool,
+}
+
+impl Marks {
+    /// Consumes a byte of the text.
+    fn step(&mut self, delimiters: &[String], byte: u8) {
+        let have = usize::from(self.have);
+        let mut lists = delimiters.iter().map(String::as_bytes);
+        let next = lists.clone().find(|list| list.get(have) == Some(&byte));
+        self.have = match next {
+            Some(list) if have + 1 == list.len() => {
+                self.odd = !self.odd;
+                0
+            }
+            Some(_) => self.have + 1,
+            None => u8::from(lists.any(|list| list.first() == Some(&byte))),
+        };
+    }
 }
 
 /// The state of a stream beside its mode.
@@ -111,6 +140,30 @@ impl Block {
 }
 
 impl Io {
+    /// Whether the text may be in a string that a broken call left open.
+    pub fn in_string(&self) -> bool {
+        let marks = |quotation: &Quotation| quotation.marks.is_none_or(|marks| marks.odd);
+        self.quoted.as_ref().is_some_and(marks)
+    }
+
+    /// Watches for strings in the text after an opener that opened nothing, if the dialect has delimiters of its own: the
+    /// opener may be that of a call with a slip, and a call in such a string is part of it.
+    pub fn watch_strings(&mut self, set: &SetInner, dialect: u16) {
+        let found = set.dialect(dialect);
+        let any = found.is_some_and(|found| !found.family.delimiters().is_empty());
+        if any && self.quoted.is_none() {
+            let marks = Marks {
+                dialect,
+                have: 0,
+                odd: false,
+            };
+            self.quoted = Some(Quotation {
+                marks: Some(marks),
+                ..Quotation::default()
+            });
+        }
+    }
+
     /// Whether the host vouches for a marker that begins at `start`.
     pub fn vouches(&self, start: u64) -> bool {
         self.trusted_from.is_some_and(|from| from <= start)
@@ -415,6 +468,11 @@ impl<'p> Out<'p> {
         let (Stuff::Text | Stuff::Reasoning, Some(quotation)) = (stuff, &mut self.io.quoted) else {
             return;
         };
+        if let Some(marks) = &mut quotation.marks {
+            let dialect = self.set.dialect(marks.dialect);
+            let list = dialect.map_or(&[][..], |dialect| dialect.family.delimiters());
+            data.iter().for_each(|byte| marks.step(list, *byte));
+        }
         quotation.words |= !data.trim_ascii().is_empty();
         quotation.line |= data.contains(&b'\n');
         if quotation.words && quotation.line {

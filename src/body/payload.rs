@@ -29,7 +29,8 @@ impl Payload {
                 let Opened {
                     name, meta, span, ..
                 } = *opened;
-                Self::Json(json_calls::Body::arguments(out, name, meta, span)?)
+                let body = json_calls::Body::arguments(out, name, meta, span)?;
+                Self::Json(body.followed(!unit.close.is_empty()))
             }
             spec::Payload::Yaml => {
                 let close = unit.close.first().map_or("", String::as_str);
@@ -40,15 +41,9 @@ impl Payload {
             spec::Payload::Json
             | spec::Payload::Params
             | spec::Payload::Tree
-            | spec::Payload::Content
-                if unit.close.is_empty() =>
-            {
-                Self::Json(json_calls::Body::new())
+            | spec::Payload::Content => {
+                Self::Json(json_calls::Body::new().followed(!unit.close.is_empty()))
             }
-            spec::Payload::Json
-            | spec::Payload::Params
-            | spec::Payload::Tree
-            | spec::Payload::Content => Self::Json(json_calls::Body::before_closer()),
         })
     }
 
@@ -123,11 +118,12 @@ impl Payload {
         }
     }
 
-    /// The call in place of whose parameters an object has come, and where that ended.
+    /// The call that has ended and that what follows decides, and where it ended.
     pub fn take_waiting(&mut self) -> Option<(LiveCall, u64)> {
         match self {
             Self::Json(body) => body.take_waiting(),
-            Self::Python(_) | Self::Braces(_) | Self::Yaml(_) => None,
+            Self::Braces(body) => body.take(),
+            Self::Python(_) | Self::Yaml(_) => None,
         }
     }
 
@@ -136,15 +132,16 @@ impl Payload {
         match self {
             Self::Json(body) => body.calls(),
             Self::Python(body) => body.calls(),
-            Self::Braces(body) => body.calls(),
+            Self::Braces(_) => 0,
             Self::Yaml(body) => body.calls(),
         }
     }
 
-    /// Where the closer of its call ended, if it has read that.
+    /// Where it ended, or the closer of its call, if it has read on.
     pub fn closed(&self) -> Option<u64> {
         match self {
-            Self::Json(_) | Self::Python(_) | Self::Braces(_) => None,
+            Self::Json(body) => body.closed(),
+            Self::Python(_) | Self::Braces(_) => None,
             Self::Yaml(body) => body.closed(),
         }
     }

@@ -116,19 +116,52 @@ impl Match {
     }
 }
 
-/// Searches for the end of a comment: how many bytes of `-->` have come.
+/// The opener of a comment.
+const COMMENT: &[u8] = b"<!--";
+
+/// Searches for the end of a comment: how many bytes of `-->` have come, and of an opener. A comment that contains another
+/// opener may have lost its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct CommentEnd(u8);
+pub(crate) struct CommentEnd {
+    end: u8,
+    open: u8,
+}
+
+/// The effect of one byte of a comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CommentStep {
+    More,
+    /// Another comment begins inside it.
+    Nested,
+    End,
+}
 
 impl CommentEnd {
-    /// Consumes the next byte; returns true if it ends the comment.
-    pub fn step(&mut self, byte: u8) -> bool {
-        self.0 = match (self.0, byte) {
-            (2, b'>') => return true,
+    /// Consumes the next byte.
+    pub fn step(&mut self, byte: u8) -> CommentStep {
+        self.end = match (self.end, byte) {
+            (2, b'>') => return CommentStep::End,
             (1 | 2, b'-') => 2,
             (_, b'-') => 1,
             _ => 0,
         };
-        false
+        match opens(&mut self.open, COMMENT, byte) {
+            true => CommentStep::Nested,
+            false => CommentStep::More,
+        }
     }
+}
+
+/// Consumes a byte of `opener`, of which `have` bytes have come and whose first byte occurs nowhere else in it. Returns true
+/// if the byte completes it.
+pub(crate) fn opens(have: &mut u8, opener: &[u8], byte: u8) -> bool {
+    *have = match opener.get(usize::from(*have)) == Some(&byte) {
+        true => *have + 1,
+        false => u8::from(opener.first() == Some(&byte)),
+    };
+    let complete = usize::from(*have) == opener.len();
+    if complete {
+        *have = 0;
+    }
+    complete
 }

@@ -289,7 +289,8 @@ impl<'a> Writer<'a> {
             }
             Given::Object(..) => self.remarks.push(Remark::Of(Kind::ExtraKey, index)),
             Given::Each(each) => {
-                for Attribute { key, value, again } in each {
+                for attribute in each {
+                    let Attribute { key, value, again } = attribute;
                     let about = |kind| Remark::Attribute(kind, key.to_owned(), index);
                     // Elements take precedence over the tag's attributes.
                     if again || inside(key) {
@@ -304,7 +305,7 @@ impl<'a> Writer<'a> {
                         .and_then(|t| t.param(key))
                         .map_or(&UNTYPED, |p| &p.schema);
                     self.text(value, index, schema);
-                    self.remarks.push(about(Kind::AttributeArguments));
+                    self.remarks.push(about(attribute.kind(tool)));
                 }
             }
         }

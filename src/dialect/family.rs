@@ -57,6 +57,32 @@ pub(crate) struct AttributeParams {
 }
 
 impl Family {
+    /// How ids around names begin and end.
+    pub fn ids(&self) -> &[[String; 2]] {
+        match self {
+            Self::Framed(table) => &table.spec.ids,
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Line(_)
+            | Self::Plain => &[],
+        }
+    }
+
+    /// The delimiters of strings beside quotes.
+    pub fn delimiters(&self) -> &[String] {
+        match self {
+            Self::Framed(table) => &table.spec.braces.delimiters,
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Line(_)
+            | Self::Plain => &[],
+        }
+    }
+
     pub(super) fn new(spec: &Spec) -> Result<Self, BuildError> {
         let fail = |why: String| check::key(spec, "open", &why);
         if let Some(body) = &spec.key_quote {

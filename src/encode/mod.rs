@@ -209,9 +209,10 @@ impl Encoder {
         options: &EncodeOptions,
     ) -> Result<String, NotRepresentable> {
         let tools = options.tools.as_deref();
+        let ids = self.dialect().family.ids();
         let mut items = vec![];
         for (index, call) in calls.iter().enumerate() {
-            let item = Item::new(index, call, tools, &options.limits);
+            let item = Item::new(index, call, (ids, tools), &options.limits);
             items.push(item.map_err(|fault| refusal(index, call, fault))?);
         }
         if items.is_empty() {
@@ -331,13 +332,13 @@ impl<'a> Item<'a> {
     fn new(
         index: usize,
         call: &'a EncodeCall,
-        tools: Option<&'a Tools>,
+        (ids, tools): (&[[String; 2]], Option<&'a Tools>),
         limits: &Limits,
     ) -> Result<Self, Fault> {
         match tool_name(&call.name, limits.max_name) {
-            Ok(name) if is_torn(name, tools) => {
+            Ok(name) if is_torn(name, ids, tools) => {
                 let why =
-                    "an end of it is left over from markup, and no tool of that name is declared";
+                    "part of it is left over from markup, and no tool of that name is declared";
                 return Err(Reason::Name { why }.into());
             }
             Ok(name) if name == call.name => {}

@@ -41,7 +41,7 @@ impl<'a> Checked<'a> {
         let repeated = spelt.repeated();
         Ok(Self {
             name,
-            torn: is_torn(name, opts.tools.as_deref()),
+            torn: is_torn(name, &[], opts.tools.as_deref()),
             arguments: match repeated.is_empty() {
                 true => text.to_owned(),
                 false => spelt.last_wins(),

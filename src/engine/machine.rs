@@ -238,7 +238,7 @@ impl<'p> Machine<'p> {
         });
         let doubted = u128::from(header.span.start) < io.doubted;
         io.opened = io.opened.saturating_add(1);
-        let quoted = io.quoted.is_some();
+        let quoted = io.in_string();
         let mut out = self.out(chunk);
         if doubted {
             out.repaired(Kind::ProvisionalClose, header.span);

@@ -328,6 +328,7 @@ impl Machine<'_> {
         self.report_unknown(chunk, &opening, end);
         if reported {
             self.was_text(opening.first, opening.start);
+            self.st.io.watch_strings(self.set, opening.first);
         }
         match opening.kind {
             _ if !reported => {}

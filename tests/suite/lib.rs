@@ -52,6 +52,7 @@ mod stops;
 mod support;
 mod tags;
 mod thoughts;
+mod token_slips;
 mod tokens;
 mod twins;
 mod vectors;

@@ -18,13 +18,17 @@ impl Payload for Body {
         i: usize,
         end: usize,
     ) -> (usize, Step) {
-        self.feed(out, table, i, end)
+        let (i, step) = self.feed(out, table, i, end);
+        if let Some((call, end)) = self.take() {
+            call.close(out, end);
+        }
+        (i, step)
     }
     fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
         self.abandon(out, end);
     }
     fn calls(&self) -> u32 {
-        self.calls()
+        u32::from(self.end.is_some())
     }
 }
 

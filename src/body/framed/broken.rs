@@ -115,7 +115,7 @@ impl Body {
     }
 
     /// Ends the hidden part before `pos`; `quoted` if a string is open there.
-    fn hidden(
+    pub(super) fn hidden(
         &mut self,
         out: &mut Out<'_>,
         table: &Framed,

@@ -64,6 +64,9 @@ impl Body {
                 }
                 out.skip(pos);
                 let unit = &table.spec.unit[usize::from(self.unit)];
+                if unit.close.is_empty() {
+                    self.settle(out);
+                }
                 if !unit.close.is_empty() && closed.is_none() {
                     self.at = FramedAt::Tail(table.units[usize::from(self.unit)].tail.begin());
                     return None;

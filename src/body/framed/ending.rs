@@ -2,7 +2,7 @@
 
 use super::{Body, FramedAt};
 use crate::body::{Finished, Flow, Out};
-use crate::dialect::Framed;
+use crate::dialect::{Framed, spec};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 
@@ -83,7 +83,9 @@ impl Body {
         if let (Some(_), Some(args), false) = (self.after, &mut self.args, stopped) {
             args.recovered(Kind::UnclosedBlock);
         }
-        if let (Some(whole), false) = (&mut self.whole, stopped) {
+        // Braces end by themselves.
+        let braces = table.spec.unit[usize::from(self.unit)].payload == spec::Payload::Braces;
+        if let (Some(whole), false) = (&mut self.whole, stopped || braces) {
             whole
                 .0
                 .recovered([Kind::UnclosedBlock].into_iter().collect());

@@ -6,6 +6,7 @@ use toolglot_scan::path;
 use toolglot_scan::tag::{self, Loose, LooseStep, Room};
 use toolglot_scan::xml;
 
+use super::super::tags::opens;
 use super::super::{Args, Out, Short};
 use super::over::Over;
 use crate::dialect::{Framed, spec};
@@ -163,8 +164,8 @@ impl Strange {
 pub(super) enum Lead {
     /// The first bytes may be framing; this many match the opener of CDATA.
     Open(u8),
-    /// In CDATA; this many bytes match its end.
-    Cdata(u8),
+    /// In CDATA; this many bytes match its end, and this many its opener: it does not nest.
+    Cdata(u8, u8),
     Past,
 }
 
@@ -234,7 +235,7 @@ impl Value {
         let over = self.over.as_ref().is_none_or(|over| over.fits(table));
         let lead = match self.lead {
             Lead::Open(have) => usize::from(have) < CDATA.len(),
-            Lead::Cdata(have) => have <= 2,
+            Lead::Cdata(have, open) => have <= 2 && usize::from(open) < CDATA.len(),
             Lead::Past => true,
         };
         lead && over
@@ -244,7 +245,7 @@ impl Value {
 
     /// Whether it is in CDATA.
     pub fn in_cdata(&self) -> bool {
-        matches!(self.lead, Lead::Cdata(_))
+        matches!(self.lead, Lead::Cdata(..))
     }
 
     /// What may end the value.
@@ -448,7 +449,7 @@ impl Value {
             Lead::Open(have) if spec.cdata && CDATA.get(usize::from(have)) == Some(&byte) => {
                 self.lead = Lead::Open(have + 1);
                 if usize::from(have) + 1 == CDATA.len() {
-                    self.lead = Lead::Cdata(0);
+                    self.lead = Lead::Cdata(0, 0);
                     self.twin = None;
                     out.skip(pos + 1);
                 }
@@ -464,18 +465,19 @@ impl Value {
                 self.lead = Lead::Past;
                 false
             }
-            Lead::Cdata(have) => {
+            Lead::Cdata(have, mut open) => {
+                self.mixed |= opens(&mut open, CDATA, byte);
                 self.lead = match (have, byte) {
                     (2, b'>') => {
                         args.value(out, pos - 2);
                         out.skip(pos + 1);
                         Lead::Past
                     }
-                    (1 | 2, b']') => Lead::Cdata(2),
-                    (_, b']') => Lead::Cdata(1),
-                    _ => Lead::Cdata(0),
+                    (1 | 2, b']') => Lead::Cdata(2, open),
+                    (_, b']') => Lead::Cdata(1, open),
+                    _ => Lead::Cdata(0, open),
                 };
-                if let Lead::Cdata(have) = self.lead {
+                if let Lead::Cdata(have, _) = self.lead {
                     args.value(out, pos + 1 - u64::from(have));
                 }
                 true

@@ -96,8 +96,8 @@ impl Body {
         match step {
             Step::More => None,
             Step::Done => {
-                self.argued(out, &JsonTable::default(), source.until);
-                (!list).then_some(Step::Done)
+                let step = self.argued(out, &JsonTable::default(), source.until);
+                step.filter(|_| !list)
             }
             Step::Malformed | Step::Limit(_) => Some(step),
         }

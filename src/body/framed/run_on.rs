@@ -1,0 +1,138 @@
+//! A string of a payload that runs over the end of its call, because its closing mark is missing.
+//!
+//! A string in JSON or Python has no line break in it. If one has, and an opener with its evidence begins a line in it, the
+//! next call has begun: the evidence of JSON contains a quotation mark, which such a string cannot contain. The call with the
+//! string is broken, and the next one is at most recovered. The payload goes on reading meanwhile; only the bytes of the
+//! opener are held back.
+
+use serde::{Deserialize, Serialize};
+use toolglot_scan::path::{Go, Walk};
+
+use super::{Body, FramedAt};
+use crate::body::live::Step;
+use crate::body::lost::{Hit, MAX_INDENT, Quote};
+use crate::body::{Flow, Out};
+use crate::dialect::{Framed, spec};
+use crate::error::Kind;
+use crate::event::Span;
+
+/// A line that begins in a string.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct RunOn {
+    indent: u8,
+    walk: Option<Walk>,
+}
+
+impl RunOn {
+    /// Whether the state fits its tables.
+    pub fn fits(&self, table: &Framed) -> bool {
+        self.walk.as_ref().is_none_or(|walk| table.again.fits(walk))
+    }
+}
+
+impl Body {
+    /// Reads the payload from index `i` up to `end`.
+    pub(super) fn read_payload(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        i: usize,
+        end: usize,
+    ) -> (usize, Option<Flow>) {
+        let rest = &out.seg[i..end];
+        let stop = match self.run_on {
+            Some(_) => i + 1,
+            None => memchr::memchr(b'\n', rest).map_or(end, |n| i + n + 1),
+        };
+        let FramedAt::Payload(payload) = &mut self.at else {
+            return (end, None);
+        };
+        let (next, step) = payload.feed(out, table, i, stop);
+        if step != Step::More {
+            self.run_on = None;
+        } else if let Some((taken, flow)) = self.next_call(out, table, next) {
+            return (next - usize::from(!taken), flow);
+        }
+        (next, self.payload(out, table, step, out.base + next as u64))
+    }
+
+    /// Acts on the byte before index `next`, which the payload has consumed. If the next call begins, returns whether the byte
+    /// belongs to its opener, and the flow.
+    fn next_call(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        next: usize,
+    ) -> Option<(bool, Option<Flow>)> {
+        let byte = *out.seg.get(next.checked_sub(1)?)?;
+        let pos = out.base + next as u64 - 1;
+        let mut run = match self.run_on.take() {
+            None if byte == b'\n' => {
+                self.run_on = self.in_line(out, table).then_some(RunOn {
+                    indent: 0,
+                    walk: None,
+                });
+                return None;
+            }
+            None => return None,
+            Some(run) => run,
+        };
+        let walk = match &mut run.walk {
+            None if byte == b'\n' => {
+                run.indent = 0;
+                self.run_on = Some(run);
+                return None;
+            }
+            None if matches!(byte, b' ' | b'\t') && run.indent < MAX_INDENT => {
+                run.indent += 1;
+                self.run_on = Some(run);
+                return None;
+            }
+            walk => walk.get_or_insert_with(|| table.again.begin()),
+        };
+        match table.again.step(walk, byte, pos, &self.fix) {
+            Go::More if pos - walk.start().unwrap_or(pos) <= u64::from(out.limits().max_header) => {
+                out.hold(walk.start().unwrap_or(pos));
+                self.run_on = Some(run);
+                None
+            }
+            Go::More | Go::None => {
+                out.skip(pos + 1);
+                if byte == b'\n' {
+                    self.run_on = self.in_line(out, table).then_some(RunOn {
+                        indent: 0,
+                        walk: None,
+                    });
+                }
+                None
+            }
+            Go::Found { action, taken } => {
+                let walk = *walk;
+                let start = walk.start().unwrap_or(pos);
+                out.issue(Kind::MalformedBody, Span::new(start, start + 1), "");
+                self.count(out, start);
+                let hit = Hit::Opener {
+                    action,
+                    walk,
+                    taken,
+                };
+                let end = pos + u64::from(taken);
+                Some((taken, self.hidden(out, table, hit, true, end)))
+            }
+        }
+    }
+
+    /// Whether the payload is in a string that has a line break and must have none. Lines of a list without a marker begin
+    /// like any Python.
+    fn in_line(&self, out: &Out<'_>, table: &Framed) -> bool {
+        let FramedAt::Payload(payload) = &self.at else {
+            return false;
+        };
+        let python = table.spec.unit[usize::from(self.unit)].payload == spec::Payload::Python;
+        let unmarked = out.io.block.as_ref().is_some_and(|block| block.unmarked);
+        payload.doubts(Kind::RepairedNewline) && !(python && unmarked) && {
+            let torn = payload.torn(table);
+            matches!(torn.string, Some(Quote::Byte(_))) && !torn.triple
+        }
+    }
+}
