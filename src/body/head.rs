@@ -161,9 +161,9 @@ fn last_key<'a>(spec: &spec::KeyQuote, before: &'a str) -> Option<(&'a str, &'a 
     (!key.is_empty()).then_some((rest, key))
 }
 
-/// Whether a field begins before a value's opener, as far as `before` shows: a key and a colon at the start of a line, at
-/// the start of the value, after a separator or after a piece of a marker, or nothing but white space. The key of a parameter, if it is `known` to be
-/// one, may also follow white space. A field that begins before `before` counts.
+/// Whether a field begins before a value's opener, as far as `before` shows: nothing but white space, or a key and a colon at
+/// the start of a line or of the value, after a separator or after a piece of a marker. The key of a parameter, if it is
+/// `known` to be one, may also follow white space. A field that begins before `before` counts.
 pub(crate) fn begins_inside(
     spec: &spec::KeyQuote,
     before: &[u8],

@@ -118,11 +118,13 @@ pub(super) struct Lost {
     after: bool,
     /// It broke in a string, or after one that may go on.
     quotes: bool,
+    /// Its parameters are not recognized, so that an opener may be quoted in one.
+    blind: bool,
 }
 
 impl Lost {
-    /// `unit` is the form of the broken call, `fix` the suffix of the block's markers, `turns` the tokens of turns, each with whether it ends the
-    /// reply.
+    /// `unit` is the form of the broken call, `fix` the suffix of the block's markers. `turns` are the tokens of turns, each with
+    /// whether it ends the reply.
     pub fn new<'t>(
         table: &Framed,
         unit: u16,
@@ -181,6 +183,7 @@ impl Lost {
             let closers = closers.filter_map(|close| table.last_literal(close, fix));
             Some((open, closers.map(|close| needle(&close)).collect()))
         });
+        let blind = !torn.between && param.is_none() && table.spec.params(unit).is_some();
         let torn_quotes = torn.string.is_some() || torn.inner.is_some();
         Self {
             ends,
@@ -199,6 +202,7 @@ impl Lost {
             done: false,
             after: false,
             quotes: torn_quotes,
+            blind,
         }
     }
 
@@ -228,6 +232,11 @@ impl Lost {
     /// Whether what follows the call's own brackets may be quoted in the string in which the call broke.
     pub fn may_quote_more(&self) -> bool {
         self.quotes
+    }
+
+    /// Whether the opener of a call may be quoted in a parameter.
+    pub fn is_blind(&self) -> bool {
+        self.blind
     }
 
     /// Whether the payload has ended all the same, so that no closer is missing.
@@ -277,7 +286,15 @@ impl Lost {
                 ended = Some((*end, needle.len() as u64));
             }
         }
+        // An opener may begin like the closer.
+        let both = |len: u64| {
+            let start = self.walk.as_ref().and_then(Walk::start);
+            start.is_some_and(|start| start + len == pos + 1)
+        };
         match ended {
+            Some((End::Call, len)) if table.spec.section.is_none() && both(len) => {
+                self.provisional.get_or_insert(pos + 1);
+            }
             Some((End::Call, _)) => return Some(Hit::Call),
             Some((End::Section, _)) => return Some(Hit::Section),
             Some((end @ (End::Turn | End::Header), len)) => {

@@ -218,7 +218,11 @@ impl Body {
                 self.doubt(out, Kind::MalformedBody);
                 return self.broken(out, source.pos(i), i);
             }
-            self.settle(out);
+            match starts_name(byte) {
+                // Another parameter, after a bracket too many.
+                true => self.doubt(out, Kind::MalformedBody),
+                false => self.settle(out),
+            }
         }
         match self.at {
             PythonAt::Open | PythonAt::Item | PythonAt::Bracket | PythonAt::After

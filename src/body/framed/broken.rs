@@ -83,7 +83,8 @@ impl Body {
         };
         let (done, rows) = (lost.done(), lost.rows());
         let quotes = lost.may_quote_more();
-        let quoted = lost.may_quote() || quotes && matches!(hit, Found::Object);
+        let blind = lost.is_blind() && matches!(hit, Found::Opener { .. });
+        let quoted = blind || lost.may_quote() || quotes && matches!(hit, Found::Object);
         let taken = match hit {
             Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
             Found::Call | Found::Section | Found::Turn { .. } => true,

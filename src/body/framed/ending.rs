@@ -1,5 +1,6 @@
 //! What becomes of a block when the stream ends.
 
+use super::shorter::half_closer;
 use super::{Body, FramedAt};
 use crate::body::{Finished, Flow, Out};
 use crate::dialect::{Framed, spec};
@@ -7,8 +8,11 @@ use crate::error::{Kind, Severity};
 use crate::event::Span;
 
 impl Body {
-    /// Whether the open part extends to the end of the stream, at `end`, because a closer is missing: a value or a string that
-    /// contains a closer of the call, of its section or of values, a string that contains a line break or a framing token, or a section that may contain any text and contains no call.
+    /// Whether the open part extends to the end of the stream, at `end`, because a closer is missing. It does if it is
+    ///
+    /// * a value or a string with a closer of the call, of its section or of values in it;
+    /// * a string with a line break or a framing token in it;
+    /// * a section that may contain any text, without a call.
     fn runs_on(&self, out: &Out<'_>, table: &Framed, end: u64) -> bool {
         let spec = &table.spec;
         let (from, end, key) = match (&self.at, &self.args) {
@@ -75,6 +79,13 @@ impl Body {
                     return Finished::Broken(self.good.max(out.io.closed));
                 }
             }
+        }
+        if stopped && let Some(flow) = self.half_closer_ends(out, table, end) {
+            if let Some(Flow::Closed { end }) = flow {
+                return Finished::Closed(end);
+            }
+            // The section is open, and what follows the call is read again.
+            return self.finish(out, table, end, stopped);
         }
         if self.lacks_closers(out, table, end) {
             return self.close_truncated(out, table, end, stopped);
@@ -163,6 +174,30 @@ impl Body {
         };
         self.drop_call(out, end);
         finished
+    }
+
+    /// Closes the call whose closer lacks its last byte: words up to the stream's end, at `end`, are no attributes of it.
+    fn half_closer_ends(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Framed,
+        end: u64,
+    ) -> Option<Option<Flow>> {
+        let (FramedAt::Confirm { walk, .. } | FramedAt::Inner(walk)) = &self.at else {
+            return None;
+        };
+        let start = walk.start()?;
+        half_closer(out, table, (self.unit, &self.fix), walk, end)?;
+        // A tag ends its attributes.
+        let (_, flow) = match self.at {
+            FramedAt::Confirm { .. } => self.confirm(out, table, b'<', end),
+            _ => self.walk(out, table, b'<', end),
+        };
+        let same = match &self.at {
+            FramedAt::Confirm { walk, .. } | FramedAt::Inner(walk) => walk.start() == Some(start),
+            _ => false,
+        };
+        (!same || flow.is_some()).then_some(flow)
     }
 
     /// Whether the stream ended at `end` after a closed parameter, followed by nothing or by a prefix of a closer.

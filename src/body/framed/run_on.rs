@@ -20,6 +20,9 @@ use crate::event::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct RunOn {
     indent: u8,
+    /// Where its first other byte is.
+    start: Option<u64>,
+    /// The opener that may begin there.
     walk: Option<Walk>,
 }
 
@@ -67,59 +70,68 @@ impl Body {
         let byte = *out.seg.get(next.checked_sub(1)?)?;
         let pos = out.base + next as u64 - 1;
         let mut run = match self.run_on.take() {
-            None if byte == b'\n' => {
-                self.run_on = self.in_line(out, table).then_some(RunOn {
-                    indent: 0,
-                    walk: None,
-                });
-                return None;
-            }
-            None => return None,
-            Some(run) => run,
+            Some(run) if run.start.is_some() || byte != b'\n' => run,
+            None if byte != b'\n' => return None,
+            _ => return self.begin_line(out, table),
         };
-        let walk = match &mut run.walk {
-            None if byte == b'\n' => {
-                run.indent = 0;
-                self.run_on = Some(run);
-                return None;
-            }
-            None if matches!(byte, b' ' | b'\t') && run.indent < MAX_INDENT => {
-                run.indent += 1;
-                self.run_on = Some(run);
-                return None;
-            }
-            walk => walk.get_or_insert_with(|| table.again.begin()),
-        };
-        match table.again.step(walk, byte, pos, &self.fix) {
-            Go::More if pos - walk.start().unwrap_or(pos) <= u64::from(out.limits().max_header) => {
-                out.hold(walk.start().unwrap_or(pos));
-                self.run_on = Some(run);
-                None
-            }
-            Go::More | Go::None => {
-                out.skip(pos + 1);
-                if byte == b'\n' {
-                    self.run_on = self.in_line(out, table).then_some(RunOn {
-                        indent: 0,
-                        walk: None,
-                    });
-                }
-                None
-            }
-            Go::Found { action, taken } => {
-                let walk = *walk;
-                let start = walk.start().unwrap_or(pos);
-                out.issue(Kind::MalformedBody, Span::new(start, start + 1), "");
-                self.count(out, start);
-                let hit = Hit::Opener {
-                    action,
-                    walk,
-                    taken,
-                };
-                let end = pos + u64::from(taken);
-                Some((taken, self.hidden(out, table, hit, true, end)))
-            }
+        if run.start.is_none() && matches!(byte, b' ' | b'\t') && run.indent < MAX_INDENT {
+            run.indent += 1;
+            self.run_on = Some(run);
+            return None;
         }
+        let start = *run.start.get_or_insert_with(|| {
+            run.walk = Some(table.again.begin());
+            pos
+        });
+        out.hold(start);
+        let go = run.walk.as_mut().map_or(Go::None, |walk| {
+            table.again.step(walk, byte, pos, &self.fix)
+        });
+        if let (Go::Found { action, taken }, Some(walk)) = (go, run.walk) {
+            self.breaks_off(out, start);
+            let hit = Hit::Opener {
+                action,
+                walk,
+                taken,
+            };
+            let end = pos + u64::from(taken);
+            return Some((taken, self.hidden(out, table, hit, true, end)));
+        }
+        run.walk = run.walk.filter(|_| go == Go::More);
+        let (whole, begun) = header(out, start, pos + 1);
+        if whole {
+            self.breaks_off(out, start);
+            let hit = Hit::Turn {
+                at: start,
+                ends: false,
+            };
+            return Some((true, self.hidden(out, table, hit, true, pos + 1)));
+        }
+        if pos - start <= u64::from(out.limits().max_header) && (begun || run.walk.is_some()) {
+            self.run_on = Some(run);
+            return None;
+        }
+        out.skip(pos + 1);
+        match byte {
+            b'\n' => self.begin_line(out, table),
+            _ => None,
+        }
+    }
+
+    /// Watches a line, if it begins in a string.
+    fn begin_line<T>(&mut self, out: &Out<'_>, table: &Framed) -> Option<T> {
+        self.run_on = self.in_line(out, table).then_some(RunOn {
+            indent: 0,
+            start: None,
+            walk: None,
+        });
+        None
+    }
+
+    /// Retracts the open call: the next one begins at `start`.
+    fn breaks_off(&mut self, out: &mut Out<'_>, start: u64) {
+        out.issue(Kind::MalformedBody, Span::new(start, start + 1), "");
+        self.count(out, start);
     }
 
     /// Whether the payload is in a string that has a line break and must have none. Lines of a list without a marker begin
@@ -135,4 +147,16 @@ impl Body {
             matches!(torn.string, Some(Quote::Byte(_))) && !torn.triple
         }
     }
+}
+
+/// Whether the bytes from `start` to `end` are what begins a message of the dialect, or the beginning of that.
+fn header(out: &Out<'_>, start: u64, end: u64) -> (bool, bool) {
+    let channels = out.dialect().and_then(|dialect| dialect.channels.as_ref());
+    let Some(channels) = channels else {
+        return (false, false);
+    };
+    let have = out.bytes(start, end);
+    let mut starts = channels.spec.start.iter().map(String::as_bytes);
+    let begun = starts.clone().any(|start| start.starts_with(&have));
+    (starts.any(|start| start == have), begun)
 }
