@@ -286,13 +286,9 @@ impl Lost {
                 ended = Some((*end, needle.len() as u64));
             }
         }
-        // An opener may begin like the closer.
-        let both = |len: u64| {
-            let start = self.walk.as_ref().and_then(Walk::start);
-            start.is_some_and(|start| start + len == pos + 1)
-        };
         match ended {
-            Some((End::Call, len)) if table.spec.section.is_none() && both(len) => {
+            // An opener may begin like the closer, or contain it.
+            Some((End::Call, _)) if table.spec.section.is_none() && self.walk.is_some() => {
                 self.provisional.get_or_insert(pos + 1);
             }
             Some((End::Call, _)) => return Some(Hit::Call),
