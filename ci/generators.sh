@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The generators of which a test run tries a sample, whole: every marker followed by every other, and every prefix of every vector.
+# The generators of which a test run tries a sample, whole: every marker followed by every other, every
+# prefix of every vector, and every slip in a token of a call.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
 . ci/lib.sh
 share_target
-cargo test --locked --release -p toolglot-suite --lib -- --ignored pairs::all prefixes::all
+cargo test --locked --release -p toolglot-suite --lib -- --ignored pairs::all prefixes::all token_slips::all

@@ -111,12 +111,13 @@ pub(crate) fn tool_name(raw: &str, max: u32) -> Result<&str, Kind> {
 pub(crate) fn is_torn(name: &str, ids: &[[String; 2]], tools: Option<&Tools>) -> bool {
     let edge = |c: char| ":.\\&*：，。；、《》".contains(c);
     let inner = |c: char| "=,;()[]{}|（）［］｛｝【】＝".contains(c);
-    let word = |before: &String| before.trim_end_matches(['.', '_']).to_owned();
-    let mut words = ids.iter().map(|[before, _]| word(before));
-    let torn = name.starts_with(edge)
-        || name.ends_with(edge)
-        || name.contains(inner)
-        || words.any(|word| !word.is_empty() && name.starts_with(&word));
+    let mut before = ids.iter().map(|[before, _]| before.as_str());
+    let in_id = |before: &str| {
+        let word = before.trim_end_matches(['.', '_']);
+        !word.is_empty() && (name.starts_with(word) || name.contains(before))
+    };
+    let torn =
+        name.starts_with(edge) || name.ends_with(edge) || name.contains(inner) || before.any(in_id);
     torn && tools.is_none_or(|tools| tools.get(name).is_none())
 }
 

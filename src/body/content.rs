@@ -232,6 +232,7 @@ impl Content {
                     i += 1;
                     if opens(&mut open, CDATA, byte) {
                         // It does not nest: the end of the first may be missing.
+                        args.value(out, pos + 1);
                         let span = Span::new(pos + 1 - CDATA.len() as u64, pos + 1);
                         let key = args.key().to_owned();
                         args.report(out, Kind::BareMarkup, span, &key);

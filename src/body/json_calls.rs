@@ -375,7 +375,12 @@ impl Body {
                 i += 1;
                 continue;
             }
-            let member = self.goes_on(byte, out.base + i as u64);
+            let pos = out.base + i as u64;
+            let member = self.goes_on(byte, pos);
+            if member && !self.closes() {
+                // It is no part of the block, so nothing else reports it.
+                out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
+            }
             self.close_waiting(out, member.then_some(Kind::MalformedBody));
             return (i, Step::Done);
         }
@@ -391,12 +396,13 @@ impl Body {
         let Some((live, end)) = &self.waiting else {
             return false;
         };
-        let torn = *end == pos || live.doubts(Kind::RepairedComma);
+        let comma = live.doubts(Kind::RepairedComma);
+        let word = byte.is_ascii_alphanumeric();
         match self.closes() {
-            true => begins_member(byte) || torn && byte.is_ascii_alphanumeric(),
+            true => begins_member(byte) || word && (comma || *end == pos),
             false => {
-                matches!(byte, b'"' | b':')
-                    || live.doubts(Kind::RepairedComma) && byte.is_ascii_alphanumeric()
+                let torn = comma || *end == pos && live.is_empty();
+                matches!(byte, b'"' | b':') || word && torn
             }
         }
     }

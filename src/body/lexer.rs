@@ -356,7 +356,10 @@ impl Lexer {
             .quote
             .filter(|_| matches!(self.at, LexerAt::After | LexerAt::Colon));
         torn.key |= self.at == LexerAt::NextKey;
-        torn.closers |= matches!(self.at, LexerAt::After | LexerAt::NextKey);
+        torn.closers |= matches!(
+            self.at,
+            LexerAt::After | LexerAt::NextKey | LexerAt::Key | LexerAt::Item
+        );
         let index = |which: u8| usize::from(which);
         let begun = match self.at {
             LexerAt::DelimOpen { which, len, .. } => {

@@ -192,6 +192,11 @@ impl LiveCall {
         self.call.span(end)
     }
 
+    /// Whether no parameter has come.
+    pub fn is_empty(&self) -> bool {
+        self.call.count() == 0
+    }
+
     /// Whether the object has begun.
     pub fn begun(&self) -> bool {
         self.begun

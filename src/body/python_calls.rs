@@ -162,7 +162,9 @@ impl Body {
 
     /// Ends the stream. If it was truncated, the expression of the call may have continued.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
-        match stopped {
+        // A comma shows that the call before it is whole.
+        let comma = self.list && self.at != PythonAt::After && !unmarked(out);
+        match stopped || comma {
             true => self.settle(out),
             false => self.doubt(out, Kind::UnclosedBlock),
         }
@@ -266,9 +268,6 @@ impl Body {
                 return (i, Step::Done);
             }
             PythonAt::After if byte == b',' => {
-                if !unmarked(out) {
-                    self.settle(out);
-                }
                 self.at = PythonAt::Item;
                 return (i + 1, Step::More);
             }
@@ -278,13 +277,26 @@ impl Body {
             }
             PythonAt::Item | PythonAt::After => {
                 if !unmarked(out) {
-                    self.doubt(out, Kind::MalformedBody);
+                    match self.at {
+                        PythonAt::After => self.doubt(out, Kind::MalformedBody),
+                        // The comma shows that the call before it is whole.
+                        _ => self.settle(out),
+                    }
                 }
                 return self.broken(out, source.pos(i), i);
             }
             PythonAt::Name => return self.name(out, source, i),
             PythonAt::Bracket if byte == b'(' => return self.open(out, table, rules, source, i),
-            PythonAt::Bracket => return self.broken(out, source.pos(i), i),
+            PythonAt::Bracket => {
+                if !unmarked(out) {
+                    match byte {
+                        // Another parameter of the call before it, after a bracket too many.
+                        b'=' => self.doubt(out, Kind::MalformedBody),
+                        _ => self.settle(out),
+                    }
+                }
+                return self.broken(out, source.pos(i), i);
+            }
             PythonAt::Args => return self.args(out, table, rules, source, i),
             PythonAt::Json => {
                 if let (Some(body), Some(json)) = (&mut self.json, &table.json) {
@@ -308,6 +320,7 @@ impl Body {
         let n = n.unwrap_or(rest.len()).min(room);
         self.name.extend_from_slice(&rest[..n]);
         if n == room {
+            self.settle(out);
             return (i + n, Step::Limit(Kind::LimitName));
         }
         if n < rest.len() {

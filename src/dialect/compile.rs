@@ -273,7 +273,13 @@ impl Tables {
             let counts = |marker: &str, sort| chosen || !(role(marker) || sort == Sort::Inner);
             for (marker, sort) in tokens.filter(|(marker, sort)| counts(marker, *sort)) {
                 let plain = Some(tag::plain(&marker)).filter(|plain| *plain != marker);
-                for marker in std::iter::once(marker).chain(plain) {
+                let tree = matches!(dialect.family, Family::ElementTree(_)) && sort == Sort::Stray;
+                let spaced = tree
+                    .then(|| tag::with_blanks(&marker))
+                    .into_iter()
+                    .flatten();
+                let spaced: Vec<_> = spaced.collect();
+                for marker in std::iter::once(marker).chain(plain).chain(spaced) {
                     self.token(index as u16, dialect, marker, sort);
                 }
             }

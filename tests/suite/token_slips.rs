@@ -3,7 +3,7 @@
 //!
 //! Two properties hold for each of these texts. A call that is delivered without the application's consent is one of those
 //! that were written, or differs from one in a single name, key or value, by no more than the slip; so a call that a value
-//! quotes never runs. And the second call is delivered as it was written, except after the slips in [`LOSES`].
+//! quotes never runs. And the second call is delivered as it was written, except after slips in the tokens of [`LOSES`] and [`RUNS`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -125,7 +125,7 @@ fn tokens(text: &str) -> Vec<&str> {
         let tag = rest
             .find(['>', '\n'])
             .filter(|end| first == '<' && rest[*end..].starts_with('>'))
-            .filter(|end| !rest[1..*end].contains('<'));
+            .filter(|end| !rest[1..*end].contains('<') && !rest[..*end].ends_with('/'));
         let run = |is: fn(char) -> bool| rest.find(|c| !is(c)).unwrap_or(rest.len());
         let len = match tag {
             Some(end) => end + 1,
@@ -235,9 +235,55 @@ fn is_written(call: &Call, written: &[Call], size: usize) -> bool {
     })
 }
 
-/// Slips after which the second call is lost, with the reason; see `docs/CORRECTIONS.md`.
-fn loses(_: &str, _: &Slipped) -> bool {
-    false
+/// Tokens after whose slip the second call may be lost, by dialect; an empty list stands for all. `docs/CORRECTIONS.md` says
+/// why.
+const LOSES: [(&str, &[&str]); 22] = [
+    // The closer of the last value: the value runs over the next call.
+    ("tool-call-xml", &["</param>", "\n", "</tool_call>", "c"]),
+    ("cline-xml", &["</path>", "<n>", "</n>", "</wipe>", "\n"]),
+    ("morph-xml", &["</path>", "</n>", "</wipe>"]),
+    ("yaml-xml", &["</wipe>"]),
+    ("beam", &["</rfl:parameter>", "\n"]),
+    ("muse", &["</atem:parameter>", "\n"]),
+    ("deepseek-v41", &["</｜DSML｜ parameter>", "\n"]),
+    ("gemma4", &["<|\"|>"]),
+    ("functiongemma", &["<escape>"]),
+    ("tool-action", &[]),
+    ("minimax-m3", &[]),
+    // No marker shows where the next call begins.
+    ("json-bare", &[]),
+    ("react-text", &[]),
+    ("llama3-json", &["}"]),
+    ("markdown-json", &["`"]),
+    ("sarashina", &[]),
+    ("phi4-functools", &["}"]),
+    ("mistral-args", &["]"]),
+    ("olmo3", &["</function_calls>"]),
+    ("apertus", &["<|tools_suffix|>"]),
+    ("command-r7b", &["<|END_ACTION|>"]),
+    ("internlm2", &["<|action_end|>"]),
+];
+
+/// Tokens after whose slip another call may run, in the same form.
+const RUNS: [(&str, &[&str]); 8] = [
+    // The opener is lost, and what the value quotes is in text.
+    ("gemma4", &["<|tool_call>", "call", ":", "{", "wipe"]),
+    ("cline-xml", &["<wipe>", "<path>"]),
+    ("morph-xml", &["<wipe>", "<path>"]),
+    ("minimax-m3", &[]),
+    // The call ends at its first bracket, and nothing of it follows in the block.
+    ("llama31-builtin", &[]),
+    ("olmo3", &["\"", ","]),
+    ("react-text", &[]),
+    ("kimi-k3", &["\""]),
+];
+
+/// Whether a slip is in a list.
+fn listed(list: &[(&str, &[&str])], dialect: &str, token: &str) -> bool {
+    let own = |(id, tokens): &&(&str, &[&str])| {
+        *id == dialect && (tokens.is_empty() || tokens.contains(&token))
+    };
+    list.iter().any(|entry| own(&entry))
 }
 
 /// Tries one in `step` slips of each pair.
@@ -274,26 +320,22 @@ fn check(step: usize) {
                     let value = place.start < pair.quoted.end && place.end > pair.quoted.start;
                     let free = call.grade != Grade::Recovered && !named;
                     let same = value && call.name == "wipe";
-                    if free && !same && !is_written(call, &written, slipped.size) {
+                    let known = listed(&RUNS, pair.dialect, &slipped.token);
+                    if free && !same && !known && !is_written(call, &written, slipped.size) {
                         counts.entry(pair.dialect).or_default()[0] += 1;
                         ran.push(told(call));
                     }
                 }
                 let same =
                     |call: &&Call| call.name == second.name && call.arguments == second.arguments;
-                if !calls.iter().any(|call| same(&call)) && !loses(pair.dialect, &slipped) {
+                if !calls.iter().any(|call| same(&call))
+                    && !listed(&LOSES, pair.dialect, &slipped.token)
+                {
                     counts.entry(pair.dialect).or_default()[1] += 1;
                     lost.push(told(second));
                 }
             }
         }
-    }
-    if let Ok(file) = std::env::var("SLIPS_OUT") {
-        std::fs::write(
-            file,
-            format!("{}\n====\n{}", ran.join("\n"), lost.join("\n")),
-        )
-        .unwrap();
     }
     let shown = |list: &[String]| {
         let step = (list.len() / 20).max(1);
