@@ -203,12 +203,6 @@ impl Body {
             if tool.is_some_and(|tool| tool.param(key).is_none()) {
                 out.unknown_param(&self.tool, key, span);
             }
-            let known = tool.is_some_and(|tool| tool.param(key).is_some());
-            if !known && key.contains(['"', '`', ':', '\n', '<', '>', '{', '}', '[', ']']) {
-                // A line without its colon, and the next one.
-                self.kinds.insert(Kind::ExtraKey);
-                out.tool_issue(Kind::ExtraKey, span, &self.tool, key);
-            }
         }
         for (key, _) in &read.repeated {
             self.kinds.insert(Kind::DuplicateParam);

@@ -296,6 +296,12 @@ impl<'p> Frame<'p> {
         }
         // CDATA contains everything up to its own end, and is possible only at the beginning.
         let (inside, rest) = text.split_at(text.find("]]>").unwrap_or(text.len()));
+        if inside.contains(CDATA) {
+            // It does not nest.
+            return Err(Reason::Marker {
+                marker: CDATA.to_owned(),
+            });
+        }
         let newline = if newlines { "\n" } else { "" };
         if newlines && rest.ends_with('\r') {
             return Err(Reason::Blanks);

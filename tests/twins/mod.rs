@@ -303,11 +303,12 @@ pub(super) fn name_of(raw: &str) -> Result<String, &'static str> {
     }
 }
 
-/// Whether a name begins or ends with a remnant of markup.
+/// Whether a name contains a remnant of markup, or begins or ends with one.
 pub(super) fn is_torn(name: &str) -> bool {
-    const REST: &str = "=:.,;()[]{}|\\&*：，。；、（）［］｛｝【】《》＝";
+    const ENDS: &str = ":.\\&*：，。；、《》";
+    const ANYWHERE: &str = "=,;()[]{}|（）［］｛｝【】＝";
     let ends = [name.chars().next(), name.chars().next_back()];
-    ends.iter().flatten().any(|c| REST.contains(*c))
+    ends.iter().flatten().any(|c| ENDS.contains(*c)) || name.contains(|c| ANYWHERE.contains(c))
 }
 
 /// What closes the quotation in which the block at `start` begins.
