@@ -220,10 +220,9 @@ impl Body {
                 self.doubt(out, Kind::MalformedBody);
                 return self.broken(out, source.pos(i), i);
             }
-            match starts_name(byte) {
-                // Another parameter, after a bracket too many.
-                true => self.doubt(out, Kind::MalformedBody),
-                false => self.settle(out),
+            // What follows a name shows whether it is that of another parameter, after a bracket too many.
+            if !starts_name(byte) {
+                self.settle(out);
             }
         }
         match self.at {
