@@ -1,6 +1,11 @@
 //! Kinds of characters.
 
 /// Whether a character ends a line, for any reader.
+///
+/// ```
+/// assert!(toolglot_scan::breaks('\n') && toolglot_scan::breaks('\u{2028}'));
+/// assert!(!toolglot_scan::breaks(' '));
+/// ```
 pub fn breaks(c: char) -> bool {
     matches!(
         c,
@@ -10,6 +15,11 @@ pub fn breaks(c: char) -> bool {
 
 /// Whether a character is invisible without being white space: Unicode's `Default_Ignorable_Code_Point`, and the blank
 /// Braille pattern.
+///
+/// ```
+/// assert!(toolglot_scan::unseen('\u{200B}')); // zero width space
+/// assert!(!toolglot_scan::unseen(' '));
+/// ```
 pub fn unseen(c: char) -> bool {
     matches!(
         c,

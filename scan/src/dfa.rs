@@ -16,6 +16,13 @@ pub type Node = u16;
 pub const ROOT: Node = 0;
 
 /// Whether letters of a marker match in either case.
+///
+/// ```
+/// use toolglot_scan::{Case, Pattern};
+///
+/// assert!(Pattern::new("<think>", Case::Ignore).accepts(1, b'T'));
+/// assert!(!Pattern::new("<think>", Case::Exact).accepts(1, b'T'));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Case {
@@ -27,6 +34,8 @@ pub enum Case {
 }
 
 /// Bytes to look for.
+///
+/// See the example of [`Dfa`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// The marker.
@@ -132,6 +141,17 @@ fn trie(patterns: &[Pattern]) -> Result<Vec<Branch>, PatternError> {
 }
 
 /// An automaton over patterns. Immutable.
+///
+/// ```
+/// use toolglot_scan::{Case, Dfa, Pattern, ROOT};
+///
+/// let dfa = Dfa::new(vec![Pattern::new("<tool_call>", Case::Exact), Pattern::new("<think>", Case::Exact)])?;
+/// let walk = |text: &str| text.bytes().fold(ROOT, |node, byte| dfa.next(node, byte));
+/// assert_eq!(dfa.held(walk("Hi <tool_")), b"<tool_"); // may become a marker
+/// assert_eq!(dfa.hits(walk("Hi <think>")), [1]);
+/// assert_eq!(dfa.hold(walk("Hi <b>")), 0);
+/// # Ok::<(), toolglot_scan::PatternError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Dfa {
     patterns: Vec<Pattern>,

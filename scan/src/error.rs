@@ -1,6 +1,13 @@
 //! Why patterns cannot be compiled.
 
 /// Why a pattern, or an automaton of patterns, cannot be built.
+///
+/// ```
+/// use toolglot_scan::PatternError;
+/// use toolglot_scan::path::parts;
+///
+/// assert_eq!(parts("$nme"), Err(PatternError::UnknownHole("nme".to_owned())));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatternError {

@@ -1,6 +1,18 @@
 //! A fingerprint of bytes.
 
 /// FNV-1a, 64 bits: a stable fingerprint, not protection against tampering.
+///
+/// ```
+/// use toolglot_scan::Fnv;
+///
+/// let of = |fields: &[&str]| {
+///     let mut hash = Fnv::default();
+///     fields.iter().for_each(|field| hash.add(field.as_bytes()));
+///     hash.0
+/// };
+/// assert_eq!(of(&["hermes", "json"]), of(&["hermes", "json"]));
+/// assert_ne!(of(&["hermes", "json"]), of(&["hermesj", "son"]));
+/// ```
 pub struct Fnv(pub u64);
 
 impl Default for Fnv {

@@ -16,6 +16,10 @@ const ONES: u64 = u64::MAX / 255;
 const TOPS: u64 = ONES << 7;
 
 /// Length of the prefix in which every byte stands for itself in a JSON string and is not `quote`.
+///
+/// ```
+/// assert_eq!(toolglot_scan::json::plain(b"Leith\"}", b'"'), 5);
+/// ```
 pub fn plain(bytes: &[u8], quote: u8) -> usize {
     let special = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte == quote);
     let mut at = 0;
@@ -47,6 +51,12 @@ pub fn plain(bytes: &[u8], quote: u8) -> usize {
 }
 
 /// Escapes `text` for the inside of a JSON string and hands it over in pieces: slices of it, and escapes.
+///
+/// ```
+/// let mut out = String::new();
+/// toolglot_scan::json::escape("one\ntwo", |piece| out.push_str(piece));
+/// assert_eq!(out, r"one\ntwo");
+/// ```
 pub fn escape(text: &str, mut piece: impl FnMut(&str)) {
     let mut rest = text;
     loop {
@@ -67,6 +77,12 @@ pub fn escape(text: &str, mut piece: impl FnMut(&str)) {
 }
 
 /// Appends a whole JSON string.
+///
+/// ```
+/// let mut out = String::from("[");
+/// toolglot_scan::json::string("say \"hi\"", &mut out);
+/// assert_eq!(out, r#"["say \"hi\"""#);
+/// ```
 pub fn string(text: &str, out: &mut String) {
     out.push('"');
     escape(text, |piece| out.push_str(piece));
@@ -74,6 +90,11 @@ pub fn string(text: &str, out: &mut String) {
 }
 
 /// A JSON object of strings.
+///
+/// ```
+/// let pairs = [("city".to_owned(), "Leith".to_owned())];
+/// assert_eq!(toolglot_scan::json::object(&pairs), r#"{"city":"Leith"}"#);
+/// ```
 pub fn object(pairs: &[(String, String)]) -> String {
     let mut out = String::from("{");
     for (index, (key, value)) in pairs.iter().enumerate() {
@@ -89,6 +110,13 @@ pub fn object(pairs: &[(String, String)]) -> String {
 }
 
 /// Whether `text` is a JSON number.
+///
+/// ```
+/// use toolglot_scan::json::is_number;
+///
+/// assert!(is_number("-1.5e3"));
+/// assert!(!is_number("007") && !is_number("0x1F"));
+/// ```
 pub fn is_number(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digits = |from: usize| {

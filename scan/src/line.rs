@@ -3,6 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 /// What precedes the current byte on its line.
+///
+/// ```
+/// use toolglot_scan::Line;
+///
+/// let line = Line::default().after(b"Looking.\n  ");
+/// assert_eq!(line, Line::Blanks(2));
+/// assert!(line.begins() && !line.after(b"so").begins());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Line {
     /// Nothing.

@@ -6,6 +6,14 @@ pub(crate) fn marks_code(byte: u8) -> bool {
 }
 
 /// Where bytes are that may mark code: all are between the first and the last one.
+///
+/// ```
+/// use toolglot_scan::Marks;
+///
+/// let marks = Marks { first: 4, last: 9 }; // of a chunk that begins at offset 100
+/// assert_eq!(marks.within(106, 100), Marks { first: 0, last: 3 });
+/// assert_eq!(marks.within(110, 100), Marks::NONE);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks {
     /// The first place.

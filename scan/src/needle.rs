@@ -11,6 +11,15 @@ use crate::{path, tag};
 const MAX_BLANKS: u16 = 16;
 
 /// A literal with its failure table (Knuth-Morris-Pratt).
+///
+/// ```
+/// use toolglot_scan::Needle;
+///
+/// let mut closer = Needle::tag(b"</tool_call>");
+/// let end = b"} </tool_call >.".iter().position(|byte| closer.step(*byte));
+/// assert_eq!(end, Some(14));
+/// assert!(closer.spaced()); // the space is not part of the tag
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Needle {
     bytes: Vec<u8>,

@@ -131,6 +131,22 @@ enum Kind {
 }
 
 /// Patterns that may appear at one place, each with its action. Immutable.
+///
+/// ```
+/// use toolglot_scan::path::{Go, Hole, Paths};
+///
+/// let text = "<function=weather>";
+/// let paths = Paths::new([("<function=$name>", 'f'), ("</tool_call>", 'c')])?;
+/// let mut walk = paths.begin();
+/// let mut go = Go::More;
+/// for (at, byte) in text.bytes().enumerate() {
+///     go = paths.step(&mut walk, byte, at as u64, b"");
+/// }
+/// assert_eq!(go, Go::Found { action: 'f', taken: true });
+/// let name = walk.span(Hole::Name);
+/// assert_eq!(&text[name.start as usize..name.end as usize], "weather");
+/// # Ok::<(), toolglot_scan::PatternError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Paths<A> {
     nodes: Vec<Node<A>>,
@@ -139,6 +155,8 @@ pub struct Paths<A> {
 }
 
 /// The position of a walk through [`Paths`].
+///
+/// See the example of [`Paths`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walk {
     node: u16,
@@ -160,6 +178,8 @@ pub struct Walk {
 }
 
 /// The effect of one byte.
+///
+/// See the example of [`Paths`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Go<A> {
     /// A pattern may still become complete.

@@ -26,6 +26,15 @@ const CODE: u8 = 4;
 const BRACKET: u8 = 8;
 
 /// An automaton with its prefilters. Immutable.
+///
+/// ```
+/// use toolglot_scan::{Case, Pattern, Scanner, Skip};
+///
+/// let scanner = Scanner::new(vec![Pattern::new("<tool_call>", Case::Exact)])?;
+/// let text = b"Three cities, and then a call: <tool_call>";
+/// assert_eq!(scanner.skip(text, 0, &mut Skip::default()), 31); // the automaton goes on here
+/// # Ok::<(), toolglot_scan::PatternError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Scanner {
     /// The automaton.
@@ -44,6 +53,15 @@ enum Bulk {
 }
 
 /// Whether a short text is plain.
+///
+/// ```
+/// use toolglot_scan::{Case, Pattern, Plain, Scanner};
+///
+/// let scanner = Scanner::new(vec![Pattern::new("<tool_call>", Case::Exact)])?;
+/// assert_eq!(scanner.plain(b" cities"), Plain::Yes);
+/// assert_eq!(scanner.plain(b" <tool"), Plain::No);
+/// # Ok::<(), toolglot_scan::PatternError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plain {
     /// In it no marker begins, no line ends, nothing marks code, and no bracket opens.
@@ -61,6 +79,8 @@ type Prints = [[u32; 256]; PRINT];
 const GROUPS: usize = 32;
 
 /// What one feed has seen: how dense candidates are, and where code is marked.
+///
+/// See the example of [`Scanner`].
 #[derive(Debug)]
 pub struct Skip {
     density: Density,

@@ -27,6 +27,12 @@ const QUOTES: [(&str, &str); 19] = [
 const MARKS: u8 = 15;
 
 /// The quotation mark or bracket that `bytes` ends with, as an index into the table.
+///
+/// ```
+/// use toolglot_scan::{bracket_before, quote_before};
+///
+/// assert!(bracket_before(b"see [").is_some() && quote_before(b"see [").is_none());
+/// ```
 #[must_use]
 pub fn bracket_before(bytes: &[u8]) -> Option<u8> {
     let ends = |(open, _): &(&str, &str)| bytes.ends_with(open.as_bytes());
@@ -34,6 +40,8 @@ pub fn bracket_before(bytes: &[u8]) -> Option<u8> {
 }
 
 /// The quotation mark that `bytes` ends with.
+///
+/// See the example of [`quote_after`].
 #[must_use]
 pub fn quote_before(bytes: &[u8]) -> Option<u8> {
     bracket_before(bytes).filter(|quote| *quote < MARKS)
@@ -41,6 +49,13 @@ pub fn quote_before(bytes: &[u8]) -> Option<u8> {
 
 /// The quotation mark that `bytes` ends with, unless it seems to close what is before it: marks that open and close alike
 /// open after white space and opening punctuation, and after letters that no spaces separate.
+///
+/// ```
+/// use toolglot_scan::quote_opening;
+///
+/// assert!(quote_opening(b"write \"").is_some());
+/// assert!(quote_opening(b"\"write\"").is_none()); // it closes a word
+/// ```
 #[must_use]
 pub fn quote_opening(bytes: &[u8]) -> Option<u8> {
     let quote = quote_before(bytes)?;
@@ -56,6 +71,13 @@ pub fn quote_opening(bytes: &[u8]) -> Option<u8> {
 }
 
 /// The mark that closes the one with this index.
+///
+/// ```
+/// use toolglot_scan::{quote_after, quote_before};
+///
+/// let quote = quote_before("写「".as_bytes()).unwrap();
+/// assert_eq!(quote_after(quote), "」".as_bytes());
+/// ```
 #[must_use]
 pub fn quote_after(quote: u8) -> &'static [u8] {
     let pair = QUOTES.get(usize::from(quote));

@@ -1,6 +1,13 @@
 //! A place in the input.
 
 /// A half-open range of stream bytes. Offsets count from the first byte of the stream.
+///
+/// ```
+/// let text = "Hi Leith";
+/// let span = toolglot_scan::Span::new(3, 8);
+/// assert_eq!(span.len(), 5);
+/// assert_eq!(&text[span.start as usize..span.end as usize], "Leith");
+/// ```
 #[derive(
     Clone,
     Copy,

@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 use crate::xml::{self, is_space};
 
 /// What may appear at a place of a tag that spells out nothing there.
+///
+/// See the example of [`room`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// White space.
@@ -37,6 +39,14 @@ pub const SHOWN: u8 = 2;
 const BAR: &[u8] = "｜".as_bytes();
 
 /// What a tag may hold between `before` and `after` without spelling it out.
+///
+/// ```
+/// use toolglot_scan::tag::{Room, room};
+///
+/// assert_eq!(room(b"<tool_call", b">"), Some(Room::Attributes)); // <tool_call id="1">
+/// assert_eq!(room(b"</", b"tool_call>"), Some(Room::Blanks)); // </ tool_call>
+/// assert_eq!(room(b"<tool", b"_call>"), None);
+/// ```
 pub fn room(before: &[u8], after: &[u8]) -> Option<Room> {
     let first = *after.first()?;
     let last = *before.last()?;
@@ -62,11 +72,19 @@ pub fn room(before: &[u8], after: &[u8]) -> Option<Room> {
 }
 
 /// The indices of a tag at which it may hold what it does not spell out.
+///
+/// ```
+/// assert_eq!(toolglot_scan::tag::rooms(b"</call>").collect::<Vec<_>>(), [2, 6]);
+/// ```
 pub fn rooms(tag: &[u8]) -> impl Iterator<Item = usize> {
     (1..tag.len()).filter(|at| room(&tag[..*at], &tag[*at..]).is_some())
 }
 
 /// A tag without the white space that it spells out in places of [`Room::Blanks`].
+///
+/// ```
+/// assert_eq!(toolglot_scan::tag::without_blanks(b"</ call>"), b"</call>");
+/// ```
 pub fn without_blanks(tag: &[u8]) -> Vec<u8> {
     let mut out = vec![];
     for (at, byte) in tag.iter().enumerate() {
@@ -79,23 +97,42 @@ pub fn without_blanks(tag: &[u8]) -> Vec<u8> {
 }
 
 /// As [`without_blanks`], for a marker that is text.
+///
+/// ```
+/// assert_eq!(toolglot_scan::tag::plain("</ call>"), "</call>");
+/// ```
 pub fn plain(tag: &str) -> String {
     String::from_utf8_lossy(&without_blanks(tag.as_bytes())).into_owned()
 }
 
 /// Whether the tag's name is a single letter.
+///
+/// ```
+/// use toolglot_scan::tag::has_one_letter;
+///
+/// assert!(has_one_letter("</a>") && !has_one_letter("</call>"));
+/// ```
 pub fn has_one_letter(tag: &str) -> bool {
     let name = tag.strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
     name.is_some_and(|name| name.trim_start_matches('/').len() == 1)
 }
 
 /// The prefixes of a marker that end with white space which it does not spell out.
+///
+/// ```
+/// let slips: Vec<String> = toolglot_scan::tag::slips("<call>").collect();
+/// assert_eq!(slips, ["<call ", "<call\n", "<call\t", "<call\r"]);
+/// ```
 pub fn slips(marker: &str) -> impl Iterator<Item = String> {
     let beginnings = rooms(marker.as_bytes()).filter_map(|at| marker.get(..at));
     beginnings.flat_map(|name| [" ", "\n", "\t", "\r"].map(|blank| format!("{name}{blank}")))
 }
 
 /// All spellings of a marker with one space or line end in some or all of the places where white space may appear.
+///
+/// ```
+/// assert_eq!(toolglot_scan::tag::with_blanks("<call>"), ["<call >", "<call\n>"]);
+/// ```
 pub fn with_blanks(marker: &str) -> Vec<String> {
     let plain = plain(marker);
     let places: Vec<usize> = rooms(plain.as_bytes()).collect();
@@ -114,6 +151,11 @@ pub fn with_blanks(marker: &str) -> Vec<String> {
 }
 
 /// The attributes of the tags in a marker, in order.
+///
+/// ```
+/// let found = toolglot_scan::tag::attributes(r#"<call id="1" lang='en'>"#);
+/// assert_eq!(found[1], ("lang".to_owned(), "en".to_owned()));
+/// ```
 pub fn attributes(text: &str) -> Vec<(String, String)> {
     let mut out = vec![];
     let mut rest = text.as_bytes();
@@ -134,6 +176,13 @@ pub fn attributes(text: &str) -> Vec<(String, String)> {
 }
 
 /// Whether the text after a tag's name consists of attributes and white space.
+///
+/// ```
+/// use toolglot_scan::tag::is_loose;
+///
+/// assert!(is_loose(r#" id="1" "#));
+/// assert!(!is_loose(" is a tag")); // words without values are prose
+/// ```
 pub fn is_loose(inside: &str) -> bool {
     let mut tag = Loose::default();
     let steps = inside.bytes().all(|b| tag.step(b, b'>') == LooseStep::More);
@@ -206,6 +255,13 @@ const VALUE: u8 = 3;
 const BARE: u8 = 4;
 
 /// Consumes a byte of a tag's attributes and returns the next state; `None` if the byte cannot continue them.
+///
+/// ```
+/// use toolglot_scan::tag::{BETWEEN, step};
+///
+/// let attributes = |text: &str| text.bytes().try_fold(BETWEEN, step).is_some();
+/// assert!(attributes("id=1 ") && !attributes("id =< "));
+/// ```
 pub fn step(at: u8, byte: u8) -> Option<u8> {
     let quote = matches!(byte, b'"' | b'\'');
     match at {
@@ -228,10 +284,20 @@ pub fn step(at: u8, byte: u8) -> Option<u8> {
 }
 
 /// White space and attributes, from the end of its name on, in a tag that spells out none.
+///
+/// ```
+/// use toolglot_scan::tag::{Loose, LooseStep};
+///
+/// let mut tag = Loose::default();
+/// let steps: Vec<LooseStep> = b" a=1>".iter().map(|byte| tag.step(*byte, b'>')).collect();
+/// assert_eq!(steps.last(), Some(&LooseStep::End));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loose(pub u8);
 
 /// The effect of one byte of such a tag.
+///
+/// See the example of [`Loose`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LooseStep {
     /// The tag continues.

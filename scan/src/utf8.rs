@@ -5,6 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::Span;
 
 /// Holds an incomplete character: at most 3 bytes.
+///
+/// ```
+/// use toolglot_scan::Gate;
+///
+/// let (mut gate, mut shown) = (Gate::default(), vec![]);
+/// let (first, second) = "天气".as_bytes().split_at(4);
+/// gate.push(first, 0, |text, span| shown.push((text.to_owned(), span.start)));
+/// assert_eq!(gate.len(), 1); // the first byte of 气
+/// gate.push(second, 4, |text, span| shown.push((text.to_owned(), span.start)));
+/// assert_eq!(shown, [("天".to_owned(), 0), ("气".to_owned(), 3)]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct Gate {
@@ -158,6 +169,16 @@ mod tests {
 }
 
 /// Assembles characters from bytes. Invalid UTF-8 becomes U+FFFD.
+///
+/// ```
+/// use toolglot_scan::Utf8;
+///
+/// let (mut utf8, mut text) = (Utf8::default(), String::new());
+/// for byte in *b"caf\xC3\xA9 \xFF!" {
+///     utf8.step(byte, |char| text.push(char));
+/// }
+/// assert_eq!(text, "café \u{FFFD}!");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Utf8 {
     bytes: [u8; 4],

@@ -5,11 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 /// XML white space.
+///
+/// ```
+/// assert!(toolglot_scan::xml::is_space(b'\n') && !toolglot_scan::xml::is_space(0x0B));
+/// ```
 pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 /// Whether a byte may appear in an attribute name. Any script is allowed; bytes that end a name, and `&`, are not.
+///
+/// ```
+/// assert!(toolglot_scan::xml::is_name(b'-') && !toolglot_scan::xml::is_name(b'='));
+/// ```
 pub fn is_name(byte: u8) -> bool {
     !is_space(byte)
         && byte >= 0x20
@@ -18,6 +26,15 @@ pub fn is_name(byte: u8) -> bool {
 }
 
 /// The state of a scan of a tag's attributes, from the end of the tag's name to the end of the tag.
+///
+/// ```
+/// use toolglot_scan::xml::{Header, HeaderStep};
+///
+/// let mut header = Header::Edge; // after `<param`
+/// let steps: Vec<HeaderStep> = br#" name="a > b"/>"#.iter().map(|byte| header.step(*byte)).collect();
+/// assert_eq!(steps.last(), Some(&HeaderStep::End { closed: true }));
+/// assert_eq!(steps.iter().filter(|step| **step == HeaderStep::More).count(), steps.len() - 1);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Header {
     /// Right after the name.
@@ -39,6 +56,8 @@ pub enum Header {
 }
 
 /// The effect of one byte of a header.
+///
+/// See the example of [`Header`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderStep {
     /// The tag continues.
@@ -78,6 +97,11 @@ impl Header {
 }
 
 /// The attributes in the text after a tag's name that [`Header`] has accepted. Values are decoded.
+///
+/// ```
+/// let found = toolglot_scan::xml::attributes(br#" name="a &amp; b""#);
+/// assert_eq!(found, [("name".to_owned(), "a & b".to_owned())]);
+/// ```
 pub fn attributes(header: &[u8]) -> Vec<(String, String)> {
     let mut out = vec![];
     let mut state = Header::Edge;
@@ -167,11 +191,21 @@ fn pairs(all: &[Loose<'_>]) -> Vec<(String, String)> {
 }
 
 /// The attributes of a tag as models write them, values decoded.
+///
+/// ```
+/// let found = toolglot_scan::xml::loose_attributes(b" name=f id='7'");
+/// assert_eq!(found[0], ("name".to_owned(), "f".to_owned()));
+/// ```
 pub fn loose_attributes(text: &[u8]) -> Vec<(String, String)> {
     pairs(&loose(text))
 }
 
 /// The same, and the name of a [`doubtful`] one.
+///
+/// ```
+/// let (found, doubtful) = toolglot_scan::xml::checked_attributes(b" name='f' name='g'");
+/// assert_eq!((found.len(), doubtful.as_deref()), (2, Some("name")));
+/// ```
 pub fn checked_attributes(text: &[u8]) -> (Vec<(String, String)>, Option<String>) {
     let all = loose(text);
     (pairs(&all), doubt(&all))
@@ -179,6 +213,13 @@ pub fn checked_attributes(text: &[u8]) -> (Vec<(String, String)>, Option<String>
 
 /// The first attribute of a tag that is ambiguous: one given again with a different value, one whose unquoted value
 /// contains a quotation mark and does not look like JSON, or what is no attribute.
+///
+/// ```
+/// use toolglot_scan::xml::doubtful;
+///
+/// assert_eq!(doubtful(b" name='f' name='g'").as_deref(), Some("name"));
+/// assert_eq!(doubtful(b" name='f' id='7'"), None);
+/// ```
 pub fn doubtful(text: &[u8]) -> Option<String> {
     doubt(&loose(text.strip_suffix(b">").unwrap_or(text)))
 }
@@ -206,6 +247,13 @@ fn doubt(all: &[Loose<'_>]) -> Option<String> {
 const QUOTES: [char; 4] = ['"', '\'', '“', '”'];
 
 /// A name as written in a tag, without the quotation marks around it; `None` if only one of its ends has a mark.
+///
+/// ```
+/// use toolglot_scan::xml::unquoted;
+///
+/// assert_eq!(unquoted("'city'"), Some("city"));
+/// assert_eq!(unquoted("'city"), None);
+/// ```
 pub fn unquoted(name: &str) -> Option<&str> {
     let inside = QUOTES.iter().find_map(|quote| {
         let rest = name.strip_prefix(*quote)?;
@@ -220,11 +268,22 @@ pub fn unquoted(name: &str) -> Option<&str> {
 pub const MAX_ENTITY: usize = 10;
 
 /// Whether a byte may appear in an entity.
+///
+/// ```
+/// assert!("#x41".bytes().all(toolglot_scan::xml::is_entity));
+/// ```
 pub fn is_entity(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'#'
 }
 
 /// The character of an entity: the five of XML, and references to any character but U+0000.
+///
+/// ```
+/// use toolglot_scan::xml::entity;
+///
+/// assert_eq!((entity(b"lt"), entity(b"#x41")), (Some('<'), Some('A')));
+/// assert_eq!(entity(b"nbsp"), None);
+/// ```
 pub fn entity(name: &[u8]) -> Option<char> {
     match name {
         b"lt" => Some('<'),
@@ -249,6 +308,10 @@ fn code(digits: &[u8], radix: u32) -> Option<char> {
 }
 
 /// Decodes the entities of a short string and keeps everything else.
+///
+/// ```
+/// assert_eq!(toolglot_scan::xml::decode(b"a &lt; b & c"), "a < b & c");
+/// ```
 pub fn decode(bytes: &[u8]) -> String {
     let mut out: Vec<u8> = vec![];
     let mut rest = bytes;

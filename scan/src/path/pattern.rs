@@ -7,6 +7,8 @@ use crate::PatternError;
 use crate::tag;
 
 /// What a hole takes.
+///
+/// See the example of [`Paths`](super::Paths).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hole {
     /// `$name`: a word.
@@ -56,6 +58,8 @@ impl Hole {
 }
 
 /// One part of a pattern as written.
+///
+/// See the example of [`parts`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Literal bytes.
@@ -71,6 +75,14 @@ pub enum Part {
 }
 
 /// Reads a pattern.
+///
+/// ```
+/// use toolglot_scan::path::{Hole, Part, parts};
+///
+/// let name = Part::Hole(Hole::Name);
+/// assert_eq!(parts("<f=$name>")?, [Part::Bytes(b"<f=".to_vec()), name, Part::Bytes(b">".to_vec())]);
+/// # Ok::<(), toolglot_scan::PatternError>(())
+/// ```
 ///
 /// # Errors
 /// A hole is unknown, or `$^` is not before the last byte.
@@ -120,6 +132,11 @@ pub fn parts(pattern: &str) -> Result<Vec<Part>, PatternError> {
 }
 
 /// The literal bytes that a pattern begins with.
+///
+/// ```
+/// assert_eq!(toolglot_scan::path::literal("<function=$name>")?, "<function=");
+/// # Ok::<(), toolglot_scan::PatternError>(())
+/// ```
 ///
 /// # Errors
 /// As for [`parts`].
@@ -185,6 +202,15 @@ pub(super) fn tokens(parts: &[Part]) -> Vec<(Vec<Part>, Vec<Part>)> {
 }
 
 /// Patterns for a marker that may hold text it does not spell out, and for its variants; `None` if it may not.
+///
+/// ```
+/// use toolglot_scan::path::spelt;
+///
+/// let tag = spelt("<tool_call>")?.unwrap();
+/// assert!(tag.is(r#"<tool_call id="1">"#));
+/// assert!(spelt("<|im_end|>")?.is_none()); // a special token
+/// # Ok::<(), toolglot_scan::PatternError>(())
+/// ```
 ///
 /// # Errors
 /// The marker is too long.
