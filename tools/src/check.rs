@@ -70,6 +70,8 @@ impl<'a> CheckOptions<'a> {
 }
 
 /// What happens to parameters that a schema does not name, unless the schema itself decides.
+///
+/// See the example of [`CheckOptions`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unknown {

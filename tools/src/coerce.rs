@@ -21,6 +21,8 @@ use toolglot::layer::{Bounds, read};
 use toolglot::layer::{Doc, Typed, Types, listed, spelled as meant, typed, unions};
 
 /// How a value was changed.
+///
+/// See the example of [`Change`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ChangeKind {
@@ -64,6 +66,19 @@ toolglot::words! {
 }
 
 /// A change of the arguments.
+///
+/// ```
+/// use toolglot::json::json;
+/// use toolglot_tools::{ChangeKind, CheckOptions, Inventory, Tool};
+///
+/// let schema = json!({"type": "object", "properties": {"days": {"type": "integer"}}});
+/// let inventory = Inventory::of([Tool::new("weather").parameters(schema)])?;
+/// let checked = inventory.checked("weather", r#"{"days": "3"}"#, &CheckOptions::default());
+/// let change = &checked.changes[0];
+/// assert_eq!((change.path.as_str(), change.kind), ("/days", ChangeKind::Integer));
+/// assert_eq!((&change.before, &change.after), (&Some(json!("3")), &json!(3)));
+/// # Ok::<(), toolglot_tools::RegistryError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Change {

@@ -8,6 +8,16 @@ use serde::{Deserialize, Serialize};
 ///
 /// Reads and writes the JSON of the AIO design: `{"enabled": true, "toolToggles": {"fs.read": false}, ..}`. Missing keys have
 /// their defaults.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use toolglot_tools::{CallConfig, Tool};
+///
+/// let toggles = BTreeMap::from([("fs".to_owned(), false), ("fs:read".to_owned(), true)]);
+/// let config = CallConfig::enabled().tool_toggles(toggles);
+/// assert!(config.allows(&Tool::new("fs:read").callable(true)));
+/// assert!(!config.allows(&Tool::new("fs:write").callable(true)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -36,6 +46,8 @@ pub struct CallConfig {
 }
 
 /// Whether calls are carried out immediately.
+///
+/// See the example of [`CallConfig::enabled`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

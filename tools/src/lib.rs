@@ -84,6 +84,16 @@ pub struct Tool {
 }
 
 /// The kind of a tool, for the model.
+///
+/// ```
+/// use toolglot_tools::{Tool, ToolKind};
+///
+/// let mut release = Tool::new("release").description("Builds, tests and publishes a version");
+/// release.kind = ToolKind::Skill;
+/// let tools = [Tool::new("weather"), release];
+/// let skills: Vec<&str> = tools.iter().filter(|tool| tool.kind == ToolKind::Skill).map(|tool| tool.id.as_str()).collect();
+/// assert_eq!(skills, ["release"]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolKind {
@@ -95,6 +105,14 @@ pub enum ToolKind {
 }
 
 /// What executes a tool. A hint for hosts: nothing here runs it.
+///
+/// ```
+/// use toolglot_tools::{Implementation, ImplementationKind, Tool};
+///
+/// let mut tool = Tool::new("weather");
+/// tool.implementation = Some(Implementation::new(ImplementationKind::Service, "weather_api"));
+/// assert_eq!(tool.implementation.unwrap().target, "weather_api");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Implementation {
@@ -116,6 +134,8 @@ impl Implementation {
 }
 
 /// Kinds of implementations.
+///
+/// See the example of [`Implementation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ImplementationKind {

@@ -6,6 +6,13 @@ use toolglot::Dialect;
 use toolglot::layer::{self, Framed};
 
 /// The characters that a name may have.
+///
+/// ```
+/// use toolglot_tools::NameRule;
+///
+/// assert_eq!(NameRule::Flat.spell("fs:read"), "fs_read");
+/// assert_eq!(NameRule::Xml.spell("2fa"), "_2fa");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NameRule {

@@ -112,6 +112,13 @@ pub fn executed(name: &str, result: &Value, dialect: Option<&Dialect>) -> String
 }
 
 /// The same for a call that was carried out and failed, using the template `failed`.
+///
+/// ```
+/// use toolglot::json::json;
+///
+/// let text = toolglot_tools::failed("weather", &json!("no such city"), None);
+/// assert!(text.contains("weather") && text.contains("no such city"));
+/// ```
 #[must_use]
 pub fn failed(name: &str, why: &Value, dialect: Option<&Dialect>) -> String {
     outcome(
@@ -148,6 +155,13 @@ fn outcome(
 
 /// The answer if a tool cannot take one object of named arguments: the error as JSON, with the advice to wrap the tool in a
 /// facade.
+///
+/// ```
+/// use toolglot_tools::{Tool, incompatible};
+///
+/// let answer = incompatible(&Tool::new("sum"), "it takes a list");
+/// assert_eq!(answer["error"]["tool"], "sum");
+/// ```
 #[must_use]
 pub fn incompatible(tool: &Tool, why: &str) -> Value {
     json!({"error": {

@@ -9,6 +9,12 @@ use toolglot::layer::{Fault, yaml};
 use super::{Example, Implementation, ImplementationKind, Tool, ToolKind};
 
 /// What cannot be read, and where.
+///
+/// ```
+/// let error = toolglot_tools::read::any("tools.json", r#"[{"type": "function", "function": {}}]"#).unwrap_err();
+/// assert_eq!(error.origin, "tools.json");
+/// assert!(error.path.starts_with("[0]"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}{}{path}: {why}", if .path.is_empty() { "" } else { ": " })]
 #[non_exhaustive]
@@ -22,6 +28,8 @@ pub struct ReadError {
 }
 
 /// The form of a list of definitions.
+///
+/// See the example of [`text`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Source {
@@ -71,6 +79,8 @@ fn guessed(origin: &str, text: &str) -> Result<(Source, Value), ReadError> {
 }
 
 /// The tools of a list, and its problems.
+///
+/// See the example of [`listing`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Listing {
@@ -84,6 +94,14 @@ pub struct Listing {
 
 /// Reads definitions like [`any`], and skips invalid ones.
 ///
+/// ```
+/// let text = r#"[{"type": "function", "function": {"name": "weather"}}, {"type": "function", "function": {}}]"#;
+/// let listing = toolglot_tools::read::listing("tools.json", text)?;
+/// assert_eq!(listing.tools[0].id, "weather");
+/// assert_eq!(listing.odd.len(), 1); // the one without a name
+/// # Ok::<(), toolglot_tools::ReadError>(())
+/// ```
+///
 /// # Errors
 /// The text is neither JSON nor YAML, or not a list of tools.
 pub fn listing(origin: &str, text: &str) -> Result<Listing, ReadError> {
@@ -94,6 +112,15 @@ pub fn listing(origin: &str, text: &str) -> Result<Listing, ReadError> {
 
 /// Reads definitions in one form.
 ///
+/// ```
+/// use toolglot_tools::read::{Source, text};
+///
+/// let list = r#"{"tools": [{"name": "weather", "inputSchema": {"type": "object"}}]}"#;
+/// let tools = text("server", Source::Mcp, list)?;
+/// assert!(tools[0].id == "weather" && !tools[0].agent_callable);
+/// # Ok::<(), toolglot_tools::ReadError>(())
+/// ```
+///
 /// # Errors
 /// The text is neither JSON nor YAML, or not in that form.
 pub fn text(origin: &str, source: Source, text: &str) -> Result<Vec<Tool>, ReadError> {
@@ -101,6 +128,15 @@ pub fn text(origin: &str, source: Source, text: &str) -> Result<Vec<Tool>, ReadE
 }
 
 /// As [`text`], from a JSON value.
+///
+/// ```
+/// use toolglot::json::json;
+/// use toolglot_tools::read::{Source, from_value};
+///
+/// let list = json!([{"name": "weather", "input_schema": {"type": "object"}}]);
+/// assert_eq!(from_value("tools", Source::Anthropic, &list)?[0].id, "weather");
+/// # Ok::<(), toolglot_tools::ReadError>(())
+/// ```
 ///
 /// # Errors
 /// It is not in that form.
@@ -161,6 +197,12 @@ fn named_after(manifest: &Value, mut tool: Tool) -> Tool {
 }
 
 /// Prefixes the ids of tools with the name of their server: `server:tool`.
+///
+/// ```
+/// use toolglot_tools::{Tool, read};
+///
+/// assert_eq!(read::prefixed("files", vec![Tool::new("read")])[0].id, "files:read");
+/// ```
 #[must_use]
 pub fn prefixed(server: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
     for tool in &mut tools {
@@ -170,6 +212,12 @@ pub fn prefixed(server: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
 }
 
 /// The JSON value of a text, which is JSON or YAML.
+///
+/// ```
+/// let manifest = toolglot_tools::read::document("plugin.yaml", "name: weather\ntools: []")?;
+/// assert_eq!(manifest["name"], "weather");
+/// # Ok::<(), toolglot_tools::ReadError>(())
+/// ```
 ///
 /// # Errors
 /// It is neither, or a key occurs twice.
@@ -520,12 +568,28 @@ impl<'d> At<'d> {
 }
 
 /// Writes tools as a manifest, which [`any`] reads as a plugin.
+///
+/// ```
+/// use toolglot_tools::{Tool, read};
+///
+/// let manifest = read::to_manifest(&[Tool::new("weather").description("Tells the weather").callable(true)]);
+/// let tools = read::any("plugin.json", &manifest.to_string())?;
+/// assert!(tools[0].id == "weather" && tools[0].agent_callable);
+/// # Ok::<(), toolglot_tools::ReadError>(())
+/// ```
 #[must_use]
 pub fn to_manifest<'t>(tools: impl IntoIterator<Item = &'t Tool>) -> Value {
     json!({"tools": tools.into_iter().map(Tool::to_json).collect::<Vec<_>>()})
 }
 
 /// Writes a tool in the form of Anthropic's API: `{"name", "description", "input_schema"}`, with its name there.
+///
+/// ```
+/// use toolglot_tools::{Tool, read};
+///
+/// let tool = Tool::new("weather:get").description("Tells the weather");
+/// assert_eq!(read::to_anthropic(&tool, "weather_get")["name"], "weather_get");
+/// ```
 #[must_use]
 pub fn to_anthropic(tool: &Tool, name: &str) -> Value {
     json!({"name": name, "description": tool.description, "input_schema": parameters(tool)})

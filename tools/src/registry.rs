@@ -11,6 +11,13 @@ use super::schema::{Plan, SchemaError};
 use super::{CallConfig, NameRule, Tool};
 
 /// Why a registry rejects a tool.
+///
+/// ```
+/// use toolglot_tools::{Inventory, RegistryError, Tool};
+///
+/// let error = Inventory::of([Tool::new("read"), Tool::new("read")]).unwrap_err();
+/// assert_eq!(error, RegistryError::Duplicate { id: "read".to_owned() });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
@@ -138,6 +145,15 @@ impl Slot {
 }
 
 /// The result of looking up a name.
+///
+/// ```
+/// use toolglot_tools::{Inventory, Lookup, Tool};
+///
+/// let inventory = Inventory::of([Tool::new("weather"), Tool::new("fetch")])?;
+/// assert!(matches!(inventory.lookup("weather"), Lookup::Found(_)));
+/// assert!(matches!(inventory.lookup("wether"), Lookup::Unknown(names) if names == ["weather"]));
+/// # Ok::<(), toolglot_tools::RegistryError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Lookup<'i> {

@@ -21,6 +21,17 @@ const MAX_NODES: usize = 50_000;
 /// The maximum number of references in a document; a chain of them is followed recursively.
 const MAX_REFS: usize = 1000;
 /// Why the schema of a tool cannot be used.
+///
+/// ```
+/// use toolglot::json::json;
+/// use toolglot_tools::{Inventory, Tool};
+///
+/// let schema = json!({"type": "object", "properties": {"city": {"type": "string", "pattern": "("}}});
+/// let inventory = Inventory::of([Tool::new("weather").parameters(schema)])?;
+/// let (id, error) = inventory.faults().next().unwrap();
+/// assert_eq!((id, error.path.as_str()), ("weather", "/properties/city/pattern"));
+/// # Ok::<(), toolglot_tools::RegistryError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}", path = if .path.is_empty() { "the schema" } else { .path })]
 #[non_exhaustive]

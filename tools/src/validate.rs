@@ -17,6 +17,19 @@ use super::schema::Plan;
 use super::short::{short, some};
 
 /// A rule that a call breaks.
+///
+/// ```
+/// use toolglot::json::json;
+/// use toolglot_tools::{CheckOptions, Inventory, Tool};
+///
+/// let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+/// let inventory = Inventory::of([Tool::new("weather").parameters(schema)])?;
+/// let checked = inventory.checked("weather", r#"{"ctiy": "Leith"}"#, &CheckOptions::default());
+/// let violation = &checked.violations[0];
+/// assert_eq!((violation.kind.name(), violation.path.as_str()), ("unknown_param", "/ctiy"));
+/// assert_eq!(violation.suggestion.as_deref(), Some("city"));
+/// # Ok::<(), toolglot_tools::RegistryError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {

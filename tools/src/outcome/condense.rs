@@ -10,6 +10,16 @@ use toolglot::json::Value as Json;
 use crate::prompt::Lang;
 
 /// How much of a result a model reads.
+///
+/// ```
+/// use toolglot_tools::outcome::Condense;
+/// use toolglot_tools::prompt::Lang;
+///
+/// let condense = Condense::default().head(20).tail(10);
+/// let log = format!("started{}finished", "\nworking".repeat(1000));
+/// let shown = condense.text(&log, Lang::En);
+/// assert!(shown.starts_with("started") && shown.ends_with("finished") && shown.len() < 200);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Condense {

@@ -15,6 +15,8 @@ use crate::NameRule;
 use crate::prompt::PromptError;
 
 /// The format of messages.
+///
+/// See the example of [`messages`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -34,6 +36,22 @@ toolglot::words! {
 }
 
 /// How the model's own words are returned to it.
+///
+/// ```
+/// use toolglot::{DialectSet, EncodeOptions, Finish, Options, parse};
+/// use toolglot_tools::outcome::{Assistant, MessageOptions, Renderer, Shape, messages};
+/// use toolglot_tools::prompt::Layout;
+///
+/// let set = DialectSet::builtin("hermes")?;
+/// let renderer = Renderer::new(&set, Layout::new(&set, "hermes")?)?;
+/// let reply = r#"<tool_call>{'name': 'f', 'arguments': {}}</tool_call>"#; // single quotes
+/// let turn = parse(&set, Options::default(), reply.as_bytes(), Finish::Stop);
+/// let options = MessageOptions::new(Shape::Text);
+/// let own = |assistant| messages(&turn, assistant, &[], &renderer, &options).map(|all| all[0]["content"].to_string());
+/// assert!(own(Assistant::Exact(reply))?.contains("'name'"));
+/// assert!(!own(Assistant::Canonical(&EncodeOptions::default()))?.contains("'name'"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Assistant<'a> {
@@ -83,6 +101,20 @@ impl MessageOptions {
 }
 
 /// Why messages cannot be built.
+///
+/// ```
+/// use toolglot::{DialectSet, Turn};
+/// use toolglot_tools::outcome::{Assistant, MessageError, MessageOptions, Renderer, Shape, Status, ToolResult, messages};
+/// use toolglot_tools::prompt::Layout;
+///
+/// let set = DialectSet::builtin("hermes")?;
+/// let renderer = Renderer::new(&set, Layout::new(&set, "hermes")?)?;
+/// let stray = ToolResult::text("call_9", "f", Status::Success, "done");
+/// let options = MessageOptions::new(Shape::OpenAi);
+/// let error = messages(&Turn::default(), Assistant::Exact(""), &[stray], &renderer, &options).unwrap_err();
+/// assert_eq!(error, MessageError::Orphan { id: "call_9".to_owned() });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
@@ -131,6 +163,23 @@ pub fn call_ids(turn: &Turn, prefix: &str) -> Vec<String> {
 }
 
 /// The messages that follow: the model's own, then the results. A turn without calls is a single message.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Options, parse};
+/// use toolglot_tools::outcome::{Assistant, MessageOptions, Renderer, Shape, Status, ToolResult, messages};
+/// use toolglot_tools::prompt::Layout;
+///
+/// let set = DialectSet::builtin("hermes")?;
+/// let renderer = Renderer::new(&set, Layout::new(&set, "hermes")?)?;
+/// let reply = r#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+/// let turn = parse(&set, Options::default(), reply.as_bytes(), Finish::Stop);
+/// let result = ToolResult::text("call_0", "f", Status::Success, "done");
+/// let options = MessageOptions::new(Shape::OpenAi);
+/// let messages = messages(&turn, Assistant::Exact(reply), &[result], &renderer, &options)?;
+/// assert_eq!(messages[0]["tool_calls"][0]["id"], "call_0");
+/// assert_eq!(messages[1]["role"], "tool");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// A result belongs to no call; a call cannot be rewritten; the results cannot be rendered.

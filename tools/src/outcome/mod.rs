@@ -91,6 +91,8 @@ impl ToolResult {
 }
 
 /// How a call ended.
+///
+/// See the example of [`ToolResult`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
@@ -143,6 +145,15 @@ impl Status {
 }
 
 /// A part of a result.
+///
+/// ```
+/// use toolglot_tools::outcome::{Content, Status, ToolResult};
+///
+/// let picture = Content::Image { mime: "image/png".to_owned(), data: "iVBORw0KGgo=".to_owned() };
+/// let result = ToolResult::text("call_0", "plot", Status::Success, "")
+///     .content(vec![Content::Text("The plot:".to_owned()), picture]);
+/// assert_eq!(result.content.len(), 2);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Content {

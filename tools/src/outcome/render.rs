@@ -18,6 +18,18 @@ use crate::prompt::tool::Facts;
 use crate::prompt::{Lang, Layout, Part, PromptError};
 
 /// How to write results.
+///
+/// ```
+/// use toolglot_tools::outcome::{Condense, RenderOptions, Renderer, Status, ToolResult};
+/// use toolglot_tools::prompt::{Lang, Layout};
+///
+/// let set = toolglot::DialectSet::builtin("hermes")?;
+/// let renderer = Renderer::new(&set, Layout::new(&set, "hermes")?)?;
+/// let page = ToolResult::text("c1", "fetch", Status::Success, &"word ".repeat(1000));
+/// let options = RenderOptions::new(Lang::En).condense(Condense::default().head(100).tail(50));
+/// assert!(renderer.render(&[page], &options)?.len() < 400);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RenderOptions {

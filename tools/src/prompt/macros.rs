@@ -14,6 +14,19 @@ use crate::{CallConfig, Inventory, Registry, Tool};
 const CACHE: usize = 256;
 
 /// An expanded system prompt.
+///
+/// ```
+/// use std::sync::Arc;
+/// use toolglot_tools::prompt::{Layout, PromptOptions, Prompts};
+/// use toolglot_tools::{CallConfig, Registry};
+///
+/// let layout = Layout::new(&toolglot::DialectSet::builtin("hermes")?, "hermes")?;
+/// let prompts = Prompts::new(layout, Arc::new(Registry::new()));
+/// let config = CallConfig::enabled();
+/// let expanded = prompts.expand("{{tools::wether}}", "agent", &config, &PromptOptions::default())?;
+/// assert_eq!(expanded.unknown, ["wether"]); // a misspelt id
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expanded {

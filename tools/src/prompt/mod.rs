@@ -29,6 +29,13 @@ pub use tokens::tokens;
 
 /// The language of a prompt's own words. Descriptions of tools are not translated. A chat template always uses the words that
 /// its model was trained with.
+///
+/// ```
+/// use toolglot_tools::prompt::Lang;
+///
+/// assert_eq!("zh".parse(), Ok(Lang::Zh));
+/// assert_eq!(Lang::default().name(), "en");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Lang {
@@ -46,6 +53,17 @@ toolglot::words! {
 }
 
 /// A part of a layout that a template fills.
+///
+/// ```
+/// use toolglot_tools::Inventory;
+/// use toolglot_tools::prompt::{Layout, Part, PromptOptions};
+///
+/// let layout = Layout::new(&toolglot::DialectSet::builtin("hermes")?, "hermes")?
+///     .with(Part::Usage, "Call a tool if it helps.")?;
+/// let usage = layout.usage(&Inventory::default(), &PromptOptions::default())?;
+/// assert_eq!(usage, "Call a tool if it helps.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Part {
@@ -65,9 +83,23 @@ toolglot::words! {
 }
 
 /// Provides additional text about a tool, such as examples of its use or common mistakes.
+///
+/// See the example of [`PromptOptions`].
 pub type Knowledge<'k> = dyn Fn(&Tool) -> Option<String> + Send + Sync + 'k;
 
 /// How to write prompts.
+///
+/// ```
+/// use toolglot_tools::prompt::{Knowledge, Layout, PromptOptions};
+/// use toolglot_tools::{Inventory, Tool};
+///
+/// let advice: &Knowledge<'_> = &|tool| (tool.id == "weather").then(|| "Ask for one city at a time.".to_owned());
+/// let options = PromptOptions::default().knowledge(Some(advice));
+/// let layout = Layout::new(&toolglot::DialectSet::builtin("tam2")?, "tam2")?;
+/// let tools = Inventory::of([Tool::new("weather").description("Tells the weather")])?;
+/// assert!(layout.tools(&tools, &options)?.contains("Ask for one city at a time."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct PromptOptions<'k> {
@@ -107,6 +139,14 @@ impl std::fmt::Debug for PromptOptions<'_> {
 }
 
 /// Why a prompt cannot be written.
+///
+/// ```
+/// use toolglot_tools::prompt::{Layout, PromptError};
+///
+/// let set = toolglot::DialectSet::builtin("hermes")?;
+/// assert!(matches!(Layout::new(&set, "llama3"), Err(PromptError::Dialect { dialect }) if dialect == "llama3"));
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PromptError {

@@ -16,6 +16,15 @@ use toolglot_scan::path;
 use super::Layout;
 
 /// Stop sequences of a dialect, each once, in the order of its file.
+///
+/// ```
+/// use toolglot_tools::prompt::Stops;
+///
+/// let stops = Stops::of(&toolglot::DialectSet::builtin("hermes")?, "hermes").unwrap();
+/// assert_eq!(stops.block, ["</tool_call>"]); // for one call a reply
+/// assert!(stops.turn.contains(&"<|im_end|>".to_owned()));
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stops {

@@ -22,6 +22,16 @@ use super::{Part, PromptError};
 use toolglot::json::{Value as Json, json};
 
 /// The bounds and variables of a chat template.
+///
+/// ```
+/// use toolglot_tools::prompt::{Layout, TemplateOptions};
+///
+/// let set = toolglot::DialectSet::builtin("hermes")?;
+/// let options = TemplateOptions::default().max_source(20);
+/// let long = "{% for message in messages %}{{ message.content }}{% endfor %}";
+/// assert!(Layout::from_template(&set, "hermes", long, &options).is_err());
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TemplateOptions {

@@ -23,6 +23,17 @@ use super::Layout;
 use crate::Inventory;
 
 /// Why there is no grammar.
+///
+/// ```
+/// use toolglot_tools::Inventory;
+/// use toolglot_tools::prompt::Layout;
+/// use toolglot_tools::prompt::grammar::{CallGrammar, GrammarError};
+///
+/// let layout = Layout::new(&toolglot::DialectSet::builtin("hermes")?, "hermes")?;
+/// let error = CallGrammar::new(&layout, &Inventory::default()).unwrap_err();
+/// assert_eq!(error, GrammarError::Empty);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GrammarError {
