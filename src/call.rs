@@ -96,6 +96,14 @@ impl NotDelivered {
 }
 
 /// A withheld call.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Options, parse};
+///
+/// let reply = br#"<tool_call>{"name": "f", "arguments": {"id": 7, "id": 8}}</tool_call>"#; // which one?
+/// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Stop);
+/// assert_eq!(turn.not_delivered.withheld[0].name, "f"); // ask the user before you execute it
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Withheld {
@@ -132,6 +140,8 @@ impl From<&Call> for Withheld {
 }
 
 /// Dropped bytes.
+///
+/// See the example of [`NotDelivered`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Dropped {

@@ -17,6 +17,13 @@ use crate::limits::{Options, Prefer};
 use crate::wire;
 
 /// How much evidence there is. Ordered: later variants are stronger.
+///
+/// ```
+/// use toolglot::Confidence;
+///
+/// assert!(Confidence::Strong > Confidence::Fair);
+/// assert_eq!(Confidence::Faint.name(), "faint");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Confidence {
@@ -39,6 +46,15 @@ crate::words! {
 }
 
 /// The evidence for one dialect.
+///
+/// ```
+/// use toolglot::{Detector, Options};
+///
+/// let text = br#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+/// let found = Detector::builtin().detect(text, &Options::default());
+/// assert_eq!((found[0].dialect.as_str(), found[0].complete), ("hermes", 1));
+/// assert!(found[0].chosen && found[0].covered() == text.len() as u64);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Evidence {
@@ -80,6 +96,15 @@ impl Evidence {
 }
 
 /// An opener that occurs in an input in which no dialect found anything.
+///
+/// ```
+/// use toolglot::{Detector, Options};
+///
+/// let (detector, text) = (Detector::builtin(), b"The model writes <tool_call> first.");
+/// assert!(detector.detect(text, &Options::default()).is_empty());
+/// let seen = &detector.sightings(text)[0];
+/// assert_eq!((seen.opener.as_str(), seen.span.start), ("<tool_call", 17));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Sighting {

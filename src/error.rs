@@ -57,6 +57,13 @@ crate::words! {
 macro_rules! kinds {
     ($($variant:ident = $code:literal $name:literal $severity:ident $grade:ident $doc:literal $sentence:literal;)*) => {
         /// What is wrong. `code` is pinned.
+        ///
+        /// ```
+        /// use toolglot::Kind;
+        ///
+        /// assert_eq!((Kind::UnclosedBlock.code(), Kind::UnclosedBlock.name()), (1, "unclosed_block"));
+        /// assert_eq!(Kind::from_name("unclosed_block"), Some(Kind::UnclosedBlock));
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         #[repr(u16)]
@@ -282,6 +289,15 @@ impl fmt::Debug for KindSet {
 }
 
 /// Why a dialect or a set of dialects cannot be used.
+///
+/// ```
+/// use toolglot::{BuildError, DialectSet};
+///
+/// match DialectSet::builtin("hermess") {
+///     Err(BuildError::Unknown { suggestion, .. }) => assert_eq!(suggestion.as_deref(), Some("hermes")),
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -327,6 +343,16 @@ pub enum BuildError {
 }
 
 /// Why a snapshot cannot be restored.
+///
+/// ```
+/// use toolglot::{DialectSet, Options, Parser, SnapshotError};
+///
+/// let snapshot = Parser::new(&DialectSet::defaults(), Options::default()).snapshot();
+/// let other = DialectSet::builtin("hermes")?;
+/// let error = Parser::restore(&other, Options::default(), &snapshot).unwrap_err();
+/// assert_eq!(error, SnapshotError::OtherSet);
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {

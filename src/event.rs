@@ -136,6 +136,20 @@ impl From<KindSet> for CallState {
 }
 
 /// Where the arguments of a call were delivered.
+///
+/// ```
+/// use toolglot::{Arguments, DialectSet, Event, Options, Parser};
+///
+/// let mut found = vec![];
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let reply = br#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+/// parser.feed(reply, &mut |event: Event<'_>| {
+///     if let Event::CallClose { arguments, .. } = event {
+///         found.push(arguments);
+///     }
+/// });
+/// assert_eq!(found, [Arguments::Deltas]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Arguments {
@@ -161,6 +175,20 @@ crate::words! {
 ///
 /// As JSON an event is an object of its fields and `type`: `{"type":"text","data":"Hi","span":[0,2],"recovered":false}`. A
 /// closed call has `state` and `kinds`.
+///
+/// ```
+/// use toolglot::{DialectSet, Event, Options, Parser};
+///
+/// let mut seen = vec![];
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let reply = br#"Hi <tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+/// parser.feed(reply, &mut |event: Event<'_>| match event {
+///     Event::Text { data, .. } => seen.push(String::from_utf8_lossy(data).into_owned()),
+///     Event::CallOpen { name, .. } => seen.push(format!("call of {name}")),
+///     _ => {}
+/// });
+/// assert_eq!(seen, ["Hi ", "call of f"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -560,6 +588,16 @@ pointers!(
 );
 
 /// The token counts of a response.
+///
+/// ```
+/// use toolglot::sink::openai::{Head, Settings, Usage, completion};
+/// use toolglot::{Finish, Turn};
+///
+/// let usage = Usage::default().prompt(9).completion(4);
+/// let head = Head::default().id("chatcmpl-1").model("m").usage(Some(usage));
+/// let json = completion(&Turn::default(), &head, &Settings::default(), Finish::Stop);
+/// assert!(json.contains(r#""prompt_tokens":9"#));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {

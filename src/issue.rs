@@ -11,6 +11,21 @@ use crate::error::{Kind, Severity, chinese};
 use crate::wire;
 
 /// One mistake in what the model wrote.
+///
+/// ```
+/// use toolglot::{DialectSet, Event, Finish, Kind, Options, Parser};
+///
+/// let mut kinds = vec![];
+/// let mut sink = |event: Event<'_>| {
+///     if let Event::Issue(issue) = event {
+///         kinds.push(issue.kind);
+///     }
+/// };
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// parser.feed(br#"<tool_call>{"name": "f", "argu"#, &mut sink);
+/// parser.finish(Finish::Length, &mut sink);
+/// assert_eq!(kinds, [Kind::UnclosedBlock]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Issue<'a> {

@@ -430,6 +430,11 @@ impl ToolChoice {
 }
 
 /// An invalid tool choice.
+///
+/// ```
+/// let error = toolglot::ToolChoice::from_json("sometimes").unwrap_err();
+/// assert!(error.to_string().contains("`required`"), "{error}");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tool_choice: {0} is needed", Self::EXPECTED)]
 #[non_exhaustive]
@@ -638,6 +643,15 @@ impl Options {
     /// Gives the prompt, or the end of it: at most the last 4 KiB are kept, in whole characters. The part after the last turn
     /// token of a dialect determines what is open where the reply begins: reasoning, a message, a header, a call. An explicit
     /// [`start`](Self::start) and [`Parser::prefill`](crate::Parser::prefill) take precedence.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, Finish, Options, parse};
+    ///
+    /// let mut options = Options::default();
+    /// options.set_prompt_tail(b"<|im_start|>assistant\n<think>\n");
+    /// let turn = parse(&DialectSet::defaults(), options, b"Hm.</think>Hi", Finish::Stop);
+    /// assert_eq!((turn.reasoning.as_str(), turn.text.as_str()), ("Hm.", "Hi"));
+    /// ```
     pub fn set_prompt_tail(&mut self, prompt: &[u8]) {
         let mut from = prompt.len().saturating_sub(MAX_TAIL);
         while from > 0 && prompt.get(from).is_some_and(|byte| byte & 0xC0 == 0x80) {

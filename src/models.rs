@@ -11,6 +11,14 @@ use std::sync::OnceLock;
 use crate::dialect::{FileHead, builtin_files};
 
 /// The built-in dialects that a model writes; see [`dialects`].
+///
+/// ```
+/// use toolglot::models::dialects;
+///
+/// let found = dialects("Qwen/Qwen3-8B");
+/// assert_eq!(found.calls, ["hermes"]);
+/// assert_eq!(found.reasoning, Some("reasoning-think"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ModelDialects {
@@ -26,6 +34,10 @@ impl ModelDialects {
     ///
     /// ```
     /// assert!(toolglot::models::dialects("gpt-2").is_empty());
+    /// ```
+    ///
+    /// ```
+    /// assert!(toolglot::models::dialects("a-model-nobody-knows").is_empty());
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -13,6 +13,14 @@ use crate::wire;
 
 /// An [`Event`] that owns its data. The fields mean the same. `D` holds bytes: with the feature `futures` an `EventStream`
 /// gives events whose bytes are slices of its chunks.
+///
+/// ```
+/// use toolglot::{DialectSet, Options, OwnedEvent, Parser};
+///
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let events: Vec<OwnedEvent> = parser.feed_events(b"Hi").collect(); // outlives the chunk
+/// assert!(matches!(&events[0], OwnedEvent::Text { data, .. } if data == b"Hi"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[serde(bound(serialize = "D: AsRef<[u8]>"))]
@@ -152,6 +160,16 @@ pub enum OwnedEvent<D = Vec<u8>> {
 }
 
 /// An [`Issue`] that owns its data: what a [`Turn`](crate::Turn) keeps of it, and what it concerns.
+///
+/// ```
+/// use toolglot::{DialectSet, Finish, Options, OwnedEvent, Parser};
+///
+/// let parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let issue = parser
+///     .events([r#"<tool_call>{"name": "f", "argu"#], Finish::Length)
+///     .find_map(|event| if let OwnedEvent::Issue(issue) = event { Some(issue) } else { None });
+/// assert_eq!(issue.unwrap().report.kind.name(), "unclosed_block");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OwnedIssue {
@@ -376,6 +394,8 @@ impl Iterator for Events {
 }
 
 /// The events of an output whose chunks come from an iterator; see [`Parser::events`].
+///
+/// See the example of [`Parser::events`].
 #[derive(Clone, Debug)]
 pub struct EventsOf<I> {
     parser: Parser,

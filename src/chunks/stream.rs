@@ -12,6 +12,8 @@ use crate::event::{Event, Sink};
 use crate::owned::OwnedEvent;
 
 /// The events of an output whose chunks come from a stream; see [`Parser::event_stream`].
+///
+/// See the example of [`Parser::event_stream`].
 #[derive(Debug)]
 pub struct EventStream<S, E> {
     parser: Parser,

@@ -14,6 +14,14 @@ use crate::limits::Limits;
 const SHORT: usize = 2;
 
 /// A place where openers of different dialects meet.
+///
+/// ```
+/// use toolglot::{DecidedBy, DialectSet, Limits};
+///
+/// let decisions = DialectSet::defaults().decisions(&Limits::default());
+/// let hermes = decisions.iter().find(|one| one.concerns("hermes")).unwrap();
+/// assert_eq!((hermes.shared.as_str(), hermes.by), ("<tool_", DecidedBy::NextByte));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decision {
@@ -28,6 +36,8 @@ pub struct Decision {
 }
 
 /// What distinguishes openers.
+///
+/// See the example of [`Decision`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DecidedBy {
     /// They continue differently.
@@ -39,6 +49,14 @@ pub enum DecidedBy {
 }
 
 /// One continuation of a shared beginning.
+///
+/// ```
+/// use toolglot::{DialectSet, Limits};
+///
+/// let decisions = DialectSet::defaults().decisions(&Limits::default());
+/// let branches = &decisions.iter().find(|one| one.concerns("hermes")).unwrap().branches;
+/// assert!(branches.iter().any(|branch| branch.dialects.contains(&"hermes".to_owned())));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Branch {

@@ -12,6 +12,21 @@ use super::marker::Written;
 const BREAKERS: &[u8] = b"\\^~%!$";
 
 /// Why a set's markers cannot be escaped.
+///
+/// ```
+/// use toolglot::{DialectSet, EscapeError, Escaper};
+///
+/// let text = r#"
+/// id = "letters"
+/// title = "A call between letters"
+/// deltas = "live"
+/// [framed]
+/// unit = [{ open = ["a"], close = ["bb"], payload = "json" }]
+/// "#;
+/// let set = DialectSet::builder().toml("letters.toml", text).build()?;
+/// assert_eq!(Escaper::new(&set).unwrap_err(), EscapeError::OneLetter { marker: "a".to_owned() });
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EscapeError {

@@ -26,6 +26,21 @@ pub struct DialectSet {
 }
 
 /// A valid but possibly surprising property of a set.
+///
+/// ```
+/// use toolglot::DialectSet;
+///
+/// let text = r#"
+/// id = "short"
+/// title = "A short opener"
+/// deltas = "live"
+/// [framed]
+/// unit = [{ open = ["<<"], close = [">>"], payload = "json" }]
+/// "#;
+/// let set = DialectSet::builder().toml("short.toml", text).build()?;
+/// assert!(set.lints()[0].message.contains("opener `<<` is short"));
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lint {
@@ -274,6 +289,22 @@ impl SetBuilder {
     }
 
     /// Adds a dialect file. `origin` identifies it in errors.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, Finish, Options, parse};
+    ///
+    /// let text = r#"
+    /// id = "call-tags"
+    /// title = "JSON in call tags"
+    /// deltas = "live"
+    /// [framed]
+    /// unit = [{ open = ["<call>"], close = ["</call>"], payload = "json" }]
+    /// "#;
+    /// let set = DialectSet::builder().toml("call-tags.toml", text).build()?;
+    /// let reply = br#"<call>{"name": "f", "arguments": {}}</call>"#;
+    /// assert_eq!(parse(&set, Options::default(), reply, Finish::Stop).calls[0].name, "f");
+    /// # Ok::<(), toolglot::BuildError>(())
+    /// ```
     #[must_use]
     pub fn toml(mut self, origin: &str, text: &str) -> Self {
         self.files.push(File {
@@ -287,6 +318,12 @@ impl SetBuilder {
 
     /// Enables a named variation of a dialect, for example `("vcp", "fuzzy")`, or one with a value: `("hy-v4",
     /// "suffix=:7b2e")`.
+    ///
+    /// ```
+    /// let vcp = |switch: &str| toolglot::DialectSet::builder().builtin("vcp").switch("vcp", switch).build();
+    /// assert!(vcp("fuzzy").is_ok());
+    /// assert!(vcp("fuzy").is_err()); // it has no such variation
+    /// ```
     #[must_use]
     pub fn switch(mut self, dialect: &str, name: &str) -> Self {
         self.switches.push((dialect.to_owned(), name.to_owned()));

@@ -5,6 +5,15 @@ pub(super) use crate::pointer::member as pointer;
 /// A call that a dialect cannot express: no text of the dialect reads back as it.
 ///
 /// `docs/ENCODE.md` lists the exact conditions for each reason, family by family.
+///
+/// ```
+/// use toolglot::{DialectSet, EncodeCall, EncodeOptions, Reason, encode};
+///
+/// let call = EncodeCall::new("f", "[1, 2]"); // not an object
+/// let error = encode(&DialectSet::defaults(), "hermes", &[call], &EncodeOptions::default()).unwrap_err();
+/// assert_eq!((error.call, error.name.as_str()), (0, "f"));
+/// assert!(matches!(error.reason, Reason::Arguments { .. }));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("call {call} ({name}){}: {reason}", place(pointer))]
 #[non_exhaustive]
@@ -28,6 +37,13 @@ fn place(pointer: &str) -> String {
 }
 
 /// Why a value, a key or a name cannot be written.
+///
+/// ```
+/// use toolglot::{DialectSet, Encoder, Reason};
+///
+/// let error = Encoder::new(&DialectSet::defaults(), "hermess").unwrap_err();
+/// assert_eq!(error.reason, Reason::Dialect { dialect: "hermess".to_owned() });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {

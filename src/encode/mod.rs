@@ -45,6 +45,15 @@ pub use error::{NotRepresentable, Reason};
 pub use transcode::{TranscodeError, Transcoder, transcode};
 
 /// A call to encode.
+///
+/// ```
+/// use toolglot::{DialectSet, EncodeCall, EncodeOptions, encode};
+///
+/// let calls = [EncodeCall::new("f", r#"{"id": 7}"#), EncodeCall::new("g", "{}")];
+/// let text = encode(&DialectSet::defaults(), "hermes", &calls, &EncodeOptions::default())?;
+/// assert_eq!(text.matches("<tool_call>").count(), 2);
+/// # Ok::<(), toolglot::NotRepresentable>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EncodeCall {
@@ -74,6 +83,20 @@ crate::setters! {
 }
 
 /// How to write calls. Serde reads and writes it like [`Options`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use toolglot::{DialectSet, EncodeCall, EncodeOptions, Tools, encode};
+///
+/// // Qwen3-Coder writes values without types: the schema says that this one is a number.
+/// let parameters = r#"{"type": "object", "properties": {"id": {"type": "integer"}}}"#;
+/// let tools = Tools::from_json(&format!(r#"[{{"name": "f", "parameters": {parameters}}}]"#))?;
+/// let options = EncodeOptions::default().tools(Some(Arc::new(tools)));
+/// let call = EncodeCall::new("f", r#"{"id": 7}"#);
+/// let text = encode(&DialectSet::defaults(), "qwen3-coder", &[call], &options)?;
+/// assert!(text.contains("<parameter=id>\n7\n</parameter>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

@@ -16,6 +16,16 @@ use crate::event::{Abandoned, CallState, Event, Sink, Span};
 use crate::sink::Collect;
 
 /// Why a transcript cannot be converted to another dialect.
+///
+/// ```
+/// use toolglot::{DialectSet, EncodeOptions, TranscodeError, transcode};
+///
+/// let (from, to) = (DialectSet::defaults(), DialectSet::builtin("tool-call-xml")?);
+/// let input = br#"<tool_call>{"name": "f", "arguments": {"id": 7, "id": 8}}</tool_call>"#; // which one?
+/// let error = transcode(&from, input, &to, "tool-call-xml", &EncodeOptions::default()).unwrap_err();
+/// assert!(matches!(error, TranscodeError::Recovered { name, .. } if name == "f"));
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TranscodeError {

@@ -364,6 +364,8 @@ impl Parser {
     /// them, or fewer if the sink stopped. Consumes at least one byte of a chunk. The result is the same as if the chunk had
     /// ended there: feed the rest to continue, or [finish](Self::finish) as [`Finish::Cancelled`]. Does not use the fast
     /// paths that [`feed`](Self::feed) has for short chunks.
+    ///
+    /// See the example of [`Until`](crate::sink::Until).
     pub fn feed_until(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> usize {
         if chunk.is_empty() || self.state.finished {
             return chunk.len();
@@ -433,6 +435,18 @@ impl Parser {
 
     /// Consumes what the prompt already contains at the beginning of the reply (a forced call's opener, for example). The
     /// bytes are read like any others and count in offsets, but text and reasoning in them are not delivered.
+    ///
+    /// ```
+    /// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
+    ///
+    /// let (set, mut turn) = (DialectSet::builtin("hermes")?, Collect::new());
+    /// let mut parser = Parser::new(&set, Options::default());
+    /// parser.prefill(br#"<tool_call>{"name": "weather", "#, &mut turn); // the prompt ends like this
+    /// parser.feed(br#""arguments": {"city": "Leith"}}</tool_call>"#, &mut turn);
+    /// parser.finish(Finish::Stop, &mut turn);
+    /// assert_eq!(turn.turn().calls[0].name, "weather");
+    /// # Ok::<(), toolglot::BuildError>(())
+    /// ```
     pub fn prefill(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
         // This is more explicit than the prompt's tail.
         self.settle(sink);

@@ -4,6 +4,20 @@ use super::{Mode, Parser, Region, State};
 use crate::event::Event;
 
 /// The position of a stream between two chunks; see [`Parser::stage`].
+///
+/// ```
+/// use toolglot::{Collect, DialectSet, Options, Parser, Stage};
+///
+/// let (mut turn, set) = (Collect::new(), DialectSet::builtin("hermes")?);
+/// let mut parser = Parser::new(&set, Options::default());
+/// let mut stages = vec![];
+/// for chunk in ["Hi <tool", r#"_call>{"name": "f", "#, r#""arguments": {}}"#, "</tool_call>"] {
+///     parser.feed(chunk.as_bytes(), &mut turn);
+///     stages.push(parser.stage());
+/// }
+/// assert_eq!(stages, [Stage::TagOpening, Stage::TagContent, Stage::TagClosing, Stage::Normal]);
+/// # Ok::<(), toolglot::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stage {

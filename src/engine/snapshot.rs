@@ -21,6 +21,19 @@ const HEAD: usize = 4 + 2 + 8 + 8;
 
 impl Parser {
     /// Returns the state as bytes. Linear in the bytes of the open block.
+    ///
+    /// ```
+    /// use toolglot::{Collect, DialectSet, Options, Parser};
+    ///
+    /// let (set, mut turn) = (DialectSet::defaults(), Collect::new());
+    /// let mut parser = Parser::new(&set, Options::default());
+    /// parser.feed(br#"<tool_call>{"name": "f", "arg"#, &mut turn);
+    /// let bytes = parser.snapshot(); // another process continues
+    /// let mut parser = Parser::restore(&set, Options::default(), &bytes)?;
+    /// parser.feed(br#"uments": {}}</tool_call>"#, &mut turn);
+    /// assert_eq!(turn.calls().len(), 1);
+    /// # Ok::<(), toolglot::SnapshotError>(())
+    /// ```
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
         // Serialization fails only for sequences of unknown length or if an allocation fails; the state has neither.

@@ -42,6 +42,14 @@ pub(crate) struct Tool {
 }
 
 /// Why a list of tools cannot be read.
+///
+/// ```
+/// use toolglot::{Tools, ToolsError};
+///
+/// assert!(matches!(Tools::from_json("[{"), Err(ToolsError::Json(_))));
+/// let error = Tools::from_json(r#"[{"description": "nameless"}]"#).unwrap_err();
+/// assert!(error.to_string().starts_with("tools[0]"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolsError {

@@ -32,6 +32,15 @@ pub enum Value {
 }
 
 /// An index into a value: a key, or a position in a list.
+///
+/// ```
+/// use toolglot::json::Value;
+///
+/// let call: Value = r#"{"name": "f", "ids": [7, 8]}"#.parse()?;
+/// assert_eq!(call.get("name").and_then(Value::as_str), Some("f")); // a key
+/// assert_eq!(call["ids"].get(1).and_then(Value::as_u64), Some(8)); // a position
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub trait Index {
     /// The value at the index.
     fn of<'v>(&self, value: &'v Value) -> Option<&'v Value>;

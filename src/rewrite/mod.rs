@@ -95,6 +95,18 @@ pub struct Rewriter {
 }
 
 /// How the output of a response compares with its input.
+///
+/// ```
+/// use toolglot::rewrite::{Rewriter, Same};
+/// use toolglot::{DialectSet, Options};
+///
+/// let chunk = |text: &str| format!(r#"data: {{"choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}"#) + "\n\n";
+/// let mut rewriter = Rewriter::new(&DialectSet::defaults(), Options::default()).passing();
+/// rewriter.feed(chunk("Hi").as_bytes(), &mut |_| {});
+/// assert_eq!(rewriter.same(), Same::Yes);
+/// rewriter.feed(chunk(" <tool_").as_bytes(), &mut |_| {});
+/// assert_eq!(rewriter.same(), Same::Waits); // it may begin a call
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Same {
     /// It is equivalent, so the input can be sent in its place.
@@ -164,6 +176,16 @@ impl Given {
 }
 
 /// How a response ended.
+///
+/// ```
+/// use toolglot::rewrite::Completer;
+/// use toolglot::{DialectSet, Finish, Options};
+///
+/// let mut completer = Completer::new(&DialectSet::defaults(), Options::default());
+/// completer.feed(br#"{"choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}"#);
+/// let (_, end) = completer.finish(None);
+/// assert!(end.reason == Finish::Stop && !end.changed); // send the server's own body
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct End {
@@ -235,6 +257,8 @@ impl Rewriter {
 
     /// For a host that passes on the original bytes while [`same`](Self::same) allows it. In a choice whose text was not
     /// changed, the server's own calls are then passed on piece by piece, and a call in its later text is text.
+    ///
+    /// See the example of [`Same`].
     #[must_use]
     pub fn passing(mut self) -> Self {
         self.passing = true;
@@ -276,6 +300,19 @@ impl Rewriter {
     }
 
     /// Sets metadata for responses whose server sends none. (The choice in `head` is ignored.)
+    ///
+    /// ```
+    /// use toolglot::rewrite::Rewriter;
+    /// use toolglot::sink::openai::Head;
+    /// use toolglot::{DialectSet, Options};
+    ///
+    /// let head = Head::default().id("chatcmpl-1").model("m");
+    /// let mut rewriter = Rewriter::new(&DialectSet::defaults(), Options::default()).spare(&head);
+    /// let chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n"; // without an id
+    /// let mut lines = vec![];
+    /// rewriter.feed(chunk.as_bytes(), &mut |line| lines.push(line.to_owned()));
+    /// assert!(lines.iter().all(|line| line.contains(r#""id":"chatcmpl-1""#)));
+    /// ```
     #[must_use]
     pub fn spare(mut self, head: &Head) -> Self {
         self.state.spare(head);
@@ -352,6 +389,8 @@ impl Rewriter {
     }
 
     /// Calls that were partly sent and retracted: for each choice that has any, its index and theirs.
+    ///
+    /// See the example of [`Deltas::void`](crate::sink::openai::Deltas::void).
     #[must_use]
     pub fn void(&self) -> Vec<(u64, Vec<u32>)> {
         let void = self

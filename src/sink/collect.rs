@@ -70,6 +70,17 @@ impl Collect {
 
     /// Keeps all that the model wrote for [`Turn::original`]: the bytes of all leaves in order. This takes as much memory again
     /// as the reply is long. A turn with [`Retain::None`](crate::Retain::None) that contains a block has no original.
+    ///
+    /// ```
+    /// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
+    ///
+    /// let reply = br#"<think>Hm.</think>Hi <tool_call>{"name": "f", "arguments": {}}</tool_call>"#;
+    /// let mut turn = Collect::new().keep_original();
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// parser.feed(reply, &mut turn);
+    /// parser.finish(Finish::Stop, &mut turn);
+    /// assert_eq!(turn.original(), Some(&reply[..])); // for the next prompt
+    /// ```
     #[must_use]
     pub fn keep_original(mut self) -> Self {
         self.original = Some(vec![]);

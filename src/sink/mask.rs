@@ -24,6 +24,20 @@ use crate::event::{Abandoned, Event, Sink};
 use crate::limits::Options;
 
 /// What to write for a part of the reply.
+///
+/// ```
+/// use toolglot::sink::mask::{Mask, Show};
+/// use toolglot::{DialectSet, Finish, Options, Parser};
+///
+/// let mut shown = vec![];
+/// let mut mask = Mask::new(|bytes: &[u8]| shown.extend_from_slice(bytes))
+///     .reasoning(Show::Drop)
+///     .calls(Show::With("(uses {tools})".to_owned()));
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// parser.feed(br#"<think>Hm.</think><tool_call>{"name": "f", "arguments": {}}</tool_call>"#, &mut mask);
+/// parser.finish(Finish::Stop, &mut mask);
+/// assert_eq!(shown, b"(uses f)");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Show {
@@ -105,6 +119,22 @@ impl<F: FnMut(&[u8])> Mask<F> {
     ///
     /// Text then waits while it may be part of an opener, for at most the longest lookahead: the rest comes when the parser
     /// [finishes](Sink::finished).
+    ///
+    /// ```
+    /// use toolglot::sink::mask::{Mask, Show};
+    /// use toolglot::{DialectSet, Finish, Options, Parser, parse};
+    ///
+    /// let set = DialectSet::builtin("hermes")?;
+    /// let mut shown = vec![];
+    /// let mut mask = Mask::new(|bytes: &[u8]| shown.extend_from_slice(bytes)).calls(Show::Drop).guard(&set);
+    /// let mut parser = Parser::new(&set, Options::default());
+    /// // Without the inner call, the text around it would be a call itself.
+    /// let reply = br#"<tool_<tool_call>{"name": "f", "arguments": {}}</tool_call>call>{"name": "g", "arguments": {}}</tool_call>"#;
+    /// parser.feed(reply, &mut mask);
+    /// parser.finish(Finish::Stop, &mut mask);
+    /// assert!(parse(&set, Options::default(), &shown, Finish::Stop).calls.is_empty());
+    /// # Ok::<(), toolglot::BuildError>(())
+    /// ```
     #[must_use]
     pub fn guard(self, set: &DialectSet) -> Self {
         self.guard_with(set, &Options::default())

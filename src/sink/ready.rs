@@ -27,6 +27,22 @@ use crate::error::Grade;
 use crate::event::{Event, Sink};
 
 /// What a [`Ready`] sink reports about calls. Indices are those of the events: numbers of calls in the stream.
+///
+/// ```
+/// use toolglot::sink::ready::{Ready, Signal};
+/// use toolglot::{DialectSet, Finish, Options, Parser};
+///
+/// let mut seen = vec![];
+/// let mut ready = Ready::new(|signal: Signal<'_>| seen.push(match signal {
+///     Signal::Ready(call) => format!("start {}", call.name),
+///     Signal::Stands(index) => format!("commit {index}"),
+///     other => format!("undo {other:?}"),
+/// }));
+/// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// parser.feed(br#"<tool_call>{"name": "f", "arguments": {}}</tool_call>"#, &mut ready);
+/// parser.finish(Finish::Stop, &mut ready);
+/// assert_eq!(seen, ["start f", "commit 0"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Signal<'a> {
@@ -83,6 +99,23 @@ impl<F: FnMut(Signal<'_>)> Ready<F> {
 
     /// Whether to deliver recovered calls too; [`Call::grade`] identifies them. Calls whose arguments were not retained
     /// ([`Arguments::Params`](crate::Arguments::Params)) are never delivered.
+    ///
+    /// ```
+    /// use toolglot::sink::ready::{Ready, Signal};
+    /// use toolglot::{DialectSet, Finish, Options, Parser};
+    ///
+    /// let mut grades = vec![];
+    /// let mut ready = Ready::new(|signal: Signal<'_>| {
+    ///     if let Signal::Ready(call) = signal {
+    ///         grades.push(call.grade.name());
+    ///     }
+    /// })
+    /// .recovered(true);
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// parser.feed(br#"<tool_call>{"name": "f", "arguments": {"id": 7, "id": 8}}</tool_call>"#, &mut ready);
+    /// parser.finish(Finish::Stop, &mut ready);
+    /// assert_eq!(grades, ["recovered"]);
+    /// ```
     #[must_use]
     pub fn recovered(mut self, wanted: bool) -> Self {
         self.recovered = wanted;

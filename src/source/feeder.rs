@@ -32,6 +32,18 @@ pub struct Feeder<S> {
 }
 
 /// How a response ended.
+///
+/// ```
+/// use toolglot::source::{Feeder, OpenAi};
+/// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
+///
+/// let parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let (mut feeder, mut turn) = (Feeder::new(OpenAi::new(), parser), Collect::new());
+/// feeder.feed(br#"{"error": {"message": "overloaded", "type": "server_error"}}"#, &mut turn);
+/// let ended = feeder.finish(None, &mut turn);
+/// assert_eq!(ended.reason, Finish::Error);
+/// assert_eq!(ended.error.unwrap().message, "overloaded");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ended {

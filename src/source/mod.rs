@@ -76,6 +76,23 @@ pub use openai::OpenAi;
 pub const DEFAULT_MAX: usize = 16 << 20;
 
 /// One part of a response. Borrowed data is valid until the closure returns.
+///
+/// ```
+/// use toolglot::source::{Item, OpenAi, Source};
+///
+/// let mut seen = vec![];
+/// let body = br#"{"choices":[{"message":{"reasoning":"Hm.","content":"Hi"},"finish_reason":"stop"}]}"#;
+/// let mut take = |item: Item<'_>| match item {
+///     Item::Reasoning(piece) => seen.push(format!("thought {piece}")),
+///     Item::Text(piece) => seen.push(format!("text {piece}")),
+///     Item::Finish(reason) => seen.push(reason.name().to_owned()),
+///     _ => {}
+/// };
+/// let mut source = OpenAi::new();
+/// source.feed(body, &mut take);
+/// source.end(&mut take);
+/// assert_eq!(seen, ["thought Hm.", "text Hi", "stop"]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Item<'a> {
@@ -98,6 +115,8 @@ pub enum Item<'a> {
 }
 
 /// Metadata of a response, as far as the server gives it.
+///
+/// See the example of [`Telling`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Said<'a> {
@@ -176,6 +195,20 @@ fn telling(item: Item<'_>, tell: &mut impl FnMut(&Said<'_>), take: &mut Take<'_>
 
 /// A piece of an API tool call. A piece with a new index begins a call; so does one with another id and a name, because some
 /// servers give all calls the same index, or none.
+///
+/// ```
+/// use toolglot::source::{Item, OpenAi, Source};
+///
+/// let mut arguments = String::new();
+/// let call = r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}"#;
+/// let body = format!("data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{call}]}}}}]}}\n\n");
+/// OpenAi::new().feed(body.as_bytes(), &mut |item| {
+///     if let Item::Call(piece) = item {
+///         arguments.push_str(piece.arguments);
+///     }
+/// });
+/// assert_eq!(arguments, "{}");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallPiece<'a> {

@@ -159,6 +159,17 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
     }
 
     /// Sets why the output broke off, before [`finish`](Self::finish): the server's message, and its error type.
+    ///
+    /// ```
+    /// use toolglot::sink::openai::{Deltas, Head, Settings};
+    /// use toolglot::Finish;
+    ///
+    /// let mut lines = vec![];
+    /// let mut deltas = Deltas::new(Settings::default(), |delta| lines.push(delta.to_json(&Head::default())));
+    /// deltas.fail("the server closed the connection", "connection_error");
+    /// deltas.finish(Finish::Error);
+    /// assert!(lines.iter().any(|line| line.contains("the server closed the connection")));
+    /// ```
     pub fn fail(&mut self, message: &str, kind: &str) {
         self.error = Some((message.to_owned(), kind.to_owned()));
     }
@@ -225,6 +236,17 @@ impl<F: FnMut(Delta<'_>)> Deltas<F> {
     }
 
     /// Calls so far that were partly sent and retracted, in ascending order.
+    ///
+    /// ```
+    /// use toolglot::sink::openai::{Deltas, Settings};
+    /// use toolglot::{DialectSet, Finish, Options, Parser};
+    ///
+    /// let mut deltas = Deltas::new(Settings::default(), |_| {});
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// parser.feed(br#"<tool_call>{"name": "f", "arguments": {"id": 7"#, &mut deltas);
+    /// parser.finish(Finish::Length, &mut deltas);
+    /// assert_eq!(deltas.void(), [0]); // its name and the beginning of its arguments were sent
+    /// ```
     #[must_use]
     pub fn void(&self) -> &[u32] {
         &self.void

@@ -86,6 +86,8 @@ use crate::error::{Grade, KindSet};
 pub use crate::event::Usage;
 
 /// When calls are sent.
+///
+/// See the example of [`Settings`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Calls {
@@ -103,6 +105,17 @@ crate::words! {
 }
 
 /// What happens to recovered calls.
+///
+/// ```
+/// use toolglot::sink::openai::{Head, Recovered, Settings, completion};
+/// use toolglot::{DialectSet, Finish, Options, parse};
+///
+/// let reply = br#"<tool_call>{"name": "f", "arguments": {"id": 7, "id": 8}}</tool_call>"#; // which one?
+/// let turn = parse(&DialectSet::defaults(), Options::default(), reply, Finish::Stop);
+/// let json = |settings| completion(&turn, &Head::default(), &settings, Finish::Stop);
+/// assert!(!json(Settings::default()).contains("tool_calls"));
+/// assert!(json(Settings::default().recovered(Recovered::Deliver)).contains("tool_calls"));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Recovered {
