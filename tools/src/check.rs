@@ -231,6 +231,19 @@ impl Inventory {
 
     /// Checks the calls of a turn, in order, each with its dialect if the set has it. Violations give the position of the call
     /// in the stream.
+    ///
+    /// ```
+    /// use toolglot::{DialectSet, Finish, Options, parse};
+    /// use toolglot_tools::{CheckOptions, Inventory, Tool};
+    ///
+    /// let set = DialectSet::builtin("hermes")?;
+    /// let reply = br#"<tool_call>{"name": "wether", "arguments": {}}</tool_call>"#;
+    /// let turn = parse(&set, Options::default(), reply, Finish::Stop);
+    /// let inventory = Inventory::of([Tool::new("weather")])?;
+    /// let checked = inventory.check_turn(&turn, &set, &CheckOptions::default());
+    /// assert_eq!(checked[0].violations[0].suggestion.as_deref(), Some("weather"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn check_turn(
         &self,

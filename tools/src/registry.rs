@@ -252,6 +252,15 @@ impl Inventory {
     /// Finds the tool of a call in a dialect: by the name that the dialect's calls use for it, or else by any of its names. An
     /// API tool call has no dialect, and uses the names of the APIs. Constant time after the first query for the dialect.
     ///
+    /// ```
+    /// use toolglot_tools::{Inventory, Tool};
+    ///
+    /// let inventory = Inventory::of([Tool::new("weather:get")])?;
+    /// assert_eq!(inventory.resolve("weather_get", None).unwrap().id, "weather:get"); // the name in the APIs
+    /// assert_eq!(inventory.resolve("weather_gte", None).unwrap_err(), ["weather_get"]);
+    /// # Ok::<(), toolglot_tools::RegistryError>(())
+    /// ```
+    ///
     /// # Errors
     /// There is no such tool; the error lists the most similar names of the dialect, nearest first.
     pub fn resolve(
@@ -362,6 +371,20 @@ impl Inventory {
 
     /// The tools as hints for the engine, with the names that the dialect's calls use. Of tools with the same name the first
     /// counts.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use toolglot::{DialectSet, Options};
+    /// use toolglot_tools::{Inventory, NameRule, Tool};
+    ///
+    /// let set = DialectSet::builtin("hermes")?;
+    /// let inventory = Inventory::of([Tool::new("weather:get")])?;
+    /// let rule = NameRule::of(set.dialects().next().unwrap());
+    /// let tools = inventory.hints("hermes", rule)?;
+    /// assert_eq!(tools.len(), 1);
+    /// let options = Options::default().tools(Some(Arc::new(tools)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// A schema is invalid; the message says where.
