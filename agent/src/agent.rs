@@ -14,6 +14,21 @@ use crate::policy::Policy;
 use crate::step::Ask;
 
 /// How recovered calls are handled.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// use toolglot_agent::Recovered;
+///
+/// let mut run = agent.recovered(Recovered::Confirm).run("How is the weather?");
+/// run.model(br#"<tool_call>{"name": "weather", "arguments": {"city": "Leith", "city": "Ayr"}}</tool_call>"#)?; // which one?
+/// run.model_ended(Finish::Stop)?;
+/// assert!(std::iter::from_fn(|| run.take()).any(|one| matches!(one, Do::Confirm(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Recovered {
@@ -31,6 +46,13 @@ toolglot::words! {
 }
 
 /// Limits of a run. A limit that is not set does not apply.
+///
+/// ```
+/// use toolglot_agent::Budget;
+///
+/// let budget = Budget::new().calls(10).time(60_000);
+/// assert_eq!((budget.calls, budget.bytes, budget.time), (Some(10), None, Some(60_000)));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -73,6 +95,14 @@ impl Budget {
 }
 
 /// Why an agent cannot be created, or cannot ask its model.
+///
+/// ```
+/// use toolglot_agent::{Agent, AgentError};
+/// use toolglot_tools::Inventory;
+///
+/// let agent = Agent::new(&toolglot::DialectSet::defaults(), "hermess", Inventory::default());
+/// assert!(matches!(agent, Err(AgentError::Prompt(_)))); // there is no such dialect
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {

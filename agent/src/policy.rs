@@ -6,6 +6,8 @@ use toolglot::json::{Map, Value};
 use toolglot_tools::Tool;
 
 /// A policy's decision on a call.
+///
+/// See the example of [`Policy`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -25,6 +27,8 @@ toolglot::words! {
 }
 
 /// A pattern for an argument.
+///
+/// See the example of [`Rule`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -47,6 +51,23 @@ impl Argument {
 }
 
 /// A rule. It applies to a call if all its conditions hold; a rule without conditions applies to every call.
+///
+/// ```
+/// use toolglot::json::{json, to_value};
+/// use toolglot_agent::{Argument, Policy, Rule, Verdict};
+/// use toolglot_tools::Tool;
+///
+/// let rule = Rule::default()
+///     .tools(vec!["fs:*".to_owned()])
+///     .arguments(vec![Argument::new("/path", "^/etc/")]);
+/// let rule = to_value(&rule)?;
+/// let policy = Policy::from_json(&json!({"deny": [rule], "allow": [{}]}).to_string())?;
+/// let arguments = |text: &str| serde_json::from_str(text).unwrap();
+/// let read = Tool::new("fs:read");
+/// assert_eq!(policy.verdict(&read, &arguments(r#"{"path": "/etc/passwd"}"#)).0, Verdict::Deny);
+/// assert_eq!(policy.verdict(&read, &arguments(r#"{"path": "/tmp/notes"}"#)).0, Verdict::Allow);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -124,6 +145,13 @@ struct Compiled {
 }
 
 /// Why a policy is invalid.
+///
+/// ```
+/// use toolglot_agent::{Policy, PolicyError};
+///
+/// let text = r#"{"allow": [{"arguments": [{"pointer": "path", "pattern": "^/tmp/"}]}]}"#;
+/// assert!(matches!(Policy::from_json(text), Err(PolicyError::Pointer { index: 0, .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {

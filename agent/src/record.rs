@@ -6,6 +6,23 @@ use toolglot_tools::outcome::ToolResult;
 use crate::step::{Do, Ended, Event};
 
 /// The state of a call.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::Agent;
+/// # use toolglot_tools::{CallConfig, Inventory};
+/// use toolglot_agent::{CallState, Ended, Records};
+///
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", Inventory::of([])?)?.config(CallConfig::enabled());
+/// let (mut run, mut records) = (agent.run("How is the weather?"), Records::new());
+/// run.model(br#"<tool_call>{"name": "weather", "arguments": {}}</tool_call>"#)?;
+/// run.model_ended(Finish::Stop)?;
+/// while let Some(one) = run.take() {
+///     records.see(&one);
+/// }
+/// assert_eq!(records.rounds()[0][0].state, CallState::Ended(Ended::Failed)); // there is no such tool
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -22,6 +39,8 @@ pub enum CallState {
 }
 
 /// A call.
+///
+/// See the example of [`Records`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Record {

@@ -7,6 +7,8 @@ use toolglot::{Finish, NativeCall};
 const CALLS: u64 = 1 << 20;
 
 /// A piece of a model's reply.
+///
+/// See the example of [`Response`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Said {

@@ -27,6 +27,19 @@ const SAME: u32 = 2;
 const VERSION: u32 = 1;
 
 /// Why a run rejects an input.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// use toolglot_agent::{Decision, RunError};
+///
+/// let error = agent.run("Hi").decision("call_9", Decision::Approve).unwrap_err();
+/// assert_eq!(error, RunError::NoCall("call_9".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -91,6 +104,8 @@ impl Step {
 }
 
 /// What a run waits for.
+///
+/// See the example of [`Run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waits {

@@ -5,6 +5,21 @@ use toolglot::json::Value;
 use toolglot_tools::outcome::ToolResult;
 
 /// An instruction. Serializes as `{"do": "ask", ..}`.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// let mut run = agent.run("How is the weather?");
+/// run.model(br#"<tool_call>{"name": "weather", "arguments": {}}</tool_call>"#)?;
+/// run.model_ended(Finish::Stop)?;
+/// let todo: Vec<Do> = std::iter::from_fn(|| run.take()).collect();
+/// assert!(matches!(todo[0], Do::Ask(_)));
+/// assert!(todo.iter().any(|one| matches!(one, Do::Start(call) if call.tool == "weather")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -31,6 +46,18 @@ pub enum Do {
 }
 
 /// What to ask a model.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// let mut run = agent.run("How is the weather?");
+/// let Some(Do::Ask(ask)) = run.take() else { panic!("a run begins with a question to its model") };
+/// assert_eq!(ask.messages.last().unwrap()["content"], "How is the weather?");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Ask {
@@ -47,6 +74,27 @@ pub struct Ask {
 }
 
 /// A call that needs a person's decision. What runs is byte for byte what is approved.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::confirm_all());
+/// use toolglot_agent::Decision;
+///
+/// let mut run = agent.run("How is the weather?");
+/// run.model(br#"<tool_call>{"name": "weather", "arguments": {"city": "Leith"}}</tool_call>"#)?;
+/// run.model_ended(Finish::Stop)?;
+/// while let Some(one) = run.take() {
+///     if let Do::Confirm(call) = one {
+///         assert_eq!(call.arguments, r#"{"city":"Leith"}"#);
+///         run.decision(&call.id, Decision::Approve)?;
+///     }
+/// }
+/// assert_eq!(run.receipts().len(), 1); // it was started
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Confirm {
@@ -65,6 +113,8 @@ pub struct Confirm {
 }
 
 /// A person's decision on a call.
+///
+/// See the example of [`Confirm`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -78,6 +128,8 @@ pub enum Decision {
 }
 
 /// A call to execute.
+///
+/// See the example of [`Do`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Start {
@@ -94,6 +146,20 @@ pub struct Start {
 }
 
 /// The record of a call that was started.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// let mut run = agent.run("How is the weather?");
+/// run.model(br#"<tool_call>{"name": "weather", "arguments": {}}</tool_call>"#)?;
+/// run.model_ended(Finish::Stop)?;
+/// let receipt = &run.receipts()[0];
+/// assert_eq!((receipt.tool.as_str(), receipt.digest.len()), ("weather", 64));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Receipt {
@@ -117,6 +183,25 @@ impl Receipt {
 }
 
 /// How a call ended.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// use toolglot_agent::{Ended, Event};
+///
+/// let mut run = agent.run("How is the weather?");
+/// run.model(br#"<tool_call>{"name": "wether", "arguments": {}}</tool_call>"#)?;
+/// run.model_ended(Finish::Stop)?;
+/// let ended = std::iter::from_fn(|| run.take()).find_map(|one| match one {
+///     Do::Event(Event::Settled { state, .. }) => Some(state),
+///     _ => None,
+/// });
+/// assert_eq!(ended, Some(Ended::Failed)); // there is no such tool
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ended {
@@ -149,6 +234,28 @@ toolglot::words! {
 ///
 /// A call is optionally `named`, then `written`, then `retracted` or `stands` (committed). A committed call is optionally `waiting`,
 /// optionally `running` with `progress`, then `settled` exactly once.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// use toolglot_agent::Event;
+///
+/// let mut run = agent.run("How is the weather?");
+/// run.model(br#"I look. <tool_call>{"name": "weather", "arguments": {}}</tool_call>"#)?;
+/// let mut shown = String::new();
+/// while let Some(one) = run.take() {
+///     match one {
+///         Do::Event(Event::Text { text }) => shown += &text,
+///         Do::Event(Event::Stands { name, .. }) => shown += &format!("[{name}]"),
+///         _ => {}
+///     }
+/// }
+/// assert_eq!(shown, "I look. [weather]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -239,6 +346,8 @@ pub enum Event {
 }
 
 /// How a run ended. Serializes as `{"outcome": "answer", ..}`.
+///
+/// See the example of [`Run`](crate::Run).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[non_exhaustive]

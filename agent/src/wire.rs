@@ -14,6 +14,15 @@ use crate::run::{Run, RunError};
 use crate::step::Decision;
 
 /// Why a text does not describe an agent.
+///
+/// ```
+/// use toolglot::DialectSet;
+/// use toolglot_agent::{Agent, FormError};
+///
+/// let text = r#"{"dialect": "hermes", "tools": [], "callable": ["weather"]}"#;
+/// let agent = Agent::from_json(&DialectSet::defaults(), text);
+/// assert!(matches!(agent, Err(FormError::Callable(id)) if id == "weather"));
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormError {
@@ -131,6 +140,22 @@ impl Agent {
 
 /// An input of a run; each variant is a method of [`Run`]. In JSON an object with one member:
 /// `{"model": "Hello"}`, `{"ended": "stop"}`, `{"decision": ["call_0_0", "approve"]}`, `{"cancel": null}`.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// use toolglot_agent::{Outcome, Told};
+///
+/// let mut run = agent.run("Hi");
+/// for line in [r#"{"model": "Hello."}"#, r#"{"ended": "stop"}"#] {
+///     run.tell(serde_json::from_str::<Told>(line)?)?;
+/// }
+/// assert_eq!(run.outcome(), Some(&Outcome::Answer { text: "Hello.".to_owned() }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -19,6 +19,13 @@ const STOPS: usize = 4;
 const TOKENS: u32 = 8192;
 
 /// The interface of a server.
+///
+/// ```
+/// use toolglot_agent::driver::{Api, ChatModel};
+///
+/// assert!(ChatModel::with_api("http://localhost:11434", "qwen3", Api::Ollama).is_ok());
+/// assert_eq!("anthropic".parse(), Ok(Api::Anthropic));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Api {

@@ -23,6 +23,26 @@ use crate::wire::Told;
 const TURNS: u32 = 64;
 
 /// Why a drive ended before its run. The run can be driven on, or saved.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::confirm_all());
+/// use toolglot_agent::driver::{Driver, Executors, Script, Stopped};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let model = Script::new([r#"<tool_call>{"name": "weather", "arguments": {}}</tool_call>"#]);
+/// let approver = async |_| None; // nobody is here to decide
+/// let mut run = agent.run("How is the weather?");
+/// let stopped = Driver::new(&model, &Executors::new(), &approver).drive(&mut run).await;
+/// assert!(matches!(stopped, Err(Stopped::Waits { calls, .. }) if calls.len() == 1));
+/// let later = run.save(); // continue when somebody has decided
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stopped {
@@ -40,6 +60,26 @@ pub enum Stopped {
 }
 
 /// Carries out the instructions of a run; see [the module](super).
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// use toolglot_agent::driver::{Driver, Executors, Script};
+/// use toolglot_agent::Outcome;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let (model, executors, approver) = (Script::new(["Hello."]), Executors::new(), async |_| None);
+/// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+/// stop.send(()).unwrap(); // the user presses a key
+/// let driver = Driver::new(&model, &executors, &approver).cancel(async { drop(stopped.await) });
+/// assert_eq!(driver.drive(&mut agent.run("Hi")).await?, Outcome::Cancelled);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Driver<'a> {
     model: &'a dyn Model,
     executor: &'a dyn Executor,

@@ -1,6 +1,13 @@
 //! Errors of drivers and of what they call.
 
 /// Why an executor or a model's client cannot be set up.
+///
+/// ```
+/// use toolglot_agent::driver::{Process, ProcessSpec, SetupError};
+///
+/// let error = Process::new(ProcessSpec::new(["{program}", "--version"])).unwrap_err();
+/// assert_eq!(error, SetupError::Program("{program}".to_owned())); // no model chooses the program
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -61,6 +68,19 @@ pub enum SetupError {
 pub struct ToolFailed(String);
 
 /// Why a run could not be saved.
+///
+/// ```
+/// use toolglot_agent::driver::{SaveError, Watch};
+///
+/// struct Full;
+///
+/// impl Watch for Full {
+///     fn save(&mut self, _: &toolglot_agent::Run) -> Result<(), SaveError> {
+///         Err(SaveError::new("the disk is full"))
+///     }
+/// }
+/// assert_eq!(SaveError::new("the disk is full").message(), "the disk is full");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SaveError(String);

@@ -9,6 +9,8 @@ use super::{Executor, Gave, Out, Piece, Stream, ToolFailed, pieces};
 use crate::step::Start;
 
 /// A host function as an executor.
+///
+/// See the example of [`function`].
 #[derive(Clone)]
 pub struct Function {
     start: Arc<dyn Fn(Start) -> Stream<Piece> + Send + Sync>,
@@ -27,6 +29,8 @@ impl Executor for Function {
 }
 
 /// Reports the progress of a running call.
+///
+/// See the example of [`task`].
 #[derive(Clone, Debug)]
 pub struct Progress {
     out: Out<Piece>,

@@ -18,6 +18,8 @@ use super::{Executor, Gave, Piece, SetupError, Stream, pieces};
 use crate::step::Start;
 
 /// The hosts that tools may contact. An entry is a name or an address, with `:port` unless the port is the scheme's default.
+///
+/// See the example of [`Http`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -29,6 +31,8 @@ pub struct Hosts {
 }
 
 /// The description of a request.
+///
+/// See the example of [`Http`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

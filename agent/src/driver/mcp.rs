@@ -30,6 +30,14 @@ const PROGRESS: usize = 16;
 const LAST: Duration = Duration::from_secs(3);
 
 /// Limits of a server.
+///
+/// ```
+/// use std::time::Duration;
+/// use toolglot_agent::driver::McpLimits;
+///
+/// let limits = McpLimits::default().patience(Duration::from_secs(5)).tools(100);
+/// assert_eq!((limits.tools, limits.result), (100, 4 << 20));
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct McpLimits {
@@ -59,6 +67,18 @@ impl Default for McpLimits {
 }
 
 /// Why a server cannot be used.
+///
+/// ```
+/// use tokio::process::Command;
+/// use toolglot_agent::driver::{Mcp, McpLimits};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let error = Mcp::process("files", Command::new("/nonexistent/server"), McpLimits::default()).await.unwrap_err();
+/// assert_eq!(error.server, "files");
+/// assert!(error.why.starts_with("it cannot be started"));
+/// # });
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{server}: {why}")]
 #[non_exhaustive]
@@ -116,6 +136,24 @@ fn progress(told: &ProgressNotificationParam) -> String {
 }
 
 /// A connection to a server. Dropping it closes the connection and kills the process that it started, with that process's group.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use toolglot_agent::driver::{Executors, Mcp, McpLimits};
+/// use toolglot_tools::Inventory;
+///
+/// # async {
+/// let mcp = Mcp::http("files", "http://localhost:8000/mcp", None, McpLimits::default()).await?;
+/// let mut executors = Executors::new();
+/// let mut tools = mcp.tools().await?;
+/// for tool in &mut tools {
+///     tool.agent_callable = tool.id == "files:read";
+///     executors.add(&tool.id, Arc::new(mcp.executor()));
+/// }
+/// let inventory = Inventory::of(tools)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # };
+/// ```
 #[derive(Debug)]
 pub struct Mcp {
     service: RunningService<RoleClient, Ears>,
@@ -305,6 +343,8 @@ fn silent(patience: Duration) -> String {
 }
 
 /// Executes calls on a server. A call that is dropped is cancelled there.
+///
+/// See the example of [`Mcp`].
 #[derive(Clone, Debug)]
 pub struct McpTools {
     peer: Peer<RoleClient>,

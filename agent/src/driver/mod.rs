@@ -102,6 +102,8 @@ pub type Task<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub type Gave = Result<Vec<Content>, ToolFailed>;
 
 /// A piece of a call's output.
+///
+/// See the example of [`Executor`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Piece {
@@ -118,6 +120,24 @@ pub enum Piece {
 /// Executes calls.
 ///
 /// A panic, of [`start`](Self::start) or of the stream, is a failed result; so is a stream that ends without one.
+///
+/// ```
+/// use toolglot_agent::Start;
+/// use toolglot_agent::driver::{Executor, Executors, Piece, Stream, pieces};
+/// use toolglot_tools::outcome::Content;
+///
+/// struct Echo;
+///
+/// impl Executor for Echo {
+///     fn start(&self, call: Start) -> Stream<Piece> {
+///         pieces(async move |out| {
+///             out.send(Piece::Progress("repeating".to_owned())).await;
+///             Piece::Done(Ok(vec![Content::Text(call.arguments)]))
+///         })
+///     }
+/// }
+/// assert!(Executors::new().with("echo", Echo).get("echo").is_some());
+/// ```
 pub trait Executor: Send + Sync {
     /// Starts a call. The stream yields pieces and then [`Piece::Done`]. If it is dropped before that, the call was cancelled or
     /// timed out: everything it started must end.
@@ -134,6 +154,8 @@ pub trait Executor: Send + Sync {
 }
 
 /// Asks a model.
+///
+/// See the example of [`pieces()`].
 pub trait Model: Send + Sync {
     /// Returns the reply, as it arrives. The stream yields pieces and then [`Said::End`] or [`Said::Failed`]. If it is dropped before
     /// that, the reply is no longer needed.
@@ -141,6 +163,29 @@ pub trait Model: Send + Sync {
 }
 
 /// Asks people.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::confirm_all());
+/// use toolglot_agent::driver::{Driver, Executors, Script, function};
+/// use toolglot_agent::{Confirm, Decision, Outcome};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let careful = async |call: Confirm| match call.tool.as_str() {
+///     "weather" => Some(Decision::Approve),
+///     _ => Some(Decision::Deny("not today".to_owned())),
+/// };
+/// # let model = Script::new([r#"<tool_call>{"name": "weather", "arguments": {}}</tool_call>"#, "It rains."]);
+/// # let executors = Executors::new().with("weather", function(async |_| Ok::<_, String>("rain")));
+/// let outcome = Driver::new(&model, &executors, &careful).drive(&mut agent.run("How is the weather?")).await?;
+/// assert_eq!(outcome, Outcome::Answer { text: "It rains.".to_owned() });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Approver: Send + Sync {
     /// Asks whether a call may run. Several questions may be open at once. `None` postpones the decision: the drive ends with
     /// [`Stopped::Waits`] when there is nothing else to do, and a later drive asks again.
@@ -158,6 +203,33 @@ where
 }
 
 /// Watches a run: shows it, writes a log, saves it.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// use toolglot_agent::driver::{Driver, Executors, Script, Watch};
+///
+/// #[derive(Default)]
+/// struct Log(Vec<String>);
+///
+/// impl Watch for Log {
+///     fn does(&mut self, one: &Do) {
+///         self.0.extend(serde_json::to_string(one));
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let mut log = Log::default();
+/// # let (model, executors, approver) = (Script::new(["Hello."]), Executors::new(), async |_| None);
+/// Driver::new(&model, &executors, &approver).watch(&mut log).drive(&mut agent.run("Hi")).await?;
+/// assert!(log.0.iter().any(|line| line.contains(r#""do":"ask""#)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Watch: Send {
     /// Called with each instruction, before it is carried out.
     fn does(&mut self, one: &Do) {
@@ -181,6 +253,13 @@ pub trait Watch: Send {
 }
 
 /// Executors by the ids of their tools.
+///
+/// ```
+/// use toolglot_agent::driver::{Executors, function};
+///
+/// let executors = Executors::new().with("greet", function(async |_| Ok::<_, String>("Hello")));
+/// assert!(executors.get("greet").is_some() && executors.get("wipe").is_none());
+/// ```
 #[derive(Clone, Default)]
 pub struct Executors {
     all: HashMap<String, Arc<dyn Executor>>,

@@ -8,6 +8,8 @@ use tokio::sync::mpsc;
 use super::{Stream, Task};
 
 /// Sends pieces before the last one.
+///
+/// See the example of [`pieces`].
 #[derive(Clone, Debug)]
 pub struct Out<T> {
     to: mpsc::Sender<T>,

@@ -25,6 +25,8 @@ const COMPLAINT: usize = 4096;
 const REST: Duration = Duration::from_secs(1);
 
 /// The content of standard input.
+///
+/// See the example of [`ProcessSpec`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -37,6 +39,8 @@ pub enum Input {
 }
 
 /// The format of output.
+///
+/// See the example of [`ProcessSpec`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -49,6 +53,16 @@ pub enum Output {
 }
 
 /// The description of a process.
+///
+/// ```
+/// use toolglot_agent::driver::{Input, Output, Process, ProcessSpec};
+///
+/// let spec = ProcessSpec::new(["git", "log", "--format=%s", "-n", "{count}", "--", "{paths}"])
+///     .stdin(Input::None)
+///     .output(Output::Text)
+///     .max_output(64 << 10);
+/// assert!(Process::new(spec).is_ok());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

@@ -9,6 +9,18 @@ use crate::response::Said;
 use crate::step::Ask;
 
 /// A reply of a scripted model.
+///
+/// ```
+/// use toolglot::NativeCall;
+/// use toolglot_agent::driver::{Reply, Script};
+///
+/// let call = Reply::default().native(vec![NativeCall::new("weather", "{}")]);
+/// let script = Script::new([call, Reply::from("It rains.")]);
+/// let lines = r#"{"native": [{"name": "weather", "arguments": "{}"}]}
+/// {"text": "It rains."}"#;
+/// assert_eq!(script, Script::from_jsonl(lines)?);
+/// # Ok::<(), toolglot_agent::driver::ScriptError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -38,6 +50,13 @@ impl From<&str> for Reply {
 }
 
 /// Why a script cannot be read.
+///
+/// ```
+/// use toolglot_agent::driver::Script;
+///
+/// let error = Script::from_jsonl("{\"text\": \"It rains.\"}\nBye.\n").unwrap_err();
+/// assert_eq!(error.line, 2);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 #[non_exhaustive]

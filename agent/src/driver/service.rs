@@ -14,6 +14,17 @@ use crate::step::Start;
 /// An executor as a service. The response is the content of the call's result; progress is omitted, and a task is awaited.
 ///
 /// It is always ready. Dropping the future cancels the call. A panic of the executor is a panic of the future.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tower::ServiceBuilder;
+/// use toolglot_agent::driver::{Executors, ServiceExecutor, ToolService, function};
+///
+/// let greet = Arc::new(function(async |_| Ok::<_, String>("Hello")));
+/// let one_at_a_time = ServiceBuilder::new().concurrency_limit(1).service(ToolService::new(greet));
+/// let executors = Executors::new().with("greet", ServiceExecutor::new(one_at_a_time));
+/// assert!(executors.get("greet").is_some());
+/// ```
 #[derive(Clone)]
 pub struct ToolService {
     executor: Arc<dyn Executor>,
@@ -61,6 +72,8 @@ impl Service<Start> for ToolService {
 }
 
 /// A service as an executor. Each call goes to a clone of it, once that is ready. An error of the service, as text, fails the call.
+///
+/// See the example of [`ToolService`].
 pub struct ServiceExecutor<S> {
     service: Mutex<S>,
 }

@@ -14,6 +14,8 @@ use crate::response::Said;
 use crate::step::{Ask, Receipt, Start};
 
 /// Returns the span of a run: `driver.drive(&mut run).instrument(agent_span("helper"))`.
+///
+/// See the example of [`Traced`].
 #[must_use]
 pub fn agent_span(name: &str) -> Span {
     tracing::info_span!(
@@ -26,6 +28,27 @@ pub fn agent_span(name: &str) -> Span {
 }
 
 /// A model or an executor whose work is recorded in spans.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// use toolglot_agent::driver::{Driver, Executors, Script, Traced, agent_span};
+/// use tracing::Instrument;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let model = Traced::model(Script::new(["Hello."]), "openai", "m");
+/// let executors = Traced::executor(Executors::new());
+/// # let approver = async |_| None;
+/// let mut run = agent.run("Hi");
+/// Driver::new(&model, &executors, &approver).drive(&mut run).instrument(agent_span("helper")).await?;
+/// assert!(run.outcome().is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Traced<T> {
     inner: T,

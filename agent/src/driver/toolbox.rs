@@ -20,6 +20,14 @@ use crate::agent::Agent;
 use crate::step::Start;
 
 /// Why a file of tools cannot be used, and where.
+///
+/// ```
+/// use toolglot_agent::driver::Toolbox;
+///
+/// let text = r#"{"tools": [{"name": "today", "description": "Tells the date"}]}"#; // no `execute`
+/// let error = Toolbox::read("tools.json", text, ".".as_ref()).unwrap_err();
+/// assert_eq!((error.origin.as_str(), error.path.starts_with("tools[0]")), ("tools.json", true));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}{}{path}: {why}", if .path.is_empty() { "" } else { ": " })]
 #[non_exhaustive]
@@ -33,6 +41,21 @@ pub struct ToolboxError {
 }
 
 /// Tools and their executors.
+///
+/// ```
+/// use toolglot_agent::driver::Toolbox;
+///
+/// let text = r#"
+/// [[tools]]
+/// name = "today"
+/// description = "Tells the date"
+/// execute = { process = { argv = ["date", "--iso-8601"] } }
+/// "#;
+/// let toolbox = Toolbox::read("tools.toml", text, ".".as_ref())?;
+/// assert_eq!(toolbox.tools[0].id, "today");
+/// assert!(toolbox.executors.get("today").is_some());
+/// # Ok::<(), toolglot_agent::driver::ToolboxError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Toolbox {

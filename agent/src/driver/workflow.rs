@@ -22,6 +22,24 @@ use crate::step::{Ask, Do, Event, Outcome, Start};
 /// last step; the first step that does not complete fails the call. Steps are calls of an agent: its
 /// tools, rules and [budget](Agent::budget) apply to them. Steps that need confirmation have ids that begin with that of the
 /// call (`call_0_0/step_1`); a postponed decision is a denial.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// use std::sync::Arc;
+/// use toolglot::json::{Map, json};
+/// use toolglot_agent::Step;
+/// use toolglot_agent::driver::{Executors, Workflow, function};
+///
+/// let city = Map::from_iter([("city".to_owned(), json!("{{input.city}}"))]);
+/// let tools = Executors::new().with("weather", function(async |_| Ok::<_, String>("rain")));
+/// let workflow = Workflow::new(agent, vec![Step::new("weather", city)], Arc::new(tools), Arc::new(async |_| None));
+/// assert!(Executors::new().with("report", workflow).get("report").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Workflow {
     inner: Arc<Inner>,

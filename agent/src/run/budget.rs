@@ -10,6 +10,18 @@ use super::{Run, RunError};
 use crate::step::Ended;
 
 /// What a run has used.
+///
+/// ```
+/// # use toolglot::{DialectSet, Finish};
+/// # use toolglot_agent::{Agent, Do, Policy};
+/// # use toolglot_tools::{CallConfig, Inventory, Tool};
+/// # let tools = Inventory::of([Tool::new("weather").description("Tells the weather").callable(true)])?;
+/// # let agent = Agent::new(&DialectSet::defaults(), "hermes", tools)?.config(CallConfig::enabled()).policy(Policy::allow_all());
+/// let mut run = agent.run("Hi");
+/// run.model(b"Hello.")?;
+/// assert_eq!((run.spent().bytes, run.spent().calls), (6, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Spent {
