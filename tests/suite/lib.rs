@@ -42,6 +42,7 @@ mod random;
 mod refusals;
 mod replay;
 mod rooms;
+mod shown;
 mod sinks;
 mod slipped;
 mod slips;
