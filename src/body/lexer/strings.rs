@@ -362,7 +362,6 @@ impl Lexer {
         (i + 1, None)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the state of one escape")]
     fn digit<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
