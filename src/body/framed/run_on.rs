@@ -11,6 +11,7 @@ use toolglot_scan::path::{Go, Walk};
 use super::{Body, FramedAt};
 use crate::body::live::Step;
 use crate::body::lost::{Hit, MAX_INDENT, Quote};
+use crate::body::payload::Payload;
 use crate::body::{Flow, Out};
 use crate::dialect::{Framed, spec};
 use crate::error::Kind;
@@ -42,13 +43,16 @@ impl Body {
         i: usize,
         end: usize,
     ) -> (usize, Option<Flow>) {
-        let rest = &out.seg[i..end];
-        let stop = match self.run_on {
-            Some(_) => i + 1,
-            None => memchr::memchr(b'\n', rest).map_or(end, |n| i + n + 1),
-        };
         let FramedAt::Payload(payload) = &mut self.at else {
             return (end, None);
+        };
+        let stop = match (self.run_on, &**payload) {
+            (Some(_), _) => i + 1,
+            // Its strings hold line breaks.
+            (None, Payload::Yaml(_)) => end,
+            (None, Payload::Json(_) | Payload::Python(_) | Payload::Braces(_)) => {
+                memchr::memchr(b'\n', &out.seg[i..end]).map_or(end, |n| i + n + 1)
+            }
         };
         let (next, step) = payload.feed(out, table, i, stop);
         if step != Step::More {
