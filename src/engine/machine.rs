@@ -412,7 +412,7 @@ impl<'p> Machine<'p> {
             .raw
             .truncate((end.saturating_sub(block.start)) as usize);
         let answer = block.answer.filter(|_| !block.raw.is_empty());
-        let to = answer.map_or(end, |answer| answer.start.clamp(block.start, end));
+        let to = answer.map_or(end, |answer| answer.start.max(block.start).min(end));
         let mut out = self.out(chunk);
         out.event(Event::BlockClose {
             span: Span::new(block.start, to),
@@ -432,7 +432,7 @@ impl<'p> Machine<'p> {
 
     /// Delivers the answer of a block, which ends at `end`, that is not a call. What surrounds the answer is framing.
     fn answer(&mut self, chunk: Chunk<'_>, block: &Block, answer: Span, end: u64) {
-        let to = answer.end.clamp(answer.start, end);
+        let to = answer.end.max(answer.start).min(end);
         let span = Span::new(answer.start, to);
         self.text(chunk, block.slice(answer.start, to), span, false);
         if to < end {

@@ -206,9 +206,9 @@ pub(super) fn tokens(parts: &[Part]) -> Vec<(Vec<Part>, Vec<Part>)> {
 /// ```
 /// use toolglot_scan::path::spelt;
 ///
-/// let tag = spelt("<tool_call>")?.unwrap();
+/// let tag = spelt("<tool_call>", &[])?.unwrap();
 /// assert!(tag.is(r#"<tool_call id="1">"#));
-/// assert!(spelt("<|im_end|>")?.is_none()); // a special token
+/// assert!(spelt("<|im_end|>", &[])?.is_none()); // a special token
 /// # Ok::<(), toolglot_scan::PatternError>(())
 /// ```
 ///
