@@ -29,6 +29,18 @@ install_packages() {
     cp "$wanted" "$venv/installed.txt"
 }
 
+# cargo_tool NAME VERSION: installs a subcommand of cargo below target/, unless this version is there, and sets `tool` to its path.
+# Fails if it cannot be installed.
+cargo_tool() {
+  local root=$CARGO_TARGET_DIR/${1#cargo-}
+  tool=$root/bin/$1
+  if [[ $("$tool" --version 2> /dev/null || true) != *" $2" ]] &&
+    ! cargo install -q --locked --debug --version "$2" --root "$root" --target-dir "$root/build" "$1"; then
+    echo "SKIPPED: $1 $2 is missing and could not be installed"
+    return 77
+  fi
+}
+
 # left_out WHAT...: says that a script leaves something out, because a tool is missing or the run is a quick one. `run_stages` lists it at
 # the end.
 left_out() {

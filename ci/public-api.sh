@@ -15,14 +15,7 @@ if ! cargo +nightly --version > /dev/null 2>&1; then
   exit 77
 fi
 # Its version determines which nightlies it understands, and how types are written.
-version=0.52.0
-tool=$CARGO_TARGET_DIR/public-api/bin/cargo-public-api
-if [[ $("$tool" --version 2> /dev/null || true) != *" $version" ]] &&
-  ! cargo install -q --locked --debug --version "$version" --root "$CARGO_TARGET_DIR/public-api" \
-    --target-dir "$CARGO_TARGET_DIR/public-api/build" cargo-public-api; then
-  echo "SKIPPED: cargo-public-api $version is missing and could not be installed"
-  exit 77
-fi
+cargo_tool cargo-public-api 0.52.0 || exit
 
 wrong=0
 for package in toolglot-scan toolglot toolglot-tools toolglot-agent; do

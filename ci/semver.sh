@@ -10,18 +10,11 @@ cd "$(dirname "$0")/.."
 share_target
 
 # Its version determines which versions of rustdoc it understands.
-version=0.51.0
-tool=$CARGO_TARGET_DIR/semver/bin/cargo-semver-checks
-if [[ $("$tool" --version 2> /dev/null || true) != *" $version" ]] &&
-  ! cargo install -q --locked --debug --version "$version" --root "$CARGO_TARGET_DIR/semver" \
-    --target-dir "$CARGO_TARGET_DIR/semver/build" cargo-semver-checks; then
-  echo "SKIPPED: cargo-semver-checks $version is missing and could not be installed"
-  exit 77
-fi
+cargo_tool cargo-semver-checks 0.51.0 || exit
 baseline=$(git log -1 --format=%H -- ci/public-api 2> /dev/null || true)
 if [[ -z $baseline ]] || ! git cat-file -e "$baseline^{tree}"; then
   echo "SKIPPED: the commit that recorded the API is not in this clone"
   exit 77
 fi
-CARGO_TARGET_DIR=$CARGO_TARGET_DIR/semver/doc "$tool" semver-checks --baseline-rev "$baseline" --release-type patch --all-features \
+CARGO_TARGET_DIR=$CARGO_TARGET_DIR/semver-checks/doc "$tool" semver-checks --baseline-rev "$baseline" --release-type patch --all-features \
   -p toolglot-scan -p toolglot -p toolglot-tools -p toolglot-agent

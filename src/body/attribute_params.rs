@@ -13,7 +13,7 @@ use super::given::is_fact;
 use super::inner::Inner;
 use super::named_params::{fail, limit, malformed};
 use super::object::Object;
-use super::tags::{CommentEnd, CommentStep, Edge, Match, MatchStep};
+use super::tags::{COMMENT, Edge, InXmlSection, Match, MatchStep, XmlSectionStep};
 use super::{Args, Finished, Flow, Out, Short};
 use crate::dialect::AttributeParams;
 use crate::error::{Kind, Severity};
@@ -51,7 +51,7 @@ enum AttributesAt {
     Again(Again),
     /// After `<!`, matching a comment.
     Bang(Match),
-    Comment(CommentEnd),
+    Comment(InXmlSection),
     /// In the closing tag of the call, or in a repeated closing tag of the last parameter, up to the end of its name.
     Closing(Match),
     /// After that name.
@@ -378,7 +378,7 @@ impl Body {
             }
             AttributesAt::Bang(mut bang) => match bang.step(byte, &[(b"<!--", Edge::None)]) {
                 MatchStep::More => AttributesAt::Bang(bang),
-                MatchStep::Found { .. } => AttributesAt::Comment(CommentEnd::default()),
+                MatchStep::Found { .. } => AttributesAt::Comment(InXmlSection::default()),
                 MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
             },
             AttributesAt::Closing(mut closing) => match closing.step(byte, &self.closers(table)) {
@@ -398,14 +398,14 @@ impl Body {
                 MatchStep::None => return Err(malformed(out, Kind::MalformedBody, pos, i)),
             },
             AttributesAt::Comment(mut comment) => {
-                let step = comment.step(byte);
-                if step == CommentStep::Nested {
+                let step = comment.step(&COMMENT, byte);
+                if step == XmlSectionStep::Nested {
                     let span = Span::new(pos, pos + 1);
                     self.args.report(out, Kind::MalformedXml, span, "");
                 }
                 match step {
-                    CommentStep::End => AttributesAt::Between,
-                    CommentStep::More | CommentStep::Nested => AttributesAt::Comment(comment),
+                    XmlSectionStep::End => AttributesAt::Between,
+                    XmlSectionStep::More | XmlSectionStep::Nested => AttributesAt::Comment(comment),
                 }
             }
             AttributesAt::Close if byte == b'>' => {

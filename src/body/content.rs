@@ -9,14 +9,12 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
 
 use super::inner::Inner;
-use super::tags::{MAX_BLANKS, opens};
+use super::tags::{CDATA, InXmlSection, MAX_BLANKS, XmlSectionStep};
 use super::{Args, Out, Short};
 use crate::dialect::bounds::CLOSER_BLANKS;
 use crate::error::Kind;
 use crate::event::Span;
 use crate::limits::Limits;
-
-const CDATA: &[u8] = b"<![CDATA[";
 
 /// How far bytes that begin with `<` match the closing tag and the opener of CDATA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +50,7 @@ impl Lt {
             return true;
         }
         self.close &= closer.get(at) == Some(&byte);
-        self.cdata &= CDATA.get(at) == Some(&byte);
+        self.cdata &= CDATA.open.get(at) == Some(&byte);
         self.len += 1;
         self.close || self.cdata
     }
@@ -71,11 +69,7 @@ enum ContentAt {
     Entity {
         len: u8,
     },
-    /// In CDATA, after this many bytes of `]]>` and of its opener.
-    Cdata {
-        len: u8,
-        open: u8,
-    },
+    Cdata(InXmlSection),
 }
 
 /// The state of an open value.
@@ -158,7 +152,7 @@ impl Content {
         let until = args.value_start().saturating_add(limits.max_value);
         match self.at {
             ContentAt::Text => args.short(until)?.stops_at(b'<')?.stops_at(b'&'),
-            ContentAt::Cdata { len: 0, open: 0 } => {
+            ContentAt::Cdata(cdata) if cdata.is_idle() => {
                 args.short(until)?.stops_at(b']')?.stops_at(b'<')
             }
             _ => None,
@@ -191,7 +185,11 @@ impl Content {
                         break;
                     }
                 }
-                ContentAt::Text | ContentAt::Cdata { len: 0, open: 0 } => {
+                ContentAt::Text => {
+                    let stop = out.clip(max, i + 1, end);
+                    i = self.text(out, args, i, stop);
+                }
+                ContentAt::Cdata(cdata) if cdata.is_idle() => {
                     let stop = out.clip(max, i + 1, end);
                     i = self.text(out, args, i, stop);
                 }
@@ -202,9 +200,9 @@ impl Content {
                         if lt.close && usize::from(lt.len) == closer.len() {
                             self.spaced = lt.blanks > 0;
                             self.at = ContentAt::Tail { blanks: 0 };
-                        } else if lt.cdata && usize::from(lt.len) == CDATA.len() {
+                        } else if lt.cdata && usize::from(lt.len) == CDATA.open.len() {
                             out.skip(pos + 1);
-                            self.at = ContentAt::Cdata { len: 0, open: 0 };
+                            self.at = ContentAt::Cdata(InXmlSection::default());
                         }
                     } else {
                         self.markup(out, args);
@@ -228,24 +226,23 @@ impl Content {
                 ContentAt::Entity { len } => {
                     i += usize::from(self.entity(out, args, byte, pos, len))
                 }
-                ContentAt::Cdata { len, mut open } => {
+                ContentAt::Cdata(mut cdata) => {
                     i += 1;
-                    if opens(&mut open, CDATA, byte) {
+                    let step = cdata.step(&CDATA, byte);
+                    if step == XmlSectionStep::Nested {
                         // It does not nest: the end of the first may be missing.
                         args.value(out, pos + 1);
-                        let span = Span::new(pos + 1 - CDATA.len() as u64, pos + 1);
+                        let span = Span::new(pos + 1 - CDATA.open.len() as u64, pos + 1);
                         let key = args.key().to_owned();
                         args.report(out, Kind::BareMarkup, span, &key);
                     }
-                    self.at = match (len, byte) {
-                        (2, b'>') => {
+                    self.at = match step {
+                        XmlSectionStep::End => {
                             args.value(out, pos - 2);
                             out.skip(pos + 1);
                             ContentAt::Text
                         }
-                        (1 | 2, b']') => ContentAt::Cdata { len: 2, open },
-                        (0, b']') => ContentAt::Cdata { len: 1, open },
-                        _ => ContentAt::Cdata { len: 0, open },
+                        XmlSectionStep::More | XmlSectionStep::Nested => ContentAt::Cdata(cdata),
                     };
                 }
             }
@@ -262,7 +259,7 @@ impl Content {
     fn settled(&self, out: &Out<'_>, pos: u64) -> u64 {
         match self.at {
             ContentAt::Text => pos,
-            ContentAt::Cdata { len, .. } => pos.saturating_sub(u64::from(len)),
+            ContentAt::Cdata(cdata) => pos.saturating_sub(cdata.ending()),
             ContentAt::Lt(lt) => pos.saturating_sub(lt.len()).max(out.from()),
             ContentAt::Tail { .. } | ContentAt::Entity { .. } => out.from(),
         }
@@ -271,7 +268,7 @@ impl Content {
     /// Skips to the next byte that has a meaning.
     fn text(&mut self, out: &mut Out<'_>, args: &mut Args, i: usize, stop: usize) -> usize {
         let rest = &out.seg[i..stop];
-        let cdata = matches!(self.at, ContentAt::Cdata { .. });
+        let cdata = matches!(self.at, ContentAt::Cdata(_));
         let found = if cdata {
             memchr2(b']', b'<', rest)
         } else {
@@ -280,9 +277,9 @@ impl Content {
         let Some(n) = found else { return stop };
         let at = out.base + (i + n) as u64;
         if cdata {
-            let open = u8::from(rest[n] == b'<');
-            let len = 1 - open;
-            self.at = ContentAt::Cdata { len, open };
+            let mut cdata = InXmlSection::default();
+            cdata.step(&CDATA, rest[n]);
+            self.at = ContentAt::Cdata(cdata);
         } else {
             args.value(out, at);
             self.at = if rest[n] == b'<' {

@@ -10,7 +10,7 @@ use toolglot_scan::xml::{self, Header, HeaderStep};
 
 use super::args::tool_name;
 use super::named_params::limit;
-use super::tags::{CommentEnd, CommentStep, Edge, MAX_BLANKS, Match, MatchStep};
+use super::tags::{COMMENT, Edge, InXmlSection, MAX_BLANKS, Match, MatchStep, XmlSectionStep};
 use super::tree::{self, Element};
 use super::{Flow, Out};
 use crate::dialect::ElementTree;
@@ -58,7 +58,7 @@ enum ElementAt {
     },
     /// After `<!`.
     Bang(Match),
-    Comment(CommentEnd),
+    Comment(InXmlSection),
     /// After this many bytes of `]]>`.
     Cdata {
         len: u8,
@@ -168,13 +168,15 @@ impl Body {
                 },
                 ElementAt::Comment(mut comment) => {
                     out.skip(pos + 1);
-                    let step = comment.step(byte);
-                    if step == CommentStep::Nested {
+                    let step = comment.step(&COMMENT, byte);
+                    if step == XmlSectionStep::Nested {
                         out.repaired(Kind::MalformedXml, Span::new(pos, pos + 1));
                     }
                     self.at = match step {
-                        CommentStep::End => ElementAt::Text,
-                        CommentStep::More | CommentStep::Nested => ElementAt::Comment(comment),
+                        XmlSectionStep::End => ElementAt::Text,
+                        XmlSectionStep::More | XmlSectionStep::Nested => {
+                            ElementAt::Comment(comment)
+                        }
                     };
                     Ok(i + 1)
                 }
@@ -542,7 +544,7 @@ impl Body {
         self.report_junk(out);
         out.skip(pos + 1);
         self.at = match index {
-            0 => ElementAt::Comment(CommentEnd::default()),
+            0 => ElementAt::Comment(InXmlSection::default()),
             1 => {
                 match self
                     .open

@@ -131,6 +131,14 @@ impl Frame {
             Self::Tuple | Self::Tuples | Self::Call => b')',
         }
     }
+
+    /// The position before its first member.
+    fn first(self) -> LexerAt {
+        match self {
+            Self::Object | Self::Call => LexerAt::Key,
+            Self::Array | Self::Tuple | Self::Tuples => LexerAt::Item,
+        }
+    }
 }
 
 /// The position in the value.

@@ -14,7 +14,7 @@ use super::content::{Content, Lt, Step, report_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
 use super::object::Object;
-use super::tags::{CommentEnd, CommentStep, Edge, Match, MatchStep};
+use super::tags::{COMMENT, Edge, InXmlSection, Match, MatchStep, XmlSectionStep};
 use super::{Args, Finished, Flow, Out, Short};
 use crate::dialect::NamedParams;
 use crate::dialect::bounds::CLOSER_TWINS;
@@ -67,7 +67,7 @@ enum NamedAt {
     },
     /// In the closing tag of the call.
     Close,
-    Comment(CommentEnd),
+    Comment(InXmlSection),
 }
 
 /// Repetitions of the value's closing tag after the first one.
@@ -331,13 +331,13 @@ impl Body {
                 NamedAt::Comment(comment) => {
                     i += 1;
                     out.skip(pos + 1);
-                    match comment.step(byte) {
-                        CommentStep::More => {}
-                        CommentStep::Nested => {
+                    match comment.step(&COMMENT, byte) {
+                        XmlSectionStep::More => {}
+                        XmlSectionStep::Nested => {
                             let span = Span::new(pos, pos + 1);
                             self.args.report(out, Kind::MalformedXml, span, "");
                         }
-                        CommentStep::End => self.at = NamedAt::Between,
+                        XmlSectionStep::End => self.at = NamedAt::Between,
                     }
                 }
             }
@@ -365,7 +365,7 @@ impl Body {
                 }
                 self.at = NamedAt::Again(Again::new(marker));
             }
-            _ => self.at = NamedAt::Comment(CommentEnd::default()),
+            _ => self.at = NamedAt::Comment(InXmlSection::default()),
         }
         None
     }

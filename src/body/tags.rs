@@ -116,52 +116,70 @@ impl Match {
     }
 }
 
-/// The opener of a comment.
-const COMMENT: &[u8] = b"<!--";
+/// A section of XML in which nothing else has a meaning. It ends with two of its marks and `>`.
+pub(crate) struct XmlSection {
+    /// Its first byte occurs nowhere else in it.
+    pub open: &'static [u8],
+    mark: u8,
+}
 
-/// Searches for the end of a comment: how many bytes of `-->` have come, and of an opener. A comment that contains another
-/// opener may have lost its end.
+pub(crate) const COMMENT: XmlSection = XmlSection {
+    open: b"<!--",
+    mark: b'-',
+};
+pub(crate) const CDATA: XmlSection = XmlSection {
+    open: b"<![CDATA[",
+    mark: b']',
+};
+
+/// The position in a section: how many bytes of its end have come, and of its opener. A section that contains its opener may
+/// have lost its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct CommentEnd {
+pub(crate) struct InXmlSection {
     end: u8,
     open: u8,
 }
 
-/// The effect of one byte of a comment.
+/// The effect of one byte of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CommentStep {
+pub(crate) enum XmlSectionStep {
     More,
-    /// Another comment begins inside it.
+    /// The opener stands inside it.
     Nested,
     End,
 }
 
-impl CommentEnd {
+impl InXmlSection {
     /// Consumes the next byte.
-    pub fn step(&mut self, byte: u8) -> CommentStep {
-        self.end = match (self.end, byte) {
-            (2, b'>') => return CommentStep::End,
-            (1 | 2, b'-') => 2,
-            (_, b'-') => 1,
-            _ => 0,
+    pub fn step(&mut self, section: &XmlSection, byte: u8) -> XmlSectionStep {
+        self.end = match self.end {
+            2 if byte == b'>' => return XmlSectionStep::End,
+            1 | 2 if byte == section.mark => 2,
+            _ => u8::from(byte == section.mark),
         };
-        match opens(&mut self.open, COMMENT, byte) {
-            true => CommentStep::Nested,
-            false => CommentStep::More,
+        self.open = match section.open.get(usize::from(self.open)) == Some(&byte) {
+            true => self.open + 1,
+            false => u8::from(section.open.first() == Some(&byte)),
+        };
+        if usize::from(self.open) < section.open.len() {
+            return XmlSectionStep::More;
         }
+        self.open = 0;
+        XmlSectionStep::Nested
     }
-}
 
-/// Consumes a byte of `opener`, of which `have` bytes have come and whose first byte occurs nowhere else in it. Returns true
-/// if the byte completes it.
-pub(crate) fn opens(have: &mut u8, opener: &[u8], byte: u8) -> bool {
-    *have = match opener.get(usize::from(*have)) == Some(&byte) {
-        true => *have + 1,
-        false => u8::from(opener.first() == Some(&byte)),
-    };
-    let complete = usize::from(*have) == opener.len();
-    if complete {
-        *have = 0;
+    /// How many bytes of its end have come.
+    pub fn ending(self) -> u64 {
+        u64::from(self.end)
     }
-    complete
+
+    /// Whether neither its end nor its opener has begun.
+    pub fn is_idle(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Whether the state fits its section.
+    pub fn fits(self, section: &XmlSection) -> bool {
+        self.end <= 2 && usize::from(self.open) < section.open.len()
+    }
 }

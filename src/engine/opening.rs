@@ -202,7 +202,7 @@ impl Machine<'_> {
                 // A tag with attributes is a marker only when it has ended.
                 opening.bare &= !candidate.loose || matches!(candidate.at, CandidateAt::Own(_));
                 if candidate.after_header() && candidate.end == end {
-                    // If it is mentioned, the scan goes on behind it.
+                    // If it is mentioned, the scan goes on after it.
                     opening.inner = Some(end);
                 }
                 match verdict {

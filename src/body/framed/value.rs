@@ -6,7 +6,7 @@ use toolglot_scan::path;
 use toolglot_scan::tag::{self, Loose, LooseStep, Room};
 use toolglot_scan::xml;
 
-use super::super::tags::opens;
+use super::super::tags::{CDATA, InXmlSection, XmlSectionStep};
 use super::super::{Args, Out, Short};
 use super::over::Over;
 use crate::dialect::{Framed, spec};
@@ -164,8 +164,7 @@ impl Strange {
 pub(super) enum Lead {
     /// The first bytes may be framing; this many match the opener of CDATA.
     Open(u8),
-    /// In CDATA; this many bytes match its end, and this many its opener: it does not nest.
-    Cdata(u8, u8),
+    Cdata(InXmlSection),
     Past,
 }
 
@@ -178,8 +177,6 @@ impl Lead {
         }
     }
 }
-
-const CDATA: &[u8] = b"<![CDATA[";
 
 /// Added to the number of a closer that contains extra white space.
 pub(super) const SPACED: u16 = 1 << 15;
@@ -234,8 +231,8 @@ impl Value {
     pub fn fits(&self, table: &Framed) -> bool {
         let over = self.over.as_ref().is_none_or(|over| over.fits(table));
         let lead = match self.lead {
-            Lead::Open(have) => usize::from(have) < CDATA.len(),
-            Lead::Cdata(have, open) => have <= 2 && usize::from(open) < CDATA.len(),
+            Lead::Open(have) => usize::from(have) < CDATA.open.len(),
+            Lead::Cdata(cdata) => cdata.fits(&CDATA),
             Lead::Past => true,
         };
         lead && over
@@ -245,7 +242,7 @@ impl Value {
 
     /// Whether it is in CDATA.
     pub fn in_cdata(&self) -> bool {
-        matches!(self.lead, Lead::Cdata(..))
+        matches!(self.lead, Lead::Cdata(_))
     }
 
     /// What may end the value.
@@ -446,10 +443,10 @@ impl Value {
                 }
                 true
             }
-            Lead::Open(have) if spec.cdata && CDATA.get(usize::from(have)) == Some(&byte) => {
+            Lead::Open(have) if spec.cdata && CDATA.open.get(usize::from(have)) == Some(&byte) => {
                 self.lead = Lead::Open(have + 1);
-                if usize::from(have) + 1 == CDATA.len() {
-                    self.lead = Lead::Cdata(0, 0);
+                if usize::from(have) + 1 == CDATA.open.len() {
+                    self.lead = Lead::Cdata(InXmlSection::default());
                     self.twin = None;
                     out.skip(pos + 1);
                 }
@@ -457,28 +454,24 @@ impl Value {
             }
             Lead::Open(have) => {
                 // Not CDATA: the bytes read are content, and a closer may begin in them.
-                for byte in &CDATA[..usize::from(have)] {
+                for byte in &CDATA.open[..usize::from(have)] {
                     self.step(*byte);
                 }
-                let begins = opener.starts_with(&CDATA[..usize::from(have)]);
+                let begins = opener.starts_with(&CDATA.open[..usize::from(have)]);
                 self.twin = self.twin.filter(|_| begins).map(|_| u16::from(have));
                 self.lead = Lead::Past;
                 false
             }
-            Lead::Cdata(have, mut open) => {
-                self.mixed |= opens(&mut open, CDATA, byte);
-                self.lead = match (have, byte) {
-                    (2, b'>') => {
-                        args.value(out, pos - 2);
-                        out.skip(pos + 1);
-                        Lead::Past
-                    }
-                    (1 | 2, b']') => Lead::Cdata(2, open),
-                    (_, b']') => Lead::Cdata(1, open),
-                    _ => Lead::Cdata(0, open),
-                };
-                if let Lead::Cdata(have, _) = self.lead {
-                    args.value(out, pos + 1 - u64::from(have));
+            Lead::Cdata(mut cdata) => {
+                let step = cdata.step(&CDATA, byte);
+                self.mixed |= step == XmlSectionStep::Nested;
+                if step == XmlSectionStep::End {
+                    args.value(out, pos - 2);
+                    out.skip(pos + 1);
+                    self.lead = Lead::Past;
+                } else {
+                    self.lead = Lead::Cdata(cdata);
+                    args.value(out, pos + 1 - cdata.ending());
                 }
                 true
             }

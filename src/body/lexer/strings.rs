@@ -340,16 +340,12 @@ impl Lexer {
                 ""
             }
             // A backslash that escapes nothing means itself.
-            _ if python => {
-                self.char(f, i, '\\');
-                self.at = LexerAt::String(quoted);
-                return (i, None);
-            }
             _ => {
                 let at = self.pen.held_at(f).unwrap_or(f.pos(i));
                 self.char(f, i, '\\');
                 self.at = LexerAt::String(quoted);
-                return (i, Some(Token::Repaired(Kind::RepairedEscape, at)));
+                let repaired = Token::Repaired(Kind::RepairedEscape, at);
+                return (i, (!python).then_some(repaired));
             }
         };
         self.pen.keep(f, i + 1, Meaning::Text(meaning));

@@ -101,10 +101,7 @@ impl Lexer {
             return (i, Some(Token::Limit(Kind::LimitDepth)));
         }
         self.stack.push(frame);
-        self.at = match frame {
-            Frame::Object | Frame::Call => LexerAt::Key,
-            Frame::Array | Frame::Tuple | Frame::Tuples => LexerAt::Item,
-        };
+        self.at = frame.first();
         (i + 1, None)
     }
 
@@ -188,10 +185,7 @@ impl Lexer {
             _ if self.comma_is_missing(rules, top, byte) => {
                 f.hold = Some(i);
                 self.pen.swap(f, i, ",", Meaning::Text(""));
-                self.at = match top {
-                    Frame::Object | Frame::Call => LexerAt::Key,
-                    Frame::Array | Frame::Tuple | Frame::Tuples => LexerAt::Item,
-                };
+                self.at = top.first();
                 (i, Some(Token::Repaired(Kind::RepairedComma, f.pos(i))))
             }
             Frame::Array if byte == b';' && self.lists_calls() => {

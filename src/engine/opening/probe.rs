@@ -107,15 +107,8 @@ impl Machine<'_> {
                         ..
                     } if !self.has_attribute(chunk, walk, &opener.names) => Verdict::Text(look),
                     Go::Found { .. } => {
-                        let name = walk.span(Hole::Name);
-                        // A probe without a name has no hole for one.
-                        let name = match name.is_empty() {
-                            true => vec![],
-                            false => self.bytes(chunk, name.start, name.end),
-                        };
-                        let name = String::from_utf8_lossy(&name);
-                        let tools = self.opts.tools.as_deref();
-                        let known = tools.is_some_and(|tools| tools.get(&name).is_some());
+                        let name = self.word(chunk, walk.span(Hole::Name));
+                        let tool = self.declared(&name);
                         // Among many formats, elements of other markup have the names of tools, too.
                         let alone = opener.offered && opener.literal == "<" && !self.set.chosen;
                         if alone && matches!(byte, b'<' | b'"' | b'\'') {
@@ -125,9 +118,9 @@ impl Machine<'_> {
                                 quote: if byte == b'<' { 0 } else { byte },
                             };
                             Verdict::More
-                        } else if alone && !self.fits_tool(chunk, walk, byte) {
+                        } else if alone && !self.fits_tool(chunk, tool, walk, byte) {
                             Verdict::Text(look)
-                        } else if opens(opener, &name, known) {
+                        } else if opens(opener, &name, tool.is_some()) {
                             Verdict::Open {
                                 taken: true,
                                 closed: false,
@@ -161,10 +154,7 @@ impl Machine<'_> {
                 let (name, alone) = match shown {
                     Shown::Call(name) => (name, false),
                     Shown::Definition(name, key) => {
-                        let tool = self.bytes(chunk, name.start, name.end);
-                        let tool = String::from_utf8_lossy(&tool);
-                        let tools = self.opts.tools.as_ref();
-                        let tool = tools.and_then(|tools| tools.get(&tool));
+                        let tool = self.declared(&self.word(chunk, name));
                         if tool.is_none_or(|tool| tool.param(key).is_none()) {
                             return Verdict::Text(None);
                         }
@@ -174,10 +164,7 @@ impl Machine<'_> {
                     Shown::More => return Verdict::More,
                     Shown::Key(_) | Shown::None => return Verdict::Text(None),
                 };
-                let tool = self.bytes(chunk, name.start, name.end);
-                let tool = String::from_utf8_lossy(&tool);
-                let tools = self.opts.tools.as_ref();
-                let tool = tools.and_then(|tools| tools.get(&tool));
+                let tool = self.declared(&self.word(chunk, name));
                 // A name alone calls a tool that needs nothing else.
                 if tool.is_some_and(|tool| !(alone && needs(tool))) {
                     Verdict::Open {
@@ -401,33 +388,35 @@ impl Machine<'_> {
 
     /// Whether what a probe found in a tag that is named like a tool can be a call of it, if it is no key in a tag or in quotes: a
     /// key of a line, or nothing at all where the tool needs nothing.
-    fn fits_tool(&self, chunk: Chunk<'_>, walk: &Walk, byte: u8) -> bool {
-        let word = |hole| {
-            let span = walk.span(hole);
-            let bytes = match span.is_empty() {
-                true => vec![],
-                false => self.bytes(chunk, span.start, span.end),
-            };
-            String::from_utf8_lossy(&bytes).into_owned()
-        };
-        let tools = self.opts.tools.as_deref();
-        let Some(tool) = tools.and_then(|tools| tools.get(&word(Hole::Name))) else {
-            return false;
-        };
-        match byte {
+    fn fits_tool(&self, chunk: Chunk<'_>, tool: Option<&Tool>, walk: &Walk, byte: u8) -> bool {
+        tool.is_some_and(|tool| match byte {
             b'/' | b'>' => !needs(tool),
-            b':' => tool.params.is_empty() || tool.param(&word(Hole::Key)).is_some(),
+            b':' => {
+                let key = self.word(chunk, walk.span(Hole::Key));
+                tool.params.is_empty() || tool.param(&key).is_some()
+            }
             _ => false,
-        }
+        })
+    }
+
+    /// What a hole holds: nothing if the pattern does not have it.
+    fn word(&self, chunk: Chunk<'_>, span: Span) -> String {
+        let bytes = match span.is_empty() {
+            true => vec![],
+            false => self.bytes(chunk, span.start, span.end),
+        };
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The declared tool of this name.
+    fn declared(&self, name: &str) -> Option<&Tool> {
+        self.opts.tools.as_deref()?.get(name)
     }
 
     /// Steps the first key in a tag that is named like a tool: it must be a parameter of the tool, if any is declared. The
     /// tag's closer may come first if the tool needs no parameter.
     fn first_key(&self, chunk: Chunk<'_>, tool: Span, read: Span, quote: u8) -> Verdict {
-        let name = self.bytes(chunk, tool.start, tool.end);
-        let tools = self.opts.tools.as_deref();
-        let tool = tools.and_then(|tools| tools.get(&String::from_utf8_lossy(&name)));
-        let Some(tool) = tool else {
+        let Some(tool) = self.declared(&self.word(chunk, tool)) else {
             return Verdict::Text(None);
         };
         let read = self.bytes(chunk, read.start, read.end);
