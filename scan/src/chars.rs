@@ -48,3 +48,17 @@ pub fn unseen(c: char) -> bool {
 pub(crate) fn frequent(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || !byte.is_ascii()
 }
+
+/// Whether the letter after a backslash makes an escape in JSON that means the same in Python.
+pub(crate) fn is_simple(letter: u8) -> bool {
+    const SIMPLE: [bool; 256] = {
+        let (mut simple, letters) = ([false; 256], b"\"\\bfnrt");
+        let mut at = 0;
+        while at < letters.len() {
+            simple[letters[at] as usize] = true;
+            at += 1;
+        }
+        simple
+    };
+    SIMPLE[usize::from(letter)]
+}

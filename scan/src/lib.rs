@@ -36,4 +36,4 @@ pub use needle::Needle;
 pub use prefilter::{Plain, Scanner, Skip};
 pub use quotes::{bracket_before, quote_after, quote_before, quote_opening};
 pub use span::Span;
-pub use utf8::{Gate, Utf8};
+pub use utf8::{Gate, Utf8, valid_prefix};

@@ -2,7 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Span;
+use super::{Span, vector};
+
+/// The longest prefix that is UTF-8.
+///
+/// ```
+/// assert_eq!(toolglot_scan::valid_prefix(b"Leith \xE4\xB8"), "Leith ");
+/// ```
+pub fn valid_prefix(bytes: &[u8]) -> &str {
+    let good = |error: std::str::Utf8Error| text(&bytes[..error.valid_up_to()]).unwrap_or_default();
+    text(bytes).unwrap_or_else(good)
+}
+
+/// The bytes as text, as [`std::str::from_utf8`] does; faster for ASCII.
+#[inline]
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, std::str::Utf8Error> {
+    vector::ascii(bytes).map_or_else(|| std::str::from_utf8(bytes), Ok)
+}
 
 /// Holds an incomplete character: at most 3 bytes.
 ///
@@ -93,7 +109,7 @@ impl Gate {
             at += 1;
         }
         loop {
-            match std::str::from_utf8(rest) {
+            match text(rest) {
                 Ok("") => return,
                 Ok(text) => return piece(text, Span::new(at, at + text.len() as u64)),
                 Err(error) => {

@@ -1,4 +1,4 @@
-//! One pass of vectors over the beginnings of all markers.
+//! One pass of vectors over the beginnings of all markers, or over the inside of a JSON string.
 //!
 //! A byte counts if it begins markers and is rare in text, or if it begins a marker together with the byte after it. Both are
 //! asked of tables of 16 bytes, indexed by the low half of a byte: an entry is the only byte with that half that counts. What
@@ -12,6 +12,15 @@
     not(target_arch = "x86_64"),
     allow(dead_code, unused_macros, unused_variables)
 )]
+
+#[macro_use]
+mod search;
+#[macro_use]
+mod string;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod ssse3;
 
 use crate::Pattern;
 use crate::chars::frequent;
@@ -35,24 +44,55 @@ enum Width {
 }
 
 impl Width {
-    /// All that this processor has, the widest first.
-    fn all() -> Vec<Self> {
-        #[allow(unused_mut)]
-        let mut all = vec![];
+    fn verbatim(self, hay: &[u8], quote: u8) -> (usize, bool) {
+        match self {
+            // SAFETY: the processor has these vectors.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { avx2::verbatim(hay, quote) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Ssse3 => unsafe { ssse3::verbatim(hay, quote) },
+        }
+    }
+
+    /// The widest that this processor has.
+    #[inline]
+    fn best() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
         {
-            let bits = std::is_x86_feature_detected!("bmi1");
-            all.extend((bits && std::is_x86_feature_detected!("avx2")).then_some(Self::Avx2));
-            all.extend(std::is_x86_feature_detected!("ssse3").then_some(Self::Ssse3));
+            if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("bmi1") {
+                return Some(Self::Avx2);
+            }
+            if std::is_x86_feature_detected!("ssse3") {
+                return Some(Self::Ssse3);
+            }
         }
-        all
+        None
     }
+}
+
+/// Bytes of a string per step.
+pub(crate) const BLOCK: usize = 64;
+
+/// How far the inside of a JSON string is emitted as it is: the index of the first other byte and true, or an index that is not
+/// inside an escape, before less than a block of bytes, and false.
+pub(crate) fn verbatim(hay: &[u8], quote: u8) -> (usize, bool) {
+    Width::best().map_or((0, false), |width| width.verbatim(hay, quote))
+}
+
+/// The bytes as text, if all of them are ASCII.
+#[inline]
+pub(crate) fn ascii(bytes: &[u8]) -> Option<&str> {
+    // SAFETY: ASCII is UTF-8.
+    bytes
+        .is_ascii()
+        .then(|| unsafe { std::str::from_utf8_unchecked(bytes) })
 }
 
 /// The tables of all markers. Immutable.
 #[derive(Clone, Debug)]
 pub(crate) struct Vector {
-    /// One of [`Width::all`].
+    /// One that the processor has.
     width: Width,
     /// Bytes that begin markers or mark code.
     rare: Vec<Table>,
@@ -96,7 +136,7 @@ impl Vector {
         begins.sort_unstable();
         begins.dedup();
         let mut all = Self {
-            width: *Width::all().first()?,
+            width: Width::best()?,
             rare: vec![],
             pairs: vec![],
             groups: Group::tables(patterns),
@@ -379,330 +419,17 @@ impl Heads {
     }
 }
 
-/// The search, written once for vectors of any width. A module gives the width `W` of a vector `V` and the operations.
-macro_rules! search {
-    ($feature:literal) => {
-        #[inline]
-        #[target_feature(enable = $feature)]
-        fn load(hay: &[u8], at: usize) -> V {
-            debug_assert!(at + W <= hay.len());
-            // SAFETY: the callers keep `at + W` within the slice.
-            unsafe { load_from(hay.as_ptr().add(at)) }
+#[cfg(test)]
+impl Width {
+    /// All that this processor has.
+    fn all() -> Vec<Self> {
+        let mut all: Vec<Self> = Self::best().into_iter().collect();
+        #[cfg(target_arch = "x86_64")]
+        if all == [Self::Avx2] {
+            all.push(Self::Ssse3);
         }
-
-        /// The tests of one set.
-        struct Tests<const RARE: usize, const PAIRS: usize> {
-            rare: [V; RARE],
-            first: [V; PAIRS],
-            second: [V; PAIRS],
-            groups: [[V; 2]; HEAD - 1],
-        }
-
-        impl<const RARE: usize, const PAIRS: usize> Tests<RARE, PAIRS> {
-            #[inline]
-            #[target_feature(enable = $feature)]
-            fn new(vector: &Vector) -> Self {
-                let mut all = Self {
-                    rare: [splat(0); RARE],
-                    first: [splat(0); PAIRS],
-                    second: [splat(0); PAIRS],
-                    groups: [[splat(0); 2]; HEAD - 1],
-                };
-                for (to, from) in all.groups.iter_mut().zip(&vector.groups) {
-                    *to = [table(&from[0]), table(&from[1])];
-                }
-                for (to, from) in all.rare.iter_mut().zip(&vector.rare) {
-                    *to = table(from);
-                }
-                for (n, [first, second]) in vector.pairs.iter().take(PAIRS).enumerate() {
-                    (all.first[n], all.second[n]) = (table(first), table(second));
-                }
-                all
-            }
-
-            /// The bytes from `at` on that count. `W + 1` bytes are there.
-            #[inline]
-            #[target_feature(enable = $feature)]
-            fn at(&self, hay: &[u8], at: usize) -> V {
-                let v = load(hay, at);
-                let mut all = eq(shuffle(self.rare[0], v), v);
-                for more in &self.rare[1..] {
-                    all = or(all, eq(shuffle(*more, v), v));
-                }
-                if PAIRS > 0 {
-                    let u = load(hay, at + 1);
-                    for (first, second) in self.first.iter().zip(&self.second) {
-                        let pair = and(eq(shuffle(*first, v), v), eq(shuffle(*second, v), u));
-                        all = or(all, pair);
-                    }
-                }
-                all
-            }
-
-            /// Those bytes of `some`, from `at` on, after which some group has the bytes that follow, and all that may mark code.
-            /// `W + 3` bytes are there.
-            #[inline]
-            #[target_feature(enable = $feature)]
-            fn of(&self, some: V, hay: &[u8], at: usize) -> u64 {
-                if !any(some) {
-                    return 0;
-                }
-                let v = load(hay, at);
-                let mut groups = splat(-1);
-                for (n, [low, high]) in self.groups.iter().enumerate() {
-                    let u = load(hay, at + 1 + n);
-                    groups = and(groups, shuffle(*low, and(u, splat(15))));
-                    groups = and(groups, shuffle(*high, upper(u)));
-                }
-                let no_group = eq(groups, splat(0));
-                let no_mark = greater(splat(b'`' as i8), v);
-                mask(without(some, and(no_group, no_mark)))
-            }
-        }
-
-        #[target_feature(enable = $feature)]
-        fn search<const RARE: usize, const PAIRS: usize>(
-            vector: &Vector,
-            hay: &[u8],
-            mut at: usize,
-            marks: &mut Marks,
-            may: &dyn Fn(usize) -> bool,
-        ) -> usize {
-            let tests = Tests::<RARE, PAIRS>::new(vector);
-            while at + 4 * W + 2 < hay.len() {
-                let a = tests.at(hay, at);
-                let b = tests.at(hay, at + W);
-                let c = tests.at(hay, at + 2 * W);
-                let d = tests.at(hay, at + 3 * W);
-                if any(or(or(a, b), or(c, d))) {
-                    let ab = tests.of(a, hay, at) | tests.of(b, hay, at + W) << W;
-                    if let Some(found) = vector.first(hay, at, ab, marks, may) {
-                        return found;
-                    }
-                    let cd = tests.of(c, hay, at + 2 * W) | tests.of(d, hay, at + 3 * W) << W;
-                    if let Some(found) = vector.first(hay, at + 2 * W, cd, marks, may) {
-                        return found;
-                    }
-                }
-                at += 4 * W;
-            }
-            // Less than a block: single vectors, the last of which ends with the last byte but one.
-            while at + 1 < hay.len() && hay.len() > W {
-                let from = at.min(hay.len() - W - 1);
-                let mask = mask(tests.at(hay, from)) >> (at - from) << (at - from);
-                if let Some(found) = vector.first(hay, from, mask, marks, may) {
-                    return found;
-                }
-                at = from + W;
-            }
-            for at in at..hay.len() {
-                if vector.begins(hay, at, marks, may) {
-                    return at;
-                }
-            }
-            hay.len()
-        }
-
-        #[target_feature(enable = $feature)]
-        pub fn find(
-            vector: &Vector,
-            hay: &[u8],
-            at: usize,
-            marks: &mut Marks,
-            may: &dyn Fn(usize) -> bool,
-        ) -> usize {
-            match (vector.rare.len(), vector.pairs.len()) {
-                (0 | 1, 0) => search::<1, 0>(vector, hay, at, marks, may),
-                (0 | 1, 1) => search::<1, 1>(vector, hay, at, marks, may),
-                (0 | 1, _) => search::<1, 2>(vector, hay, at, marks, may),
-                (_, 0) => search::<2, 0>(vector, hay, at, marks, may),
-                (_, 1) => search::<2, 1>(vector, hay, at, marks, may),
-                (_, _) => search::<2, 2>(vector, hay, at, marks, may),
-            }
-        }
-    };
-}
-
-#[cfg(target_arch = "x86_64")]
-mod avx2 {
-    use std::arch::x86_64::*;
-
-    use super::{HEAD, Marks, Table, Vector};
-
-    type V = __m256i;
-    const W: usize = 32;
-
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    unsafe fn load_from(at: *const u8) -> V {
-        // SAFETY: the caller has 32 bytes there.
-        unsafe { _mm256_loadu_si256(at.cast()) }
+        all
     }
-
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    fn table(table: &Table) -> V {
-        // SAFETY: the array has 16 bytes.
-        _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(table.as_ptr().cast()) })
-    }
-
-    /// The bytes of a table at the low halves of `v`; 0 where the highest bit is set.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    fn shuffle(table: V, v: V) -> V {
-        _mm256_shuffle_epi8(table, v)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    fn splat(byte: i8) -> V {
-        _mm256_set1_epi8(byte)
-    }
-
-    /// The high halves of all bytes.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    fn upper(v: V) -> V {
-        and(_mm256_srli_epi16(v, 4), splat(15))
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    fn and(a: V, b: V) -> V {
-        _mm256_and_si256(a, b)
-    }
-
-    /// What `a` has and `b` has not.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    fn without(a: V, b: V) -> V {
-        _mm256_andnot_si256(b, a)
-    }
-
-    /// Compares signed bytes.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    fn greater(a: V, b: V) -> V {
-        _mm256_cmpgt_epi8(a, b)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    fn or(a: V, b: V) -> V {
-        _mm256_or_si256(a, b)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    fn eq(a: V, b: V) -> V {
-        _mm256_cmpeq_epi8(a, b)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    fn any(v: V) -> bool {
-        _mm256_testz_si256(v, v) == 0
-    }
-
-    /// The bytes whose highest bit is set.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1")]
-    fn mask(v: V) -> u64 {
-        u64::from(_mm256_movemask_epi8(v) as u32)
-    }
-
-    search!("avx2,bmi1");
-}
-
-#[cfg(target_arch = "x86_64")]
-mod ssse3 {
-    use std::arch::x86_64::*;
-
-    use super::{HEAD, Marks, Table, Vector};
-
-    type V = __m128i;
-    const W: usize = 16;
-
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    unsafe fn load_from(at: *const u8) -> V {
-        // SAFETY: the caller has 16 bytes there.
-        unsafe { _mm_loadu_si128(at.cast()) }
-    }
-
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    fn table(table: &Table) -> V {
-        // SAFETY: the array has 16 bytes.
-        unsafe { _mm_loadu_si128(table.as_ptr().cast()) }
-    }
-
-    /// The bytes of a table at the low halves of `v`; 0 where the highest bit is set.
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    fn shuffle(table: V, v: V) -> V {
-        _mm_shuffle_epi8(table, v)
-    }
-
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    fn splat(byte: i8) -> V {
-        _mm_set1_epi8(byte)
-    }
-
-    /// The high halves of all bytes.
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    fn upper(v: V) -> V {
-        and(_mm_srli_epi16(v, 4), splat(15))
-    }
-
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    fn and(a: V, b: V) -> V {
-        _mm_and_si128(a, b)
-    }
-
-    /// What `a` has and `b` has not.
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    fn without(a: V, b: V) -> V {
-        _mm_andnot_si128(b, a)
-    }
-
-    /// Compares signed bytes.
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    fn greater(a: V, b: V) -> V {
-        _mm_cmpgt_epi8(a, b)
-    }
-
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    fn or(a: V, b: V) -> V {
-        _mm_or_si128(a, b)
-    }
-
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    fn eq(a: V, b: V) -> V {
-        _mm_cmpeq_epi8(a, b)
-    }
-
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    fn any(v: V) -> bool {
-        mask(v) != 0
-    }
-
-    /// The bytes whose highest bit is set.
-    #[inline]
-    #[target_feature(enable = "ssse3")]
-    fn mask(v: V) -> u64 {
-        u64::from(_mm_movemask_epi8(v) as u32)
-    }
-
-    search!("ssse3");
 }
 
 #[cfg(test)]
@@ -714,5 +441,68 @@ impl Vector {
             width,
             ..self.clone()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chars::is_simple;
+
+    /// The index of the first byte that ends the string or may not be in it.
+    fn naive(hay: &[u8], quote: u8) -> usize {
+        let mut at = 0;
+        while let Some(byte) = hay.get(at) {
+            match (byte, hay.get(at + 1)) {
+                (b'\\', Some(letter)) if is_simple(*letter) => at += 2,
+                (0..0x20 | b'"' | b'\\', _) => break,
+                (byte, _) if *byte == quote => break,
+                _ => at += 1,
+            }
+        }
+        at
+    }
+
+    #[test]
+    fn strings_are_read_as_one_by_one() {
+        let mut seed = 7_u64;
+        let mut random = |below: u64| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        for round in 0..20_000 {
+            let (len, odd) = (random(300), 1 + random(60));
+            let odds = b"\\\\\\\"n'u/\n\0\x1F \x7F\x80\xE4ab";
+            let mut hay: Vec<u8> = (0..len)
+                .map(|_| match random(odd) {
+                    0 => odds[random(odds.len() as u64) as usize],
+                    _ => b'x',
+                })
+                .collect();
+            if round % 3 == 0 {
+                // Only what may be in a string, so that long ones occur.
+                hay.retain(|byte| !matches!(byte, b'"' | b'u' | b'/' | b'\'' | ..0x20));
+                let slashes = hay.iter().position(|b| *b == b'\\');
+                if let Some(at) = slashes {
+                    hay.insert(at + 1, b'n');
+                }
+            }
+            for quote in [b'"', b'\''] {
+                let end = naive(&hay, quote);
+                assert_eq!(crate::json::verbatim(&hay, quote), end);
+                for width in Width::all() {
+                    let (to, stopped) = width.verbatim(&hay, quote);
+                    match stopped {
+                        true => assert_eq!(to, end, "{hay:?}"),
+                        false => {
+                            assert!(hay.len() - to <= BLOCK, "{hay:?}");
+                            assert_eq!(to + naive(&hay[to..], quote), end, "{hay:?}");
+                        }
+                    }
+                }
+            }
+        }
     }
 }

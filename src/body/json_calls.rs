@@ -473,7 +473,7 @@ impl Body {
                 Token::Close => self.close(out, rules, table, pos),
                 Token::Repaired(kind, at) => {
                     self.repaired(out, kind, at);
-                    None
+                    source.line(kind)
                 }
                 Token::Malformed(kind) => Some(self.broken(out, kind, Span::new(pos, pos + 1))),
                 Token::Limit(kind) => Some(Step::Limit(kind)),

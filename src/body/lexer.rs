@@ -25,6 +25,7 @@ use crate::dialect::payload::{BareMark, Syntax};
 use serde::{Deserialize, Serialize};
 
 use super::lost::{Quote, Torn};
+use super::short::Short;
 use crate::error::{Kind, KindSet};
 use crate::event::Span;
 pub(crate) use pen::Emit;
@@ -326,20 +327,21 @@ impl Lexer {
         self.at = self.after_value();
     }
 
-    /// The byte that may end the open string, in addition to what JSON escapes, if its text is emitted unchanged.
-    pub fn inside(&self, syntax: &Syntax) -> Option<u8> {
+    /// The open string, as a value of this call that may extend to `until`, if its text is emitted unchanged.
+    pub fn short(&self, syntax: &Syntax, call: u32, until: u64) -> Option<Short> {
         if !self.pen.idle() {
             return None;
         }
         match self.at {
-            LexerAt::String(quoted) if !quoted.key => Some(quoted.quote),
+            LexerAt::String(quoted) if !quoted.key => Short::quoted(call, until, quoted.quote),
             LexerAt::Delim {
                 which,
                 len: 0,
                 key: false,
             } => {
                 let delim = syntax.delims.get(usize::from(which))?;
-                delim.as_bytes().first().copied()
+                let first = delim.as_bytes().first()?;
+                Short::json(call, until).stops_at(*first)
             }
             _ => None,
         }

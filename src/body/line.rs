@@ -386,7 +386,7 @@ impl Body {
                 out.call_abandon(live.span(end));
                 return Some(Flow::Limit { kind, ended: false });
             }
-            Step::Malformed | Step::More => out.call_abandon(live.span(end)),
+            Step::Malformed | Step::More | Step::Line => out.call_abandon(live.span(end)),
             Step::Done => {
                 live.close(out, span.end);
                 self.calls += 1;
@@ -423,7 +423,7 @@ impl Body {
         pos: u64,
     ) -> Option<Flow> {
         match step {
-            Step::More => None,
+            Step::More | Step::Line => None,
             Step::Done => {
                 self.done(out);
                 self.last = pos;

@@ -27,6 +27,8 @@ use crate::limits::Limits;
 pub(crate) enum Step {
     /// All bytes were consumed.
     More,
+    /// A line break in a string of the stream was repaired; the index is after it.
+    Line,
     /// The payload is complete; the index is after its last byte.
     Done,
     /// The payload is malformed at the index, or the value before it is; that was reported.
@@ -61,6 +63,11 @@ impl<'s> Source<'s> {
 
     pub fn pos(&self, i: usize) -> u64 {
         (self.base + i as u64).min(self.until)
+    }
+
+    /// The step after a repaired slip, if the reader stops there.
+    pub fn line(&self, kind: Kind) -> Option<Step> {
+        (self.raw && kind == Kind::RepairedNewline).then_some(Step::Line)
     }
 
     /// The bytes before the offset `max`.
@@ -274,7 +281,7 @@ impl LiveCall {
                 Token::Close => self.end(out, source.raw, pos),
                 Token::Repaired(kind, at) => {
                     self.repaired(out, kind, at);
-                    None
+                    source.line(kind)
                 }
                 Token::Malformed(kind) => Some(self.broken(out, kind, pos)),
                 Token::Limit(kind) => Some(Step::Limit(kind)),
@@ -292,10 +299,9 @@ impl LiveCall {
 
     /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
-        let stop = self.lexer.inside(syntax)?;
         let start = self.param.as_ref()?.start?;
         let until = start.saturating_add(limits.max_value);
-        Short::json(self.call.number(), until).stops_at(stop)
+        self.lexer.short(syntax, self.call.number(), until)
     }
 
     /// The offset at which the open value is too long.

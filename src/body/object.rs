@@ -82,7 +82,7 @@ impl Object {
                     i = next;
                     let pos = out.base + i as u64;
                     let flow = match step {
-                        Step::More => continue,
+                        Step::More | Step::Line => continue,
                         Step::Done => {
                             out.skip(pos);
                             self.at = ObjectAt::After;

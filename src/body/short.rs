@@ -1,10 +1,10 @@
 //! The fast path inside a value.
 //!
-//! Most chunks of an argument are a few bytes of one string that are delivered unchanged and only advance the stream. A body
-//! inside such a string offers a [`Short`]: what the bytes are for, and which bytes may have a meaning. Chunks without such
-//! bytes bypass the body.
+//! Most chunks of an argument are bytes of one string that are delivered unchanged and only advance the stream. A body inside
+//! such a string offers a [`Short`]: what the bytes are for, and which bytes may have a meaning. Bytes before those bypass the
+//! body, if they are the whole chunk or many.
 
-use toolglot_scan::json;
+use toolglot_scan::{json, valid_prefix};
 
 use crate::event::{Event, Sink, Span};
 
@@ -39,11 +39,16 @@ const KINDS: [u8; 256] = {
 /// The form of the open value's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// The inside of a JSON string.
+    /// The inside of a JSON string that ends at this quotation mark. Its escapes are delivered unchanged.
+    Quoted(u8),
+    /// The inside of a JSON string in which a backslash means itself.
     Json,
     /// Text.
     Text,
 }
+
+/// Chunks of fewer bytes bypass the body only if they do so whole.
+const LONG: usize = 64;
 
 /// An open value whose next bytes are delivered unchanged, up to one that stops it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +64,15 @@ pub(crate) struct Short {
 }
 
 impl Short {
-    /// The inside of a JSON string of a call, which may extend to `until`.
+    /// The inside of a JSON string between these quotation marks, which may extend to `until`.
+    pub fn quoted(call: u32, until: u64, quote: u8) -> Option<Self> {
+        let form = Form::Quoted(quote);
+        Self::json(call, until)
+            .stops_at(quote)
+            .map(|short| Self { form, ..short })
+    }
+
+    /// Text of a call that is the inside of a JSON string, if no byte of it is escaped, and may extend to `until`.
     pub fn json(call: u32, until: u64) -> Self {
         Self {
             call,
@@ -95,17 +108,35 @@ impl Short {
         self
     }
 
-    /// The chunk as text, if no byte in it may have a meaning and its end, at `end`, is within the limit.
-    pub fn takes<'c>(&self, chunk: &'c [u8], end: u64) -> Option<&'c str> {
-        let kinds = chunk.iter().map(|byte| KINDS[usize::from(*byte)]);
-        let all = kinds.fold(0, |all, kind| all | kind);
-        if all & self.stops != 0 || end > self.until {
+    /// The beginning of the chunk that bypasses the body, if there is one. The chunk is at `start`.
+    pub fn takes<'c>(&self, chunk: &'c [u8], start: u64) -> Option<&'c str> {
+        let len = chunk.len();
+        let kind = |byte: &u8| KINDS[usize::from(*byte)];
+        if start.saturating_add(len as u64) > self.until {
             return None;
         }
-        std::str::from_utf8(chunk).ok()
+        if len < LONG {
+            let all = chunk.iter().fold(0, |all, byte| all | kind(byte));
+            let whole = match (all & self.stops, self.form) {
+                (0, _) => true,
+                (ESCAPED, Form::Quoted(quote)) => json::verbatim(chunk, quote) == len,
+                _ => false,
+            };
+            let taken = valid_prefix(if whole { chunk } else { &[] });
+            return (taken.len() == len).then_some(taken);
+        }
+        let to = match self.form {
+            Form::Quoted(quote) => json::verbatim(chunk, quote),
+            Form::Json | Form::Text => {
+                let stop = chunk.iter().position(|byte| kind(byte) & self.stops != 0);
+                stop.unwrap_or(len)
+            }
+        };
+        let taken = valid_prefix(&chunk[..to]);
+        (taken.len() >= LONG).then_some(taken)
     }
 
-    /// Delivers an accepted chunk, in the order in which the body would; `hears` gets the pieces of arguments.
+    /// Delivers what was taken, in the order in which the body would; `hears` gets the pieces of arguments.
     pub fn deliver(
         &self,
         text: &str,
@@ -116,7 +147,7 @@ impl Short {
         let call = self.call;
         let data = text.as_bytes();
         match self.form {
-            Form::Json => {
+            Form::Quoted(_) | Form::Json => {
                 let json = text;
                 hears(json);
                 sink.event(Event::ArgDelta { call, json, span });
@@ -124,13 +155,12 @@ impl Short {
             }
             Form::Text => {
                 sink.event(Event::ParamDelta { data, span });
-                let plain = |byte: &u8| KINDS[usize::from(*byte)] & ESCAPED == 0;
-                if data.iter().all(plain) {
+                if json::plain(data, b'"') == data.len() {
                     let json = text;
                     hears(json);
                     return sink.event(Event::ArgDelta { call, json, span });
                 }
-                json::escape(text, |json| {
+                json::escape_joined(text, |json| {
                     hears(json);
                     sink.event(Event::ArgDelta { call, json, span });
                 });
@@ -144,19 +174,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_bytes_without_a_meaning_are_accepted() {
-        let json = Short::json(0, 10);
-        assert_eq!(json.takes(b"a'<&", 10), Some("a'<&"));
-        assert_eq!(json.takes("中".as_bytes(), 3), Some("中"));
-        for chunk in [&b"a\""[..], b"\\n", b"\n", b"\0", b"\xE4"] {
-            assert_eq!(json.takes(chunk, 4), None, "{chunk:?}");
+    fn only_bytes_without_a_meaning_are_taken() {
+        let json = Short::quoted(0, 10, b'"').expect("a kind exists");
+        assert_eq!(json.takes(b"a'<&", 6), Some("a'<&"));
+        assert_eq!(json.takes("中".as_bytes(), 0), Some("中"));
+        assert_eq!(json.takes(br#"\n\""#, 0), Some(r#"\n\""#));
+        for chunk in [&b"a\""[..], b"a\\", br"\u", br"\/", b"\n", b"\0", b"\xE4"] {
+            assert_eq!(json.takes(chunk, 0), None, "{chunk:?}");
         }
-        assert_eq!(json.takes(b"a", 11), None);
-        let single = json.stops_at(b'\'').expect("a kind exists");
-        assert_eq!(single.takes(b"it's", 4), None);
+        assert_eq!(json.takes(b"a", 10), None);
+        let single = Short::quoted(0, 10, b'\'').expect("a kind exists");
+        assert_eq!(single.takes(b"it's", 0), None);
+        let delimited = Short::json(0, 10).stops_at(b'<').expect("a kind exists");
+        assert_eq!(delimited.takes(br"\n", 0), None);
         let text = Short::text(0, 10).stops_at(b'<').expect("a kind exists");
-        assert_eq!(text.takes(b"\"\n&", 4), Some("\"\n&"));
-        assert_eq!(text.takes(b"a<", 4), None);
+        assert_eq!(text.takes(b"\"\n&", 0), Some("\"\n&"));
+        assert_eq!(text.takes(b"a<", 0), None);
         assert_eq!(text.stops_at(b'x'), None);
+    }
+
+    #[test]
+    fn long_chunks_are_taken_up_to_what_has_a_meaning() {
+        let begin = "one line\\n".repeat(12);
+        let json = Short::quoted(0, 1000, b'"').expect("a kind exists");
+        let text = Short::text(0, 1000).stops_at(b'<').expect("a kind exists");
+        for end in [&b""[..], b"\"", b"\\u4e2d", b"\xE4\xB8", b"<", b"\xFF"] {
+            let chunk = [begin.as_bytes(), end].concat();
+            for short in [json, text] {
+                let found = short.takes(&chunk, 0).map(|found| &found[..begin.len()]);
+                assert_eq!(found, Some(&*begin), "{end:?}");
+            }
+        }
+        assert_eq!(
+            json.takes([b"few \"", begin.as_bytes()].concat().as_slice(), 0),
+            None
+        );
     }
 }

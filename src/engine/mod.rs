@@ -398,13 +398,18 @@ impl Parser {
         if self.state.lead.is_some() && self.lead::<false>(chunk, sink).is_some() {
             return;
         }
-        let done = match self.pace {
-            Pace::Careful => false,
+        let taken = match self.pace {
+            Pace::Careful => 0,
             Pace::Value(short) => self.writes(short, chunk, sink),
-            Pace::Flow | Pace::Thought | Pace::Linked | Pace::Plain => self.passes(chunk, sink),
+            Pace::Flow | Pace::Thought | Pace::Linked | Pace::Plain => {
+                match self.passes(chunk, sink) {
+                    true => chunk.len(),
+                    false => 0,
+                }
+            }
         };
-        if !done {
-            self.drive(sink, |machine| machine.run(chunk));
+        if taken < chunk.len() {
+            self.drive(sink, |machine| machine.run(&chunk[taken..]));
             self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
         }
     }

@@ -139,25 +139,22 @@ impl State {
 }
 
 impl Parser {
-    /// Consumes a chunk of an open value. Returns false, with nothing changed, if the chunk may have a meaning or is too
-    /// long.
-    pub(super) fn writes(&mut self, short: Short, chunk: &[u8], sink: &mut dyn Sink) -> bool {
-        if chunk.len() > SHORT {
-            return false;
-        }
+    /// Consumes the beginning of a chunk of an open value that bypasses the body, and returns its length.
+    pub(super) fn writes(&mut self, short: Short, chunk: &[u8], sink: &mut dyn Sink) -> usize {
         let state = &mut self.state;
-        let Some(text) = short.takes(chunk, state.pos() + chunk.len() as u64) else {
-            return false;
+        let Some(text) = short.takes(chunk, state.pos()) else {
+            return 0;
         };
         if short.retained
             && let Some(block) = &mut state.io.block
         {
-            block.raw.extend_from_slice(chunk);
+            block.raw.extend_from_slice(text.as_bytes());
         }
-        let span = state.pass(chunk.len());
+        let span = state.pass(text.len());
         let max = self.opts.limits.max_native;
-        short.deliver(text, span, sink, |json| state.io.heard.hears(json, max));
-        true
+        let heard = &mut state.io.heard;
+        short.deliver(text, span, sink, |json| heard.hears(json, max));
+        text.len()
     }
 
     /// Consumes a chunk in which no marker ends. Returns false, with nothing changed, if one does or the chunk is too long.

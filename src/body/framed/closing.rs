@@ -24,7 +24,7 @@ impl Body {
         };
         let ended = closed.is_some();
         match step {
-            Step::More => None,
+            Step::More | Step::Line => None,
             Step::Malformed => {
                 // A payload without a closer ends by itself.
                 let bare = table.spec.unit[usize::from(self.unit)].close.is_empty();

@@ -11,7 +11,6 @@ use toolglot_scan::path::{Go, Walk};
 use super::{Body, FramedAt};
 use crate::body::live::Step;
 use crate::body::lost::{Hit, MAX_INDENT, Quote};
-use crate::body::payload::Payload;
 use crate::body::{Flow, Out};
 use crate::dialect::{Framed, spec};
 use crate::error::Kind;
@@ -46,16 +45,17 @@ impl Body {
         let FramedAt::Payload(payload) = &mut self.at else {
             return (end, None);
         };
-        let stop = match (self.run_on, &**payload) {
-            (Some(_), _) => i + 1,
-            // Its strings hold line breaks.
-            (None, Payload::Yaml(_)) => end,
-            (None, Payload::Json(_) | Payload::Python(_) | Payload::Braces(_)) => {
-                memchr::memchr(b'\n', &out.seg[i..end]).map_or(end, |n| i + n + 1)
-            }
+        let stop = match self.run_on {
+            Some(_) => i + 1,
+            None => end,
         };
         let (next, step) = payload.feed(out, table, i, stop);
-        if step != Step::More {
+        let watched = match step {
+            Step::Line => true,
+            Step::More => self.run_on.is_some(),
+            Step::Done | Step::Malformed | Step::Limit(_) => false,
+        };
+        if !watched {
             self.run_on = None;
         } else if let Some((taken, flow)) = self.next_call(out, table, next) {
             return (next - usize::from(!taken), flow);

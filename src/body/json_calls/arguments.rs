@@ -82,7 +82,7 @@ impl Emit for Reader<'_, '_> {
             let step;
             (i, step) = self.live.feed(self.out, self.rules, source, 0);
             *self.inner = match step {
-                Step::More => Inner::Open,
+                Step::More | Step::Line => Inner::Open,
                 Step::Done => Inner::Done,
                 Step::Malformed => Inner::Broken,
                 Step::Limit(kind) => Inner::Limit(kind.code()),
@@ -203,7 +203,12 @@ impl Arguments {
                     let span = Span::new(start, pos);
                     return (i, self.live.single(out, rules, &text, (bytes, span), None));
                 }
-                Token::Repaired(kind, at) => self.live.repaired(out, kind, at),
+                Token::Repaired(kind, at) => {
+                    self.live.repaired(out, kind, at);
+                    if let Some(step) = source.line(kind) {
+                        return (i, step);
+                    }
+                }
                 Token::Malformed(kind) => return (i, self.live.broken(out, kind, pos)),
                 Token::Limit(kind) => return (i, Step::Limit(kind)),
             }
@@ -238,7 +243,12 @@ impl Arguments {
                 Token::Open(Shape::String) => lexer.decode(),
                 Token::Open(_) => {}
                 Token::Close => return (i, self.scalar_end(out, pos)),
-                Token::Repaired(kind, at) => self.live.repaired(out, kind, at),
+                Token::Repaired(kind, at) => {
+                    self.live.repaired(out, kind, at);
+                    if let Some(step) = source.line(kind) {
+                        return (i, step);
+                    }
+                }
                 Token::Key => {}
                 Token::Malformed(kind) => return (i, self.live.broken(out, kind, pos)),
                 Token::Limit(kind) => return (i, Step::Limit(kind)),

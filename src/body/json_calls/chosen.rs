@@ -87,14 +87,17 @@ impl Body {
         let list = item.depth > 0;
         item.alone = list;
         let args = item.args.insert(Arguments::new(live));
-        let (_, step) = args.feed(out, rules, source, 0);
+        let (mut i, mut step) = (0, Step::Line);
+        while step == Step::Line {
+            (i, step) = args.feed(out, rules, source, i);
+        }
         self.bare = !list;
         self.lexer = match list {
             true => in_list(rules),
             false => Lexer::new(WATCH),
         };
         match step {
-            Step::More => None,
+            Step::More | Step::Line => None,
             Step::Done => {
                 let step = self.argued(out, &JsonTable::default(), source.until);
                 step.filter(|_| !list)

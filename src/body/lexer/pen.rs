@@ -5,7 +5,7 @@
 //! else ([`Pen::swap`]). Between chunks held bytes are copied; they are few.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::Gate;
+use toolglot_scan::{Gate, json};
 
 use crate::event::Span;
 
@@ -196,6 +196,20 @@ impl Pen {
     /// Emits `json` before the byte at `i`.
     pub fn insert<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, json: &str) {
         self.put(f, i, json, Span::new(f.pos(i), f.pos(i)));
+    }
+
+    /// Emits `text`, the source from `i` on, as the inside of a JSON string, and returns where it ends. Nothing is on hold.
+    pub fn escape<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, text: &str) -> usize {
+        let to = i + text.len();
+        let span = Span::new(f.pos(i), f.pos(to));
+        self.flush(f, i);
+        let emit = &mut *f.emit;
+        self.gate
+            .end(span.start, |text, span| emit.json(text, span));
+        json::escape_joined(text, |json| emit.json(json, span));
+        f.from = to;
+        self.mean(f, i, to, span, Meaning::Text(text));
+        to
     }
 
     fn put<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, json: &str, span: Span) {

@@ -1,9 +1,9 @@
 //! Strings: in one, two or three quotes, or between delimiters.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::json;
+use toolglot_scan::{json, valid_prefix};
 
-use super::pen::{Emit, Feed, Meaning};
+use super::pen::{Decode, Emit, Feed, Meaning};
 use super::{Frame, Lexer, LexerAt, Rules, Token, Took, is_blank, is_name};
 use crate::error::Kind;
 
@@ -141,7 +141,11 @@ impl Lexer {
         quoted: Quoted,
     ) -> Took {
         let stop = self.key_stop(rules, f);
-        let i = i + json::plain(&f.src[i..stop], quoted.quote);
+        let run = match self.pen.decode {
+            Decode::No => json::verbatim,
+            Decode::Key | Decode::Text => json::plain,
+        };
+        let i = i + run(&f.src[i..stop], quoted.quote);
         if i == stop {
             return (i, None);
         }
@@ -525,8 +529,9 @@ impl Lexer {
                 return (i, None);
             }
             if f.src[i] != *first {
-                self.written(f, i, f.src[i]);
-                return (i + 1, None);
+                let rest = &f.src[i..stop];
+                let len = memchr::memchr(*first, rest).unwrap_or(rest.len());
+                return (self.pen.escape(f, i, valid_prefix(&rest[..len])), None);
             }
             f.hold = Some(i);
         }

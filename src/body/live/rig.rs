@@ -107,7 +107,10 @@ pub(crate) fn run<P: Payload>(
         };
         let payload: &mut P = body.get_or_insert_with(|| P::start(&mut out, table));
         if from < to && step == Step::More {
-            let (i, now) = payload.feed(&mut out, table, 0, to - from);
+            let (mut i, mut now) = (0, Step::Line);
+            while now == Step::Line {
+                (i, now) = payload.feed(&mut out, table, i, to - from);
+            }
             (end, step) = (from + i, now);
             assert!(end as u64 - out.from() <= P::HOLDS, "bytes are held back");
             assert!(
@@ -154,7 +157,7 @@ pub(crate) fn log<P: Payload>(table: &P::Table, options: &Options, input: &[u8])
 pub(crate) fn line<P: Payload>(table: &P::Table, options: &Options, input: &str) -> String {
     let log = log::<P>(table, options, input.as_bytes());
     let step = match log.step {
-        Step::More => "more".to_owned(),
+        Step::More | Step::Line => "more".to_owned(),
         Step::Done => format!("done {}", input.len() - log.end),
         Step::Malformed => "malformed".to_owned(),
         Step::Limit(kind) => kind.name().to_owned(),

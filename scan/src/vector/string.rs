@@ -1,0 +1,74 @@
+//! How far the inside of a JSON string is emitted as it is, written once for vectors of any width.
+
+use crate::chars::is_simple;
+
+/// A module gives the width `W` of a vector `V`, the operations and `load`.
+macro_rules! string {
+    ($feature:literal) => {
+        /// Where `hay` first has a byte that ends a string or may not be in one, and true; or how far it was read, which is not
+        /// inside an escape, and false. A string ends at `quote`.
+        #[target_feature(enable = $feature)]
+        pub fn verbatim(hay: &[u8], quote: u8) -> (usize, bool) {
+            let [double, quote, backslash] = [b'"', quote, b'\\'].map(|byte| splat(byte as i8));
+            let mut at = 0;
+            // The places of the block that are known to be letters of escapes.
+            let mut letters = 0;
+            while at + BLOCK <= hay.len() {
+                let (mut stops, mut slashes) = (0, 0);
+                for n in 0..BLOCK / W {
+                    let v = load(hay, at + n * W);
+                    let marks = or(eq(v, double), eq(v, quote));
+                    stops |= mask(or(marks, control(v))) << (n * W);
+                    slashes |= mask(eq(v, backslash)) << (n * W);
+                }
+                let mut next = 0;
+                if slashes | letters != 0 {
+                    let escapes = Escapes::of(hay, at, slashes, letters);
+                    stops = stops & !escapes.letters | escapes.other;
+                    next = escapes.next;
+                }
+                if stops != 0 {
+                    return (at + stops.trailing_zeros() as usize, true);
+                }
+                letters = next;
+                at += BLOCK;
+            }
+            (at - letters as usize, false)
+        }
+    };
+}
+
+/// The escapes of a block, as bits.
+pub(super) struct Escapes {
+    /// The letters of escapes.
+    pub letters: u64,
+    /// The first backslash whose escape is not emitted as it is.
+    pub other: u64,
+    /// Whether the first byte of the next block is a letter.
+    pub next: u64,
+}
+
+impl Escapes {
+    /// Looks at the backslashes of the block at `at`, of whose bytes `letters` are known to be letters of escapes.
+    #[inline(always)]
+    pub fn of(hay: &[u8], at: usize, slashes: u64, letters: u64) -> Self {
+        let mut all = Self {
+            letters,
+            other: 0,
+            next: 0,
+        };
+        let mut rest = slashes & !letters;
+        while rest != 0 {
+            let place = rest.trailing_zeros();
+            let letter = hay.get(at + place as usize + 1);
+            if letter.is_some_and(|letter| !is_simple(*letter)) {
+                all.other = 1 << place;
+                break;
+            }
+            all.letters |= 2 << place;
+            all.next = u64::from(place == u64::BITS - 1);
+            rest &= !(3 << place);
+        }
+        all
+    }
+}
