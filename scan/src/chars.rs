@@ -49,16 +49,39 @@ pub(crate) fn frequent(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || !byte.is_ascii()
 }
 
-/// Whether the letter after a backslash makes an escape in JSON that means the same in Python.
+/// The letters of escapes in JSON that mean the same in Python, and what they mean.
+const LETTERS: [(u8, u8); 7] = [
+    (b'"', b'"'),
+    (b'\\', b'\\'),
+    (b'b', 8),
+    (b'f', 12),
+    (b'n', b'\n'),
+    (b'r', b'\r'),
+    (b't', b'\t'),
+];
+
+/// Whether it is one of these letters.
 pub(crate) fn is_simple(letter: u8) -> bool {
     const SIMPLE: [bool; 256] = {
-        let (mut simple, letters) = ([false; 256], b"\"\\bfnrt");
-        let mut at = 0;
-        while at < letters.len() {
-            simple[letters[at] as usize] = true;
+        let (mut simple, mut at) = ([false; 256], 0);
+        while at < LETTERS.len() {
+            simple[LETTERS[at].0 as usize] = true;
             at += 1;
         }
         simple
     };
     SIMPLE[usize::from(letter)]
+}
+
+/// The letter of the escape that means this byte, or 0.
+pub(crate) fn letter(byte: u8) -> u8 {
+    const FOR: [u8; 256] = {
+        let (mut letters, mut at) = ([0; 256], 0);
+        while at < LETTERS.len() {
+            letters[LETTERS[at].1 as usize] = LETTERS[at].0;
+            at += 1;
+        }
+        letters
+    };
+    FOR[usize::from(byte)]
 }

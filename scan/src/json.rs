@@ -1,5 +1,7 @@
 //! JSON text: escapes strings and recognizes numbers.
 
+use std::ops::Range;
+
 use crate::chars::is_simple;
 use crate::{utf8, vector};
 
@@ -12,7 +14,7 @@ const ESCAPES: [&str; 32] = [
 ];
 
 /// Bytes of pieces that are joined.
-const JOINED: usize = 256;
+const JOINED: usize = 1024;
 
 /// Bytes per step of the loop that the compiler vectorizes.
 const BLOCK: usize = 32;
@@ -94,42 +96,76 @@ pub fn escape(text: &str, mut piece: impl FnMut(&str)) {
         let Some(byte) = tail.bytes().next() else {
             return;
         };
-        piece(match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            low => ESCAPES[usize::from(low)],
-        });
+        piece(escaped(byte));
         rest = &tail[1..];
     }
 }
 
-/// The same in longer pieces: short ones are joined. Allocates nothing.
+/// The same in longer pieces, if the text is long: short ones are joined. Each comes with the part of `text` that it is made
+/// from. Allocates nothing.
 ///
 /// ```
-/// let mut pieces = vec![];
-/// toolglot_scan::json::escape_joined("one\ntwo", |piece| pieces.push(piece.to_owned()));
-/// assert_eq!(pieces, [r"one\ntwo"]);
+/// let (text, mut pieces) = ("one line\n".repeat(10), vec![]);
+/// toolglot_scan::json::escape_joined(&text, |piece, _| pieces.push(piece.to_owned()));
+/// assert_eq!(pieces, [r"one line\n".repeat(10)]);
 /// ```
-pub fn escape_joined(text: &str, mut piece: impl FnMut(&str)) {
-    let (mut joined, mut len) = ([0; JOINED], 0);
-    // Only whole pieces are joined, so the default is never used.
-    let as_text = |joined: &[u8], piece: &mut dyn FnMut(&str)| {
-        if !joined.is_empty() {
-            piece(utf8::text(joined).unwrap_or_default());
+pub fn escape_joined(text: &str, mut piece: impl FnMut(&str, Range<usize>)) {
+    let bytes = text.as_bytes();
+    // From where on nothing was handed over.
+    let mut from = 0;
+    if bytes.len() < vector::BLOCK {
+        return escape(text, |part| {
+            let len = if part.starts_with('\\') {
+                1
+            } else {
+                part.len()
+            };
+            piece(part, from..from + len);
+            from += len;
+        });
+    }
+    let (mut joined, mut len, mut at) = ([0; JOINED], 0, 0);
+    while at < bytes.len() {
+        if bytes.len() - at >= vector::BLOCK {
+            let (mut read, mut written) = vector::escape(&bytes[at..], &mut joined[len..]);
+            while !text.is_char_boundary(at + read) {
+                (read, written) = (read - 1, written - 1);
+            }
+            (at, len) = (at + read, len + written);
         }
-    };
-    escape(text, |part| {
+        // What vectors left, up to the next bytes that they can take.
+        let run = plain(&bytes[at..], b'"').min(vector::BLOCK);
+        let mut next = at + run;
+        while !text.is_char_boundary(next) {
+            next -= 1;
+        }
+        let part = match bytes.get(at).filter(|_| run == 0) {
+            Some(byte) => {
+                next += 1;
+                escaped(*byte)
+            }
+            None => &text[at..next],
+        };
         if part.len() > JOINED - len {
-            as_text(&joined[..len], &mut piece);
-            len = 0;
-        }
-        if part.len() > JOINED {
-            return piece(part);
+            // Only whole characters are joined, so the default is never used.
+            piece(utf8::text(&joined[..len]).unwrap_or_default(), from..at);
+            (from, len) = (at, 0);
         }
         joined[len..len + part.len()].copy_from_slice(part.as_bytes());
-        len += part.len();
-    });
-    as_text(&joined[..len], &mut piece);
+        (at, len) = (next, len + part.len());
+    }
+    if len > 0 {
+        piece(utf8::text(&joined[..len]).unwrap_or_default(), from..at);
+    }
+}
+
+/// What a JSON string has for a byte that can't be in it.
+fn escaped(byte: u8) -> &'static str {
+    match byte {
+        b'"' => "\\\"",
+        b'\\' => "\\\\",
+        low => ESCAPES[usize::from(low)],
+    }
 }
 
 /// Appends a whole JSON string.
@@ -233,6 +269,42 @@ mod tests {
                     "{bytes:?}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn joined_pieces_are_the_same_text() {
+        let odds = [
+            "\n", "\"", "\\", "\u{1}", "\t", "\u{1f}", "中", "🌊", "é", "ab",
+        ];
+        let mut seed = 3_usize;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        for round in 0..2000 {
+            let odd = 1 + random(40);
+            let text: String = (0..random(round + 1))
+                .map(|_| {
+                    if random(odd) == 0 {
+                        odds[random(odds.len())]
+                    } else {
+                        "x"
+                    }
+                })
+                .collect();
+            let (mut pieces, mut joined) = (String::new(), String::new());
+            escape(&text, |piece| pieces.push_str(piece));
+            let mut end = 0;
+            escape_joined(&text, |piece, from| {
+                assert!(!piece.is_empty() && piece.len() <= JOINED && from.start == end);
+                let mut own = String::new();
+                escape(&text[from.clone()], |piece| own.push_str(piece));
+                assert_eq!(piece, own);
+                (end, joined) = (from.end, joined.clone() + piece);
+            });
+            assert_eq!(end, text.len());
+            assert_eq!(joined, pieces);
         }
     }
 

@@ -111,6 +111,14 @@ impl Needle {
         self.bytes.first().copied()
     }
 
+    /// Whether it may begin with these two bytes.
+    #[inline]
+    pub fn may_begin(&self, first: u8, second: u8) -> bool {
+        let goes_on = self.bytes.get(1).is_none_or(|own| *own == second);
+        let blank = self.gaps.first() == Some(&1) && xml::is_space(second);
+        self.bytes[0] == first && (goes_on || blank)
+    }
+
     /// How many bytes of a partial match precede the current position.
     pub fn have(&self) -> u64 {
         u64::from(self.have + self.blanks)

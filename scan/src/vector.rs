@@ -55,6 +55,17 @@ impl Width {
         }
     }
 
+    fn escape(self, text: &[u8], to: &mut [u8]) -> (usize, usize) {
+        match self {
+            // SAFETY: the processor has these vectors.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { avx2::escape(text, to) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Ssse3 => unsafe { ssse3::escape(text, to) },
+        }
+    }
+
     /// The widest that this processor has.
     #[inline]
     fn best() -> Option<Self> {
@@ -78,6 +89,12 @@ pub(crate) const BLOCK: usize = 64;
 /// inside an escape, before less than a block of bytes, and false.
 pub(crate) fn verbatim(hay: &[u8], quote: u8) -> (usize, bool) {
     Width::best().map_or((0, false), |width| width.verbatim(hay, quote))
+}
+
+/// Copies the beginning of `text` as the inside of a JSON string, as far as vectors reach: up to a byte that has no escape of one
+/// letter, or until less than 32 bytes are left or might not fit. Returns how many bytes were read and written.
+pub(crate) fn escape(text: &[u8], to: &mut [u8]) -> (usize, usize) {
+    Width::best().map_or((0, 0), |width| width.escape(text, to))
 }
 
 /// The bytes as text, if all of them are ASCII.
@@ -447,7 +464,7 @@ impl Vector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chars::is_simple;
+    use crate::chars::{is_simple, letter};
 
     /// The index of the first byte that ends the string or may not be in it.
     fn naive(hay: &[u8], quote: u8) -> usize {
@@ -493,6 +510,15 @@ mod tests {
                 let end = naive(&hay, quote);
                 assert_eq!(crate::json::verbatim(&hay, quote), end);
                 for width in Width::all() {
+                    let mut room = vec![0; random(400) as usize];
+                    let (read, written) = width.escape(&hay, &mut room);
+                    let mut all = vec![];
+                    for byte in &hay[..read] {
+                        let letter = letter(*byte);
+                        all.extend_from_slice(if letter == 0 { &[] } else { b"\\" });
+                        all.push(if letter == 0 { *byte } else { letter });
+                    }
+                    assert_eq!(room[..written], all, "{hay:?}");
                     let (to, stopped) = width.verbatim(&hay, quote);
                     match stopped {
                         true => assert_eq!(to, end, "{hay:?}"),

@@ -353,10 +353,10 @@ impl Args {
             };
             match &mut param.writer {
                 Writer::Decoded(decoder) => decoder.push(data, at, |piece, span| {
-                    json::escape_joined(piece, |json| arg(json, span));
+                    json::escape_joined(piece, |json, _| arg(json, span));
                 }),
                 Writer::Live(gate) => gate.push(data, at, |piece, span| {
-                    json::escape_joined(piece, |json| arg(json, span));
+                    json::escape_joined(piece, |json, _| arg(json, span));
                 }),
                 Writer::Typed(bytes)
                 | Writer::Trimmed(bytes)
@@ -406,7 +406,7 @@ impl Args {
             Writer::Live(gate) => {
                 let call = self.call.number();
                 gate.end(span.start, |piece, _| out.arg(call, piece, span));
-                json::escape_joined(text, |piece| out.arg(call, piece, span));
+                json::escape_joined(text, |piece, _| out.arg(call, piece, span));
             }
             Writer::Typed(bytes)
             | Writer::Trimmed(bytes)

@@ -187,11 +187,11 @@ impl Content {
                 }
                 ContentAt::Text => {
                     let stop = out.clip(max, i + 1, end);
-                    i = self.text(out, args, i, stop);
+                    i = self.text(out, args, (closer, &mut *inner), i, stop);
                 }
                 ContentAt::Cdata(cdata) if cdata.is_idle() => {
                     let stop = out.clip(max, i + 1, end);
-                    i = self.text(out, args, i, stop);
+                    i = self.text(out, args, (closer, &mut *inner), i, stop);
                 }
                 ContentAt::Lt(mut lt) => {
                     if lt.step(byte, closer) {
@@ -266,29 +266,61 @@ impl Content {
     }
 
     /// Skips to the next byte that has a meaning.
-    fn text(&mut self, out: &mut Out<'_>, args: &mut Args, i: usize, stop: usize) -> usize {
-        let rest = &out.seg[i..stop];
+    fn text(
+        &mut self,
+        out: &mut Out<'_>,
+        args: &mut Args,
+        (closer, inner): (&[u8], &mut Inner),
+        i: usize,
+        stop: usize,
+    ) -> usize {
+        let hay = &out.seg[..stop];
         let cdata = matches!(self.at, ContentAt::Cdata(_));
-        let found = if cdata {
-            memchr2(b']', b'<', rest)
-        } else {
-            memchr2(b'<', b'&', rest)
-        };
-        let Some(n) = found else { return stop };
-        let at = out.base + (i + n) as u64;
+        let mut at = i;
+        loop {
+            let rest = &hay[at..];
+            let found = if cdata {
+                memchr2(b']', b'<', rest)
+            } else {
+                memchr2(b'<', b'&', rest)
+            };
+            let Some(n) = found else { return stop };
+            at += n;
+            let next = hay.get(at + 1);
+            if !next.is_some_and(|next| self.means_itself(hay[at], *next, closer, inner)) {
+                break;
+            }
+            at += 1;
+        }
+        let pos = out.base + at as u64;
         if cdata {
             let mut cdata = InXmlSection::default();
-            cdata.step(&CDATA, rest[n]);
+            cdata.step(&CDATA, hay[at]);
             self.at = ContentAt::Cdata(cdata);
         } else {
-            args.value(out, at);
-            self.at = if rest[n] == b'<' {
+            args.value(out, pos);
+            self.at = if hay[at] == b'<' {
                 ContentAt::Lt(Lt::new())
             } else {
                 ContentAt::Entity { len: 0 }
             };
         }
-        i + n + 1
+        at + 1
+    }
+
+    /// Whether a byte that may begin something begins nothing before this `next` byte, and that needs no report.
+    fn means_itself(&self, byte: u8, next: u8, closer: &[u8], inner: &mut Inner) -> bool {
+        match (self.at, byte) {
+            (ContentAt::Cdata(_), b']') => next != b']',
+            (ContentAt::Cdata(_), _) => CDATA.open[1] != next,
+            (_, b'&') => self.bare && !xml::is_entity(next),
+            _ if !self.bare || Lt::new().step(next, closer) => false,
+            _ => {
+                inner.begin();
+                inner.step(next);
+                !inner.looks()
+            }
+        }
     }
 
     /// Consumes a byte after `&`; returns false if the byte is not part of the entity.

@@ -160,7 +160,7 @@ impl Short {
                     hears(json);
                     return sink.event(Event::ArgDelta { call, json, span });
                 }
-                json::escape_joined(text, |json| {
+                json::escape_joined(text, |json, _| {
                     hears(json);
                     sink.event(Event::ArgDelta { call, json, span });
                 });

@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::string::Escapes;
 use super::{BLOCK, HEAD, Marks, Table, Vector};
+use crate::chars::letter;
 
 type V = __m256i;
 const W: usize = 32;
@@ -13,6 +14,13 @@ const W: usize = 32;
 unsafe fn load_from(at: *const u8) -> V {
     // SAFETY: the caller has 32 bytes there.
     unsafe { _mm256_loadu_si256(at.cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1")]
+unsafe fn store_to(at: *mut u8, v: V) {
+    // SAFETY: the caller has room for 32 bytes there.
+    unsafe { _mm256_storeu_si256(at.cast(), v) }
 }
 
 #[inline]

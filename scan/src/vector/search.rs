@@ -11,6 +11,14 @@ macro_rules! search {
             unsafe { load_from(hay.as_ptr().add(at)) }
         }
 
+        #[inline]
+        #[target_feature(enable = $feature)]
+        fn store(to: &mut [u8], at: usize, v: V) {
+            debug_assert!(at + W <= to.len());
+            // SAFETY: the callers keep `at + W` within the slice.
+            unsafe { store_to(to.as_mut_ptr().add(at), v) };
+        }
+
         /// The tests of one set.
         struct Tests<const RARE: usize, const PAIRS: usize> {
             rare: [V; RARE],

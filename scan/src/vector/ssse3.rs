@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::string::Escapes;
 use super::{BLOCK, HEAD, Marks, Table, Vector};
+use crate::chars::letter;
 
 type V = __m128i;
 const W: usize = 16;
@@ -13,6 +14,13 @@ const W: usize = 16;
 unsafe fn load_from(at: *const u8) -> V {
     // SAFETY: the caller has 16 bytes there.
     unsafe { _mm_loadu_si128(at.cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "ssse3")]
+unsafe fn store_to(at: *mut u8, v: V) {
+    // SAFETY: the caller has room for 16 bytes there.
+    unsafe { _mm_storeu_si128(at.cast(), v) }
 }
 
 #[inline]

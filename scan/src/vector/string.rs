@@ -1,4 +1,5 @@
-//! How far the inside of a JSON string is emitted as it is, written once for vectors of any width.
+//! The inside of a JSON string: how far it is emitted as it is, and text with what is escaped in it. Written once for vectors of
+//! any width.
 
 use crate::chars::is_simple;
 
@@ -34,6 +35,33 @@ macro_rules! string {
                 at += BLOCK;
             }
             (at - letters as usize, false)
+        }
+
+        /// Copies the beginning of `text` as the inside of a JSON string: up to a byte that has no escape of one letter, or until
+        /// less than a vector is left or might not fit. Returns how many bytes were read and written.
+        #[target_feature(enable = $feature)]
+        pub fn escape(text: &[u8], to: &mut [u8]) -> (usize, usize) {
+            let [double, backslash] = [b'"', b'\\'].map(|byte| splat(byte as i8));
+            let (mut read, mut written) = (0, 0);
+            while read + W <= text.len() && written + W <= to.len() {
+                let v = load(text, read);
+                store(to, written, v);
+                let marks = or(eq(v, double), eq(v, backslash));
+                let marks = mask(or(marks, control(v)));
+                if marks == 0 {
+                    (read, written) = (read + W, written + W);
+                    continue;
+                }
+                let plain = marks.trailing_zeros() as usize;
+                let letter = letter(text[read + plain]);
+                (read, written) = (read + plain, written + plain);
+                let Some(escape) = to.get_mut(written..written + 2).filter(|_| letter != 0) else {
+                    break;
+                };
+                escape.copy_from_slice(&[b'\\', letter]);
+                (read, written) = (read + 1, written + 2);
+            }
+            (read, written)
         }
     };
 }

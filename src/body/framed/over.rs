@@ -132,6 +132,12 @@ impl Over {
         self.held.or(self.next.map(|(at, _)| at)).or(walk)
     }
 
+    /// Whether a byte matters after the first byte of the value's closer.
+    pub fn may_wake(&self, byte: u8) -> bool {
+        let mut closers = self.closers.iter();
+        closers.any(|close| close.shared == 1 && close.next == byte)
+    }
+
     /// Whether a byte matters: `have` bytes of the value's closer precede it, and it does not continue that closer.
     pub fn wakes(&mut self, have: Option<usize>, byte: u8) -> bool {
         let Some(have) = have else {

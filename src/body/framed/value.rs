@@ -287,17 +287,46 @@ impl Value {
             && self.over.as_ref().is_none_or(|over| over.idle())
     }
 
-    /// The length of the prefix without meaning. A value's opener begins with the same byte as its closer.
+    /// The length of the prefix without meaning.
     pub fn skip(&self, hay: &[u8]) -> usize {
-        let (mut hay, mut last) = (hay, None);
-        // Most begin with the same byte, which is searched for once.
-        for needle in self.needles() {
-            if last != needle.begins() {
-                hay = &hay[..needle.first(hay)];
-                last = needle.begins();
+        let (mut firsts, mut count) = ([0; 3], 0);
+        for first in self.needles().filter_map(Needle::begins) {
+            if firsts[..count].contains(&first) {
+                continue;
+            }
+            if count == firsts.len() {
+                return 0;
+            }
+            firsts[count] = first;
+            count += 1;
+        }
+        let mut at = 0;
+        loop {
+            let rest = &hay[at..];
+            let found = match (&firsts[..count], firsts) {
+                ([], _) => None,
+                ([one], _) => memchr::memchr(*one, rest),
+                ([one, two], _) => memchr::memchr2(*one, *two, rest),
+                (_, [one, two, three]) => memchr::memchr3(one, two, three, rest),
+            };
+            let Some(found) = found else {
+                return hay.len();
+            };
+            at += found;
+            match hay.get(at + 1) {
+                Some(second) if !self.may_begin(hay[at], *second) => at += 1,
+                _ => return at,
             }
         }
-        hay.len()
+    }
+
+    /// Whether these two bytes may have a meaning. A value's opener begins with the same byte as its closer.
+    fn may_begin(&self, first: u8, second: u8) -> bool {
+        let mut needles = self.needles().chain(&self.again);
+        let over = self.over.as_ref();
+        self.due
+            || needles.any(|needle| needle.may_begin(first, second))
+            || over.is_some_and(|over| over.may_wake(second))
     }
 
     /// The value, if its next bytes can be delivered unchanged.

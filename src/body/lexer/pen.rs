@@ -206,7 +206,10 @@ impl Pen {
         let emit = &mut *f.emit;
         self.gate
             .end(span.start, |text, span| emit.json(text, span));
-        json::escape_joined(text, |json| emit.json(json, span));
+        json::escape_joined(text, |json, part| {
+            let at = |n: usize| span.start + n as u64;
+            emit.json(json, Span::new(at(part.start), at(part.end)));
+        });
         f.from = to;
         self.mean(f, i, to, span, Meaning::Text(text));
         to
