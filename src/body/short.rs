@@ -155,7 +155,8 @@ impl Short {
             }
             Form::Text => {
                 sink.event(Event::ParamDelta { data, span });
-                if json::plain(data, b'"') == data.len() {
+                let escaped = |byte: &u8| KINDS[usize::from(*byte)] & ESCAPED != 0;
+                if data.len() < LONG && !data.iter().any(escaped) {
                     let json = text;
                     hears(json);
                     return sink.event(Event::ArgDelta { call, json, span });

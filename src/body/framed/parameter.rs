@@ -234,6 +234,7 @@ impl Body {
         };
         let longest = out.limits().max_value.saturating_add(1);
         let mut max = value.start.saturating_add(longest);
+        let firsts = value.firsts();
         while i < end {
             let pos = out.base + i as u64;
             if value.lead != Lead::Past {
@@ -267,7 +268,7 @@ impl Body {
             }
             if value.idle() {
                 let stop = out.clip(max, i, end);
-                i += value.skip(&out.seg[i..stop]);
+                i += value.skip(firsts, &out.seg[i..stop]);
                 if i >= stop {
                     if out.base + (i as u64) < max {
                         break;

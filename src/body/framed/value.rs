@@ -178,6 +178,15 @@ impl Lead {
     }
 }
 
+/// The first bytes of everything that may have a meaning in a value.
+#[derive(Clone, Copy)]
+pub(super) enum Firsts {
+    One(u8),
+    Two(u8, u8),
+    Three(u8, u8, u8),
+    Many,
+}
+
 /// Added to the number of a closer that contains extra white space.
 pub(super) const SPACED: u16 = 1 << 15;
 
@@ -287,27 +296,36 @@ impl Value {
             && self.over.as_ref().is_none_or(|over| over.idle())
     }
 
-    /// The length of the prefix without meaning.
-    pub fn skip(&self, hay: &[u8]) -> usize {
-        let (mut firsts, mut count) = ([0; 3], 0);
+    /// The bytes that may have a meaning, as far as the value has been read.
+    pub fn firsts(&self) -> Firsts {
+        let (mut bytes, mut count) = ([0; 3], 0);
         for first in self.needles().filter_map(Needle::begins) {
-            if firsts[..count].contains(&first) {
+            if bytes[..count].contains(&first) {
                 continue;
             }
-            if count == firsts.len() {
-                return 0;
+            match bytes.get_mut(count) {
+                Some(byte) => *byte = first,
+                None => return Firsts::Many,
             }
-            firsts[count] = first;
             count += 1;
         }
+        match (count, bytes) {
+            (0 | 1, [one, ..]) => Firsts::One(one),
+            (2, [one, two, _]) => Firsts::Two(one, two),
+            (_, [one, two, three]) => Firsts::Three(one, two, three),
+        }
+    }
+
+    /// The length of the prefix without meaning; `firsts` are at least those that the value has now.
+    pub fn skip(&self, firsts: Firsts, hay: &[u8]) -> usize {
         let mut at = 0;
         loop {
             let rest = &hay[at..];
-            let found = match (&firsts[..count], firsts) {
-                ([], _) => None,
-                ([one], _) => memchr::memchr(*one, rest),
-                ([one, two], _) => memchr::memchr2(*one, *two, rest),
-                (_, [one, two, three]) => memchr::memchr3(one, two, three, rest),
+            let found = match firsts {
+                Firsts::One(one) => memchr::memchr(one, rest),
+                Firsts::Two(one, two) => memchr::memchr2(one, two, rest),
+                Firsts::Three(one, two, three) => memchr::memchr3(one, two, three, rest),
+                Firsts::Many => return at,
             };
             let Some(found) = found else {
                 return hay.len();
