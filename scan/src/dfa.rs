@@ -97,8 +97,22 @@ impl Branch {
 }
 
 impl Step {
+    /// The bytes that it takes.
+    fn bytes(&self) -> impl Iterator<Item = u8> {
+        let other = self.fold.then_some(swapped(self.byte));
+        [self.byte].into_iter().chain(other)
+    }
+
     fn takes(&self, byte: u8) -> bool {
         self.byte == byte || (self.fold && self.byte.eq_ignore_ascii_case(&byte))
+    }
+}
+
+/// A letter in its other case.
+fn swapped(byte: u8) -> u8 {
+    match byte.is_ascii_alphabetic() {
+        true => byte ^ 0x20,
+        false => byte,
     }
 }
 
@@ -176,44 +190,55 @@ impl Dfa {
     /// The patterns are too many or too long, or use every byte value.
     pub fn new(patterns: Vec<Pattern>) -> Result<Self, PatternError> {
         let mut column = Box::new([0_u8; 256]);
+        for pattern in &patterns {
+            for byte in &pattern.bytes {
+                let fold = pattern.case == Case::Ignore;
+                column[usize::from(*byte)] = 1;
+                column[usize::from(if fold { swapped(*byte) } else { *byte })] = 1;
+            }
+        }
         let mut columns: Vec<u8> = vec![];
         for byte in 0..=255_u8 {
-            let used = patterns
-                .iter()
-                .any(|p| (0..p.bytes.len()).any(|at| p.accepts(at, byte)));
-            if used {
+            let used = &mut column[usize::from(byte)];
+            if *used > 0 {
                 columns.push(byte);
-                column[usize::from(byte)] =
-                    u8::try_from(columns.len()).map_err(|_| PatternError::TooManyBytes)?;
+                *used = u8::try_from(columns.len()).map_err(|_| PatternError::TooManyBytes)?;
             }
         }
         let shift = (columns.len() + 1).next_power_of_two().trailing_zeros();
         let trie = trie(&patterns)?;
+        let width = 1 << shift;
         let mut nodes: HashMap<Vec<u16>, Node> = HashMap::new();
         let mut order: Vec<Vec<u16>> = vec![vec![]];
         nodes.insert(vec![], ROOT);
-        let mut next: Vec<Node> = vec![];
+        let mut next: Vec<Node> = vec![ROOT; width];
         let mut there: Vec<u16> = vec![];
-        // A byte that begins a pattern does so at every node. Most bytes do nothing else and lead to the same node from
-        // everywhere.
-        let begun = columns.iter().map(|byte| trie[0].after(*byte).collect());
-        let begun: Vec<Vec<u16>> = begun.collect();
-        let mut begins: Vec<Option<Node>> = vec![None; columns.len()];
+        let all: Vec<usize> = (1..=columns.len()).collect();
+        let mut own: Vec<usize> = vec![];
         let mut at = 0;
         while at < order.len() {
-            let row = next.len();
-            next.resize(row + (1 << shift), ROOT);
-            for (index, byte) in columns.iter().enumerate() {
+            // A byte leads from every node where it leads from the root, unless a pattern goes on with it.
+            let changed = if at == 0 {
+                &all
+            } else {
+                next.extend_from_within(..width);
+                own.clear();
+                let steps = order[at].iter().flat_map(|n| &trie[usize::from(*n)].steps);
+                own.extend(steps.flat_map(|step| {
+                    let bytes = step.bytes();
+                    bytes.map(|byte| usize::from(column[usize::from(byte)]))
+                }));
+                own.sort_unstable();
+                own.dedup();
+                &own
+            };
+            for index in changed {
+                let byte = columns[*index - 1];
                 there.clear();
-                for from in &order[at] {
-                    there.extend(trie[usize::from(*from)].after(*byte));
+                // A byte that begins a pattern does so everywhere.
+                for from in order[at].iter().chain([&0]) {
+                    there.extend(trie[usize::from(*from)].after(byte));
                 }
-                let only_begins = there.is_empty();
-                if let (true, Some(node)) = (only_begins, begins[index]) {
-                    next[row + index + 1] = node;
-                    continue;
-                }
-                there.extend(&begun[index]);
                 there.sort_unstable();
                 there.dedup();
                 let fresh = order.len();
@@ -226,10 +251,7 @@ impl Dfa {
                         node
                     }
                 };
-                if only_begins {
-                    begins[index] = Some(node);
-                }
-                next[row + index + 1] = node;
+                next[at * width + index] = node;
             }
             at += 1;
         }
