@@ -261,8 +261,12 @@ impl Vector {
 
 /// The first bytes of a marker in every spelling, at most `most` of them.
 fn spellings(pattern: &Pattern, most: usize) -> Vec<Vec<u8>> {
+    let len = pattern.bytes.len().min(most);
+    if pattern.exact() {
+        return vec![pattern.bytes[..len].to_vec()];
+    }
     let mut all = vec![vec![]];
-    for at in 0..pattern.bytes.len().min(most) {
+    for at in 0..len {
         let own = pattern.bytes[at];
         let cases = [own.to_ascii_lowercase(), own.to_ascii_uppercase(), own];
         let mut bytes: Vec<u8> = cases
