@@ -1004,7 +1004,7 @@ struct toolglot_view toolglot_model_dialect(const void *name,
                                             size_t len,
                                             size_t number);
 
-// The built-in dialect that reads a model's reasoning, unless a dialect of its calls does; else empty. Static. Any thread.
+// The built-in dialect that reads only a model's reasoning; those of its calls may read it as well. Empty if there is none. Static. Any thread.
 TOOLGLOT_API
 struct toolglot_view toolglot_model_reasoning(const void *name,
                                               size_t len);

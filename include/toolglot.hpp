@@ -423,7 +423,7 @@ inline std::vector<std::string_view> model_dialects(std::string_view name) {
     ids.push_back(id);
   }
 }
-/* The built-in dialect that reads a model's reasoning, unless a dialect of its calls does; else empty. */
+/* The built-in dialect that reads only a model's reasoning; those of its calls may read it as well. Empty if there is none. */
 inline std::string_view model_reasoning(std::string_view name) noexcept {
   return detail::view(toolglot_model_reasoning(name.data(), name.size()));
 }

@@ -25,7 +25,8 @@ pub struct ModelDialects {
     /// Those of its calls. Most models have one; the dialects of a model with several, such as Llama 4, can be active in one
     /// set.
     pub calls: Vec<&'static str>,
-    /// The dialect of its reasoning, unless a dialect of its calls reads it.
+    /// The dialect that reads its reasoning and nothing else. Dialects of calls usually read the reasoning of their models
+    /// themselves; beside such a one it adds nothing, but it may be active alone, where no calls are due.
     pub reasoning: Option<&'static str>,
 }
 

@@ -31,6 +31,8 @@ pub struct Watch<'i> {
     owed: Option<Span>,
     /// Where the last committed block ended.
     closed: Option<u64>,
+    /// Where a protected region began that is not closed.
+    region: Option<u64>,
 }
 
 #[derive(Clone)]
@@ -64,6 +66,7 @@ impl<'i> Watch<'i> {
             params: 0,
             owed: None,
             closed: None,
+            region: None,
         }
     }
 
@@ -233,7 +236,7 @@ impl Sink for Watch<'_> {
             );
         } else {
             // At the end of a stream, also what was hidden after the last call of a block.
-            let back = |start| self.closed == Some(start);
+            let back = |start| [self.closed, self.region].contains(&Some(start));
             assert!(
                 !matches!(event, Event::Text { recovered: true, span, .. } if !back(span.start)),
                 "recovered text of no block"
@@ -241,6 +244,11 @@ impl Sink for Watch<'_> {
         }
         if let Event::BlockClose { span, .. } = event {
             self.closed = Some(span.end);
+        }
+        if let Event::Issue(issue) = &event
+            && issue.kind == Kind::UnclosedSpan
+        {
+            self.region = Some(issue.span.start);
         }
         match event {
             Event::Text { data, span, .. } => self.flow(data, span),

@@ -41,6 +41,13 @@ impl Lt {
         u64::from(self.len) + u64::from(self.blanks)
     }
 
+    /// Whether the opener of CDATA is misspelt if this byte comes next.
+    fn tears(self, byte: u8) -> bool {
+        let at = usize::from(self.len);
+        let next = CDATA.open.get(at) != Some(&byte);
+        self.cdata && next && (at > 2 || at == 2 && matches!(byte, b'C' | b'!'))
+    }
+
     /// Consumes the next byte; returns false if neither fits any more.
     pub fn step(&mut self, byte: u8, closer: &[u8]) -> bool {
         let at = usize::from(self.len);
@@ -194,6 +201,7 @@ impl Content {
                     i = self.text(out, args, (closer, &mut *inner), i, stop);
                 }
                 ContentAt::Lt(mut lt) => {
+                    let torn = lt.tears(byte);
                     if lt.step(byte, closer) {
                         i += 1;
                         self.at = ContentAt::Lt(lt);
@@ -206,6 +214,10 @@ impl Content {
                         }
                     } else {
                         self.markup(out, args);
+                        if torn {
+                            // CDATA was to protect what follows, closers among it.
+                            args.recovered(Kind::BareMarkup);
+                        }
                         self.at = ContentAt::Text;
                         if lt.len() == 2 {
                             inner.begin();

@@ -80,6 +80,8 @@ pub(crate) struct Body {
     mention: Option<u8>,
     /// What has come after a text's closer, which other text on its line shows to be content.
     after: Option<After>,
+    /// Where text between calls began, if its section allows any, and whether its last line goes on.
+    loose: Option<(u64, bool)>,
     /// The call whose payload has ended, and where, if what follows decides about it: after an object in place of parameters,
     /// parameters may follow all the same.
     whole: Option<Box<(LiveCall, u64)>>,
@@ -151,6 +153,7 @@ impl Body {
             invented: false,
             mention: None,
             after: None,
+            loose: None,
             whole: None,
             run_on: None,
             torn: None,
@@ -210,6 +213,7 @@ impl Body {
             invented: false,
             mention: None,
             after: None,
+            loose: None,
             whole: None,
             run_on: None,
             torn: None,
@@ -470,6 +474,11 @@ impl Body {
                 if let Some(after) = &mut self.after {
                     after.line |= byte == b'\n' && after.words.is_none();
                 }
+                if byte == b'\n'
+                    && let Some((_, line)) = &mut self.loose
+                {
+                    *line = false;
+                }
                 let settled = !ahead && self.stray.is_none();
                 if settled && walk.blank() {
                     out.skip(pos + 1);
@@ -510,6 +519,8 @@ impl Body {
                     // The byte itself may begin a pattern.
                     let again = !blank;
                     self.words(out, began);
+                    let same = self.loose.filter(|(_, line)| *line);
+                    self.loose = same.or(Some((began, true)));
                     self.at = FramedAt::Gap(table.gap.begin());
                     out.skip(pos + u64::from(!again));
                     return (!again, None);
@@ -533,6 +544,17 @@ impl Body {
             }
             _ => false,
         }
+    }
+
+    /// Whether the block up to `end` has no call, not even a broken one.
+    fn has_none(&self, out: &Out<'_>, end: u64) -> bool {
+        self.good == out.block_span(end).start && !self.broke
+    }
+
+    /// Whether nothing but white space has followed the section's opener.
+    fn is_empty_section(&self) -> bool {
+        let none = self.calls == 0 && !self.broke && self.loose.is_none();
+        matches!(self.at, FramedAt::Gap(_)) && self.section && none
     }
 
     /// Acts on a pattern that is complete before `end`.
@@ -584,6 +606,10 @@ impl Body {
                 None
             }
             Action::End | Action::WrongEnd => {
+                if self.loose.is_some() && self.has_none(out, end) {
+                    // It has text and no call.
+                    return Some(Flow::Mention { at: end });
+                }
                 if action == Action::WrongEnd || walk.loose().is_some() {
                     self.misspelt(out, Span::new(start, end));
                 }
@@ -603,9 +629,17 @@ impl Body {
                 None
             }
             Action::Repeat => {
-                out.issue(Kind::RepeatedMarker, Span::new(start, end), "");
+                // Behind text it closes a call whose opener was lost.
+                let (kind, from) = match self.loose {
+                    Some((at, _)) => (Kind::MalformedBody, at),
+                    None => (Kind::RepeatedMarker, start),
+                };
+                out.issue(kind, Span::new(from, end), "");
                 out.skip(end);
                 self.last = end;
+                if !self.has_none(out, end) {
+                    (self.loose, self.good) = (None, end);
+                }
                 self.at = match self.at {
                     FramedAt::More(walk) => FramedAt::More(walk.restart()),
                     _ => FramedAt::Gap(table.gap.begin()),
@@ -654,6 +688,13 @@ impl Body {
                 self.at = FramedAt::Payload(Box::new(payload));
                 None
             }
+            // The section's opener is repeated before its first call.
+            Action::Reopen if self.is_empty_section() && walk.span(Hole::Tag).is_empty() => {
+                out.repaired(Kind::RepeatedMarker, span);
+                out.skip(end);
+                self.at = FramedAt::Gap(table.gap.begin());
+                None
+            }
             Action::Reopen | Action::Unit(_) if self.again(out, table, action, walk, end) => None,
             Action::Reopen => {
                 // After a payload, only a closer was forgotten.
@@ -687,6 +728,10 @@ impl Body {
                 } else {
                     unit
                 };
+                if let Some((at, true)) = self.loose.take() {
+                    // Text directly before an opener may belong behind it.
+                    out.repaired(Kind::MalformedBody, Span::new(at, start));
+                }
                 self.begin(out, table, walk, end)
             }
         }

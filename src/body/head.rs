@@ -54,6 +54,16 @@ impl Head {
         head
     }
 
+    /// Begins with the opener of a value without a key.
+    pub fn keyless(c: char, start: u64) -> Self {
+        Self {
+            start,
+            at: HeadAt::AfterColon,
+            opener: c.to_string(),
+            ..Self::default()
+        }
+    }
+
     /// Begins again, keeping the buffers.
     pub fn begin(&mut self, c: char, start: u64) {
         self.clear();
@@ -109,6 +119,11 @@ impl Head {
     /// Whether the character that ended the head begins a line.
     pub fn broke_at_line_start(&self) -> bool {
         self.line && self.opener.chars().nth(1).is_none()
+    }
+
+    /// Whether more than one character of an opener came before the one that ended the head.
+    pub fn tears(&self) -> bool {
+        self.opener.chars().nth(2).is_some()
     }
 
     fn opener(&self, table: &KeyQuote) -> HeadStep {

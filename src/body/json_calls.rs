@@ -475,6 +475,11 @@ impl Body {
                     self.repaired(out, kind, at);
                     source.line(kind)
                 }
+                Token::Malformed(_)
+                    if source.bytes.get(i) == Some(&b'<') && self.lacks_bracket() =>
+                {
+                    Some(self.end_without(out, pos))
+                }
                 Token::Malformed(kind) => Some(self.broken(out, kind, Span::new(pos, pos + 1))),
                 Token::Limit(kind) => Some(Step::Limit(kind)),
             };
@@ -482,6 +487,28 @@ impl Body {
                 return (i, step);
             }
         }
+    }
+
+    /// Whether the call's object lacks only its bracket before the call's closer.
+    fn lacks_bracket(&self) -> bool {
+        self.item.as_ref().is_some_and(|item| {
+            let whole = item.named && item.argued && item.args.is_some() && item.kept.is_none();
+            let own = item.depth == 0 && self.lexer.depth() == 1 && self.lexer.after_member();
+            whole && own && self.closes() && !self.bare
+        })
+    }
+
+    /// Ends a call whose object lacks its bracket at `pos`. More of it may have been meant.
+    fn end_without(&mut self, out: &mut Out<'_>, pos: u64) -> Step {
+        let args = self.item.take().and_then(|item| item.args);
+        if let Some(mut args) = args {
+            // The bracket is missing there.
+            let span = Span::new(pos.saturating_sub(1), pos);
+            args.live.recovered_at(out, Kind::MalformedBody, span, "");
+            args.live.close(out, pos);
+            self.calls += 1;
+        }
+        Step::Done
     }
 
     /// The offset at which the value under way is too long, and the limit that fires there.

@@ -28,6 +28,8 @@ pub(crate) struct Body {
     line_start: bool,
     /// Where bytes that belong to nothing began, if they were not reported yet.
     junk: Option<u64>,
+    /// Among them was a value's opener, and no closer since: a value may be open that no field has.
+    quoted: bool,
     /// How many bytes of a wide opener may still follow it.
     extra: u8,
     /// The end of the white space after the last value's closer.
@@ -59,6 +61,7 @@ impl Body {
             chars: Utf8::default(),
             line_start: true,
             junk: None,
+            quoted: false,
             extra: u8::MAX,
             closed: 0,
             fields: vec![],
@@ -192,6 +195,7 @@ impl Body {
                 self.chars = Utf8::default();
                 continue;
             }
+            self.quoted &= hits.iter().all(|pattern| table.closes(*pattern).is_none());
             let own = |pattern: &&u16| table.closes(**pattern).is_none();
             let hit = hits.iter().find(own).copied();
             let hit = hit.map(|pattern| {
@@ -202,6 +206,10 @@ impl Body {
             });
             if let Some((pattern, start)) = hit.filter(|(_, start)| *start >= out.trusted()) {
                 self.leave(out, start);
+                if self.quoted {
+                    // The marker may be quoted there, and what follows as well.
+                    out.open_string(Span::new(start, start));
+                }
                 if usize::from(pattern) < table.closers {
                     if table.spec.extra.is_empty() {
                         return (i, self.done(out, table, pos));
@@ -341,12 +349,17 @@ impl Body {
             KeyQuoteAt::Head(head) => match head.step(c, table, out.limits().max_name) {
                 HeadStep::More => {}
                 HeadStep::TooLong => return Err(Kind::LimitName),
+                HeadStep::Open { .. } if head.key.is_empty() => {
+                    self.quoted = true;
+                    self.at = KeyQuoteAt::Between;
+                }
                 HeadStep::Open { quote } => {
                     let head = head.clone();
                     return self.open(out, table, head, quote, end);
                 }
                 HeadStep::No => {
                     self.junk = Some(self.junk.unwrap_or(head.start));
+                    self.quoted |= head.tears();
                     self.line_start = head.broke_at_line_start();
                     self.at = KeyQuoteAt::Between;
                     self.between(out, table, c, start);
@@ -391,6 +404,10 @@ impl Body {
             .any(|separator| separator.starts_with(c))
         {
             self.junk = Some(self.junk.unwrap_or(start));
+            let mut quotes = table.spec.quotes.iter().flat_map(|quote| &quote.open);
+            if quotes.any(|open| open.starts_with(c)) {
+                self.at = KeyQuoteAt::Head(Head::keyless(c, start));
+            }
         }
     }
 
@@ -411,6 +428,7 @@ impl Body {
         start: u64,
     ) -> Result<(), Kind> {
         self.report_junk(out, head.start);
+        self.quoted = false;
         if self.fields.len() >= out.limits().max_params as usize {
             return Err(Kind::LimitParams);
         }

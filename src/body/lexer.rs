@@ -67,6 +67,25 @@ impl Rules<'_> {
         (0, 0)
     }
 
+    /// The delimiter that lacks its first byte if a value without quotes begins with `byte`, and one for that byte.
+    fn torn_mark(&self, byte: u8) -> (u8, u8) {
+        let mut marks = self.syntax.bare_values.iter();
+        let torn = marks.position(|(text, mark)| {
+            *mark == BareMark::Delimiter && text.as_bytes().get(1) == Some(&byte)
+        });
+        torn.map_or((0, 0), |which| (which as u8, 1))
+    }
+
+    /// Whether a delimiter, of which `len` bytes of `which` have come, lacks its last byte before `byte`.
+    fn tears_mark(&self, (which, len): (u8, u8), byte: u8) -> bool {
+        let mark = self.syntax.bare_values.get(usize::from(which));
+        mark.is_some_and(|(text, mark)| {
+            let last = text.as_bytes().get(usize::from(len));
+            let lacks = usize::from(len) + 1 == text.len() && last != Some(&byte);
+            *mark == BareMark::Delimiter && lacks
+        })
+    }
+
     /// The marker of which `len` bytes have come, if that is all of it.
     fn whole_mark(&self, which: u8, len: u8) -> Option<BareMark> {
         let (mark, kind) = self.syntax.bare_values.get(usize::from(which))?;
@@ -295,6 +314,11 @@ impl Lexer {
     /// How many brackets are open around the reported value or key.
     pub fn depth(&self) -> usize {
         self.stack.len()
+    }
+
+    /// Whether a value inside another one has just ended.
+    pub fn after_member(&self) -> bool {
+        self.at == LexerAt::After
     }
 
     /// Whether the whole value has come.

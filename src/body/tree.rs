@@ -94,6 +94,8 @@ pub(super) enum Remark {
     Entity(String, Span),
     /// An ampersand that does not begin an entity.
     Bare(Span),
+    /// A misspelt opener of CDATA, which was to protect what follows, tags among it.
+    Torn(Span),
 }
 
 /// The kinds that count for the grade of the call whose values they concern.
@@ -105,6 +107,7 @@ pub(super) fn slips(remarks: &[Remark]) -> KindSet {
             | Remark::Entity(..)
             | Remark::Bare(_) => {}
             Remark::Of(kind, _) | Remark::Attribute(kind, ..) => kinds.insert(*kind),
+            Remark::Torn(_) => kinds.insert(Kind::MalformedXml),
         }
     }
     kinds
@@ -180,6 +183,7 @@ fn report(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
                 out.tool_issue(*kind, Span::new(element.start, element.end), tool, name);
             }
             Remark::Bare(span) => out.tool_issue(Kind::BareMarkup, *span, tool, ""),
+            Remark::Torn(span) => out.tool_issue(Kind::MalformedXml, *span, tool, ""),
             Remark::Entity(entity, span) => {
                 out.tool_issue(Kind::UnknownEntity, *span, tool, entity);
             }
@@ -553,6 +557,9 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>, bare: &mut bool) -> St
             started = true;
             rest = &rest[if whole { len + 2 } else { 1 }..];
         } else {
+            if let [b'<', b'!', b'[' | b'C' | b'!', ..] = rest {
+                remarks.push(Remark::Torn(Span::new(offset, offset + 3)));
+            }
             let len = 1 + memchr::memchr2(b'<', b'&', &rest[1..]).unwrap_or(rest.len() - 1);
             let text = if started {
                 &rest[..len]

@@ -156,9 +156,17 @@ impl Elements {
         };
         let mut open: Vec<u32> = vec![0];
         let mut from = 0;
+        // A token that belongs to no tag: one is misspelt.
+        let token = self
+            .open
+            .strip_suffix('<')
+            .filter(|token| !token.is_empty());
+        let lone = |text: &str| token.is_some_and(|token| text.contains(token));
+        let mut doubt = false;
         for (at, end, tag) in self.tags(text) {
             let here = *open.last().unwrap_or(&0) as usize;
             out[here].text |= !text[from..at].trim().is_empty();
+            doubt |= lone(&text[from..at]);
             from = end;
             match tag {
                 Tag::Open {
@@ -203,6 +211,9 @@ impl Elements {
         }
         if open.len() > 1 {
             return Ok(text_alone(whole));
+        }
+        if doubt || lone(&text[from..]) {
+            kinds.insert(Kind::BareMarkup);
         }
         out[0].text |= !text[from..].trim().is_empty();
         Ok(Read {

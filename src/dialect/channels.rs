@@ -72,13 +72,16 @@ impl spec::Channels {
         let ends = self.end.iter().filter(|end| header.ends_with(end.as_str()));
         let end = ends.max_by_key(|end| end.len());
         let (rest, end) = header.split_at(header.len() - end.map_or(0, String::len));
-        let mut rest = self.last_begun(rest);
+        let last = self.last_begun(rest);
+        let given_up = &rest[..rest.len() - last.len()];
+        let mut rest = last;
         let starts = self.start.iter();
         let start = starts.filter(|start| rest.starts_with(start.as_str()));
         let start = start.max_by_key(|start| start.len()).map_or(0, String::len);
         let mut out = Header {
             start: &rest[..start],
             end,
+            unread: !given_up.is_empty() && self.has_words(given_up),
             ..Header::default()
         };
         // The rest of a header that the prompt has begun.
@@ -131,7 +134,37 @@ impl spec::Channels {
                 out.name(recipient);
             }
         }
+        // Without the marker before it, the channel may be at the end of the name.
+        let ends = |name: &String| {
+            let before = out.recipient.strip_suffix(name.as_str());
+            !name.is_empty() && before.is_some_and(|before| !before.is_empty())
+        };
+        out.unread |= out.channel.is_empty() && self.names().any(ends);
         out
+    }
+
+    /// The channels that its routes name.
+    fn names(&self) -> impl Iterator<Item = &String> {
+        let routes = self.route.iter();
+        let names = routes.filter_map(|route| route.channel.as_ref()).flatten();
+        names.filter(|name| *name != "*")
+    }
+
+    /// Whether a header that was given up contains words of a message: its end is missing.
+    fn has_words(&self, header: &str) -> bool {
+        let Header {
+            channel,
+            content,
+            unread,
+            ..
+        } = self.read(header);
+        let types = self.route.iter().filter_map(|route| route.content.as_ref());
+        let known = content.is_empty() || types.flatten().any(|kind| kind == content);
+        let glued = |name: &String| {
+            let rest = channel.strip_prefix(name.as_str());
+            !name.is_empty() && rest.is_some_and(|rest| !rest.is_empty())
+        };
+        unread || !known || self.names().any(glued)
     }
 
     /// Reads the first word of `rest`, which is not part of a header, and returns what follows it. The word may be the content

@@ -213,19 +213,45 @@ impl Tables {
                 self.headed(index, line.reasoning(), Of::Lines);
             }
             for spec in &dialect.spec.span {
-                let id = self.spans.len() as u16;
-                self.marker(&spec.open, Role::Span { id });
-                let close = Pattern {
-                    hold: false,
-                    ..Pattern::new(&spec.close, Case::Exact)
+                let (exact, slips) = region_openers(&spec.open);
+                self.region(index, spec.clone(), &exact)?;
+                // A misspelt marker in a line is the end of another one, or a mention.
+                let at = match spec.at {
+                    spec::ReasoningAt::Anywhere => spec::ReasoningAt::LineStart,
+                    at => at,
                 };
-                self.spans.push(SpanMarks {
-                    dialect: index,
-                    spec: spec.clone(),
-                    inside: Scanner::new(vec![close])?,
-                });
+                if !slips.is_empty() {
+                    let spec = spec.clone();
+                    self.region(index, spec::SpanSpec { at, ..spec }, &slips)?;
+                }
             }
         }
+        Ok(())
+    }
+
+    /// Adds a protected region that each of these markers opens.
+    fn region(
+        &mut self,
+        dialect: u16,
+        spec: spec::SpanSpec,
+        openers: &[String],
+    ) -> Result<(), String> {
+        let id = self.spans.len() as u16;
+        for open in openers {
+            let same = |have: &Pattern| have.bytes == open.as_bytes();
+            if !self.patterns.iter().any(same) {
+                self.marker(open, Role::Span { id });
+            }
+        }
+        let close = Pattern {
+            hold: false,
+            ..Pattern::new(&spec.close, Case::Exact)
+        };
+        self.spans.push(SpanMarks {
+            dialect,
+            spec,
+            inside: Scanner::new(vec![close])?,
+        });
         Ok(())
     }
 
@@ -608,4 +634,33 @@ fn push(owners: &mut Vec<OpenRef>, entry: OpenRef) {
     if !(token(&entry) && owners.iter().any(token)) {
         owners.push(entry);
     }
+}
+
+/// How the opener of a protected region is written: as the file spells it, or with blanks or a carriage return before the end of
+/// its line; and its misspellings: one bracket too few or too many where several stand at one of its ends, or the part in square
+/// brackets twice. What such a region protects must not run because of a slip in its opener.
+fn region_openers(open: &str) -> (Vec<String>, Vec<String>) {
+    let marker = open.strip_suffix('\n').unwrap_or(open);
+    let end = &open[marker.len()..];
+    let mut exact = vec![open.to_owned()];
+    if !end.is_empty() {
+        exact.extend([" \n", "\r\n"].map(|end| format!("{marker}{end}")));
+    }
+    let mut slips = vec![];
+    for c in ["<", ">", "[", "]"] {
+        let two = c.repeat(2);
+        if let Some(rest) = marker.strip_prefix(&two) {
+            slips.extend([format!("{c}{rest}"), format!("{c}{marker}")]);
+        }
+        if let Some(rest) = marker.strip_suffix(&two) {
+            slips.extend([format!("{rest}{c}"), format!("{marker}{c}")]);
+        }
+    }
+    if let (Some(from), Some(to)) = (marker.find('['), marker.rfind(']'))
+        && from > 0
+        && from < to
+    {
+        slips.push(format!("{}{}", &marker[..=to], &marker[from..]));
+    }
+    (exact, slips.into_iter().map(|slip| slip + end).collect())
 }

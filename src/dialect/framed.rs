@@ -281,7 +281,8 @@ impl Framed {
         let tables = spec
             .unit
             .iter()
-            .map(|unit| {
+            .zip(0_u16..)
+            .map(|(unit, index)| {
                 let closers = [
                     list(&unit.close, Action::Close),
                     list(section_close, Action::End),
@@ -292,7 +293,7 @@ impl Framed {
                     && param.is_some_and(|param| param.open.iter().all(whole));
                 let halved = param.iter().flat_map(|param| &param.close);
                 let (close, ends): (Vec<_>, Vec<_>) = halved.filter_map(|p| halves(p)).unzip();
-                let ends = ends.into_iter().map(|end| (end, Action::Stray));
+                let ends = ends.into_iter().flatten().map(|end| (end, Action::Stray));
                 let ends: Vec<_> = ends.collect();
                 let (open, stray) = match spec.params(unit) {
                     Some(param) => (
@@ -317,7 +318,19 @@ impl Framed {
                 let further = further.into_iter().filter(|_| objects).collect();
                 let tail = closers.into_iter().chain([next]).chain(blocks);
                 let tail: Vec<Vec<(String, Action)>> = tail.collect();
-                let inner = [open, stray].into_iter().chain(tail.clone());
+                // The tag of an opener that is more than a tag may be repeated.
+                let tag = |open: &String| {
+                    let tag = &open[open.rfind('<').filter(|at| *at > 0)?..];
+                    let own = tag.contains("$tag") && tag.ends_with('>');
+                    let other = units.iter().any(|(open, _)| open == tag);
+                    (own && !other).then(|| tag.to_owned())
+                };
+                let mut tags: Vec<_> = unit.open.iter().filter_map(tag).collect();
+                tags.dedup();
+                let tags = tags.into_iter().map(|tag| (tag, Action::Unit(index)));
+                let inner = [open, stray, tags.collect()]
+                    .into_iter()
+                    .chain(tail.clone());
                 let more = unit
                     .more
                     .iter()
@@ -696,6 +709,20 @@ fn payloads(spec: &spec::Framed) -> (JsonTable, PythonTable, BraceTable) {
     (json, python, braces)
 }
 
+/// A pattern as it is written for the suffix `fix` and the parameter `key`; other holes are left out.
+pub(crate) fn written(pattern: &str, fix: &str, key: &str) -> String {
+    let mut out = vec![];
+    for part in path::parts(pattern).into_iter().flatten() {
+        match part {
+            path::Part::Bytes(bytes) => out.extend(bytes),
+            path::Part::Hole(path::Hole::Fix) => out.extend(fix.bytes()),
+            path::Part::Hole(path::Hole::Key) => out.extend(key.bytes()),
+            path::Part::Hole(_) | path::Part::Blanks | path::Part::Lines | path::Part::Peek => {}
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 /// A closer as the opener of its block spells it.
 fn spelt(close: &str, fix: &str) -> String {
     close.replace("$ticks", fix).replace("$x", fix)
@@ -744,9 +771,12 @@ fn parted(close: &str) -> Vec<String> {
 }
 
 /// A multi-part closer with one part repeated, as far as a value may end with it, and its last part, which may follow once
-/// more: `<|close|>argument<|sep|>`.
-pub(crate) fn halves(close: &str) -> Option<(Vec<String>, String)> {
+/// more: `<|close|>argument<|sep|>`. Of a tag behind a token (`]<]minimax[>[</$key>`) the token may be repeated.
+pub(crate) fn halves(close: &str) -> Option<(Vec<String>, Option<String>)> {
     let last = close.rfind('<').filter(|at| *at > 0)?;
+    if !close.starts_with('<') && close[last..].starts_with("</") && !close[..last].contains('$') {
+        return Some((vec![format!("{}{close}", &close[..last])], None));
+    }
     let first = close.find('>')? + 1;
     if close.contains('$') || !close.ends_with('>') || first > last || !close.starts_with('<') {
         return None;
@@ -755,7 +785,7 @@ pub(crate) fn halves(close: &str) -> Option<(Vec<String>, String)> {
     if first < last {
         twice.push(format!("{}{close}", &close[..last]));
     }
-    Some((twice, close[last..].to_owned()))
+    Some((twice, Some(close[last..].to_owned())))
 }
 
 fn literal_part(part: &path::Part) -> Option<String> {

@@ -41,7 +41,7 @@ pub(crate) use marker::{BESIDE, Begins, MAX_LEAD, OpenRef, Role, TOGETHER, Token
 pub(crate) use thought::{Inside, suffixed};
 
 pub(crate) use evidence::Evidence;
-pub(crate) use framed::{Action, Framed, Opener, halves};
+pub(crate) use framed::{Action, Framed, Opener, halves, written};
 pub(crate) use line::{Head, Line};
 
 use std::collections::BTreeSet;

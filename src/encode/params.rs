@@ -15,7 +15,7 @@ use super::text::{entities, find_all, spellings, texts};
 use super::{Ctx, Item, fits};
 use crate::body::{Elements, Strange, last_tag, other_tags};
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
-use crate::dialect::{Action, halves};
+use crate::dialect::{Action, halves, written};
 use crate::hints::{Schema, Types};
 use crate::limits::Untyped;
 
@@ -250,7 +250,7 @@ struct Frame<'p> {
 
 impl<'p> Frame<'p> {
     fn new(param: &'p Param, fix: &str, key: &str, others: Vec<String>) -> Self {
-        let close = |close: &String| close.replace("$x", fix).replace("$key", key);
+        let close = |close: &String| written(close, fix, key);
         let newline = param.newline.iter().any(|have| have == key);
         Self {
             param,

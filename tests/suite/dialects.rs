@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use toolglot::{
-    BuildError, DecidedBy, DialectSet, Finish, Limits, Options, Parser, Turn, builtin_files,
+    BuildError, DecidedBy, DialectSet, EncodeCall, EncodeOptions, Finish, Limits, Options, Parser,
+    Turn, builtin_files, encode, escape, unescape,
 };
 use toolglot_testkit::vectors::Log;
 
@@ -545,4 +546,45 @@ fn tags_that_begin_others_and_openers_of_one_dialect() {
         build(&many).expect("a set").decisions(&Limits::default()),
         []
     );
+}
+
+#[test]
+fn dollars_in_closers_are_dollars() {
+    let text = r#"
+id = "dollars"
+title = "dollars in markers"
+deltas = "live"
+[framed]
+[[framed.unit]]
+open = ["<call$$ name=$name>"]
+close = ["</call$$>"]
+payload = "params"
+[framed.param]
+open = ["<p$$ name=$key>"]
+close = ["</p$$>"]
+"#;
+    let set = build(text).expect("a dialect");
+    let input = "<call$ name=f><p$ name=a>1 $ </p</p$></call$>ok";
+    let turn = parse_whole(&set, input.as_bytes());
+    assert_eq!(turn.text, "ok");
+    assert_eq!(turn.calls[0].arguments, r#"{"a":"1 $ </p"}"#);
+    let options = EncodeOptions::default();
+    let write = |value: &str| {
+        let call = EncodeCall::new("f", format!("{{\"a\":\"{value}\"}}"));
+        encode(&set, "dollars", &[call], &options)
+    };
+    assert!(write("a $$ b").expect("text").contains("a $$ b</p$>"));
+    write("a</p$>b").expect_err("a value with its closer");
+    for marker in ["<call$ name=f>", "</call$>"] {
+        let escaped = escape(&set, marker.as_bytes()).expect("escaped");
+        assert!(
+            !escaped
+                .windows(7)
+                .any(|part| part == &marker.as_bytes()[..7])
+        );
+        assert_eq!(
+            unescape(&set, &escaped).expect("unescaped"),
+            marker.as_bytes()
+        );
+    }
 }

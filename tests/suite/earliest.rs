@@ -32,6 +32,10 @@ fn starters(set: &DialectSet) -> Vec<String> {
             let list = file.get(table).and_then(|t| t.as_array());
             let entries: Vec<_> = list.into_iter().flatten().collect();
             out.extend(entries.iter().flat_map(|entry| texts(&entry["open"])));
+            if table == "span" {
+                let slips = entries.iter().flat_map(|entry| texts(&entry["open"]));
+                out.extend(slips.flat_map(|open| slips_of(&open)));
+            }
             if table == "reasoning" {
                 let closers = entries.iter().filter_map(|entry| entry.get("close"));
                 out.extend(closers.flat_map(texts));
@@ -67,6 +71,29 @@ fn starters(set: &DialectSet) -> Vec<String> {
             let literal = |text: &String| !text.contains('$') && text.bytes().any(|b| b != b'`');
             out.extend(closers.flat_map(texts).filter(literal));
         }
+    }
+    out
+}
+
+/// The misspellings that open a protected region, and blanks before the end of its opener's line.
+fn slips_of(open: &str) -> Vec<String> {
+    let (marker, end) = match open.strip_suffix('\n') {
+        Some(marker) => (marker, "\n"),
+        None => (open, ""),
+    };
+    let mut out = vec![format!("{marker} {end}"), format!("{marker}\r{end}")];
+    out.retain(|_| !end.is_empty());
+    for bracket in ["<<", "[["] {
+        if let Some(rest) = marker.strip_prefix(bracket) {
+            let one = &bracket[..1];
+            out.extend([format!("{one}{rest}{end}"), format!("{one}{marker}{end}")]);
+        }
+    }
+    if let Some(rest) = marker.strip_suffix(">>") {
+        out.extend([format!("{rest}>{end}"), format!("{marker}>{end}")]);
+    }
+    if let (Some(from @ 1..), Some(to)) = (marker.find('['), marker.rfind(']')) {
+        out.push(format!("{}{}{end}", &marker[..=to], &marker[from..]));
     }
     out
 }

@@ -21,6 +21,7 @@ mod grades;
 mod guided;
 mod hidden;
 mod hosts;
+mod kept;
 mod leftovers;
 mod lines;
 mod lists;

@@ -512,10 +512,10 @@ fn elements_as_arguments() {
     let mark = "]<]minimax[>[<";
     for (yes, no) in [
         (
-            "]<]minimax[>[a".to_owned(),
+            "]<]minimax[>a".to_owned(),
             format!("{mark}a>]<]minimax[>[</a>"),
         ),
-        ("]<]minimax[>[".to_owned(), format!("{mark}a>")),
+        ("]<]minimax[>".to_owned(), format!("{mark}a>")),
         ("x<a></a>".to_owned(), "]<]minimax[>[</x>".to_owned()),
     ] {
         let call = |key: &str, text: &str| format!("{{\"{key}\":\"{text}\"}}");

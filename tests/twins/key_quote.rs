@@ -154,11 +154,11 @@ impl Family for KeyQuote {
                 return junk.cut(run);
             }
             if let Some(len) = self.closer(input, at) {
-                junk.ends(run);
+                junk.ends_block(run);
                 break at + len;
             }
             if self.opener(input, at).is_some() {
-                junk.ends(run);
+                junk.ends_block(run);
                 run.error("unclosed_block");
                 return Block {
                     end: at,
@@ -170,6 +170,7 @@ impl Family for KeyQuote {
             if self.comment(input, at, line_start) {
                 junk.ends(run);
                 while at < input.len() && !stands(input, at, "\n") && !self.any_marker(input, at) {
+                    junk.quoted &= !self.value_closer(input, at);
                     at += char_at(input, at).map_or(1, char::len_utf8);
                 }
                 line_start = false;
@@ -194,6 +195,9 @@ impl Family for KeyQuote {
             let key_end = key_end(input, at);
             if key_end == at {
                 junk.open = true;
+                let half = self.behind_half_opener(input, at);
+                junk.quoted |= input[at..half].chars().count() > 1;
+                junk.quoted &= !self.value_closer(input, at);
                 at += c.len_utf8();
                 continue;
             }
@@ -204,10 +208,13 @@ impl Family for KeyQuote {
                 junk.open = true;
                 let behind = self.behind_colon(input, key_end);
                 at = self.behind_half_opener(input, behind);
+                junk.quoted |= input[behind..at].chars().count() > 1;
+                junk.quoted &= !self.value_closer(input, behind);
                 line_start = at == behind && input[key_end..at].contains('\n');
                 continue;
             };
             junk.ends(run);
+            junk.quoted = false;
             if fields.len() == run.setup.limits.params {
                 return Block::limit(run, self, "limit_params", at);
             }
@@ -388,6 +395,18 @@ impl KeyQuote {
             Some(c) => skip(input, colon + c.len_utf8(), char::is_whitespace),
             None => key_end,
         }
+    }
+
+    fn value_closer(&self, input: &str, at: usize) -> bool {
+        self.quotes.iter().any(|quote| {
+            let closes = |close: &&'static str| {
+                let here = input.get(at..at + close.len());
+                here.is_some_and(|here| {
+                    here == *close || quote.ignore_case && here.eq_ignore_ascii_case(close)
+                })
+            };
+            quote.close.iter().any(closes)
+        })
     }
 
     /// Chosen: an incomplete value opener is junk, and is not read again.
@@ -585,9 +604,19 @@ impl Quote {
 struct Junk {
     open: bool,
     seen: bool,
+    /// It contains a value's opener, or most of one, and no closer since.
+    quoted: bool,
 }
 
 impl Junk {
+    /// A marker of the block ends it, which may be quoted.
+    fn ends_block(&mut self, run: &mut Run<'_>) {
+        self.ends(run);
+        if self.quoted {
+            run.warn("open_string");
+        }
+    }
+
     fn ends(&mut self, run: &mut Run<'_>) {
         if self.open {
             run.error("junk_in_block");

@@ -28,8 +28,35 @@ const SPANS: [(&str, &str); 9] = [
 
 /// Whether a thought or a region begins anywhere in `part`.
 pub(super) fn begins(part: &str) -> bool {
-    let mut openers = REASONING.iter().chain(&SPANS).map(|pair| pair.0);
-    openers.any(|open| part.contains(open))
+    let mut regions = SPANS.iter().flat_map(|pair| spellings(pair.0));
+    let mut thoughts = REASONING.iter();
+    thoughts.any(|pair| part.contains(pair.0)) || regions.any(|(open, _)| part.contains(&open))
+}
+
+/// How a region's opener is written, and whether that is a slip: blanks before the end of its line are none, a bracket too few or
+/// too many and a name that stands twice are.
+fn spellings(open: &str) -> Vec<(String, bool)> {
+    let marker = open.trim_end_matches('\n');
+    let end = &open[marker.len()..];
+    let mut out = vec![(open.to_owned(), false)];
+    if end == "\n" {
+        out.extend([" ", "\r"].map(|blank| (format!("{marker}{blank}\n"), false)));
+    }
+    let mut slip = |text: String| out.push((text + end, true));
+    for (two, one) in [("<<", "<"), ("[[", "[")] {
+        if marker.starts_with(two) {
+            slip(marker[1..].to_owned());
+            slip(format!("{one}{marker}"));
+        }
+    }
+    if marker.ends_with(">>") {
+        slip(marker[..marker.len() - 1].to_owned());
+        slip(format!("{marker}>"));
+    }
+    if let (Some(from @ 1..), Some(to)) = (marker.find('['), marker.rfind(']')) {
+        slip(format!("{}{}", &marker[..=to], &marker[from..]));
+    }
+    out
 }
 
 /// Reads the whole input. `vcp` enables what only that dialect has: reasoning, regions, code.
@@ -59,12 +86,17 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
             Some(Marker::Reasoning(*pair))
         } else {
             let quoted = quote_before(&run.outcome.text).is_some() && !line.is_start();
-            let counts =
-                |pair: &(&str, &str)| line.is_start() || (pair.0.ends_with('\n') && !quoted);
-            let span = SPANS
-                .iter()
-                .find(|pair| vcp && stands(input, at, pair.0) && counts(pair));
-            span.map(|pair| Marker::Span(*pair))
+            let counts = |pair: &(&str, &str), slip: bool| {
+                line.is_start() || (pair.0.ends_with('\n') && !quoted && !slip)
+            };
+            let opener = |pair: &'static (&'static str, &'static str)| {
+                let all = spellings(pair.0).into_iter();
+                let mut all =
+                    all.filter(|(open, slip)| stands(input, at, open) && counts(pair, *slip));
+                all.next()
+                    .map(|(open, _)| Marker::Span((open.len(), pair.1)))
+            };
+            SPANS.iter().filter(|_| vcp).find_map(opener)
         };
         match marker {
             // In a code sample, its opener was reported already.
@@ -98,7 +130,7 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                 line = Line::start();
             }
             Some(Marker::Span((open, close))) => {
-                let body = at + open.len();
+                let body = at + open;
                 at = match input[body..].find(close) {
                     Some(len) => body + len + close.len(),
                     None => {
@@ -137,14 +169,15 @@ enum Marker {
     Open(usize),
     Close(usize),
     Reasoning((&'static str, &'static str)),
-    Span((&'static str, &'static str)),
+    Span((usize, &'static str)),
 }
 
 impl Marker {
     fn len(&self) -> usize {
         match self {
             Self::Open(len) | Self::Close(len) => *len,
-            Self::Reasoning(pair) | Self::Span(pair) => pair.0.len(),
+            Self::Reasoning(pair) => pair.0.len(),
+            Self::Span((len, _)) => *len,
         }
     }
 }

@@ -212,7 +212,7 @@ pub unsafe extern "C" fn toolglot_model_dialect(
     })
 }
 
-/// The built-in dialect that reads a model's reasoning, unless a dialect of its calls does; else empty. Static. Any thread.
+/// The built-in dialect that reads only a model's reasoning; those of its calls may read it as well. Empty if there is none. Static. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_model_reasoning(
     name: *const c_void,

@@ -125,6 +125,7 @@ impl Body {
         }
         out.skip(span.end);
         (self.last, self.good) = (span.end, span.end);
+        self.loose = None;
         self.at = FramedAt::Gap(table.gap.begin());
     }
 

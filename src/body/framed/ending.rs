@@ -166,6 +166,8 @@ impl Body {
             {
                 broken
             }
+            // Text after the last call.
+            FramedAt::Gap(_) if self.is_final() && self.loose.is_some() => broken,
             FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.calls > 0 && walk.blank() => {
                 Finished::Forgotten
             }

@@ -8,7 +8,7 @@ use crate::body::given::is_fact;
 use crate::body::tree_payload::tag_name;
 use crate::body::{Args, Flow, Out};
 use crate::dialect::spec::{self, Framing};
-use crate::dialect::{Action, Framed};
+use crate::dialect::{Action, Framed, written};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::hints::Tool;
@@ -180,15 +180,11 @@ impl Body {
         }
         let halves = &table.units[usize::from(self.unit)];
         let fix = String::from_utf8_lossy(&self.fix).into_owned();
-        let tag = |tag: &String| {
-            let tag = tag.replace("$x", &fix).replace("$key", key.trim());
-            Needle::new(tag.into_bytes())
-        };
-        let whole = |close: &String| close.replace("$x", &fix).replace("$key", key.trim());
+        let whole = |pattern: &String| written(pattern, &fix, key.trim());
+        let tag = |tag: &String| Needle::new(whole(tag).into_bytes());
         let closer = |close: &String| Needle::tag(whole(close).as_bytes());
         let nest = args.nests().then(|| spec.open.first().map(tag)).flatten();
         let strange = nest.is_none().then(|| Strange::new(spec, &fix, key.trim()));
-        let due = nest.is_none();
         let line = spec.line.then(|| {
             let literal = spec
                 .open
@@ -206,7 +202,7 @@ impl Body {
             strange: strange.flatten(),
             others: others.collect(),
             over: None,
-            due,
+            due: true,
             again: last_tag(spec, &fix),
             twin: (!self.opener.is_empty()).then_some(0),
             line_at: None,

@@ -500,7 +500,9 @@ impl Value {
                 true
             }
             Lead::Open(have) => {
-                // Not CDATA: the bytes read are content, and a closer may begin in them.
+                // Not CDATA: the bytes read are content, and a closer may begin in them. A misspelt opener was to protect what
+                // follows, closers among it.
+                self.mixed |= have > 2 || have == 2 && matches!(byte, b'C' | b'!');
                 for byte in &CDATA.open[..usize::from(have)] {
                     self.step(*byte);
                 }

@@ -235,7 +235,13 @@ impl Lexer {
         (i + 1, (whole && foreign).then_some(repaired))
     }
 
-    pub(super) fn open_bare<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+    pub(super) fn open_bare<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+    ) -> Took {
         let word = WORDS.iter().position(|(word, ..)| word[0] == byte);
         let literal = match (word, Num::begin(byte)) {
             _ if std::mem::take(&mut self.force) => None,
@@ -254,7 +260,9 @@ impl Lexer {
             }
             None => {
                 self.pen.insert(f, i, "\"");
-                self.at = LexerAt::BareText { which: 0, len: 0 };
+                // It may begin with the rest of a delimiter.
+                let (which, len) = rules.torn_mark(byte);
+                self.at = LexerAt::BareText { which, len };
                 (i, None)
             }
         }
@@ -322,6 +330,10 @@ impl Lexer {
         let byte = f.src[i];
         match byte {
             b',' | b'}' | b']' => {
+                if rules.tears_mark((which, len), byte) {
+                    self.at = LexerAt::BareText { which: 0, len: 0 };
+                    return (i, Some(Token::Repaired(Kind::BareQuote, f.pos(i))));
+                }
                 self.pen.swap(f, i, "\"", Meaning::Text(""));
                 return self.end_string(f, i, false);
             }
@@ -332,6 +344,7 @@ impl Lexer {
             }
             _ => {}
         }
+        let torn = rules.tears_mark((which, len), byte);
         let (which, len) = rules.bare_mark(which, len, byte);
         let mark = rules.whole_mark(which, len);
         if mark == Some(BareMark::Closer) {
@@ -354,9 +367,9 @@ impl Lexer {
         let doubt = match mark {
             Some(BareMark::Delimiter) => Some(Kind::BareQuote),
             Some(BareMark::Opener) => Some(Kind::BareMarkup),
-            Some(BareMark::Closer) | None => None,
+            Some(BareMark::Closer) | None => torn.then_some(Kind::BareQuote),
         };
-        let at = (f.pos(i) + 1).saturating_sub(u64::from(len));
+        let at = (f.pos(i) + 1).saturating_sub(u64::from(len.max(1)));
         let doubt = doubt.map(|kind| Token::Repaired(kind, at));
         let line = over.then(|| Token::Repaired(Kind::UnclosedValue, f.pos(i)));
         self.at = LexerAt::BareText {

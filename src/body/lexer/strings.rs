@@ -503,7 +503,15 @@ impl Lexer {
         let mut text = String::from("\"");
         json::escape(&begun, |piece| text.push_str(piece));
         self.pen.swap(f, i, &text, Meaning::Text(&begun));
-        self.at = LexerAt::BareText { which: 0, len: 0 };
+        let mut marks = rules.syntax.bare_values.iter();
+        let mark = marks.position(|(mark, _)| mark.as_bytes() == delim);
+        self.at = match mark {
+            Some(which) => LexerAt::BareText {
+                which: which as u8,
+                len,
+            },
+            None => LexerAt::BareText { which: 0, len: 0 },
+        };
         (i, None)
     }
 

@@ -92,7 +92,7 @@ impl Lexer {
             Shape::String => self.open_string(rules, f, i, byte, false),
             Shape::Number => self.open_number(rules, f, i, byte),
             Shape::Bool | Shape::Null => self.open_word(rules, f, i, byte),
-            Shape::Bare => self.open_bare(f, i, byte),
+            Shape::Bare => self.open_bare(rules, f, i, byte),
         }
     }
 

@@ -330,7 +330,7 @@ impl<'a> Twin<'a> {
         let closers = self.spec.units.iter().flat_map(|unit| &unit.close);
         let closers = closers.filter(|_| section.close.is_empty());
         let again: Vec<_> = closers.map(|close| (close, Place::Separator)).collect();
-        let mut stood = false;
+        let (mut stood, mut words) = (false, false);
         loop {
             let fit = match known.take() {
                 Some(fit) => fit,
@@ -343,10 +343,13 @@ impl<'a> Twin<'a> {
                     Err(Stop::Malformed(broken)) if section.prose => {
                         // What was wrongly taken for a marker contains no other marker.
                         let next = self.input[at..].chars().next().map_or(1, char::len_utf8);
+                        words = true;
                         at = broken.max(at + next);
                         continue;
                     }
-                    Err(Stop::Cut) if section.prose && !stood => return Err(Stop::RunsOn),
+                    Err(Stop::Cut) if section.prose && (!stood || words) => {
+                        return Err(Stop::RunsOn);
+                    }
                     Err(stop) => return Err(stop),
                 },
             };
@@ -355,10 +358,17 @@ impl<'a> Twin<'a> {
                     (at, known) = self.unit(unit, &fit, true)?;
                     self.good = at;
                     self.quoted = false;
-                    stood = true;
+                    (stood, words) = (true, false);
                 }
-                Place::Separator => at = fit.end,
+                Place::Separator => {
+                    at = fit.end;
+                    if section.prose && stood {
+                        (self.good, words) = (at, false);
+                    }
+                }
                 Place::Reopen => return Err(Stop::Reopen(self.unspaced(at))),
+                // With text and no call the section is text.
+                _ if words && !stood => return Err(Stop::Spoken(fit.end)),
                 _ => return Ok(fit.end),
             }
         }

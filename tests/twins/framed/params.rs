@@ -374,9 +374,8 @@ impl<'a> Twin<'a> {
                         && self.marker_follows(tool, end, &closers, all)
                 })
         };
-        let nests = self.tree().is_some() && !self.is_text(tool, key);
         param.confirm > 0 && closers.iter().any(slips)
-            || !nests && !self.spec.units[self.unit].fix_name && self.call_follows(range, all)
+            || !self.spec.units[self.unit].fix_name && self.call_follows(range, all)
     }
 
     /// Whether a marker within 64 bytes of `end` shows that a value ended there.
