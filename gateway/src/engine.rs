@@ -3,6 +3,7 @@
 mod chat;
 pub mod gathered;
 pub mod pieces;
+pub mod reader;
 mod responses;
 
 use toolglot::rewrite::Same;
@@ -22,6 +23,8 @@ pub struct Told {
     pub failed: bool,
     /// A filter stopped the output.
     pub filtered: bool,
+    /// The server's own calls count: they came before anything was converted.
+    pub native: bool,
 }
 
 impl Told {

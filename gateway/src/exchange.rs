@@ -17,7 +17,7 @@ use toolglot::{Options, ToolChoice, Tools, UnknownTool};
 use crate::app::{App, Live};
 use crate::choice::Choice;
 use crate::config::{Api, Mode, Recovered, Rule};
-use crate::engine::pieces::Wire;
+use crate::engine::reader::Wire;
 use crate::face::Face;
 use crate::models::{Chosen, TAUGHT};
 use crate::patience::{Patience, Unread};

@@ -1,8 +1,8 @@
 //! Keeps the model's output for later use: the first reply of a model, recordings, and what the model is told of its reply.
 
 use toolglot::json::{Value, json};
-use toolglot::source::{Assembly, Item, Source};
-use toolglot::{DialectSet, Event, Finish, NativeCall, Options, Parser, Severity, Sink};
+use toolglot::source::{Assembly, Item, Source, SourceError};
+use toolglot::{DialectSet, Event, Finish, Kind, NativeCall, Options, Parser, Severity, Sink};
 
 use crate::engine::Told;
 
@@ -27,8 +27,8 @@ pub struct Said {
     pub cuts: Vec<usize>,
     /// Thoughts that came beside the text.
     pub thoughts: String,
-    /// Complete calls that the server found itself.
-    pub natives: Vec<NativeCall>,
+    /// Calls that the server found itself, and why one of them is broken.
+    pub natives: Vec<(NativeCall, Option<Kind>)>,
     /// The bytes of text before the first of them.
     pub native_at: usize,
     /// It exceeded the limit.
@@ -71,6 +71,9 @@ impl Scribe {
     pub fn end(&mut self) {
         let (said, calls) = (&mut self.said, &mut self.calls);
         self.source.end(&mut |item| said.item(&item, calls));
+        while let Some(error) = calls.rest() {
+            said.broken(&error);
+        }
     }
 }
 
@@ -97,11 +100,15 @@ impl Said {
 
     /// The server's own calls in OpenAI's form, if there are any.
     pub fn native_calls(&self) -> Option<Value> {
-        let calls = self.natives.iter().map(|call| {
+        let calls = self.natives.iter().map(|(call, broken)| {
             let function =
                 json!({"name": (call.name.as_str()), "arguments": (call.arguments.as_str())});
             let id = call.id.as_deref().unwrap_or_default();
-            json!({"id": id, "type": "function", "function": function})
+            let mut call = json!({"id": id, "type": "function", "function": function});
+            if let (Some(kind), Value::Object(call)) = (broken, &mut call) {
+                call.insert("refused".to_owned(), kind.name().into());
+            }
+            call
         });
         (!self.natives.is_empty()).then(|| calls.collect())
     }
@@ -111,14 +118,27 @@ impl Said {
         !self.over
     }
 
-    /// Takes the complete calls. The parser gets an incomplete one as an error, too.
+    /// Takes the complete calls.
     fn natives(&mut self, calls: &mut Assembly, finish: Option<Finish>) {
         while let Some(call) = calls.next(finish) {
-            if self.natives.is_empty() {
-                self.native_at = self.text.len();
+            match call {
+                Ok(call) => self.native(call, None),
+                Err(error) => self.broken(&error),
             }
-            self.natives.extend(call);
         }
+    }
+
+    fn broken(&mut self, error: &SourceError) {
+        if let Some((name, kind)) = error.refused() {
+            self.native(NativeCall::new(name, ""), Some(kind));
+        }
+    }
+
+    fn native(&mut self, call: NativeCall, broken: Option<Kind>) {
+        if self.natives.is_empty() {
+            self.native_at = self.text.len();
+        }
+        self.natives.push((call, broken));
     }
 
     /// Returns what the model is told of this reply: errors, and warnings that are the reason why a call was withheld.
@@ -127,8 +147,11 @@ impl Said {
         let mut parser = Parser::new(set, options.clone());
         let (before, after) = self.text.split_at(self.native_at);
         parser.feed(before.as_bytes(), &mut all);
-        for call in &self.natives {
-            parser.native_call(call, &mut all);
+        for (call, broken) in &self.natives {
+            match broken {
+                Some(kind) => parser.native_refused(&call.name, *kind, &mut all),
+                None => parser.native_call(call, &mut all),
+            }
         }
         parser.feed(after.as_bytes(), &mut all);
         parser.finish(self.finish, &mut all);

@@ -487,9 +487,21 @@ impl Parser {
         }
     }
 
-    /// Takes an invalid API tool call, for example one that the reader of a response knows to be truncated. It is reported
-    /// where it would have been emitted, and listed as dropped.
-    pub(crate) fn native_refused(&mut self, name: &str, kind: Kind, sink: &mut dyn Sink) {
+    /// Takes an invalid API tool call, for example one that the reader of a response knows to be truncated
+    /// ([`SourceError::refused`](crate::source::SourceError::refused)). It is reported where it would have been emitted, and
+    /// listed as dropped.
+    ///
+    /// ```
+    /// use toolglot::{Collect, DialectSet, Finish, Kind, Options, Parser};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::defaults(), Options::default());
+    /// let mut turn = Collect::new();
+    /// parser.native_refused("f", Kind::UnclosedBlock, &mut turn);
+    /// parser.finish(Finish::Error, &mut turn);
+    /// let turn = turn.turn();
+    /// assert!(turn.calls.is_empty() && turn.issues[0].kind == Kind::UnclosedBlock);
+    /// ```
+    pub fn native_refused(&mut self, name: &str, kind: Kind, sink: &mut dyn Sink) {
         if !self.state.finished {
             self.settle(sink);
             let call = NativeCall {

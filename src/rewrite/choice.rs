@@ -8,9 +8,8 @@ use crate::dialect::DialectSet;
 use crate::engine::{Finish, Parser, Stage};
 use crate::limits::{Options, Prefer, UnknownTool};
 use crate::sink::openai::{Delta, Deltas, Head, Settings};
-use crate::source::feeder::Flow;
 use crate::source::json::{Node, Object};
-use crate::source::{End, Item, SourceError, Take, openai};
+use crate::source::{End, Flow, Item, SourceError, Take, openai};
 
 /// At most this many members of API tool calls are kept until the calls are sent.
 const MAX_EXTRAS: usize = 4096;
@@ -190,6 +189,11 @@ impl Choice {
         }
     }
 
+    /// Whether the server's own calls are passed on.
+    pub fn is_native(&self) -> bool {
+        self.native
+    }
+
     pub fn void(&self) -> Vec<u32> {
         self.deltas.void().to_vec()
     }
@@ -239,7 +243,7 @@ impl Choice {
         }
         if let Some(watch) = &self.watch {
             // Text in a block changes, whatever the block turns out to be.
-            locked(watch).changed |= self.flow.stage() == Stage::TagContent;
+            locked(watch).changed |= self.flow.parser().stage() == Stage::TagContent;
         }
         attach(&mut made, beside, beside_of(choice));
         made

@@ -285,6 +285,12 @@ impl Rewriter {
         }
     }
 
+    /// With [`passing`](Self::passing): whether the server's own calls of the first choice are passed on.
+    #[must_use]
+    pub fn native(&self) -> bool {
+        self.state.choices.first().is_some_and(Choice::is_native)
+    }
+
     /// Sets how calls and reasoning are written.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {

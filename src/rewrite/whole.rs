@@ -11,10 +11,9 @@ use crate::limits::Options;
 use crate::sink::Collect;
 use crate::sink::openai::{self, Head, Settings};
 use crate::source::documents::Documents;
-use crate::source::feeder::Flow;
 use crate::source::json::{Node, Object};
 use crate::source::{
-    self, DEFAULT_MAX, Item, ServerError, SourceError, Take, document, openai as read,
+    self, DEFAULT_MAX, Flow, Item, ServerError, SourceError, Take, document, openai as read,
 };
 
 /// Rewrites one `chat.completion` object, or the stream of one; returns one line of JSON and the read errors. See

@@ -150,7 +150,7 @@ impl Assembly {
         }
     }
 
-    /// Returns the error for a call that never ended.
+    /// Returns the error for a call that never ended, once the response has.
     pub fn rest(&mut self) -> Option<SourceError> {
         loop {
             let pending = self.calls.pop_front()?;

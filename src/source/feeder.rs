@@ -2,8 +2,7 @@
 
 use super::calls::Assembly;
 use super::{Item, ServerError, Source, SourceError};
-use crate::engine::{Finish, Parser, Stage};
-use crate::error::Kind;
+use crate::engine::{Finish, Parser};
 use crate::event::{Event, Sink, Span};
 use crate::limits::Limits;
 
@@ -68,9 +67,29 @@ impl Ended {
     }
 }
 
-/// The contents of a response, being passed to a parser.
+/// The contents of a response on their way to a parser: the part of a [`Feeder`] behind its source, for hosts that read a source
+/// themselves because they leave items out or change them.
+///
+/// ```
+/// use toolglot::source::{Flow, Item, OpenAi, Source};
+/// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
+///
+/// let parser = Parser::new(&DialectSet::defaults(), Options::default());
+/// let (mut source, mut flow, mut turn) = (OpenAi::new(), Flow::new(parser, 1 << 20), Collect::new());
+/// let mut errors = vec![];
+/// let body = br#"{"choices":[{"message":{"reasoning_content":"Hm.","content":"Hi"},"finish_reason":"stop"}]}"#;
+/// let mut take = |item: Item<'_>| match item {
+///     Item::Reasoning(_) => {}
+///     item => flow.take(item, &mut turn, &mut errors),
+/// };
+/// source.feed(body, &mut take);
+/// source.end(&mut take);
+/// assert_eq!(flow.finish(None, &mut turn, &mut errors), Finish::Stop);
+/// let turn = turn.turn();
+/// assert_eq!((turn.text.as_str(), turn.reasoning.as_str()), ("Hi", ""));
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct Flow {
+pub struct Flow {
     parser: Parser,
     calls: Assembly,
     finish: Option<Finish>,
@@ -134,6 +153,8 @@ impl<S: Source> Feeder<S> {
 }
 
 impl Flow {
+    /// Connects a parser at the beginning of a response. Incomplete API tool calls may have `max_native` bytes.
+    #[must_use]
     pub fn new(parser: Parser, max_native: u64) -> Self {
         Self {
             parser,
@@ -145,19 +166,22 @@ impl Flow {
         }
     }
 
-    /// The parser's stage.
-    pub fn stage(&self) -> Stage {
-        self.parser.stage()
+    /// The parser.
+    #[must_use]
+    pub fn parser(&self) -> &Parser {
+        &self.parser
     }
 
-    /// The error to report in place of the response, unless the host knows better (`given`).
+    /// The error to report in place of the response, unless the host knows better (`given`); see [`Ended::error`].
+    #[must_use]
     pub fn error(&self, given: bool) -> Option<ServerError> {
         let nothing = self.cut && !self.any && !given;
         let nothing = || nothing.then(ServerError::nothing);
         self.error.clone().or_else(nothing)
     }
 
-    /// Ends the parser, with the response's reason or a given one.
+    /// Ends the parser, with the response's reason or a given one. The source must have ended before. What could not be read
+    /// is appended to `errors`.
     pub fn finish(
         &mut self,
         reason: Option<Finish>,
@@ -172,6 +196,7 @@ impl Flow {
         reason
     }
 
+    /// Takes the next item of the source. What could not be read is appended to `errors`.
     pub fn take(&mut self, item: Item<'_>, sink: &mut dyn Sink, errors: &mut Vec<SourceError>) {
         match &item {
             Item::Text(_) | Item::Reasoning(_) | Item::Call(_) => self.any = true,
@@ -221,17 +246,7 @@ impl Flow {
 
     /// Rejects an API tool call that cannot be delivered: the parser reports it, so that every output lists it.
     fn refuse(&mut self, error: SourceError, sink: &mut dyn Sink, errors: &mut Vec<SourceError>) {
-        let refused = match &error {
-            SourceError::CutCall { name } => Some((name.as_str(), Kind::UnclosedBlock)),
-            SourceError::NoName => Some(("", Kind::MissingName)),
-            SourceError::TooManyCalls { name } => Some((name.as_str(), Kind::LimitNative)),
-            SourceError::Json { .. }
-            | SourceError::Shape { .. }
-            | SourceError::TooLong { .. }
-            | SourceError::Api { .. }
-            | SourceError::Cut => None,
-        };
-        if let Some((name, kind)) = refused {
+        if let Some((name, kind)) = error.refused() {
             self.parser.native_refused(name, kind, sink);
         }
         errors.push(error);

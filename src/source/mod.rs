@@ -62,13 +62,14 @@ mod sse;
 mod tests;
 
 use crate::engine::Finish;
+use crate::error::Kind;
 use json::Node;
 
 pub use crate::event::Usage;
 pub use anthropic::Anthropic;
 pub use calls::Assembly;
 pub use failure::ServerError;
-pub use feeder::{Ended, Feeder};
+pub use feeder::{Ended, Feeder, Flow};
 pub use ollama::Ollama;
 pub use openai::OpenAi;
 
@@ -305,6 +306,22 @@ impl SourceError {
             | Self::TooLong { line, .. }
             | Self::Api { line, .. } => Some(*line),
             Self::Cut | Self::CutCall { .. } | Self::NoName | Self::TooManyCalls { .. } => None,
+        }
+    }
+
+    /// If an API tool call cannot be delivered: its name, as far as it is known, and what the parser reports
+    /// ([`Parser::native_refused`](crate::Parser::native_refused)).
+    #[must_use]
+    pub fn refused(&self) -> Option<(&str, Kind)> {
+        match self {
+            Self::CutCall { name } => Some((name, Kind::UnclosedBlock)),
+            Self::NoName => Some(("", Kind::MissingName)),
+            Self::TooManyCalls { name } => Some((name, Kind::LimitNative)),
+            Self::Json { .. }
+            | Self::Shape { .. }
+            | Self::TooLong { .. }
+            | Self::Api { .. }
+            | Self::Cut => None,
         }
     }
 

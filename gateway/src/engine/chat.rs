@@ -133,6 +133,7 @@ impl Engine for ChatStream {
         let lines = &mut self.lines;
         // An unreadable line is forwarded unchanged.
         let _ = self.rewriter.feed(bytes, &mut |line| lines.take(line, out));
+        lines.told.native = self.rewriter.native();
     }
 
     fn same(&self) -> Same {

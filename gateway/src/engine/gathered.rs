@@ -1,7 +1,8 @@
 //! A response that is not streamed: its parts in their order.
 
 use super::Told;
-use super::pieces::{Piece, Reader, Why, beside, count};
+use super::pieces::{Piece, Why, beside, count};
+use super::reader::Reader;
 use toolglot::rewrite::Same;
 
 /// Maximum bytes of white space that wait for text.
@@ -72,6 +73,7 @@ impl Gathered {
         let mut all = Self::default();
         let mut pieces = reader.feed(body);
         pieces.extend(reader.finish());
+        told.native = reader.native();
         for piece in pieces {
             count(&piece, told);
             let piece = match &mut spaces {

@@ -12,6 +12,7 @@ use futures_util::StreamExt as _;
 use http_body::Frame;
 use http_body_util::StreamBody;
 use tokio::sync::OwnedSemaphorePermit;
+use toolglot::Prefer;
 use toolglot::json::json;
 use toolglot::sink::openai::{Calls, Head};
 
@@ -20,7 +21,8 @@ use crate::app::Live;
 use crate::config::Api;
 use crate::engine::Framing;
 use crate::engine::gathered::Gathered;
-use crate::engine::pieces::{Pieces, Reader};
+use crate::engine::pieces::Pieces;
+use crate::engine::reader::Reader;
 use crate::engine::{ChatStream, ChatWhole, Engine, Told};
 use crate::face::Face;
 use crate::metrics::Open;
@@ -200,7 +202,13 @@ impl Made {
         }
         let mut settings = terms.settings.clone();
         settings.calls = Calls::AtClose;
-        let mut reader = Reader::new(terms.wire, set, options, &settings, spare(terms));
+        let mut reader = Reader::new(
+            (terms.wire, terms.same),
+            set,
+            options,
+            &settings,
+            spare(terms),
+        );
         let mut told = Told::default();
         let spaces = terms.face.spaces();
         let (all, same) = Gathered::read(&mut reader, body, &mut told, spaces);
@@ -318,11 +326,15 @@ fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
         return;
     };
     if let Some(folder) = terms.live.config.record.clone() {
+        let mut options = terms.options.clone();
+        if told.native {
+            options.prefer = Prefer::Native;
+        }
         let record = Record {
             model: terms.model.clone(),
             chosen: terms.chosen.clone(),
             texts: terms.live.models.texts().clone(),
-            options: terms.options.clone(),
+            options,
             tools: terms.declared.clone(),
             said: scribe.said.clone(),
         };
@@ -362,7 +374,13 @@ impl Stream {
         let engine: Box<dyn Engine> = match terms.same && terms.face == Face::Chat {
             true => Box::new(ChatStream::new(set, options, settings, rounds > 0)),
             false => {
-                let reader = Reader::new(terms.wire, set, options, settings, spare(&terms));
+                let reader = Reader::new(
+                    (terms.wire, terms.same),
+                    set,
+                    options,
+                    settings,
+                    spare(&terms),
+                );
                 let writer = terms.face.writer(&terms.asked);
                 Box::new(Pieces::new(reader, writer, rounds > 0, terms.face.spaces()))
             }

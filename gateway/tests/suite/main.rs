@@ -6,6 +6,7 @@ mod chat;
 mod ends;
 mod faces;
 mod limits;
+mod native;
 mod process;
 mod prompt;
 mod records;

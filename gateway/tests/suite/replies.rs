@@ -105,6 +105,84 @@ pub fn said(api: &str, stream: bool, parts: &[Part], end: &str) -> Answer {
             let body = json!({"id": "msg_9", "type": "message", "role": "assistant", "model": "m", "content": blocks, "stop_reason": anthropic(end), "stop_sequence": null, "usage": {"input_tokens": 3, "output_tokens": 4}});
             Answer::json(&body.to_string())
         }
+        // OpenAI's server, for a path that it answers itself.
+        ("responses", _) => {
+            let mut out = String::new();
+            let mut number = 0;
+            let mut push = |mut event: Value| {
+                event["sequence_number"] = number.into();
+                number += 1;
+                let kind = event["type"].as_str().unwrap();
+                out.push_str(&format!("event: {kind}\ndata: {event}\n\n"));
+            };
+            let response = |status: &str, output: &[Value]| {
+                json!({"id": "resp_9", "object": "response", "created_at": 7, "model": "m", "status": status, "output": output,
+                    "usage": {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}, "odd": [1.5]})
+            };
+            let mut items = vec![];
+            push(json!({"type": "response.created", "response": response("in_progress", &[])}));
+            for (index, part) in parts.iter().enumerate() {
+                let id = format!("item_{index}");
+                let at = json!({"output_index": index, "item_id": id});
+                let with = |kind: &str, more: Value| {
+                    let mut event = at.clone();
+                    event["type"] = kind.into();
+                    for (key, value) in more.as_object().unwrap() {
+                        event[key] = value.clone();
+                    }
+                    event
+                };
+                let item = |status: &str, words: &str| match part {
+                    Part::Text(_) => {
+                        json!({"type": "message", "id": id, "role": "assistant", "status": status, "content": [{"type": "output_text", "text": words, "annotations": []}]})
+                    }
+                    Part::Own(name, _) => {
+                        json!({"type": "function_call", "id": id, "call_id": id, "name": name, "arguments": words, "status": status})
+                    }
+                };
+                push(with(
+                    "response.output_item.added",
+                    json!({"item": item("in_progress", "")}),
+                ));
+                let words = match part {
+                    Part::Text(text) => {
+                        push(with(
+                            "response.content_part.added",
+                            json!({"content_index": 0, "part": {"type": "output_text", "text": ""}}),
+                        ));
+                        push(with(
+                            "response.output_text.delta",
+                            json!({"content_index": 0, "delta": text}),
+                        ));
+                        push(with(
+                            "response.output_text.done",
+                            json!({"content_index": 0, "text": text}),
+                        ));
+                        text
+                    }
+                    Part::Own(_, arguments) => {
+                        push(with(
+                            "response.function_call_arguments.delta",
+                            json!({"delta": arguments}),
+                        ));
+                        push(with(
+                            "response.function_call_arguments.done",
+                            json!({"arguments": arguments}),
+                        ));
+                        arguments
+                    }
+                };
+                let done = item("completed", words);
+                push(with("response.output_item.done", json!({"item": done})));
+                items.push(done);
+            }
+            let whole = response("completed", &items);
+            push(json!({"type": "response.completed", "response": whole}));
+            match stream {
+                true => Answer::events(&out),
+                false => Answer::json(&whole.to_string()),
+            }
+        }
         ("ollama", true) => {
             let mut out = String::new();
             for part in parts {

@@ -4,12 +4,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use toolglot::json::{Value, json};
-use toolglot::{DialectSet, Event, Finish, NativeCall, Options, Parser, Sink, Span, Tools};
+use toolglot::{
+    DialectSet, Event, Finish, Kind, NativeCall, Options, Parser, Prefer, Sink, Span, Tools,
+};
 
 use super::entry::entries;
 use super::file::{Dialect, Recording};
 use crate::options::{self, ReadOptions};
-use crate::run::Stream;
 use crate::sets::{Choice, Sets};
 use crate::vectors::{Log, panic_text};
 
@@ -17,8 +18,9 @@ use crate::vectors::{Log, panic_text};
 pub struct Ready {
     set: DialectSet,
     options: Options,
-    native: Vec<NativeCall>,
-    native_at: Option<usize>,
+    /// API tool calls, and why one of them is invalid.
+    native: Vec<(NativeCall, Option<Kind>)>,
+    native_at: usize,
     reasoning: String,
     finish: Finish,
 }
@@ -53,8 +55,12 @@ impl Ready {
             options.tools = Some(Arc::new(tools));
         }
         let native = match &recording.native_tool_calls {
-            Some(calls) => NativeCall::from_openai(calls).map_err(|e| e.to_string())?,
+            Some(calls) => native(calls)?,
             None => vec![],
+        };
+        let spare = match options.prefer {
+            Prefer::Native => 0,
+            _ => usize::MAX,
         };
         let finish = Finish::from_name(&recording.finish)
             .ok_or_else(|| format!("there is no finish reason `{}`", recording.finish))?;
@@ -62,7 +68,7 @@ impl Ready {
             set: set(&recording.dialects, switches)?,
             options,
             native,
-            native_at: recording.native_at,
+            native_at: recording.native_at.unwrap_or(spare),
             reasoning: recording.reasoning_content.clone().unwrap_or_default(),
             finish,
         })
@@ -87,26 +93,14 @@ impl Ready {
                 false,
             ));
         }
-        let stream = Stream {
-            set: &self.set,
-            options: &self.options,
-            prefill: "",
-            native: &self.native,
-            finish: self.finish,
-        };
-        match self.native_at {
-            Some(at) => self.feed_around(input, cuts, at.min(input.len()), sink),
-            None => stream.run(|take| feed(input, cuts, take), sink),
-        }
-    }
-
-    /// The API tool calls come at this byte of the input.
-    fn feed_around(&self, input: &[u8], cuts: &[usize], at: usize, sink: &mut dyn Sink) {
+        let mut left = Some(self.native_at.min(input.len()));
         let mut parser = Parser::new(&self.set, self.options.clone());
-        let mut left = Some(at);
         let give = |parser: &mut Parser, sink: &mut dyn Sink| {
-            for call in &self.native {
-                parser.native_call(call, sink);
+            for (call, refused) in &self.native {
+                match refused {
+                    Some(kind) => parser.native_refused(&call.name, *kind, sink),
+                    None => parser.native_call(call, sink),
+                }
             }
         };
         feed(input, cuts, &mut |mut chunk| {
@@ -121,6 +115,24 @@ impl Ready {
         });
         parser.finish(self.finish, sink);
     }
+}
+
+/// Reads API tool calls in OpenAI's form, and the member `refused` beside it.
+fn native(calls: &Value) -> Result<Vec<(NativeCall, Option<Kind>)>, String> {
+    let read = NativeCall::from_openai(calls).map_err(|e| e.to_string())?;
+    let items = calls.as_array().into_iter().flatten();
+    read.into_iter()
+        .zip(items)
+        .map(|(call, item)| {
+            let Some(refused) = item.get("refused") else {
+                return Ok((call, None));
+            };
+            match refused.as_str().and_then(Kind::from_name) {
+                Some(kind) => Ok((call, Some(kind))),
+                None => Err(format!("native_tool_calls: there is no kind {refused}")),
+            }
+        })
+        .collect()
 }
 
 fn feed<'c>(mut rest: &'c [u8], cuts: &[usize], take: &mut dyn FnMut(&'c [u8])) {
