@@ -50,6 +50,7 @@ async fn speak(mut stream: TcpStream) -> std::io::Result<()> {
                 call(&mut stream, &CALL[..CALL.len() - 30], false).await?;
                 return Ok(());
             }
+            "native" => native(&mut stream).await?,
             "long" => text(&mut stream, 100_000, 0).await?,
             _ => whole(&mut stream, 429, r#"{"error":{"message":"slow down"}}"#).await?,
         }
@@ -123,6 +124,31 @@ async fn call(stream: &mut TcpStream, text: &str, ends: bool) -> std::io::Result
         true => end(stream).await,
         false => Ok(()),
     }
+}
+
+/// A call that the server found itself, streamed, and after it one in the text.
+async fn native(stream: &mut TcpStream) -> std::io::Result<()> {
+    stream.write_all(HEAD).await?;
+    event(stream, &delta("So: ")).await?;
+    for function in [
+        r#"{"name":"f","arguments":"{\"a\":"}"#,
+        r#"{"arguments":"1}"}"#,
+    ] {
+        let id = if function.contains("name") {
+            r#""id":"own","type":"function","#
+        } else {
+            ""
+        };
+        let call = format!(r#"{{"index":0,{id}"function":{function}}}"#);
+        let delta = format!(
+            r#"{{"id":"chatcmpl-1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":null}}]}}"#
+        );
+        event(stream, &delta).await?;
+    }
+    for piece in CALL.as_bytes().chunks(5) {
+        event(stream, &delta(&String::from_utf8_lossy(piece))).await?;
+    }
+    end(stream).await
 }
 
 fn completion() -> String {
