@@ -2,16 +2,12 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use axum::http::header::LOCATION;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use tokio::net::TcpListener;
 use toolglot_gateway::listen;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -19,9 +15,8 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::api;
 use crate::app::App;
 use crate::error::ServeError;
-use crate::guard::{self, Guard, same, secret};
+use crate::guard::{self, Guard};
 use crate::page::{self, Pages};
-use crate::problem;
 use crate::problem::Problem;
 use crate::setup::{Options, Setup};
 use crate::store::Store;
@@ -37,7 +32,6 @@ pub struct Server {
     guard: Arc<Guard>,
     app: Arc<App>,
     pages: Arc<Pages>,
-    once: Arc<Once>,
 }
 
 impl Server {
@@ -58,7 +52,6 @@ impl Server {
         let address = listener.local_addr().map_err(fail)?;
         let random = |error: getrandom::Error| ServeError::Random(error.to_string());
         let guard = Guard::new(address, &options.hosts).map_err(random)?;
-        let once = Once(Mutex::new(Some(secret().map_err(random)?)));
         let store = Store::open(options.store.as_deref())?;
         let app = App::start(setup, store, options.clone()).await?;
         Ok(Self {
@@ -67,7 +60,6 @@ impl Server {
             guard: Arc::new(guard),
             app,
             pages: Arc::new(pages),
-            once: Arc::new(once),
         })
     }
 
@@ -89,26 +81,10 @@ impl Server {
         format!("http://{}/#token={}", self.address, self.token())
     }
 
-    /// Returns an address that leads to the page once: for programs that open a browser, whose arguments other users of the machine
-    /// can see.
-    #[must_use]
-    pub fn link(&self) -> String {
-        let code = self.once.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let code = code.as_deref().unwrap_or_default();
-        format!("http://{}/open/{code}", self.address)
-    }
-
     /// Serves until `end`. Then streams end, running calls are stopped and runs stay in the store.
     pub async fn serve(self, end: impl Future<Output = ()> + Send) {
-        let entrance = Entrance {
-            once: self.once,
-            token: self.guard.token().to_owned(),
-        };
         let guarded = from_fn_with_state(Arc::clone(&self.guard), guard::inside);
         let router = Router::new()
-            .route("/open/{code}", get(enter))
-            .method_not_allowed_fallback(problem::method)
-            .with_state(Arc::new(entrance))
             .merge(api::router(Arc::clone(&self.app)).layer(guarded))
             .fallback_service(axum::routing::any(page::serve).with_state(self.pages))
             .layer(CatchPanicLayer::custom(panicked))
@@ -144,33 +120,6 @@ async fn listener(options: &Options) -> Result<TcpListener, ServeError> {
     match reached.next() {
         Some(address) if !options.remote => Err(ServeError::Remote(*address)),
         _ => TcpListener::bind(&found[..]).await.map_err(fail),
-    }
-}
-
-/// A code that is valid once.
-struct Once(Mutex<Option<String>>);
-
-/// What leads to the page.
-struct Entrance {
-    once: Arc<Once>,
-    token: String,
-}
-
-async fn enter(State(entrance): State<Arc<Entrance>>, Path(code): Path<String>) -> Response {
-    let mut known = entrance
-        .once
-        .0
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    match known.take_if(|known| same(&code, known)) {
-        Some(_) => {
-            let to = format!("/#token={}", entrance.token);
-            (StatusCode::SEE_OTHER, [(LOCATION, to)]).into_response()
-        }
-        None => {
-            let why = "this address was valid once; the server printed another when it started";
-            Problem::new(404, "not_found", why).into_response()
-        }
     }
 }
 

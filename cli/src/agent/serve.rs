@@ -125,8 +125,10 @@ pub fn run(args: &ServeArgs) -> Result<Verdict, Stop> {
             let _ = writeln!(out, "listening on {}", server.url());
             let _ = out.flush();
         }
-        if args.open {
-            browse(server.link());
+        let door = args.open.then(|| Door::new(&server.url())).transpose();
+        match &door {
+            Ok(door) => door.iter().for_each(|door| browse(door.0.clone())),
+            Err(error) => note(format!("--open: {error}")),
         }
         server.serve(end).await;
         Ok(Verdict::Clean)
@@ -183,15 +185,47 @@ fn named(given: &str) -> (&str, &str) {
     }
 }
 
-/// Opens a browser. If that fails, the address was printed.
-fn browse(link: String) {
+/// A file that leads to the page. Only its owner can read the token in it, while other users of the machine can see the arguments of
+/// the program that opens a browser. It is deleted at the end.
+struct Door(PathBuf);
+
+impl Door {
+    fn new(url: &str) -> io::Result<Self> {
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let folder = runtime.filter(|folder| folder.is_dir());
+        let folder = folder.unwrap_or_else(std::env::temp_dir);
+        let path = folder.join(format!("toolglot-{}.html", std::process::id()));
+        let mut options = std::fs::OpenOptions::new();
+        // A file or a link that somebody else has put there is an error.
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&path)?;
+        let door = Self(path);
+        write!(
+            file,
+            "<!doctype html><meta charset=\"utf-8\"><title>toolglot</title><meta http-equiv=\"refresh\" content=\"0; url={url}\">"
+        )?;
+        Ok(door)
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        // It is worth nothing without the server.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Opens a file in a browser. If that fails, the address was printed.
+fn browse(page: PathBuf) {
     let (program, before): (_, &[&str]) = match std::env::consts::OS {
         "macos" => ("open", &[]),
         "windows" => ("cmd", &["/C", "start", ""]),
         _ => ("xdg-open", &[]),
     };
     let mut command = Command::new(program);
-    command.args(before).arg(link).stdin(Stdio::null());
+    command.args(before).arg(page).stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null());
     // Some browsers stay until they are closed.
     let opened = thread::Builder::new().spawn(move || match command.status() {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 
 use toolglot::json::{Value, json};
@@ -179,7 +180,7 @@ fn the_number_of_runs_that_are_kept_is_an_option() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_browser_gets_a_link_that_is_valid_once() {
+fn the_browser_gets_a_file_that_only_its_owner_can_read() {
     use std::os::unix::fs::PermissionsExt;
 
     let folder = directory().join("browser");
@@ -190,26 +191,34 @@ fn the_browser_gets_a_link_that_is_valid_once() {
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", folder.display());
+    let runtime = folder.join("runtime");
+    fs::create_dir(&runtime).unwrap();
     let up = Served::start(&["--open", "--store", ":memory:"], |command| {
-        command.env("PATH", path);
+        command.env("PATH", path).env("XDG_RUNTIME_DIR", &runtime);
     });
     while !opened.exists() {
         std::thread::yield_now();
     }
-    let link = fs::read_to_string(opened).unwrap();
-    assert!(
-        !link.contains(&up.token),
+    let page = PathBuf::from(fs::read_to_string(opened).unwrap());
+    assert_eq!(page.parent(), Some(&*runtime));
+    let mode = fs::metadata(&page).unwrap().permissions().mode();
+    assert_eq!(
+        mode & 0o777,
+        0o600,
         "other users see the arguments of programs"
     );
-    let path = link
-        .strip_prefix(&format!("http://{}", up.address))
-        .expect(&link);
-    let answer = up.ask("GET", path, "").to_lowercase();
-    assert!(
-        answer.contains(&format!("location: /#token={}", up.token)),
-        "{answer}"
-    );
-    assert!(up.ask("GET", path, "").starts_with("HTTP/1.1 404"));
+    let text = fs::read_to_string(&page).unwrap();
+    let address = format!("url=http://{}/#token={}\"", up.address, up.token);
+    assert!(text.contains(&address), "{text}");
+    assert!(!page.display().to_string().contains(&up.token));
+    assert_eq!(up.signal("-TERM"), Some(0));
+    assert!(!page.exists());
+
+    // Where no file can be made, the address was printed.
+    let up = Served::start(&["--open", "--store", ":memory:"], |command| {
+        command.env("XDG_RUNTIME_DIR", "/proc/self/fdinfo");
+    });
+    assert_eq!(up.json("GET", "/api/tools", "")["tools"], json!([]));
     assert_eq!(up.signal("-TERM"), Some(0));
 
     // Without such a program the server works.

@@ -210,16 +210,3 @@ async fn an_address_that_is_none_is_told() {
         .unwrap();
     assert!(matches!(error, ServeError::Listen { .. }), "{error}");
 }
-
-#[tokio::test]
-async fn the_link_leads_to_the_page_once() {
-    let up = Up::with(says("hello")).await;
-    let wrong = format!("{}/open/{}", up.url, "0".repeat(64));
-    let got = Got::of(client().get(wrong).send().await.unwrap()).await;
-    got.refused(404, "not_found", "once");
-    let got = Got::of(client().get(&up.link).send().await.unwrap()).await;
-    assert_eq!(got.status, 303);
-    assert_eq!(got.header("location"), format!("/#token={}", up.token));
-    let got = Got::of(client().get(&up.link).send().await.unwrap()).await;
-    got.refused(404, "not_found", "once");
-}

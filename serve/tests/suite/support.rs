@@ -129,7 +129,6 @@ pub fn kept(folder: &Path) -> Options {
 pub struct Up {
     pub url: String,
     pub token: String,
-    pub link: String,
     client: reqwest::Client,
     end: Option<oneshot::Sender<()>>,
     served: tokio::task::JoinHandle<()>,
@@ -201,7 +200,7 @@ impl Up {
         };
         let url = format!("http://{}", server.address());
         assert_eq!(server.url(), format!("{url}/#token={}", server.token()));
-        let (token, link) = (server.token().to_owned(), server.link());
+        let token = server.token().to_owned();
         let (end, ended) = oneshot::channel();
         let served = runtime.spawn(server.serve(async move {
             let _ = ended.await;
@@ -209,7 +208,6 @@ impl Up {
         Ok(Self {
             url,
             token,
-            link,
             client: client(),
             end: Some(end),
             served,
