@@ -167,3 +167,71 @@ async fn bytes_are_those_of_the_server_until_something_is_converted() {
         }
     }
 }
+
+/// A call whose text the server splits over two parts, blocks or items, in the middle of a key.
+#[tokio::test]
+async fn a_call_that_is_split_over_two_parts_is_one_call() {
+    const HALVES: [Part; 3] = [
+        Part::Text("Hi <tool_call>\n{\"name\": \"f\", \"argu"),
+        Part::Text("ments\": {\"a\": 1}}\n</tool_call>"),
+        Part::Text(" bye"),
+    ];
+    for (api, config) in APIS {
+        for size in [1, 30, usize::MAX] {
+            let fake = Fake::new(move |asked| {
+                let stream = asked.json()["stream"] == true;
+                let mut answer = said(api, stream, &HALVES, "stop");
+                if api == "openai" {
+                    // Lists of parts, streamed and not.
+                    let body = String::from_utf8(answer.pieces.concat()).unwrap();
+                    let texts = HALVES.map(|part| match part {
+                        Part::Text(text) => text,
+                        Part::Own(..) => "",
+                    });
+                    let part = |text: &str| {
+                        format!(
+                            "{{\"type\":\"text\",\"text\":{}}}",
+                            serde_json::Value::from(text)
+                        )
+                    };
+                    let body = match stream {
+                        true => texts.iter().fold(body, |body, text| {
+                            let old = format!("\"content\":{}", serde_json::Value::from(*text));
+                            body.replace(&old, &format!("\"content\":[{}]", part(text)))
+                        }),
+                        false => {
+                            let old =
+                                format!("\"content\":{}", serde_json::Value::from(texts.concat()));
+                            body.replace(
+                                &old,
+                                &format!("\"content\":[{}]", texts.map(part).join(",")),
+                            )
+                        }
+                    };
+                    assert!(body.contains("\"content\":[{"));
+                    answer.pieces = vec![body.into_bytes()];
+                }
+                answer.cut(size)
+            })
+            .await;
+            let url = gateway(&fake.url, &format!("{config}{DIALECTS}")).await;
+            for (face, path) in FACES.iter().filter(|(face, _)| meets(face, api)) {
+                for stream in [true, false] {
+                    let got =
+                        post(&client(), &format!("{url}{path}"), &request(face, stream)).await;
+                    let what = format!("{face} over {api}, streamed {stream}: {}", got.body);
+                    let mut reply = read_face(face, &got, stream);
+                    for call in &mut reply.calls {
+                        call.1 = call.1.replace(' ', "");
+                    }
+                    assert_eq!(
+                        reply.calls,
+                        [("f".to_owned(), "{\"a\":1}".to_owned())],
+                        "{what}"
+                    );
+                    assert_eq!(reply.text, "Hi  bye", "{what}");
+                }
+            }
+        }
+    }
+}
