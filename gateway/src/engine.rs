@@ -9,6 +9,7 @@ mod responses;
 use toolglot::rewrite::Same;
 
 pub use chat::{ChatStream, ChatWhole};
+pub use responses::is_read;
 
 /// The findings of an engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

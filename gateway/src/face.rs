@@ -97,8 +97,11 @@ impl Face {
     }
 
     /// Adds the other members of a whole body of the same protocol.
-    pub fn keep(body: &[u8], whole: &mut serde_json::Value) {
+    pub fn keep(self, body: &[u8], whole: &mut serde_json::Value) {
         let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+        if self == Self::Responses {
+            return responses::keep(&body, whole);
+        }
         fill(whole, &body);
         fill(&mut whole["usage"], &body["usage"]);
     }

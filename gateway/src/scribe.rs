@@ -29,8 +29,9 @@ pub struct Said {
     pub thoughts: String,
     /// Calls that the server found itself, and why one of them is broken.
     pub natives: Vec<(NativeCall, Option<Kind>)>,
-    /// The bytes of text before the first of them.
+    /// The bytes of text before the first of them was complete, and before it began.
     pub native_at: usize,
+    pub begun_at: Option<usize>,
     /// It exceeded the limit.
     pub over: bool,
     /// How the response ended.
@@ -45,6 +46,7 @@ impl Scribe {
             thoughts: String::new(),
             natives: vec![],
             native_at: 0,
+            begun_at: None,
             over: false,
             finish: Finish::Error,
         };
@@ -85,7 +87,10 @@ impl Said {
                 self.cuts.push(piece.len());
             }
             Item::Reasoning(piece) if self.fits(piece) => self.thoughts.push_str(piece),
-            Item::Call(piece) => self.over |= calls.piece(piece).is_err(),
+            Item::Call(piece) => {
+                self.begun_at.get_or_insert(self.text.len());
+                self.over |= calls.piece(piece).is_err();
+            }
             Item::CallEnd(index) => {
                 calls.end(*index);
                 self.natives(calls, None);

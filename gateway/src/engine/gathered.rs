@@ -9,10 +9,12 @@ use toolglot::rewrite::Same;
 const WAITING: usize = 4096;
 
 /// A part of a response.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     Text(String),
     Thought(String),
+    /// An item of `/v1/responses` that no reader knows.
+    Other(serde_json::Value),
     Call {
         id: String,
         name: String,
@@ -49,12 +51,13 @@ impl Gathered {
             Piece::Arguments { index, json } => {
                 let mut calls = self.parts.iter_mut().filter_map(|part| match part {
                     Part::Call { arguments, .. } => Some(arguments),
-                    Part::Text(_) | Part::Thought(_) => None,
+                    Part::Text(_) | Part::Thought(_) | Part::Other(_) => None,
                 });
                 if let Some(arguments) = calls.nth(index as usize) {
                     arguments.push_str(&json);
                 }
             }
+            Piece::Other(event) => self.parts.push(Part::Other(event["item"].clone())),
             Piece::End { reason, void, left } => {
                 self.reason = Some(reason);
                 self.beside = beside(&void, &left);
@@ -91,7 +94,7 @@ impl Gathered {
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
-            Part::Thought(_) | Part::Call { .. } => None,
+            Part::Thought(_) | Part::Call { .. } | Part::Other(_) => None,
         });
         texts.collect()
     }
@@ -100,7 +103,7 @@ impl Gathered {
     pub fn thought(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Thought(text) => Some(text.as_str()),
-            Part::Text(_) | Part::Call { .. } => None,
+            Part::Text(_) | Part::Call { .. } | Part::Other(_) => None,
         });
         texts.collect()
     }
@@ -113,7 +116,7 @@ impl Gathered {
                 name,
                 arguments,
             } => Some((id.as_str(), name.as_str(), arguments.as_str())),
-            Part::Text(_) | Part::Thought(_) => None,
+            Part::Text(_) | Part::Thought(_) | Part::Other(_) => None,
         })
     }
 }
@@ -143,6 +146,7 @@ impl Spaces {
             Piece::Thought(_)
             | Piece::Call { .. }
             | Piece::Arguments { .. }
+            | Piece::Other(_)
             | Piece::End { .. }
             | Piece::Failed { .. } => {
                 self.open = false;

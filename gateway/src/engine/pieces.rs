@@ -65,6 +65,8 @@ pub enum Piece {
     },
     /// The next piece of its arguments.
     Arguments { index: u32, json: String },
+    /// An event of `/v1/responses` that no reader knows, for a client of the same protocol.
+    Other(serde_json::Value),
     /// The response is finished.
     End {
         reason: Why,
@@ -171,7 +173,13 @@ impl Pieces {
             match &piece {
                 Some(Piece::Call { .. } | Piece::Arguments { .. }) => self.text_only = false,
                 Some(Piece::Failed { .. }) => self.failed = true,
-                Some(Piece::Begin | Piece::Text(_) | Piece::Thought(_) | Piece::End { .. })
+                Some(
+                    Piece::Begin
+                    | Piece::Text(_)
+                    | Piece::Thought(_)
+                    | Piece::Other(_)
+                    | Piece::End { .. },
+                )
                 | None => {}
             }
             self.pending.extend(piece);
@@ -213,7 +221,11 @@ pub fn count(piece: &Piece, told: &mut Told) {
             }
         }
         Piece::Failed { .. } => told.failed = true,
-        Piece::Begin | Piece::Text(_) | Piece::Thought(_) | Piece::Arguments { .. } => {}
+        Piece::Begin
+        | Piece::Text(_)
+        | Piece::Thought(_)
+        | Piece::Arguments { .. }
+        | Piece::Other(_) => {}
     }
 }
 

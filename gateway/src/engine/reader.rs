@@ -114,7 +114,7 @@ impl Shared {
             same
         };
         let same = match &piece {
-            Piece::Begin | Piece::Failed { .. } => true,
+            Piece::Begin | Piece::Other(_) | Piece::Failed { .. } => true,
             Piece::Text(text) => take(&mut self.text, text),
             Piece::Thought(text) => take(&mut self.thought, text),
             Piece::Call { .. } | Piece::Arguments { .. } => false,
@@ -372,8 +372,15 @@ impl Line {
         let door: Door = Box::new(move |delta| locked(&out).goes(Piece::from(delta)));
         let tell = Given::default().learn(Arc::clone(head));
         let parser = Parser::new(set, options.clone());
+        let others = Arc::clone(shared);
+        let source = match wire {
+            Wire::Responses => Box::new(responses::Responses::with_others(move |event| {
+                locked(&others).queue.push(Piece::Other(event));
+            })),
+            Wire::Chat | Wire::Messages | Wire::Ollama => wire.source(),
+        };
         Self {
-            source: Box::new(Telling::new(wire.source(), tell)),
+            source: Box::new(Telling::new(source, tell)),
             flow: Flow::new(parser, options.limits.max_native),
             own: None,
             deltas: Deltas::new(settings.clone(), door).guard_with(set, options),

@@ -1,15 +1,33 @@
 //! Reads OpenAI's `/v1/responses`, streamed or not, from a server that answers it itself.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolglot::Finish;
 use toolglot::sink::openai::Usage;
 use toolglot::source::{
     CallPiece, DEFAULT_MAX, Item, Said, ServerError, Source, SourceError, Take,
 };
 
+/// Takes events that are not read.
+type Others = Box<dyn FnMut(Value) + Send>;
+
+/// Kinds of events that are read, or that say again what others say.
+const READ: [&str; 9] = [
+    "response.queued",
+    "response.created",
+    "response.in_progress",
+    "response.content_part.",
+    "response.output_text.",
+    "response.refusal.",
+    "response.reasoning_text.",
+    "response.reasoning_summary_",
+    "response.function_call_arguments.",
+];
+
 /// The source. Memory: one line, or a whole body.
 #[derive(Default)]
 pub struct Responses {
+    /// Takes the events of items that are neither text, thought nor call. In a body that is not streamed, one for each item.
+    others: Option<Others>,
     /// The current line.
     line: Vec<u8>,
     number: u64,
@@ -49,11 +67,33 @@ impl Source for Responses {
     }
 }
 
+/// Whether the contents of an item are read.
+pub fn is_read(item: &Value) -> bool {
+    matches!(
+        item["type"].as_str(),
+        Some("message" | "reasoning" | "function_call")
+    )
+}
+
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
 }
 
 impl Responses {
+    /// Passes on events that are not read.
+    pub fn with_others(others: impl FnMut(Value) + Send + 'static) -> Self {
+        Self {
+            others: Some(Box::new(others)),
+            ..Self::default()
+        }
+    }
+
+    fn other(&mut self, event: Value) {
+        if let Some(others) = &mut self.others {
+            others(event);
+        }
+    }
+
     fn line(&mut self, take: &mut Take<'_>) {
         self.number += 1;
         let line = std::mem::take(&mut self.line);
@@ -61,7 +101,7 @@ impl Responses {
             return;
         };
         match serde_json::from_slice(data) {
-            Ok(event) => self.event(&event, take),
+            Ok(event) => self.event(event, take),
             Err(error) => {
                 let (line, why) = (self.number, error.to_string());
                 take(Item::Error(SourceError::Json { line, why }));
@@ -69,15 +109,15 @@ impl Responses {
         }
     }
 
-    fn event(&mut self, event: &Value, take: &mut Take<'_>) {
+    fn event(&mut self, event: Value, take: &mut Take<'_>) {
         let index = event["output_index"].as_u64();
-        match text(event, "type") {
+        match text(&event, "type") {
             "response.created" => said(&event["response"], take),
             "response.output_text.delta" | "response.refusal.delta" => {
-                take(Item::Text(text(event, "delta")));
+                take(Item::Text(text(&event, "delta")));
             }
             "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-                take(Item::Reasoning(text(event, "delta")));
+                take(Item::Reasoning(text(&event, "delta")));
             }
             "response.output_item.added" if text(&event["item"], "type") == "function_call" => {
                 let item = &event["item"];
@@ -87,7 +127,7 @@ impl Responses {
             "response.function_call_arguments.delta" => take(Item::Call(
                 CallPiece::default()
                     .index(index)
-                    .arguments(text(event, "delta")),
+                    .arguments(text(&event, "delta")),
             )),
             "response.output_item.done" if text(&event["item"], "type") == "function_call" => {
                 take(Item::CallEnd(index));
@@ -95,8 +135,12 @@ impl Responses {
             "response.completed" | "response.incomplete" | "response.failed" => {
                 self.last(&event["response"], take);
             }
-            "error" => self.fail(event, take),
-            _ => {}
+            "error" => self.fail(&event, take),
+            // Those of text and thoughts are written anew.
+            "response.output_item.added" | "response.output_item.done"
+                if is_read(&event["item"]) => {}
+            kind if READ.iter().any(|read| kind.starts_with(read)) => {}
+            _ => self.other(event),
         }
     }
 
@@ -126,7 +170,7 @@ impl Responses {
                     take(Item::Call(begun(Some(index), item)));
                     take(Item::CallEnd(Some(index)));
                 }
-                _ => {}
+                _ => self.other(json!({"item": item})),
             }
         }
         self.last(&response, take);

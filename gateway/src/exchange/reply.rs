@@ -225,7 +225,7 @@ impl Made {
             None => {
                 let mut whole = terms.face.whole(&all, &reader.head(), &terms.asked);
                 if terms.same {
-                    Face::keep(body, &mut whole);
+                    terms.face.keep(body, &mut whole);
                 }
                 (Some(whole.to_string()), None)
             }
@@ -326,9 +326,10 @@ fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
         return;
     };
     if let Some(folder) = terms.live.config.record.clone() {
-        let mut options = terms.options.clone();
+        let (mut options, mut said) = (terms.options.clone(), scribe.said.clone());
         if told.native {
             options.prefer = Prefer::Native;
+            said.native_at = said.begun_at.unwrap_or_default();
         }
         let record = Record {
             model: terms.model.clone(),
@@ -336,7 +337,7 @@ fn ended(terms: &Terms, told: &Told, scribe: Option<&Scribe>) {
             texts: terms.live.models.texts().clone(),
             options,
             tools: terms.declared.clone(),
-            said: scribe.said.clone(),
+            said,
         };
         tokio::task::spawn_blocking(move || record.write(&folder));
     }

@@ -12,6 +12,8 @@ pub struct Chat;
 impl Writer for Chat {
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
         let delta = match piece {
+            // Only a client of `/v1/responses` gets it.
+            Piece::Other(_) => return,
             Piece::Begin => Delta::Role,
             Piece::Text(text) => Delta::Content(text),
             Piece::Thought(text) => Delta::Reasoning {

@@ -356,7 +356,8 @@ impl Writer for Messages {
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
         self.begin(head, out);
         match piece {
-            Piece::Begin => {}
+            // Only a client of `/v1/responses` gets the others.
+            Piece::Begin | Piece::Other(_) => {}
             Piece::Text(text) => {
                 self.block(Block::Text, &plain!({"type": "text", "text": ""}), out);
                 self.delta(&plain!({"type": "text_delta", "text": text}), out);
@@ -401,16 +402,19 @@ pub fn error(kind: &str, message: &str) -> serde_json::Value {
 }
 
 pub fn whole(reply: &Gathered, head: &Head) -> serde_json::Value {
-    let blocks = reply.parts.iter().map(|part| match part {
-        Part::Text(text) => plain!({"type": "text", "text": text}),
-        Part::Thought(text) => plain!({"type": "thinking", "thinking": text, "signature": ""}),
+    let blocks = reply.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(plain!({"type": "text", "text": text})),
+        Part::Thought(text) => {
+            Some(plain!({"type": "thinking", "thinking": text, "signature": ""}))
+        }
+        Part::Other(_) => None,
         Part::Call {
             id,
             name,
             arguments,
         } => {
             let input = super::input(arguments);
-            plain!({"type": "tool_use", "id": id, "name": name, "input": input})
+            Some(plain!({"type": "tool_use", "id": id, "name": name, "input": input}))
         }
     });
     let blocks: Vec<serde_json::Value> = blocks.collect();

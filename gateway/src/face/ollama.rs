@@ -282,7 +282,8 @@ impl Writer for Ollama {
 
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
         match piece {
-            Piece::Begin => {}
+            // Only a client of `/v1/responses` gets the others.
+            Piece::Begin | Piece::Other(_) => {}
             Piece::Text(text) => {
                 self.call(head, out);
                 let message = plain!({"role": "assistant", "content": text});

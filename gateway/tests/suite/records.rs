@@ -68,6 +68,12 @@ async fn a_recording_reproduces_what_the_client_got() {
         Part::Own("g", "{}"),
         Part::Text(" then"),
     ];
+    // Streamed, a call in text behind one of the server is text.
+    let first = [
+        Part::Text("Hi "),
+        Part::Own("g", "{\"b\": 2}"),
+        Part::Text(CALL),
+    ];
     let only = [
         Part::Text("Hi"),
         Part::Own("g", "{\"b\": 2}"),
@@ -83,6 +89,7 @@ async fn a_recording_reproduces_what_the_client_got() {
         (&own[..], "default.prefer = \"native\"\n", json!({})),
         (&own[..], "default.prefer = \"both\"\n", json!({})),
         (&only[..], "", json!({})),
+        (&first[..], "", json!({})),
     ] {
         for stream in [false, true] {
             let own = parts.to_vec();
@@ -138,6 +145,50 @@ async fn a_recording_reproduces_what_the_client_got() {
             );
             assert_eq!(Recording::read(&recording.text()).as_ref(), Ok(&recording));
         }
+    }
+}
+
+/// The client is told of a call of the server that broke off, and so is who replays the recording.
+#[tokio::test]
+async fn a_recording_has_calls_of_the_server_that_broke_off() {
+    for stream in [false, true] {
+        let parts = [Part::Text("Hi "), Part::Own("g", "")];
+        let fake = Fake::new(move |_| said("openai", stream, &parts, "length")).await;
+        let folder = folder("records-broken");
+        let record = folder.join("record");
+        let process = start(&[
+            "--upstream",
+            &fake.url,
+            "--dialect",
+            "hermes",
+            "--record",
+            record.to_str().unwrap(),
+        ])
+        .await;
+        let (face, path) = FACES[1];
+        let got = post(
+            &client(),
+            &format!("{}{path}", process.url),
+            &request(face, stream),
+        )
+        .await;
+        let reply = read_face(face, &got, stream);
+        let told = reply.left.expect(&got.body)["dropped"].to_string();
+        assert!(told.contains("unclosed_block"), "{told}");
+        let recording = recording(&record).await;
+        let own = recording.native_tool_calls.clone().unwrap();
+        assert_eq!(
+            own.to_string(),
+            "[{\"id\":\"\",\"type\":\"function\",\"function\":{\"name\":\"g\",\"arguments\":\"\"},\"refused\":\"unclosed_block\"}]"
+        );
+        let log = Ready::new(&recording).unwrap().run(&recording.input, &[]);
+        assert_eq!(recording.expect.as_ref(), Some(&log.entries()));
+        let log = toolglot::json::Value::from(log.entries()).to_string();
+        assert!(
+            log.contains("unclosed_block") && !log.contains("call_open"),
+            "{log}"
+        );
+        assert_eq!(Recording::read(&recording.text()).as_ref(), Ok(&recording));
     }
 }
 

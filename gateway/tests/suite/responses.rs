@@ -194,3 +194,194 @@ async fn an_error_of_such_a_server_is_an_error() {
         );
     }
 }
+
+/// A search that the server ran itself between a text and a call, with members that the gateway does not know.
+fn searched() -> String {
+    let mut out = String::new();
+    let mut number = 0;
+    let mut push = |kind: &str, mut event: Value| {
+        event["type"] = kind.into();
+        event["sequence_number"] = number.into();
+        number += 1;
+        out.push_str(&format!("event: {kind}\ndata: {event}\n\n"));
+    };
+    let text = |id: &str, status: &str, parts: &[&str]| {
+        let part = |text: &&str| json!({"type": "output_text", "text": text, "annotations": []});
+        let parts: Vec<Value> = parts.iter().map(part).collect();
+        json!({"type": "message", "id": id, "role": "assistant", "status": status, "content": parts})
+    };
+    let search = |status: &str| json!({"type": "web_search_call", "id": "ws_5", "status": status, "action": {"query": "x"}});
+    let own = |status: &str, arguments: &str| json!({"type": "function_call", "id": "fc_5", "call_id": "q", "name": "f", "arguments": arguments, "status": status, "namespace": "n"});
+    let response = |status: &str, output: Value| {
+        json!({"id": "resp_5", "object": "response", "created_at": 7, "model": "m", "status": status, "output": output, "tools": [{"type": "web_search"}],
+            "service_tier": "flex", "usage": {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7, "output_tokens_details": {"reasoning_tokens": 1}}})
+    };
+    push(
+        "response.created",
+        json!({"response": response("in_progress", json!([]))}),
+    );
+    push(
+        "response.output_item.added",
+        json!({"output_index": 0, "item": text("msg_4", "in_progress", &[])}),
+    );
+    for (at, piece) in [
+        "Hi ",
+        "<tool_call>\n{\"name\": \"g\", \"arguments\": {}}\n</tool_call>then ",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let place = json!({"output_index": 0, "item_id": "msg_4", "content_index": at});
+        let with = |key: &str, value: Value| {
+            let mut event = place.clone();
+            event[key] = value;
+            event
+        };
+        push(
+            "response.content_part.added",
+            with("part", json!({"type": "output_text", "text": ""})),
+        );
+        push("response.output_text.delta", with("delta", piece.into()));
+        push("response.output_text.done", with("text", piece.into()));
+        push(
+            "response.content_part.done",
+            with("part", json!({"type": "output_text", "text": piece})),
+        );
+    }
+    let first = text(
+        "msg_4",
+        "completed",
+        &[
+            "Hi ",
+            "<tool_call>\n{\"name\": \"g\", \"arguments\": {}}\n</tool_call>then ",
+        ],
+    );
+    push(
+        "response.output_item.done",
+        json!({"output_index": 0, "item": first}),
+    );
+    push(
+        "response.output_item.added",
+        json!({"output_index": 1, "item": search("in_progress")}),
+    );
+    push(
+        "response.web_search_call.searching",
+        json!({"output_index": 1, "item_id": "ws_5", "odd": 1}),
+    );
+    push(
+        "response.output_item.done",
+        json!({"output_index": 1, "item": search("completed")}),
+    );
+    push(
+        "response.output_item.added",
+        json!({"output_index": 2, "item": own("in_progress", "")}),
+    );
+    push(
+        "response.function_call_arguments.delta",
+        json!({"output_index": 2, "item_id": "fc_5", "delta": "{\"a\":1}"}),
+    );
+    push(
+        "response.output_item.done",
+        json!({"output_index": 2, "item": own("completed", "{\"a\":1}")}),
+    );
+    push("response.odd", json!({"odd": 2}));
+    let output = json!([first, search("completed"), own("completed", "{\"a\":1}")]);
+    push(
+        "response.completed",
+        json!({"response": response("completed", output)}),
+    );
+    out
+}
+
+/// What is neither text, thought nor call stays where it stood, also after something was converted.
+#[tokio::test]
+async fn items_and_members_that_the_gateway_does_not_know_stay() {
+    let last = |body: &str| -> Value {
+        let data = body.lines().filter_map(|line| line.strip_prefix("data:"));
+        serde_json::from_str::<Value>(data.last().unwrap()).unwrap()["response"].clone()
+    };
+    let sent = searched();
+    let whole = last(&sent).to_string();
+    for size in [1, 40, usize::MAX] {
+        let (sent, whole) = (sent.clone(), whole.clone());
+        let fake = Fake::new(move |asked| match asked.json()["stream"] == true {
+            true => Answer::events(&sent).cut(size),
+            false => Answer::json(&whole),
+        })
+        .await;
+        let url = gateway(&fake.url, &format!("{CONFIG}default.prefer = \"both\"\n")).await
+            + "/v1/responses";
+        let streamed = post(&client(), &url, &asked(true)).await;
+        let events = streamed.events();
+        for (number, event) in events.iter().enumerate() {
+            assert_eq!(event["sequence_number"], number, "{}", streamed.body);
+        }
+        let known = |kind: &str| events.iter().find(|event| event["type"] == kind).unwrap();
+        assert_eq!(known("response.odd")["odd"], 2);
+        let searching = known("response.web_search_call.searching");
+        assert_eq!(
+            (&searching["odd"], &searching["item_id"]),
+            (&json!(1), &json!("ws_5"))
+        );
+        let response = &last(&streamed.body);
+        let place = usize::try_from(searching["output_index"].as_u64().unwrap()).unwrap();
+        assert_eq!(response["output"][place]["id"], "ws_5", "{}", streamed.body);
+        // Parts of one item, each opened and closed once.
+        let mut parts = vec![];
+        for event in &events {
+            let at = (&event["output_index"], &event["content_index"]);
+            match event["type"].as_str().unwrap() {
+                "response.content_part.added" => parts.push((at, false)),
+                "response.content_part.done" => {
+                    let open = parts.iter_mut().find(|(own, done)| *own == at && !done);
+                    open.unwrap_or_else(|| panic!("{}", streamed.body)).1 = true;
+                }
+                _ => {}
+            }
+        }
+        assert!(parts.iter().all(|(_, done)| *done), "{}", streamed.body);
+        let got = post(&client(), &url, &asked(false)).await.json();
+        for response in [response, &got] {
+            assert_eq!(
+                (&response["service_tier"], &response["status"]),
+                (&json!("flex"), &json!("completed"))
+            );
+            assert_eq!(response["tools"], json!([{"type": "web_search"}]));
+            assert_eq!(
+                response["usage"]["output_tokens_details"]["reasoning_tokens"],
+                1
+            );
+            let output = response["output"].as_array().unwrap();
+            let kinds: Vec<&str> = output
+                .iter()
+                .map(|item| item["type"].as_str().unwrap())
+                .collect();
+            assert_eq!(
+                kinds,
+                [
+                    "message",
+                    "function_call",
+                    "message",
+                    "web_search_call",
+                    "function_call"
+                ]
+            );
+            assert_eq!(output[3]["action"]["query"], "x");
+            let own = &output[4];
+            assert_eq!(
+                (&own["id"], &own["namespace"], &own["arguments"]),
+                (&json!("fc_5"), &json!("n"), &json!("{\"a\":1}"))
+            );
+        }
+        let texts = |response: &Value| {
+            let items = response["output"].as_array().unwrap().iter();
+            let parts =
+                items.flat_map(|item| item["content"].as_array().cloned().unwrap_or_default());
+            parts
+                .map(|part| part["text"].as_str().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(texts(response), ["Hi ", "then "]);
+        assert_eq!(texts(&got), texts(response));
+    }
+}
