@@ -311,6 +311,7 @@ async fn drive(model: &ChatModel, shape: Shape) -> (Outcome, Seen) {
 
 const CALL: &str = "<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>";
 
+/// Item 31 of the checklist: one form of replies, with text and, if the server has them, API tool calls.
 #[tokio::test]
 async fn a_server_is_asked_in_a_dialect_or_with_native_tools() {
     let first = STREAM.to_owned() + &text("Look. <tool_") + &text(&CALL[6..]) + &stop();
@@ -371,6 +372,7 @@ fn body(request: &str) -> Value {
     serde_json::from_str(body).expect("JSON")
 }
 
+/// Item 31 of the checklist, for the other interfaces.
 #[tokio::test]
 async fn anthropic_and_ollama_are_asked_in_their_way() {
     let sse = |events: &[Value]| {

@@ -7,7 +7,7 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use toolglot::json::{Map, Value, json};
-use toolglot::{DialectSet, Finish, NativeCall, Options};
+use toolglot::{DialectSet, Finish, NativeCall, Options, Prefer};
 use toolglot_agent::driver::{
     Approver, Driver, Executor, Executors, Model, Script, Stream, Watch, Workflow, function, pieces,
 };
@@ -716,4 +716,42 @@ fn nothing_comes_between_a_reply_and_its_results() {
             .unwrap()
             .contains("well")
     );
+}
+
+/// Items 24 and 108 of the checklist: what a model calls in its text and again as an API tool call runs once. With a list of tools in the
+/// request both kinds count, or one of them by the host's choice.
+#[test]
+fn a_call_in_both_forms_runs_once() {
+    let tools = [tool("a", &[]), tool("b", &[])];
+    let both = |shape: Shape, prefer: Option<Prefer>| {
+        let mut options = Options::default();
+        if let Some(prefer) = prefer {
+            options.prefer = prefer;
+        }
+        let agent = agent(&tools, CallConfig::enabled());
+        let agent = agent.options(options).shape(shape);
+        let mut run = agent.run("Go.");
+        run.model(call("a", "{\"n\": 1}").as_bytes()).unwrap();
+        for (id, name, arguments) in [("x", "a", "{\"n\":1.0}"), ("y", "b", "{}")] {
+            let native = NativeCall::new(name, arguments).id(id.to_owned());
+            run.native_call(&native).unwrap();
+        }
+        run.model_ended(Finish::ToolCalls).unwrap();
+        let mut names = vec![];
+        loop {
+            let list = all(&mut run);
+            let starts: Vec<_> = starts(&list).into_iter().cloned().collect();
+            if starts.is_empty() {
+                return names;
+            }
+            for start in starts {
+                names.push(start.tool.clone());
+                done(&mut run, &start.id);
+            }
+        }
+    };
+    assert_eq!(both(Shape::Text, None), ["a"]);
+    assert_eq!(both(Shape::OpenAi, None), ["a", "b"]);
+    assert_eq!(both(Shape::OpenAi, Some(Prefer::Native)), ["a", "b"]);
+    assert_eq!(both(Shape::Text, Some(Prefer::Both)), ["a", "b"]);
 }

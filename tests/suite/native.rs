@@ -47,6 +47,8 @@ pub fn with_native(prefer: Prefer, early: bool, input: &str, calls: &[NativeCall
     turn.turn()
 }
 
+/// Items 24 and 108 of the checklist: calls in the text count first and API tool calls otherwise, or those that the host prefers, or
+/// both; no call is delivered twice.
 #[test]
 fn api_tool_calls_are_merged_as_the_host_prefers() {
     let same = native("f", "{ \"k\" : \"v\" }");
@@ -155,6 +157,7 @@ fn preferred(pieces: &[Piece<'_>]) -> Turn {
     whole
 }
 
+/// Item 108 of the checklist: calls of both kinds exclude each other in a reply.
 #[test]
 fn calls_of_the_text_yield_to_api_tool_calls() {
     let zh = "看 <ACTION><查><词>雨</词></查></ACTION> 后";

@@ -9,6 +9,8 @@ use toolglot_serve::{Options, Setup};
 
 use crate::support::{Got, Slow, Up, client, says, setup};
 
+/// Item 14 of the checklist: callers that are no agents ask for all tools, also those that no agent may call, with the definitions of
+/// their parameters.
 #[tokio::test]
 async fn tools_agents_and_dialects_are_listed() {
     let up = Up::with(says("hello")).await;
@@ -21,7 +23,15 @@ async fn tools_agents_and_dialects_are_listed() {
         .map(|tool| tool["id"].as_str().unwrap())
         .collect();
     assert_eq!(ids, ["say", "facts", "slow", "twice", "never"]);
+    for tool in tools {
+        assert_eq!(tool["parameters"]["type"], "object", "{tool}");
+        assert!(tool["description"].is_string(), "{tool}");
+    }
     assert_eq!(tools[0]["parameters"]["required"], json!(["what"]));
+    assert_eq!(
+        tools[0]["parameters"]["properties"]["what"]["type"],
+        "string"
+    );
     assert_eq!(tools[0]["agentCallable"], true);
     let agent = &listing["agents"][0];
     assert_eq!(agent["name"], "host");

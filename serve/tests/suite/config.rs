@@ -34,6 +34,7 @@ async fn prompt(up: &Up, body: Value) -> (String, Value) {
     )
 }
 
+/// Items 92, 110 and 114 of the checklist: the switch for all calls of an agent.
 #[tokio::test]
 async fn the_master_switch_leaves_calls_as_text_and_teaches_nothing() {
     let asks = call("facts", &json!({}));
@@ -56,6 +57,7 @@ async fn the_master_switch_leaves_calls_as_text_and_teaches_nothing() {
     }
 }
 
+/// Item 114 of the checklist: each agent has a switch.
 #[tokio::test]
 async fn an_agent_that_is_off_on_the_server_cannot_be_switched_on() {
     let asks = call("facts", &json!({}));
@@ -78,6 +80,7 @@ async fn an_agent_that_is_off_on_the_server_cannot_be_switched_on() {
     assert_eq!(agents[1]["tools"], json!([]));
 }
 
+/// Items 30 and 92 of the checklist: the tools of one agent are chosen.
 #[tokio::test]
 async fn switches_and_the_default_choose_tools_within_those_of_the_server() {
     let asks = call("facts", &json!({}));
@@ -121,6 +124,7 @@ async fn switches_and_the_default_choose_tools_within_those_of_the_server() {
     }
 }
 
+/// Item 92 of the checklist: confirmation.
 #[tokio::test]
 async fn confirmation_is_asked_for_also_within_calls_and_cannot_be_taken_away() {
     let asks = call("twice", &json!({}));
@@ -147,6 +151,7 @@ async fn confirmation_is_asked_for_also_within_calls_and_cannot_be_taken_away() 
         .await;
 }
 
+/// Items 92 and 110 of the checklist: limits of rounds and time.
 #[tokio::test]
 async fn limits_are_obeyed() {
     let asks = call("slow", &json!({}));
@@ -176,6 +181,7 @@ async fn limits_are_obeyed() {
     }
 }
 
+/// Item 92 of the checklist: parallel calls.
 #[tokio::test]
 async fn calls_run_in_parallel_if_that_is_wanted() {
     let both = format!(

@@ -87,6 +87,7 @@ fn socket_request(up: &Up, path: &str, protocols: &str) -> impl IntoClientReques
     request
 }
 
+/// Item 36 of the checklist: events are pushed over a WebSocket.
 #[tokio::test]
 async fn a_web_socket_has_the_same_events() {
     let (up, id, events) = ended().await;

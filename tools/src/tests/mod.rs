@@ -324,7 +324,7 @@ fn everything_can_be_listed_with_its_parameters() {
     );
 }
 
-/// Item 68 of the checklist: the defaults of the configuration.
+/// Items 68 and 110 of the checklist: the defaults of the configuration, 30 seconds for a call among them.
 #[test]
 fn a_configuration_has_the_defaults_of_its_design() {
     let want = json!({
