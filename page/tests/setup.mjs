@@ -25,6 +25,6 @@ export async function opened({ browser, url }, path = "/", options = {}) {
   const page = await browser.page(options);
   if (options.theme) await page.theme(options.theme);
   await page.go(url + path);
-  await page.until(() => document.documentElement.dataset.ready);
+  await page.until(() => document.documentElement?.dataset.ready);
   return page;
 }
