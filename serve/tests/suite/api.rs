@@ -24,7 +24,9 @@ async fn tools_agents_and_dialects_are_listed() {
         .collect();
     assert_eq!(ids, ["say", "facts", "slow", "twice", "never"]);
     for tool in tools {
-        assert_eq!(tool["parameters"]["type"], "object", "{tool}");
+        // A tool without parameters has no definition of them.
+        let kind = tool.get("parameters").map(|parameters| &parameters["type"]);
+        assert!(kind.is_none_or(|kind| kind == "object"), "{tool}");
         assert!(tool["description"].is_string(), "{tool}");
     }
     assert_eq!(tools[0]["parameters"]["required"], json!(["what"]));
