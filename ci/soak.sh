@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A soak of the gateway: exchanges of every kind, streamed and not, on every face, with servers that die in a call or refuse and
-# clients that leave. No response may be wrong, and neither memory nor open exchanges may grow. Not part of ci/full.sh.
+# clients that leave or are slow. No response may be wrong, and neither memory nor open files or exchanges may grow. Not part of
+# ci/full.sh.
 #
 #   ci/soak.sh                an hour
 #   ci/soak.sh 180            as many seconds

@@ -1,4 +1,5 @@
-//! Hours of exchanges of every kind: memory, open files and open exchanges must not grow, and every response must be right.
+//! Hours of exchanges of every kind: memory, open files and open exchanges must not grow, and every response must be right. Slow
+//! clients and servers that find calls themselves are among them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -297,8 +297,8 @@ fn searched() -> String {
 #[tokio::test]
 async fn items_and_members_that_the_gateway_does_not_know_stay() {
     let last = |body: &str| -> Value {
-        let data = body.lines().filter_map(|line| line.strip_prefix("data:"));
-        serde_json::from_str::<Value>(data.last().unwrap()).unwrap()["response"].clone()
+        let mut data = body.lines().filter_map(|line| line.strip_prefix("data:"));
+        serde_json::from_str::<Value>(data.next_back().unwrap()).unwrap()["response"].clone()
     };
     let sent = searched();
     let whole = last(&sent).to_string();
