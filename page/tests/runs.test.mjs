@@ -125,6 +125,8 @@ test("approve and deny by keys, and a run that ends", async () => {
   await page.until(() => document.querySelector(".outcome.answer"));
   assert.deepEqual(await page.run(states), ["done", "done", "denied"]);
   assert.equal(await page.run(() => document.querySelectorAll(".round").length), 3);
+  // The log is written in the next frame.
+  await page.until(() => /"outcome"/.test(document.querySelector("#run-main .console").textContent));
   const log = await page.run(() =>
     document
       .querySelectorAll("#run-main .console")[0]

@@ -309,6 +309,8 @@ test("a reply that fails is marked with the reason, without the key", options, a
   await page.until(() => document.querySelector("#run-main .outcome.model_failed"));
   const { timeline } = await shown(page);
   assert.match(timeline, /This reply broke off: .*401/);
+  // The log is written in the next frame.
+  await page.until(() => /"outcome"/.test(document.querySelector("#run-main .console").textContent));
   const log = await page.run(() => document.querySelector("#run-main .console").textContent);
   assert(!`${timeline}${log}`.includes("hunter2"), timeline + log);
   assert.equal(await page.run(() => document.querySelectorAll("#run-main .round.broken").length), 1);
@@ -326,6 +328,8 @@ test("the timeline is for people, and the developer's log has every event as it 
   const headers = { authorization: `Bearer ${place.token}` };
   const stream = await (await fetch(`${place.origin}/api/runs/${list[0].id}/events`, { headers })).text();
   const events = stream.split("\n").filter((line) => line.startsWith("data: "));
+  // The log is written in the next frame.
+  await page.until(() => /"outcome"/.test(document.querySelector("#run-main .console").textContent));
   const { log, timeline, rounds, tabs } = await page.run(() => ({
     log: document.querySelector("#run-main .console").textContent.trim().split("\n"),
     timeline: document.querySelector("#run-main .timeline").textContent,
