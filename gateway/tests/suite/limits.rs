@@ -159,6 +159,21 @@ async fn a_request_that_does_not_come_is_not_waited_for() {
     );
 }
 
+/// The head of a request may have 64 KiB, and the buffer that it is read into twice as many.
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused() {
+    let fake = Fake::new(|_| spoken("openai", &["x"], false)).await;
+    let url = gateway(&fake.url, &config("")).await;
+    for (size, status) in [(60 << 10, 200), (130 << 10, 431)] {
+        let asked = client()
+            .post(format!("{url}/v1/chat/completions"))
+            .header("x-own", "y".repeat(size))
+            .body(request("chat", false).to_string());
+        assert_eq!(asked.send().await.unwrap().status(), status, "{size}");
+    }
+    assert_eq!(fake.asked.lock().unwrap().len(), 1);
+}
+
 /// A client that stops reading holds neither its exchange nor the server for ever.
 #[tokio::test]
 async fn a_client_that_stops_reading_is_closed() {

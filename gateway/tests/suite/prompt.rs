@@ -96,6 +96,17 @@ async fn settings_for_calls_are_obeyed_or_refused() {
             .unwrap()
             .contains("root")
     );
+    // With a structural tag, calls that the model begins follow the schema, and none is required.
+    let config = PROMPT.replace(" }", ", grammar = \"structural_tag\" }");
+    let url = gateway(&fake.url, &config).await;
+    let tagged = post(&client, &path(&url), &request("chat", false)).await;
+    assert_eq!(tagged.status, 200, "{}", tagged.body);
+    let format = fake.last().json()["response_format"].clone();
+    assert_eq!(format["type"], "structural_tag");
+    assert!(format.to_string().contains("\"integer\""), "{format}");
+    let required = with("tool_choice", "required".into());
+    let refused = post(&client, &path(&url), &required).await;
+    assert_eq!(refused.status, 400, "{}", refused.body);
 }
 
 #[tokio::test]
