@@ -56,6 +56,8 @@ impl Lexer {
         // A key cannot begin like this: the bracket of a call's object is missing, and the next call of the list begins.
         let list = self.stack.as_slice() == [Frame::Array, Frame::Object];
         if byte == b'{' && self.at == LexerAt::NextKey && self.watch > 0 && list {
+            // The comma on hold separates calls, and follows as one that is missing.
+            self.pen.swap(f, i, "}", Meaning::Text(""));
             self.at = LexerAt::Unclosed;
             return (i, Some(Token::Repaired(Kind::UnclosedValue, f.pos(i))));
         }
