@@ -87,16 +87,22 @@ pub fn verbatim(bytes: &[u8], quote: u8) -> usize {
 /// assert_eq!(out, r"one\ntwo");
 /// ```
 pub fn escape(text: &str, mut piece: impl FnMut(&str)) {
+    parts(text, |part, _| piece(part));
+}
+
+/// The pieces, and how many bytes of `text` each is made from.
+#[inline]
+fn parts(text: &str, mut piece: impl FnMut(&str, usize)) {
     let mut rest = text;
     loop {
         let (clean, tail) = rest.split_at(plain(rest.as_bytes(), b'"'));
         if !clean.is_empty() {
-            piece(clean);
+            piece(clean, clean.len());
         }
         let Some(byte) = tail.bytes().next() else {
             return;
         };
-        piece(escaped(byte));
+        piece(escaped(byte), 1);
         rest = &tail[1..];
     }
 }
@@ -114,12 +120,7 @@ pub fn escape_joined(text: &str, mut piece: impl FnMut(&str, Range<usize>)) {
     // From where on nothing was handed over.
     let mut from = 0;
     if bytes.len() < vector::BLOCK {
-        return escape(text, |part| {
-            let len = if part.starts_with('\\') {
-                1
-            } else {
-                part.len()
-            };
+        return parts(text, |part, len| {
             piece(part, from..from + len);
             from += len;
         });

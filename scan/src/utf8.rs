@@ -9,6 +9,7 @@ use super::{Span, vector};
 /// ```
 /// assert_eq!(toolglot_scan::valid_prefix(b"Leith \xE4\xB8"), "Leith ");
 /// ```
+#[inline]
 pub fn valid_prefix(bytes: &[u8]) -> &str {
     let good = |error: std::str::Utf8Error| text(&bytes[..error.valid_up_to()]).unwrap_or_default();
     text(bytes).unwrap_or_else(good)

@@ -47,6 +47,14 @@ enum Form {
     Text,
 }
 
+/// What bypasses the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken<'c> {
+    pub text: &'c str,
+    /// No byte of it is escaped in JSON, as far as was looked.
+    plain: bool,
+}
+
 /// Chunks of fewer bytes bypass the body only if they do so whole.
 const LONG: usize = 64;
 
@@ -109,7 +117,7 @@ impl Short {
     }
 
     /// The beginning of the chunk that bypasses the body, if there is one. The chunk is at `start`.
-    pub fn takes<'c>(&self, chunk: &'c [u8], start: u64) -> Option<&'c str> {
+    pub fn takes<'c>(&self, chunk: &'c [u8], start: u64) -> Option<Taken<'c>> {
         let len = chunk.len();
         let kind = |byte: &u8| KINDS[usize::from(*byte)];
         if start.saturating_add(len as u64) > self.until {
@@ -122,8 +130,9 @@ impl Short {
                 (ESCAPED, Form::Quoted(quote)) => json::verbatim(chunk, quote) == len,
                 _ => false,
             };
-            let taken = valid_prefix(if whole { chunk } else { &[] });
-            return (taken.len() == len).then_some(taken);
+            let text = valid_prefix(if whole { chunk } else { &[] });
+            let plain = all & ESCAPED == 0;
+            return (text.len() == len).then_some(Taken { text, plain });
         }
         let to = match self.form {
             Form::Quoted(quote) => json::verbatim(chunk, quote),
@@ -132,14 +141,15 @@ impl Short {
                 stop.unwrap_or(len)
             }
         };
-        let taken = valid_prefix(&chunk[..to]);
-        (taken.len() >= LONG).then_some(taken)
+        let text = valid_prefix(&chunk[..to]);
+        let taken = Taken { text, plain: false };
+        (text.len() >= LONG).then_some(taken)
     }
 
     /// Delivers what was taken, in the order in which the body would; `hears` gets the pieces of arguments.
     pub fn deliver(
         &self,
-        text: &str,
+        Taken { text, plain }: Taken<'_>,
         span: Span,
         sink: &mut dyn Sink,
         mut hears: impl FnMut(&str),
@@ -155,8 +165,7 @@ impl Short {
             }
             Form::Text => {
                 sink.event(Event::ParamDelta { data, span });
-                let escaped = |byte: &u8| KINDS[usize::from(*byte)] & ESCAPED != 0;
-                if data.len() < LONG && !data.iter().any(escaped) {
+                if plain {
                     let json = text;
                     hears(json);
                     return sink.event(Event::ArgDelta { call, json, span });
@@ -174,23 +183,27 @@ impl Short {
 mod tests {
     use super::*;
 
+    fn takes<'c>(short: Short, chunk: &'c [u8], start: u64) -> Option<&'c str> {
+        short.takes(chunk, start).map(|taken| taken.text)
+    }
+
     #[test]
     fn only_bytes_without_a_meaning_are_taken() {
         let json = Short::quoted(0, 10, b'"').expect("a kind exists");
-        assert_eq!(json.takes(b"a'<&", 6), Some("a'<&"));
-        assert_eq!(json.takes("中".as_bytes(), 0), Some("中"));
-        assert_eq!(json.takes(br#"\n\""#, 0), Some(r#"\n\""#));
+        assert_eq!(takes(json, b"a'<&", 6), Some("a'<&"));
+        assert_eq!(takes(json, "中".as_bytes(), 0), Some("中"));
+        assert_eq!(takes(json, br#"\n\""#, 0), Some(r#"\n\""#));
         for chunk in [&b"a\""[..], b"a\\", br"\u", br"\/", b"\n", b"\0", b"\xE4"] {
-            assert_eq!(json.takes(chunk, 0), None, "{chunk:?}");
+            assert_eq!(takes(json, chunk, 0), None, "{chunk:?}");
         }
-        assert_eq!(json.takes(b"a", 10), None);
+        assert_eq!(takes(json, b"a", 10), None);
         let single = Short::quoted(0, 10, b'\'').expect("a kind exists");
-        assert_eq!(single.takes(b"it's", 0), None);
+        assert_eq!(takes(single, b"it's", 0), None);
         let delimited = Short::json(0, 10).stops_at(b'<').expect("a kind exists");
-        assert_eq!(delimited.takes(br"\n", 0), None);
+        assert_eq!(takes(delimited, br"\n", 0), None);
         let text = Short::text(0, 10).stops_at(b'<').expect("a kind exists");
-        assert_eq!(text.takes(b"\"\n&", 0), Some("\"\n&"));
-        assert_eq!(text.takes(b"a<", 0), None);
+        assert_eq!(takes(text, b"\"\n&", 0), Some("\"\n&"));
+        assert_eq!(takes(text, b"a<", 0), None);
         assert_eq!(text.stops_at(b'x'), None);
     }
 
@@ -202,12 +215,12 @@ mod tests {
         for end in [&b""[..], b"\"", b"\\u4e2d", b"\xE4\xB8", b"<", b"\xFF"] {
             let chunk = [begin.as_bytes(), end].concat();
             for short in [json, text] {
-                let found = short.takes(&chunk, 0).map(|found| &found[..begin.len()]);
+                let found = takes(short, &chunk, 0).map(|found| &found[..begin.len()]);
                 assert_eq!(found, Some(&*begin), "{end:?}");
             }
         }
         assert_eq!(
-            json.takes([b"few \"", begin.as_bytes()].concat().as_slice(), 0),
+            takes(json, [b"few \"", begin.as_bytes()].concat().as_slice(), 0),
             None
         );
     }

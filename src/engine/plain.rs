@@ -142,19 +142,20 @@ impl Parser {
     /// Consumes the beginning of a chunk of an open value that bypasses the body, and returns its length.
     pub(super) fn writes(&mut self, short: Short, chunk: &[u8], sink: &mut dyn Sink) -> usize {
         let state = &mut self.state;
-        let Some(text) = short.takes(chunk, state.pos()) else {
+        let Some(taken) = short.takes(chunk, state.pos()) else {
             return 0;
         };
+        let len = taken.text.len();
         if short.retained
             && let Some(block) = &mut state.io.block
         {
-            block.raw.extend_from_slice(text.as_bytes());
+            block.raw.extend_from_slice(&chunk[..len]);
         }
-        let span = state.pass(text.len());
+        let span = state.pass(len);
         let max = self.opts.limits.max_native;
         let heard = &mut state.io.heard;
-        short.deliver(text, span, sink, |json| heard.hears(json, max));
-        text.len()
+        short.deliver(taken, span, sink, |json| heard.hears(json, max));
+        len
     }
 
     /// Consumes a chunk in which no marker ends. Returns false, with nothing changed, if one does or the chunk is too long.
