@@ -183,7 +183,7 @@ impl Short {
 mod tests {
     use super::*;
 
-    fn takes<'c>(short: Short, chunk: &'c [u8], start: u64) -> Option<&'c str> {
+    fn takes(short: Short, chunk: &[u8], start: u64) -> Option<&str> {
         short.takes(chunk, start).map(|taken| taken.text)
     }
 
