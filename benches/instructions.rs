@@ -602,6 +602,9 @@ const FLOODS_ALONE: &[(&str, &str, Make)] = &[
     ("closers", "qwen3-coder", |len| {
         format!("BEFORE{}", fill("\n</parameter>\n", len))
     }),
+    ("one-line", "qwen3-coder", |len| {
+        format!("BEFORE{}", fill("words ", len))
+    }),
     ("parameters", "qwen3-coder", |len| {
         format!(
             "<tool_call>\n<function=write>\n{}",

@@ -213,26 +213,22 @@ impl Dfa {
         nodes.insert(vec![], ROOT);
         let mut next: Vec<Node> = vec![ROOT; width];
         let mut there: Vec<u16> = vec![];
-        let all: Vec<usize> = (1..=columns.len()).collect();
-        let mut own: Vec<usize> = vec![];
+        let mut changed: Vec<usize> = vec![];
         let mut at = 0;
         while at < order.len() {
             // A byte leads from every node where it leads from the root, unless a pattern goes on with it.
-            let changed = if at == 0 {
-                &all
-            } else {
-                next.extend_from_within(..width);
-                own.clear();
-                let steps = order[at].iter().flat_map(|n| &trie[usize::from(*n)].steps);
-                own.extend(steps.flat_map(|step| {
-                    let bytes = step.bytes();
-                    bytes.map(|byte| usize::from(column[usize::from(byte)]))
-                }));
-                own.sort_unstable();
-                own.dedup();
-                &own
-            };
-            for index in changed {
+            let mut goes_on = order[at].as_slice();
+            match at {
+                0 => goes_on = &[0],
+                _ => next.extend_from_within(..width),
+            }
+            let steps = goes_on.iter().flat_map(|n| &trie[usize::from(*n)].steps);
+            let bytes = steps.flat_map(Step::bytes);
+            changed.clear();
+            changed.extend(bytes.map(|byte| usize::from(column[usize::from(byte)])));
+            changed.sort_unstable();
+            changed.dedup();
+            for index in &changed {
                 let byte = columns[*index - 1];
                 there.clear();
                 // A byte that begins a pattern does so everywhere.

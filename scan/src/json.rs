@@ -135,7 +135,8 @@ pub fn escape_joined(text: &str, mut piece: impl FnMut(&str, Range<usize>)) {
             (at, len) = (at + read, len + written);
         }
         // What vectors left, up to the next bytes that they can take.
-        let run = plain(&bytes[at..], b'"').min(vector::BLOCK);
+        let block = &bytes[at..bytes.len().min(at + vector::BLOCK)];
+        let run = plain(block, b'"');
         let mut next = at + run;
         while !text.is_char_boundary(next) {
             next -= 1;

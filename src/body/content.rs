@@ -41,13 +41,6 @@ impl Lt {
         u64::from(self.len) + u64::from(self.blanks)
     }
 
-    /// Whether the opener of CDATA is misspelt if this byte comes next.
-    fn tears(self, byte: u8) -> bool {
-        let at = usize::from(self.len);
-        let next = CDATA.open.get(at) != Some(&byte);
-        self.cdata && next && (at > 2 || at == 2 && matches!(byte, b'C' | b'!'))
-    }
-
     /// Consumes the next byte; returns false if neither fits any more.
     pub fn step(&mut self, byte: u8, closer: &[u8]) -> bool {
         let at = usize::from(self.len);
@@ -159,7 +152,7 @@ impl Content {
         let until = args.value_start().saturating_add(limits.max_value);
         match self.at {
             ContentAt::Text => args.short(until)?.stops_at(b'<')?.stops_at(b'&'),
-            ContentAt::Cdata(cdata) if cdata.is_idle() => {
+            ContentAt::Cdata(InXmlSection::IDLE) => {
                 args.short(until)?.stops_at(b']')?.stops_at(b'<')
             }
             _ => None,
@@ -192,16 +185,12 @@ impl Content {
                         break;
                     }
                 }
-                ContentAt::Text => {
-                    let stop = out.clip(max, i + 1, end);
-                    i = self.text(out, args, (closer, &mut *inner), i, stop);
-                }
-                ContentAt::Cdata(cdata) if cdata.is_idle() => {
+                ContentAt::Text | ContentAt::Cdata(InXmlSection::IDLE) => {
                     let stop = out.clip(max, i + 1, end);
                     i = self.text(out, args, (closer, &mut *inner), i, stop);
                 }
                 ContentAt::Lt(mut lt) => {
-                    let torn = lt.tears(byte);
+                    let torn = lt.cdata && CDATA.tears(usize::from(lt.len), byte);
                     if lt.step(byte, closer) {
                         i += 1;
                         self.at = ContentAt::Lt(lt);

@@ -123,6 +123,14 @@ pub(crate) struct XmlSection {
     mark: u8,
 }
 
+impl XmlSection {
+    /// Whether its opener is misspelt if this byte follows `have` bytes of it. `<!` alone may begin something else.
+    pub fn tears(&self, have: usize, byte: u8) -> bool {
+        let other = self.open.get(have) != Some(&byte);
+        other && (have > 2 || have == 2 && matches!(byte, b'C' | b'!'))
+    }
+}
+
 pub(crate) const COMMENT: XmlSection = XmlSection {
     open: b"<!--",
     mark: b'-',
@@ -150,6 +158,9 @@ pub(crate) enum XmlSectionStep {
 }
 
 impl InXmlSection {
+    /// Neither its end nor its opener has begun.
+    pub const IDLE: Self = Self { end: 0, open: 0 };
+
     /// Consumes the next byte.
     pub fn step(&mut self, section: &XmlSection, byte: u8) -> XmlSectionStep {
         self.end = match self.end {
@@ -171,11 +182,6 @@ impl InXmlSection {
     /// How many bytes of its end have come.
     pub fn ending(self) -> u64 {
         u64::from(self.end)
-    }
-
-    /// Whether neither its end nor its opener has begun.
-    pub fn is_idle(self) -> bool {
-        self == Self::default()
     }
 
     /// Whether the state fits its section.

@@ -12,6 +12,7 @@ use toolglot_scan::xml;
 
 use super::call::UNTYPED;
 use super::given::{Attribute, Given, given, is_fact};
+use super::tags::CDATA;
 use super::typed::typed;
 use super::{Flow, Out, tool_name};
 use crate::dialect::ElementTree;
@@ -557,7 +558,9 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>, bare: &mut bool) -> St
             started = true;
             rest = &rest[if whole { len + 2 } else { 1 }..];
         } else {
-            if let [b'<', b'!', b'[' | b'C' | b'!', ..] = rest {
+            let pairs = CDATA.open.iter().zip(rest);
+            let have = pairs.take_while(|(own, byte)| own == byte).count();
+            if CDATA.tears(have, rest.get(have).copied().unwrap_or_default()) {
                 remarks.push(Remark::Torn(Span::new(offset, offset + 3)));
             }
             let len = 1 + memchr::memchr2(b'<', b'&', &rest[1..]).unwrap_or(rest.len() - 1);

@@ -69,6 +69,17 @@ impl spec::Channels {
     /// Reads a header, including its markers. What directly follows a marker is its part. Of the other words one is the
     /// recipient and one the content type; no rule reads the rest.
     pub(crate) fn read<'h>(&self, header: &'h str) -> Header<'h> {
+        let (mut out, mut given_up) = self.read_last(header);
+        while !given_up.is_empty() && !out.unread {
+            let (begun, before) = self.read_last(given_up);
+            out.unread = self.has_words(&begun);
+            given_up = before;
+        }
+        out
+    }
+
+    /// Reads a header from where it begins again. What comes before that was given up.
+    fn read_last<'h>(&self, header: &'h str) -> (Header<'h>, &'h str) {
         let ends = self.end.iter().filter(|end| header.ends_with(end.as_str()));
         let end = ends.max_by_key(|end| end.len());
         let (rest, end) = header.split_at(header.len() - end.map_or(0, String::len));
@@ -81,7 +92,6 @@ impl spec::Channels {
         let mut out = Header {
             start: &rest[..start],
             end,
-            unread: !given_up.is_empty() && self.has_words(given_up),
             ..Header::default()
         };
         // The rest of a header that the prompt has begun.
@@ -140,7 +150,7 @@ impl spec::Channels {
             !name.is_empty() && before.is_some_and(|before| !before.is_empty())
         };
         out.unread |= out.channel.is_empty() && self.names().any(ends);
-        out
+        (out, given_up)
     }
 
     /// The channels that its routes name.
@@ -151,20 +161,15 @@ impl spec::Channels {
     }
 
     /// Whether a header that was given up contains words of a message: its end is missing.
-    fn has_words(&self, header: &str) -> bool {
-        let Header {
-            channel,
-            content,
-            unread,
-            ..
-        } = self.read(header);
+    fn has_words(&self, header: &Header<'_>) -> bool {
+        let content = header.content;
         let types = self.route.iter().filter_map(|route| route.content.as_ref());
         let known = content.is_empty() || types.flatten().any(|kind| kind == content);
         let glued = |name: &String| {
-            let rest = channel.strip_prefix(name.as_str());
+            let rest = header.channel.strip_prefix(name.as_str());
             !name.is_empty() && rest.is_some_and(|rest| !rest.is_empty())
         };
-        unread || !known || self.names().any(glued)
+        header.unread || !known || self.names().any(glued)
     }
 
     /// Reads the first word of `rest`, which is not part of a header, and returns what follows it. The word may be the content

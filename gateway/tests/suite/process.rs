@@ -1,6 +1,6 @@
 //! The gateway as a process: its output, signals, recordings, and two processes behind one load balancer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -137,6 +137,35 @@ async fn a_process_that_cannot_start_says_why() {
     }
 }
 
+/// A gateway that writes its recordings to this folder.
+pub async fn recorder(fake: &Fake, record: &Path) -> Process {
+    let record = record.to_str().unwrap();
+    start(&[
+        "--upstream",
+        &fake.url,
+        "--dialect",
+        "hermes",
+        "--record",
+        record,
+    ])
+    .await
+}
+
+/// Waits for the only recording in a folder.
+pub async fn recording(folder: &Path) -> Recording {
+    for _ in 0..200 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let file = std::fs::read_dir(folder)
+            .ok()
+            .and_then(|mut files| files.next());
+        let text = file.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        if let Some(recording) = text.and_then(|text| Recording::read(&text).ok()) {
+            return recording;
+        }
+    }
+    panic!("there is no recording");
+}
+
 #[tokio::test]
 async fn responses_are_recorded_and_can_be_replayed() {
     // The token limit ends the response in a second call.
@@ -148,33 +177,14 @@ async fn responses_are_recorded_and_can_be_replayed() {
     })
     .await;
     let folder = folder("record");
-    let place = folder.to_str().unwrap();
-    let process = start(&[
-        "--upstream",
-        &fake.url,
-        "--dialect",
-        "hermes",
-        "--record",
-        place,
-    ])
-    .await;
+    let process = recorder(&fake, &folder).await;
     post(
         &client(),
         &format!("{}/v1/chat/completions", process.url),
         &request("chat", true),
     )
     .await;
-    let mut found = None;
-    for _ in 0..100 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        let file = std::fs::read_dir(&folder).unwrap().next();
-        let text = file.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
-        found = text.and_then(|text| Recording::read(&text).ok());
-        if found.is_some() {
-            break;
-        }
-    }
-    let recording = found.expect("a recording");
+    let recording = recording(&folder).await;
     assert_eq!(recording.input, said.concat().as_bytes());
     assert_eq!(recording.cuts, Some(said.map(str::len).to_vec()));
     assert_eq!(recording.finish, "length");

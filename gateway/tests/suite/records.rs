@@ -1,32 +1,14 @@
 //! Recordings hold everything that the result depends on: `toolglot replay` reproduces the turn.
 
-use std::path::Path;
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use toolglot_testkit::recording::{Ready, Recording};
 
 use crate::faces::request;
-use crate::process::{folder, start};
+use crate::process::{folder, recorder, recording, start};
 use crate::replies::{Part, said};
 use crate::support::{FACES, Fake, Reply, client, post, read_face};
 
 const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
-
-/// Waits for the only recording in a folder.
-async fn recording(folder: &Path) -> Recording {
-    for _ in 0..200 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        let file = std::fs::read_dir(folder)
-            .ok()
-            .and_then(|mut files| files.next());
-        let text = file.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
-        if let Some(recording) = text.and_then(|text| Recording::read(&text).ok()) {
-            return recording;
-        }
-    }
-    panic!("there is no recording");
-}
 
 /// Names of the calls, text and reasoning of a log.
 fn turn(log: &[toolglot::json::Value]) -> (Vec<String>, String, String) {
@@ -156,15 +138,7 @@ async fn a_recording_has_calls_of_the_server_that_broke_off() {
         let fake = Fake::new(move |_| said("openai", stream, &parts, "length")).await;
         let folder = folder("records-broken");
         let record = folder.join("record");
-        let process = start(&[
-            "--upstream",
-            &fake.url,
-            "--dialect",
-            "hermes",
-            "--record",
-            record.to_str().unwrap(),
-        ])
-        .await;
+        let process = recorder(&fake, &record).await;
         let (face, path) = FACES[1];
         let got = post(
             &client(),
@@ -199,15 +173,7 @@ async fn a_recording_holds_nothing_else_of_the_request() {
     let fake = Fake::new(move |_| said("openai", false, &parts, "stop")).await;
     let folder = folder("records-request");
     let record = folder.join("record");
-    let process = start(&[
-        "--upstream",
-        &fake.url,
-        "--dialect",
-        "hermes",
-        "--record",
-        record.to_str().unwrap(),
-    ])
-    .await;
+    let process = recorder(&fake, &record).await;
     let mut asked = request("chat", false);
     asked["messages"] = json!([{"role": "user", "content": "my secret question"}]);
     asked["user"] = Value::from("someone");

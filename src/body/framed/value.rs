@@ -502,7 +502,7 @@ impl Value {
             Lead::Open(have) => {
                 // Not CDATA: the bytes read are content, and a closer may begin in them. A misspelt opener was to protect what
                 // follows, closers among it.
-                self.mixed |= have > 2 || have == 2 && matches!(byte, b'C' | b'!');
+                self.mixed |= CDATA.tears(usize::from(have), byte);
                 for byte in &CDATA.open[..usize::from(have)] {
                     self.step(*byte);
                 }

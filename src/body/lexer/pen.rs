@@ -202,10 +202,8 @@ impl Pen {
     pub fn escape<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, text: &str) -> usize {
         let to = i + text.len();
         let span = Span::new(f.pos(i), f.pos(to));
-        self.flush(f, i);
+        self.settle(f, i, span.start);
         let emit = &mut *f.emit;
-        self.gate
-            .end(span.start, |text, span| emit.json(text, span));
         json::escape_joined(text, |json, part| {
             let at = |n: usize| span.start + n as u64;
             emit.json(json, Span::new(at(part.start), at(part.end)));
@@ -216,13 +214,17 @@ impl Pen {
     }
 
     fn put<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, json: &str, span: Span) {
+        self.settle(f, i, span.start);
+        if !json.is_empty() {
+            f.emit.json(json, span);
+        }
+    }
+
+    /// Emits what comes before `i`; a character that is cut at the offset `at` is ill-formed.
+    fn settle<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, at: u64) {
         self.flush(f, i);
         let emit = &mut *f.emit;
-        self.gate
-            .end(span.start, |text, span| emit.json(text, span));
-        if !json.is_empty() {
-            emit.json(json, span);
-        }
+        self.gate.end(at, |text, span| emit.json(text, span));
     }
 
     fn flush<E: Emit>(&mut self, f: &mut Feed<'_, E>, to: usize) {
