@@ -139,6 +139,16 @@ Examples:
   toolglot prompt --dialect hermes --tools tools.json --part structural-tag > tag.json
   toolglot prompt --dialect react-text --part stop";
 
+const RENDER_EXAMPLES: &str = "\
+A template is a model's folder of Hugging Face, its `tokenizer_config.json` or `chat_template.jinja`, a GGUF file, or the answer of
+llama.cpp's `/props`. A conversation is a request of a chat API
+  {\"messages\": [...], \"tools\"?: [...], \"add_generation_prompt\"?: true, ...}
+whose other members are variables of the template, or a list of messages alone.
+
+Examples:
+  toolglot render model/ request.json
+  jq -c '{messages}' requests.jsonl | toolglot render --lines chat_template.jinja";
+
 const RESULT_EXAMPLES: &str = "\
 Results are a JSON array (or one object) of
   {\"id\"?, \"name\", \"status\"?: success | error | denied | cancelled | timeout, \"content\"?, \"duration_ms\"?}
@@ -248,6 +258,9 @@ pub enum Command {
     /// Render tool definitions for a model
     #[command(after_help = PROMPT_EXAMPLES)]
     Prompt(PromptArgs),
+    /// Render a conversation with a model's chat template
+    #[command(after_help = RENDER_EXAMPLES)]
+    Render(RenderArgs),
     /// Render tool results for a model
     #[command(after_help = RESULT_EXAMPLES)]
     Result(ResultArgs),
@@ -525,6 +538,22 @@ pub struct PromptArgs {
     /// Print an estimate of its tokens on standard error
     #[arg(long)]
     pub tokens: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// A model's folder, or a file with its chat template
+    #[arg(value_name = "TEMPLATE")]
+    pub template: PathBuf,
+    /// The conversation; `-` is standard input
+    #[arg(value_name = "REQUEST.json", default_value = "-")]
+    pub file: PathBuf,
+    /// Read one conversation per line, and print `{"text"}` or `{"error"}` for each
+    #[arg(long)]
+    pub lines: bool,
+    /// The time for templates that ask for it, instead of the clock's
+    #[arg(long, value_name = "SECONDS")]
+    pub now: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

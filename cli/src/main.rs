@@ -25,6 +25,7 @@ mod parse;
 mod pretty;
 mod prompt;
 mod record;
+mod render;
 mod replay;
 mod result;
 mod rewritten;
@@ -76,6 +77,7 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Escape(args)) => escape::run(args, Way::Escape),
         Some(Command::Unescape(args)) => escape::run(args, Way::Unescape),
         Some(Command::Prompt(args)) => prompt::run(args),
+        Some(Command::Render(args)) => render::run(args),
         Some(Command::Result(args)) => result::run(args),
         Some(Command::Dialects(args)) => dialects::run(args, color),
         Some(Command::Validate(args)) => validate::run(args),

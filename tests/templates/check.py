@@ -117,4 +117,5 @@ def show(table, word):
                     print("  ", *map(repr, loss))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -28,6 +28,7 @@ pub mod read;
 mod registry;
 mod schema;
 mod short;
+mod template;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -43,6 +44,7 @@ pub use places::Places;
 pub use read::ReadError;
 pub use registry::{Inventory, Lookup, Registry, RegistryError};
 pub use schema::SchemaError;
+pub use template::{ChatTemplate, TemplateError, TemplateOptions, TemplateSource};
 pub use validate::Violation;
 
 /// The definition of a tool.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use minijinja::value::{Enumerator, Kwargs, Object, ObjectRepr, ValueKind};
 use minijinja::{Error, Value};
 use serde::Serialize;
-use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
+use serde_json::ser::{Formatter, Serializer};
 use toolglot::json::{Map, Value as Json};
 
 /// A list, an object, or a number that does not fit the template engine's types.
@@ -47,7 +47,13 @@ impl Object for Node {
     }
 
     fn render(self: &Arc<Self>, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&text(&self.0, None))
+        match &self.0 {
+            // As Python prints it.
+            Json::Array(_) | Json::Object(_) => {
+                f.write_str(&crate::template::spelled(&value(&self.0)))
+            }
+            plain => f.write_str(&text(plain, None)),
+        }
     }
 }
 
@@ -57,10 +63,15 @@ pub(crate) fn value(json: &Json) -> Value {
         Json::Null => Value::from(()),
         Json::Bool(bool) => Value::from(*bool),
         Json::String(text) => Value::from(text.as_str()),
-        Json::Number(number) => match number.as_i64() {
-            Some(small) if small.to_string() == number.to_string() => Value::from(small),
-            _ => Value::from_object(Node(json.clone())),
-        },
+        Json::Number(number) => {
+            let text = number.to_string();
+            let whole = text.parse::<i128>().ok().map(Value::from);
+            let number = || number.as_f64().map(Value::from);
+            match whole.or_else(number) {
+                Some(plain) if plain.to_string() == text => plain,
+                _ => Value::from_object(Node(json.clone())),
+            }
+        }
         Json::Array(_) | Json::Object(_) => Value::from_object(Node(json.clone())),
     }
 }
@@ -137,32 +148,123 @@ pub(super) fn as_json(value: &str) -> String {
 
 /// JSON text in Python's style.
 pub(crate) fn text(json: &Json, indent: Option<usize>) -> String {
-    fn write(json: &Json, formatter: impl Formatter) -> String {
+    let style = Style {
+        indent,
+        ..Style::default()
+    };
+    style.text(json)
+}
+
+/// The options of Python's `json.dumps`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Style {
+    /// Blanks of each level; none writes one line.
+    pub indent: Option<usize>,
+    /// Whether characters outside ASCII are escaped.
+    pub ascii: bool,
+    /// Between items, and after keys.
+    pub separators: Option<[String; 2]>,
+    /// Whether keys are sorted.
+    pub sorted: bool,
+}
+
+impl Style {
+    /// Writes a value.
+    pub fn text(&self, json: &Json) -> String {
         let mut out = vec![];
+        let formatter = Python {
+            style: self,
+            depth: 0,
+            empty: true,
+        };
         let mut serializer = Serializer::with_formatter(&mut out, formatter);
-        json.serialize(&mut serializer)
+        let sorted = self.sorted.then(|| sorted(json));
+        sorted
+            .as_ref()
+            .unwrap_or(json)
+            .serialize(&mut serializer)
             .expect("keys are strings, and memory takes what is written");
         String::from_utf8(out).expect("JSON text is UTF-8")
     }
-    match indent {
-        None => write(json, Spaced),
-        Some(width) => write(
-            json,
-            PrettyFormatter::with_indent(" ".repeat(width).as_bytes()),
-        ),
+}
+
+/// The value with the keys of its objects in order.
+fn sorted(json: &Json) -> Json {
+    match json {
+        Json::Array(list) => Json::Array(list.iter().map(sorted).collect()),
+        Json::Object(map) => {
+            let mut pairs: Vec<_> = map.iter().collect();
+            pairs.sort_by_key(|(key, _)| *key);
+            let mut out = Map::new();
+            for (key, value) in pairs {
+                out.insert(key.to_owned(), sorted(value));
+            }
+            Json::Object(out)
+        }
+        other => other.clone(),
     }
 }
 
-/// One line, with a space after `,` and `:`.
-struct Spaced;
+struct Python<'s> {
+    style: &'s Style,
+    depth: usize,
+    /// Whether the innermost list or object has no items yet.
+    empty: bool,
+}
 
-impl Formatter for Spaced {
+impl Python<'_> {
+    fn line<W: ?Sized + io::Write>(&self, out: &mut W) -> io::Result<()> {
+        let Some(width) = self.style.indent else {
+            return Ok(());
+        };
+        out.write_all(b"\n")?;
+        (0..self.depth * width).try_for_each(|_| out.write_all(b" "))
+    }
+
+    fn begin<W: ?Sized + io::Write>(&mut self, out: &mut W, mark: &[u8]) -> io::Result<()> {
+        self.depth += 1;
+        self.empty = true;
+        out.write_all(mark)
+    }
+
+    fn item<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.empty = false;
+        if !first {
+            let usual = if self.style.indent.is_some() {
+                ","
+            } else {
+                ", "
+            };
+            let own = self.style.separators.as_ref();
+            out.write_all(own.map_or(usual, |[comma, _]| comma).as_bytes())?;
+        }
+        self.line(out)
+    }
+
+    fn end<W: ?Sized + io::Write>(&mut self, out: &mut W, mark: &[u8]) -> io::Result<()> {
+        self.depth -= 1;
+        if !std::mem::replace(&mut self.empty, false) {
+            self.line(out)?;
+        }
+        out.write_all(mark)
+    }
+}
+
+impl Formatter for Python<'_> {
+    fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.begin(out, b"[")
+    }
+
+    fn begin_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.begin(out, b"{")
+    }
+
     fn begin_array_value<W: ?Sized + io::Write>(
         &mut self,
         out: &mut W,
         first: bool,
     ) -> io::Result<()> {
-        if first { Ok(()) } else { out.write_all(b", ") }
+        self.item(out, first)
     }
 
     fn begin_object_key<W: ?Sized + io::Write>(
@@ -170,10 +272,36 @@ impl Formatter for Spaced {
         out: &mut W,
         first: bool,
     ) -> io::Result<()> {
-        if first { Ok(()) } else { out.write_all(b", ") }
+        self.item(out, first)
     }
 
     fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        out.write_all(b": ")
+        let own = self.style.separators.as_ref();
+        out.write_all(own.map_or(": ", |[_, colon]| colon).as_bytes())
+    }
+
+    fn end_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.end(out, b"]")
+    }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.end(out, b"}")
+    }
+
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        text: &str,
+    ) -> io::Result<()> {
+        if !self.style.ascii {
+            return out.write_all(text.as_bytes());
+        }
+        for unit in text.encode_utf16() {
+            match u8::try_from(unit) {
+                Ok(byte) if byte.is_ascii() => out.write_all(&[byte])?,
+                _ => write!(out, "\\u{unit:04x}")?,
+            }
+        }
+        Ok(())
     }
 }

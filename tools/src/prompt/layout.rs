@@ -11,11 +11,11 @@ use toolglot::layer;
 use toolglot::layer::Spec;
 use toolglot::{EncodeCall, EncodeOptions, Encoder};
 
-use super::chat::{Chat, TemplateOptions};
+use super::chat::Chat;
 use super::json;
 use super::tool::{Facts, facts};
 use super::{Lang, Part, PromptError, PromptOptions};
-use crate::{Inventory, NameRule};
+use crate::{Inventory, NameRule, TemplateOptions};
 
 /// Layouts that dialect files reference by name: the general ones, and those that several systems share.
 const SHARED: &[(&str, &str)] = &[

@@ -17,9 +17,9 @@ pub(crate) mod tests;
 mod tokens;
 pub(crate) mod tool;
 
-use crate::Tool;
+use crate::{TemplateError, Tool};
 
-pub use chat::TemplateOptions;
+pub use crate::template::TemplateOptions;
 pub use layout::Layout;
 pub use macros::{Expanded, Prompts};
 pub use stop::Stops;
@@ -173,6 +173,15 @@ pub enum PromptError {
     /// The markers of the set cannot be escaped.
     #[error(transparent)]
     Escape(#[from] toolglot::EscapeError),
+}
+
+impl From<TemplateError> for PromptError {
+    fn from(error: TemplateError) -> Self {
+        Self::Template {
+            part: "chat template".to_owned(),
+            message: error.message,
+        }
+    }
 }
 
 impl PromptError {

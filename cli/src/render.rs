@@ -1,0 +1,61 @@
+//! `toolglot render`: conversations as a model's own chat template writes them.
+
+use std::io::{Read, Write};
+use std::time::SystemTime;
+
+use toolglot::json::{Map, Value, json};
+use toolglot_tools::{TemplateOptions, TemplateSource};
+
+use crate::args::RenderArgs;
+use crate::input::Input;
+use crate::stop::{Stop, Verdict};
+use crate::terminal::Screen;
+
+/// Prints the text of a conversation, or of one per line.
+pub fn run(args: &RenderArgs) -> Result<Verdict, Stop> {
+    let source = TemplateSource::open(&args.template).map_err(Stop::because)?;
+    let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let clock = clock
+        .ok()
+        .and_then(|since| i64::try_from(since.as_secs()).ok());
+    let options = TemplateOptions::default().now(args.now.or(clock));
+    let render = |body: &Value| -> Result<String, String> {
+        let (messages, rest) = match body {
+            Value::Array(_) => (Some(body), Map::new()),
+            Value::Object(map) => (map.get("messages"), map.clone()),
+            _ => (None, Map::new()),
+        };
+        let Some(messages @ Value::Array(_)) = messages else {
+            return Err("it has no list `messages`".to_owned());
+        };
+        let generate = rest.get("add_generation_prompt").and_then(Value::as_bool);
+        let template = source.compile(&options.clone().variables(rest.clone()));
+        let template = template.map_err(|error| error.to_string())?;
+        let text = template.render(messages, rest.get("tools"), generate.unwrap_or(true));
+        text.map_err(|error| error.to_string())
+    };
+    let mut text = String::new();
+    let mut input = Input::open(&args.file)?;
+    let read = input.read_to_string(&mut text);
+    read.map_err(|error| input.error(&error))?;
+    let mut out = Screen::stdout();
+    if !args.lines {
+        let body = text
+            .parse()
+            .map_err(|error| input.wrong(format!("it is not JSON: {error}")))?;
+        let text = render(&body).map_err(|why| input.wrong(why))?;
+        out.write_all(text.as_bytes()).map_err(Stop::output)?;
+        return Ok(Verdict::Clean);
+    }
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let body = line
+            .parse()
+            .map_err(|error| format!("it is not JSON: {error}"));
+        let told = match body.and_then(|body| render(&body)) {
+            Ok(text) => json!({"text": text}),
+            Err(error) => json!({"error": error}),
+        };
+        writeln!(out, "{told}").map_err(Stop::output)?;
+    }
+    Ok(Verdict::Clean)
+}
