@@ -139,6 +139,13 @@ Examples:
   toolglot prompt --dialect hermes --tools tools.json --part structural-tag > tag.json
   toolglot prompt --dialect react-text --part stop";
 
+const DERIVE_EXAMPLES: &str = "\
+The template writes calls, and the dialect counts only if it reads them back under every cut. See docs/DERIVE.md.
+
+Examples:
+  toolglot dialects derive model/ -o mine.toml
+  toolglot dialects derive model.gguf --var enable_thinking=false";
+
 const RENDER_EXAMPLES: &str = "\
 A template is a model's folder of Hugging Face, its `tokenizer_config.json` or `chat_template.jinja`, a GGUF file, or the answer of
 llama.cpp's `/props`. A conversation is a request of a chat API
@@ -749,6 +756,25 @@ pub enum DialectsCommand {
         /// Its id or an alias
         #[arg(value_name = "ID")]
         id: String,
+    },
+    /// Derive a dialect from a model's own chat template
+    #[command(after_help = DERIVE_EXAMPLES)]
+    Derive {
+        /// A model's folder, or a file with its chat template
+        #[arg(value_name = "TEMPLATE")]
+        template: PathBuf,
+        /// The dialect's id
+        #[arg(long, default_value = "derived")]
+        id: String,
+        /// Write the file here
+        #[arg(short, long, value_name = "FILE.toml")]
+        output: Option<PathBuf>,
+        /// A variable of the template, as JSON or text: `enable_thinking=true`
+        #[arg(long = "var", value_name = "NAME=VALUE")]
+        variables: Vec<String>,
+        /// Print the best draft even if it does not read everything
+        #[arg(long)]
+        draft: bool,
     },
     /// Convert a Hugging Face response_template to a dialect file
     Import {

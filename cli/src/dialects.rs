@@ -11,6 +11,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use toolglot::{Decision, DialectSet, Limits, builtin_files};
 use toolglot_testkit::sets::{Choice, Sets};
+use toolglot_tools::{DeriveError, TemplateOptions, TemplateSource};
 
 use crate::args::{DialectsArgs, DialectsCommand};
 use crate::input::Input;
@@ -29,6 +30,13 @@ pub fn run(args: &DialectsArgs, color: ColorChoice) -> Result<Verdict, Stop> {
         Some(DialectsCommand::Import { file, id, output }) => {
             import(file, id, output.as_deref(), out)
         }
+        Some(DialectsCommand::Derive {
+            template,
+            id,
+            output,
+            variables,
+            draft,
+        }) => derive(template, id, output.as_deref(), variables, *draft, out),
         Some(DialectsCommand::Lint { files, strict }) => {
             lint(files, *strict, &mut AutoStream::new(out, color))
         }
@@ -151,6 +159,47 @@ fn import(
         None => out.write_all(made.toml.as_bytes()).map_err(Stop::output)?,
     }
     Ok(Verdict::Clean)
+}
+
+fn derive(
+    template: &Path,
+    id: &str,
+    output: Option<&Path>,
+    variables: &[String],
+    draft: bool,
+    mut out: impl Write,
+) -> Result<Verdict, Stop> {
+    let source = TemplateSource::open(template).map_err(Stop::because)?;
+    let mut options = TemplateOptions::default();
+    for variable in variables {
+        let Some((name, value)) = variable.split_once('=') else {
+            let why = format!("`--var {variable}` has no `=`");
+            return Err(Stop::because(why));
+        };
+        let value = value.parse().unwrap_or_else(|_| value.into());
+        options.variables.insert(name.to_owned(), value);
+    }
+    let (toml, verdict) = match toolglot_tools::derive(&source, id, &options) {
+        Ok(derived) => {
+            for line in &derived.report {
+                let _ = writeln!(io::stderr(), "{line}");
+            }
+            (derived.toml, Verdict::Clean)
+        }
+        Err(DeriveError::Unread { why, draft: toml }) if draft && !toml.is_empty() => {
+            let _ = writeln!(io::stderr(), "toolglot: {why}");
+            (toml, Verdict::Errors)
+        }
+        Err(error) => {
+            return Err(Stop::because(format!("{}: {error}", template.display())));
+        }
+    };
+    match output {
+        Some(path) => fs::write(path, &toml)
+            .map_err(|e| Stop::because(format!("cannot write {}: {e}", path.display())))?,
+        None => out.write_all(toml.as_bytes()).map_err(Stop::output)?,
+    }
+    Ok(verdict)
 }
 
 fn lint(files: &[PathBuf], strict: bool, out: &mut dyn Write) -> Result<Verdict, Stop> {

@@ -1,0 +1,316 @@
+//! A dialect as it was read off, and its file.
+
+use std::fmt::Write as _;
+
+/// Markers around all calls of a block.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Section {
+    pub open: String,
+    pub close: String,
+    pub separator: String,
+}
+
+/// Where JSON keeps a call's parts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Keys {
+    pub name: String,
+    pub arguments: String,
+    pub id: Option<String>,
+    pub wrapper: Option<String>,
+    /// The name is the key of the arguments.
+    pub name_is_key: bool,
+}
+
+/// Parameters between tags.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Params {
+    pub open: String,
+    pub close: String,
+    /// The attribute that names the parameter.
+    pub name: Option<String>,
+    /// The attribute with its type, and the types that are text. The pattern shows the type if there is no attribute.
+    pub hint: Option<(Option<String>, Vec<String>)>,
+    pub frame: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Payload {
+    Json {
+        keys: Keys,
+        python: bool,
+    },
+    Arguments {
+        python: bool,
+    },
+    Python {
+        brackets: &'static str,
+        typed: bool,
+    },
+    Braces {
+        prefix: String,
+        delimiters: Vec<String>,
+        all: bool,
+    },
+    Params(Params),
+    Tree(Params),
+    Yaml,
+}
+
+impl Payload {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Json { .. } => "json",
+            Self::Arguments { .. } => "arguments",
+            Self::Python { .. } => "python",
+            Self::Braces { .. } => "braces",
+            Self::Params(_) => "params",
+            Self::Tree(_) => "tree",
+            Self::Yaml => "yaml",
+        }
+    }
+
+    /// For people.
+    pub fn described(&self) -> &'static str {
+        match self {
+            Self::Json { python: false, .. } => "JSON that names the tool",
+            Self::Json { python: true, .. } => "Python literals that name the tool",
+            Self::Arguments { python: false } => "a name, then a JSON object",
+            Self::Arguments { python: true } => "a name, then Python literals",
+            Self::Python { .. } => "Python calls",
+            Self::Braces { .. } => "a name, then keys and values in braces",
+            Self::Params(_) => "parameters between tags",
+            Self::Tree(_) => "parameters as elements",
+            Self::Yaml => "a name, then YAML",
+        }
+    }
+}
+
+/// The form of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Unit {
+    pub open: String,
+    pub close: String,
+    pub payload: Payload,
+    /// The attribute that names the tool.
+    pub name: Option<String>,
+    /// Where a call without a marker may begin.
+    pub bare: Option<&'static str>,
+    /// What may precede a further call without an opener.
+    pub more: Option<String>,
+    /// Only declared tools are calls.
+    pub offered: bool,
+    pub probe: Option<String>,
+}
+
+/// A dialect as it was read off.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Draft {
+    pub section: Option<Section>,
+    pub unit: Unit,
+    /// What surrounds the name in an id that holds it.
+    pub ids: Option<(String, String)>,
+    /// Text of unknown type is JSON where it can be.
+    pub untyped_json: bool,
+    pub reasoning: Vec<(String, String)>,
+    /// Whether a thought may begin anywhere, not only at the start of a line.
+    pub anywhere: bool,
+    pub framing: Vec<String>,
+    pub messages: Vec<String>,
+    pub turn: Vec<String>,
+}
+
+impl Draft {
+    /// The text of the file.
+    pub fn toml(&self, id: &str, title: &str, notes: &[String]) -> String {
+        let mut out = String::new();
+        for note in notes {
+            let _ = writeln!(out, "# {}", note.replace(['\n', '\r'], " "));
+        }
+        let _ = writeln!(out, "id = {}\ntitle = {}", quoted(id), quoted(title));
+        list(&mut out, "turn", &self.turn);
+        list(&mut out, "messages", &self.messages);
+        list(&mut out, "framing", &self.framing);
+        out.push_str(match self.unit.payload {
+            Payload::Yaml => "deltas = \"at-call-end\"\n",
+            _ => "deltas = \"live\"\n",
+        });
+        if self.untyped_json {
+            out.push_str("untyped = \"json\"\n");
+        }
+        if let Some((before, between)) = &self.ids {
+            let (before, between) = (quoted(before), quoted(between));
+            let _ = writeln!(out, "\n[framed]\nids = [[{before}, {between}]]");
+        }
+        self.payload(&mut out);
+        if let Some(section) = &self.section {
+            let _ = writeln!(
+                out,
+                "\n[framed.section]\nopen = [{}]",
+                quoted(&section.open)
+            );
+            list(&mut out, "close", std::slice::from_ref(&section.close));
+            list(
+                &mut out,
+                "separators",
+                std::slice::from_ref(&section.separator),
+            );
+            // A call's own opener is evidence enough, unless it is no marker.
+            if self.unit.open.starts_with(['<', '[']) && self.unit.open.len() > 3 {
+                out.push_str("optional = true\n");
+            }
+        }
+        self.unit(&mut out);
+        self.params(&mut out);
+        for (open, close) in &self.reasoning {
+            let _ = writeln!(
+                out,
+                "\n[[reasoning]]\nopen = {}\nclose = {}",
+                quoted(open),
+                quoted(close)
+            );
+            if self.anywhere {
+                out.push_str("at = \"anywhere\"\n");
+            }
+        }
+        out
+    }
+
+    fn payload(&self, out: &mut String) {
+        match &self.unit.payload {
+            Payload::Json { keys, python } => {
+                let usual = ["name", "arguments", "parameters"];
+                let known = |key: &str| usual.contains(&key);
+                if known(&keys.name)
+                    && known(&keys.arguments)
+                    && keys.wrapper.is_none()
+                    && !keys.name_is_key
+                    && !python
+                    && keys.id.as_deref().is_none_or(|id| id == "id")
+                {
+                    return;
+                }
+                out.push_str("\n[framed.json]\n");
+                if keys.name_is_key {
+                    out.push_str("name_is_key = true\n");
+                } else {
+                    list(out, "name", std::slice::from_ref(&keys.name));
+                    list(out, "arguments", std::slice::from_ref(&keys.arguments));
+                }
+                list(out, "id", keys.id.as_slice());
+                list(out, "wrapper", keys.wrapper.as_slice());
+                if *python {
+                    out.push_str("python = true\n");
+                }
+            }
+            Payload::Arguments { python: true } => out.push_str("\n[framed.json]\npython = true\n"),
+            Payload::Python { brackets, typed } => {
+                if (*brackets, *typed) != ("required", false) {
+                    let _ = writeln!(out, "\n[framed.python]\nbrackets = \"{brackets}\"");
+                }
+                if *typed {
+                    out.push_str("quoted_typed = true\n");
+                }
+            }
+            Payload::Braces {
+                prefix,
+                delimiters,
+                all,
+            } => {
+                let _ = writeln!(out, "\n[framed.braces]\nprefix = {}", quoted(prefix));
+                list(out, "delimiters", delimiters);
+                if *all {
+                    out.push_str("all_delimited = true\n");
+                }
+            }
+            Payload::Arguments { python: false }
+            | Payload::Params(_)
+            | Payload::Tree(_)
+            | Payload::Yaml => {}
+        }
+    }
+
+    fn unit(&self, out: &mut String) {
+        let unit = &self.unit;
+        let _ = writeln!(out, "\n[[framed.unit]]\nopen = [{}]", quoted(&unit.open));
+        list(out, "close", std::slice::from_ref(&unit.close));
+        let _ = writeln!(out, "payload = \"{}\"", unit.payload.word());
+        if let Some(name) = unit.name.as_ref().filter(|name| *name != "name") {
+            let _ = writeln!(out, "name = {}", quoted(name));
+        }
+        list(out, "probe", unit.probe.as_slice());
+        list(out, "more", unit.more.as_slice());
+        if let Some(at) = unit.bare {
+            let _ = writeln!(out, "bare = {{ at = \"{at}\" }}");
+        }
+        if unit.offered {
+            out.push_str("offered = true\n");
+        }
+    }
+
+    fn params(&self, out: &mut String) {
+        let (word, params) = match &self.unit.payload {
+            Payload::Params(params) => ("param", params),
+            Payload::Tree(params) => ("tree", params),
+            _ => return,
+        };
+        let _ = writeln!(
+            out,
+            "\n[framed.{word}]\nopen = [{}]\nclose = [{}]",
+            quoted(&params.open),
+            quoted(&params.close)
+        );
+        if let Some(name) = params.name.as_ref().filter(|name| *name != "name") {
+            let _ = writeln!(out, "name = {}", quoted(name));
+        }
+        if params.frame != "verbatim" {
+            let _ = writeln!(out, "frame = \"{}\"", params.frame);
+        }
+        if let Some((attribute, text)) = &params.hint {
+            let attribute = attribute
+                .as_ref()
+                .map(|name| format!("attribute = {}, ", quoted(name)));
+            let text: Vec<String> = text.iter().map(|text| quoted(text)).collect();
+            let _ = writeln!(
+                out,
+                "hint = {{ {}text = [{}], json = true }}",
+                attribute.unwrap_or_default(),
+                text.join(", ")
+            );
+        }
+    }
+}
+
+/// A list of texts, or nothing if all are empty.
+fn list(out: &mut String, key: &str, texts: &[String]) {
+    let texts: Vec<String> = texts
+        .iter()
+        .filter(|text| !text.is_empty())
+        .map(|text| quoted(text))
+        .collect();
+    if !texts.is_empty() {
+        let _ = writeln!(out, "{key} = [{}]", texts.join(", "));
+    }
+}
+
+/// A text as TOML writes it.
+pub(super) fn quoted(text: &str) -> String {
+    let plain = |c: char| c >= ' ' && c != '\u{7f}';
+    if text.contains(['"', '\\']) && !text.contains('\'') && text.chars().all(plain) {
+        return format!("'{text}'");
+    }
+    let mut out = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if plain(c) => out.push(c),
+            c => {
+                let _ = write!(out, "\\u{:04X}", c as u32);
+            }
+        }
+    }
+    out.push('"');
+    out
+}
