@@ -2,7 +2,7 @@
 
 use toolglot::json::{Value as Json, json};
 
-use super::asked::{COUNT, KEYS, NUMBER, SAID, TOOLS, Turn, VALUES};
+use super::asked::{COUNT, KEYS, NUMBER, SAID, THOUGHT, TOOLS, Turn, VALUES};
 use super::draft::{Draft, Keys, Params, Payload, Section, Unit};
 use super::text::{boundaries, inner_pattern, pattern, shared_ends, shared_starts};
 use super::writer::Writer;
@@ -12,18 +12,22 @@ const SPLITS: usize = 12;
 
 /// What the template writes for the turns that are compared.
 pub(super) struct Seen {
-    /// One call with one argument, with two, with none, and with a number.
+    /// One call with one argument, with two, and with a number.
     one: String,
     both: Option<String>,
-    none: Option<String>,
     number: Option<String>,
     /// Two calls.
     two: Option<String>,
+    /// A call after text, and after a thought.
+    after_text: Option<String>,
+    after_thought: Option<String>,
+    /// Between a thought and text, and after any text.
+    between: String,
+    end: String,
+    /// The beginning of the model's turn.
+    header: String,
     /// The id of the first call.
     id: String,
-    named_ids: bool,
-    /// What is written before any text.
-    preamble: String,
 }
 
 impl Seen {
@@ -32,30 +36,61 @@ impl Seen {
         let first = json!({(KEYS[0]): VALUES[0]});
         let second = json!({(KEYS[0]): VALUES[1]});
         let both = json!({(KEYS[0]): VALUES[0], (KEYS[1]): VALUES[1]});
-        let said = write(Turn::text(SAID)).unwrap_or_default();
-        let preamble = said.split(SAID).next().unwrap_or_default();
+        let one = || Turn::call(TOOLS[0], first.clone());
+        let after = |turn: Turn, word: &str| {
+            let text = writer.after(&turn).ok()?;
+            text.split_once(word).map(|(_, after)| after.to_owned())
+        };
+        let between = after(Turn::text(SAID).thinking(THOUGHT), THOUGHT);
+        let between = between.as_deref().and_then(|text| text.split_once(SAID));
         Ok(Self {
-            one: write(Turn::call(TOOLS[0], first.clone()))?,
+            one: write(one())?,
             both: write(Turn::call(TOOLS[0], both)).ok(),
-            none: write(Turn::call(TOOLS[0], json!({}))).ok(),
             number: write(Turn::call(TOOLS[0], json!({(COUNT): NUMBER}))).ok(),
-            two: write(Turn::call(TOOLS[0], first).and(TOOLS[1], second))
+            two: write(one().and(TOOLS[1], second))
                 .ok()
                 .filter(|text| text.contains(VALUES[1])),
+            after_text: after(one().saying(SAID), SAID),
+            after_thought: after(one().thinking(THOUGHT), THOUGHT),
+            between: between
+                .map(|(between, _)| between.to_owned())
+                .unwrap_or_default(),
+            end: writer.end().unwrap_or_default(),
+            header: writer.header()?,
             id: writer.id(TOOLS[0], 0),
-            named_ids: writer.form.named_ids,
-            preamble: preamble.to_owned(),
         })
     }
 
-    /// Without what is written before any text.
-    fn call<'t>(&self, text: &'t str) -> &'t str {
-        text.strip_prefix(self.preamble.as_str()).unwrap_or(text)
+    /// What belongs to the call of the text before it; `call` is how the call goes on.
+    fn lead<'t>(&self, before: &'t str, call: &str) -> &'t str {
+        let mut own = before;
+        for context in [&self.after_text, &self.after_thought]
+            .into_iter()
+            .flatten()
+        {
+            let starts = boundaries(before).into_iter().map(|at| &before[at..]);
+            let same = |start: &&str| context.contains(&format!("{start}{call}"));
+            if let Some(shorter) = starts
+                .into_iter()
+                .find(same)
+                .filter(|start| start.len() < own.len())
+            {
+                own = shorter;
+            }
+        }
+        // The end of an empty thought or text.
+        for ended in [&self.between, &self.end] {
+            let start = own.trim_start();
+            if let Some(closer) = shared_starts(start, ended.trim_start()).first() {
+                own = &start[closer.len()..];
+            }
+        }
+        own
     }
 
     /// All hypotheses about the calls.
     pub fn drafts(&self) -> Vec<Draft> {
-        let one = self.call(&self.one);
+        let one = self.one.as_str();
         let Some(value) = one.find(VALUES[0]) else {
             return vec![];
         };
@@ -81,15 +116,19 @@ impl Seen {
     }
 
     /// The frames of calls that extend from one place to another, in the turn with one call and in the turn with two.
-    fn frames(&self, before: &str, after: &str, places: Option<[(usize, usize); 2]>) -> Vec<Frame> {
+    fn frames(
+        &self,
+        (start, end): (usize, usize),
+        places: Option<[(usize, usize); 2]>,
+    ) -> Vec<Frame> {
+        let one = self.one.as_str();
+        let (before, after) = (self.lead(&one[..start], &one[start..end]), &one[end..]);
         let alone = Frame {
             open: before.to_owned(),
             close: after.to_owned(),
             section: None,
         };
-        let Some((two, [(start, first), (second, end)])) =
-            self.two.as_deref().map(|two| self.call(two)).zip(places)
-        else {
+        let Some((two, [(start, first), (second, end)])) = self.two.as_deref().zip(places) else {
             return vec![alone];
         };
         let between = &two[first..second];
@@ -99,17 +138,21 @@ impl Seen {
         ) {
             (true, true) => (before, after),
             // Several calls are framed otherwise than one.
-            _ => (&two[..start], &two[end..]),
+            _ => (self.lead(&two[..start], &two[start..first]), &two[end..]),
         };
+        // The prompt may have written the beginning of the first opener.
+        let opened = format!("{}{before}", self.header);
         let mut out = vec![];
-        for open in shared_ends(before, between).into_iter().take(SPLITS) {
+        for open in shared_ends(&opened, between).into_iter().take(SPLITS) {
             let rest = &between[..between.len() - open.len()];
             for close in shared_starts(after, rest).into_iter().take(SPLITS) {
                 let separator = rest[close.len()..].trim();
-                let outer = (&before[..before.len() - open.len()], &after[close.len()..]);
+                let outer = before
+                    .get(..before.len().wrapping_sub(open.len()))
+                    .unwrap_or_default();
                 let section = Section {
-                    open: pattern(outer.0),
-                    close: pattern(outer.1),
+                    open: pattern(outer),
+                    close: pattern(&after[close.len()..]),
                     separator: pattern(separator),
                 };
                 out.push(Frame {
@@ -182,29 +225,29 @@ impl Seen {
             let Some(keys) = (end > value).then(|| keys(&found.json, &self.id)).flatten() else {
                 continue;
             };
+            let list = found.json.is_array();
             let payload = Payload::Json {
                 keys,
                 python: found.python,
             };
-            let (before, after) = (&one[..start], &one[end..]);
-            for frame in self.frames(before, after, self.two_literals()) {
-                out.extend(self.json_units(&frame, &payload));
+            for frame in self.frames((start, end), self.two_literals()) {
+                out.extend(json_units(&frame, &payload, list));
             }
             // A list holds all calls.
-            if found.json.is_array() || self.two.is_none() {
+            if list || self.two.is_none() {
                 let alone = Frame {
-                    open: before.to_owned(),
-                    close: after.to_owned(),
+                    open: self.lead(&one[..start], &one[start..end]).to_owned(),
+                    close: one[end..].to_owned(),
                     section: None,
                 };
-                out.splice(0..0, self.json_units(&alone, &payload));
+                out.splice(0..0, json_units(&alone, &payload, list));
             }
         }
     }
 
     /// The literals of both calls in the turn with two, if they are apart.
     fn two_literals(&self) -> Option<[(usize, usize); 2]> {
-        let two = self.call(self.two.as_deref()?);
+        let two = self.two.as_deref()?;
         let place = |name: &str, value: &str, from: usize| {
             let at = two.find(value)?;
             let start = openers(two, at).into_iter().find(|start| {
@@ -220,48 +263,13 @@ impl Seen {
         let second = place(TOOLS[1], VALUES[1], first.1)?;
         Some([first, second])
     }
-
-    fn json_units(&self, frame: &Frame, payload: &Payload) -> Vec<Draft> {
-        let open = pattern(&frame.open);
-        if !open.is_empty() {
-            return vec![frame.unit(open, payload.clone())];
-        }
-        // Without a marker the JSON itself must show a call, unless a section has begun.
-        let bracket = match self.call(&self.one).trim_start().starts_with('[') {
-            true => "$^[",
-            false => "$^{",
-        };
-        let mut draft = frame.unit(bracket.to_owned(), payload.clone());
-        if frame
-            .section
-            .as_ref()
-            .is_some_and(|section| !section.open.is_empty())
-        {
-            return vec![draft];
-        }
-        draft.section = None;
-        let separator = frame
-            .section
-            .as_ref()
-            .map(|section| section.separator.clone())
-            .unwrap_or_default();
-        draft.unit.more = Some(format!("$_{separator}$_{bracket}").replace("$_$_", "$_"));
-        ["start", "line-start", "anywhere"]
-            .into_iter()
-            .map(|at| {
-                let mut draft = draft.clone();
-                draft.unit.bare = Some(at);
-                draft
-            })
-            .collect()
-    }
 }
 
 /// Calls whose markers name the tool.
 impl Seen {
     /// The places of the names and of the payloads' ends in the turn with two calls; `end` finds the end of a payload.
     fn two_names(&self, end: impl Fn(&str, usize) -> Option<usize>) -> Option<[(usize, usize); 2]> {
-        let two = self.call(self.two.as_deref()?);
+        let two = self.two.as_deref()?;
         let place = |name: &str, value: &str| {
             let value = two.find(value)?;
             let name = two[..value].rfind(name)?;
@@ -279,17 +287,22 @@ impl Seen {
         middle: &str,
     ) -> Vec<(String, Option<String>, Option<(String, String)>)> {
         let mut out = vec![];
-        if self.named_ids {
-            // The name is part of an id.
-            let (before, after) = self.id.split_once(TOOLS[0]).unwrap_or_default();
-            let digits = after.trim_end_matches(|c: char| c.is_ascii_digit());
-            if let (Some(open), Some(middle)) =
-                (open.strip_suffix(before), middle.strip_prefix(after))
-            {
-                let text = format!("{}$_$id$_{}", pattern(open), pattern(middle));
-                out.push((text, None, Some((before.to_owned(), digits.to_owned()))));
-            }
-            return out;
+        // A name in an id: `functions.f:0`.
+        let inside =
+            |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '#');
+        let first = open.rfind(|c: char| !inside(c)).map_or(0, |at| {
+            at + open[at..].chars().next().map_or(1, char::len_utf8)
+        });
+        let last = middle.find(|c: char| !inside(c)).unwrap_or(middle.len());
+        let (before, after) = (&open[first..], &middle[..last]);
+        let digits = after.trim_end_matches(|c: char| c.is_ascii_digit());
+        if digits.len() < after.len() {
+            let text = format!(
+                "{}$_$id$_{}",
+                pattern(&open[..first]),
+                pattern(&middle[last..])
+            );
+            out.push((text, None, Some((before.to_owned(), digits.to_owned()))));
         }
         if let Some((start, attribute)) = attribute_of(open) {
             // The rest of the tag may hold other attributes.
@@ -327,11 +340,11 @@ impl Seen {
             literal(&text[start..]).map(|found| start + found.len)
         };
         let middle = &one[name + TOOLS[0].len()..start];
-        let after = &one[start + object.len..];
         let payload = Payload::Arguments {
             python: object.python,
         };
-        for frame in self.frames(&one[..name], after, self.two_names(end)) {
+        let done = start + object.len;
+        for frame in self.frames((name, done), self.two_names(end)) {
             for (open, attribute, ids) in self.opener(&frame.open, middle) {
                 let mut draft = frame.unit(open, payload.clone());
                 draft.unit.name = attribute;
@@ -358,7 +371,8 @@ impl Seen {
         }
         let end = |text: &str, value: usize| text[value..].find(')').map(|at| value + at + 1);
         let Some(done) = end(one, value) else { return };
-        let (before, after) = (&one[..name], &one[done..]);
+        let before = self.lead(&one[..name], &one[name..done]);
+        let after = &one[done..];
         let quoted = one[..value].ends_with(['"', '\'']);
         let number = self.number.as_deref().unwrap_or_default();
         let typed = quoted
@@ -379,7 +393,7 @@ impl Seen {
         } else {
             for brackets in ["forbidden", "one"] {
                 out.extend(bare_python(&frame, Payload::Python { brackets, typed }));
-                for frame in self.frames(before, after, self.two_names(end)) {
+                for frame in self.frames((name, done), self.two_names(end)) {
                     out.extend(bare_python(&frame, Payload::Python { brackets, typed }));
                 }
             }
@@ -408,7 +422,7 @@ impl Seen {
             "\"" | "'" | "" => vec![],
             other => vec![other.to_owned()],
         };
-        for frame in self.frames(&one[..name], &one[done..], self.two_names(end)) {
+        for frame in self.frames((name, done), self.two_names(end)) {
             // The text before the name is the markers', or the payload's.
             for at in boundaries(&frame.open).into_iter().rev() {
                 let (open, prefix) = frame.open.split_at(at);
@@ -431,7 +445,7 @@ impl Seen {
             key,
             value,
         } = *found;
-        let Some(both) = self.both.as_deref().map(|both| self.call(both)) else {
+        let Some(both) = self.both.as_deref() else {
             return;
         };
         let done = value + VALUES[0].len();
@@ -500,7 +514,7 @@ impl Seen {
         let places = self
             .two_names(ends)
             .map(|[first, (second, end)]| [first, (second, end + longer)]);
-        for frame in self.frames(&one[..name], &one[end..], places) {
+        for frame in self.frames((name, end), places) {
             if frame.close.trim().is_empty()
                 && frame
                     .section
@@ -522,6 +536,42 @@ impl Seen {
             }
         }
     }
+}
+
+/// Calls in JSON, with a marker or without.
+fn json_units(frame: &Frame, payload: &Payload, list: bool) -> Vec<Draft> {
+    let open = pattern(&frame.open);
+    if !open.is_empty() {
+        return vec![frame.unit(open, payload.clone())];
+    }
+    // Without a marker the JSON itself must show a call, unless a section has begun.
+    let bracket = match list {
+        true => "$^[",
+        false => "$^{",
+    };
+    let mut draft = frame.unit(bracket.to_owned(), payload.clone());
+    if frame
+        .section
+        .as_ref()
+        .is_some_and(|section| !section.open.is_empty())
+    {
+        return vec![draft];
+    }
+    draft.section = None;
+    let separator = frame
+        .section
+        .as_ref()
+        .map(|section| section.separator.clone())
+        .unwrap_or_default();
+    draft.unit.more = Some(format!("$_{separator}$_{bracket}").replace("$_$_", "$_"));
+    ["start", "line-start", "anywhere"]
+        .into_iter()
+        .map(|at| {
+            let mut draft = draft.clone();
+            draft.unit.bare = Some(at);
+            draft
+        })
+        .collect()
 }
 
 /// The parameters' tags: what precedes the key, what stands between key and value, and what follows the value.

@@ -35,7 +35,7 @@ fn token(text: &str) -> usize {
             }
         }
         '[' => {
-            let inner = |c: char| c.is_ascii_uppercase() || matches!(c, '_' | '/');
+            let inner = |c: char| c.is_ascii_uppercase() || matches!(c, '_' | '/' | ' ');
             let end = text[1..]
                 .find(|c| !inner(c))
                 .map_or(text.len(), |at| at + 1);
@@ -128,14 +128,12 @@ pub(super) fn inner_pattern(text: &str) -> String {
 
 /// The markers in a text that are no words: tokens in brackets.
 pub(super) fn markers(text: &str) -> impl Iterator<Item = &str> {
-    tokens(text).filter(|token| {
-        token.len() > 2 && token.starts_with(['<', '[']) && token.ends_with(['>', ']'])
-    })
+    tokens(text).filter(|token| is_marker(token))
 }
 
-/// A text at the first occurrence of another: what is before and after it.
-pub(super) fn around<'t>(text: &'t str, word: &str) -> Option<(&'t str, &'t str)> {
-    text.split_once(word)
+/// Whether a token is a marker in brackets.
+pub(super) fn is_marker(token: &str) -> bool {
+    token.len() > 2 && token.starts_with(['<', '[']) && token.ends_with(['>', ']'])
 }
 
 #[cfg(test)]

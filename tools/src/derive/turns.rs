@@ -1,8 +1,10 @@
 //! What surrounds calls: turn tokens, framing of texts, and reasoning.
 
-use super::asked::{SAID, THOUGHT, Turn};
+use toolglot::json::json;
+
+use super::asked::{KEYS, SAID, THOUGHT, TOOLS, Turn, VALUES};
 use super::draft::Draft;
-use super::text::{boundaries, markers};
+use super::text::{boundaries, common_start, is_marker, markers, shared_starts, tokens};
 use super::writer::Writer;
 
 /// At most so many tokens of a thought's opener or closer.
@@ -10,12 +12,16 @@ const TOKENS: usize = 6;
 
 /// What stands around the words of a turn.
 pub(super) struct Around {
-    /// The opener of the model's turn.
-    turn: String,
-    /// What the prompt leaves open, after the opener of the turn.
-    pub open: String,
-    /// Tokens, and texts of several tokens, that are no words.
-    framing: Vec<String>,
+    /// The opener of the model's turn, with what it leaves open.
+    header: String,
+    /// Before a text: without a thought, and after one.
+    before: String,
+    between: String,
+    /// Between a text and a call, and after any text.
+    after: String,
+    end: String,
+    /// What ends the user's turn.
+    user: String,
     /// Pairs of markers that may surround a thought, the likeliest first.
     pub thoughts: Vec<(String, String)>,
 }
@@ -23,83 +29,110 @@ pub(super) struct Around {
 impl Around {
     pub fn new(writer: &Writer, source: &str) -> Self {
         let prompt = writer.header().unwrap_or_default();
-        let bare = writer.without_prompt().unwrap_or_default();
-        let end = writer.end().unwrap_or_default();
-        let header = match prompt.strip_prefix(bare.as_str()) {
+        let user = writer.without_prompt().unwrap_or_default();
+        let header = match prompt.strip_prefix(user.as_str()) {
             Some(header) if !header.trim().is_empty() => header,
             // The end of the user's turn opens the model's.
             _ => prompt.as_str(),
         };
-        let said = writer.after(&Turn::text(SAID)).unwrap_or_default();
-        let before_text = said.split(SAID).next().unwrap_or_default().to_owned();
-        let thoughts = thoughts(writer, header, source);
-        let opens = |text: &str| {
-            thoughts
-                .iter()
-                .filter_map(|(open, _)| text.find(open.as_str()))
-                .min()
+        let part = |turn: Turn, from: &str, to: &str| {
+            let whole = writer.after(&turn).ok()?;
+            let (_, after) = whole.split_once(from)?;
+            after.split_once(to).map(|(part, _)| part.to_owned())
         };
-        let at = opens(header).unwrap_or(header.len());
-        let turn = header[..at].trim().to_owned();
-        let open = header[at..].to_owned();
-        let mut framing: Vec<String> = vec![];
-        let mut add = |text: &str| {
-            let text = text.trim_end_matches(' ');
-            if !text.trim().is_empty() && !framing.iter().any(|have| have == text) {
-                framing.push(text.to_owned());
-            }
-        };
-        add(&turn);
-        // What precedes a text, in one piece: `<|channel|>final<|message|>`.
-        let preamble = match before_text.find(&turn) {
-            Some(at) if !turn.is_empty() => &before_text[at + turn.len()..],
-            _ => "",
-        };
-        if markers(preamble).next().is_some() && opens(preamble).is_none() {
-            add(preamble.trim());
-        }
-        for text in [prompt.as_str(), bare.as_str(), end.as_str(), preamble] {
-            markers(text).for_each(&mut add);
-        }
+        let said = writer.write(&Turn::text(SAID)).map(|written| written.reply);
+        let said = said.unwrap_or_default();
+        let call = json!({(KEYS[0]): VALUES[0]});
         Self {
-            turn,
-            open,
-            framing,
-            thoughts,
+            before: said
+                .split_once(SAID)
+                .map(|(before, _)| before.to_owned())
+                .unwrap_or_default(),
+            between: part(Turn::text(SAID).thinking(THOUGHT), THOUGHT, SAID).unwrap_or_default(),
+            after: part(Turn::call(TOOLS[0], call).saying(SAID), SAID, TOOLS[0])
+                .unwrap_or_default(),
+            end: writer.end().unwrap_or_default(),
+            thoughts: thoughts(writer, header, source),
+            header: header.to_owned(),
+            user,
         }
     }
 
     /// The draft with all of it, and these markers around thoughts.
     pub fn complete(&self, draft: &Draft, thought: Option<&(String, String)>) -> Draft {
         let mut out = draft.clone();
-        out.turn = match self.turn.is_empty() {
-            true => vec![],
-            false => vec![self.turn.clone()],
+        let opener = thought.and_then(|(open, _)| self.header.find(open.as_str()));
+        let turn = &self.header[..opener.unwrap_or(self.header.len())];
+        // The prompt may open the first call.
+        let literal = out.unit.open.split('$').next().unwrap_or_default();
+        let opened = match literal.is_empty() {
+            true => "",
+            false => turn.strip_suffix(literal).map_or("", |_| literal),
         };
-        out.reasoning = thought.cloned().into_iter().collect();
-        let own = |text: &String| {
-            let calls = [&out.unit.open, &out.unit.close];
-            let sections = out
-                .section
-                .iter()
-                .flat_map(|section| [&section.open, &section.close]);
-            let thoughts = out.reasoning.iter().flat_map(|(open, close)| [open, close]);
-            calls
-                .into_iter()
-                .chain(sections)
-                .chain(thoughts)
-                .any(|marker| {
-                    marker.starts_with(text.as_str())
-                        && marker.len() - text.len() < text.len().max(4)
-                        || marker == text
-                })
-        };
-        out.framing = self
-            .framing
-            .iter()
-            .filter(|text| !own(text))
-            .cloned()
+        let turn = turn[..turn.len() - opened.len()].trim();
+        out.turn = Some(turn.to_owned())
+            .filter(|turn| !turn.is_empty())
+            .into_iter()
             .collect();
+        out.reasoning = thought.cloned().into_iter().collect();
+        // What precedes a text, in one piece: `<|channel|>final<|message|>`.
+        let text = match thought {
+            Some((_, close)) if self.between.trim_start().starts_with(close.as_str()) => {
+                self.between.trim_start()[close.len()..].trim_start()
+            }
+            Some((open, close)) => {
+                let rest = self.before.trim_start();
+                let rest = rest
+                    .strip_prefix(open.as_str())
+                    .unwrap_or(rest)
+                    .trim_start();
+                rest.strip_prefix(close.as_str())
+                    .unwrap_or(rest)
+                    .trim_start()
+            }
+            None => self.before.as_str(),
+        };
+        let text = format!("{opened}{text}");
+        // A new turn that repeats the header.
+        let text = text
+            .trim()
+            .strip_prefix(turn)
+            .unwrap_or(text.trim_start())
+            .to_owned();
+        let after = shared_starts(self.after.trim_start(), &self.end);
+        let after = after.first().copied().unwrap_or_default();
+        let own: Vec<&String> = [&out.unit.open, &out.unit.close]
+            .into_iter()
+            .chain(
+                out.section
+                    .iter()
+                    .flat_map(|section| [&section.open, &section.close]),
+            )
+            .chain(out.reasoning.iter().flat_map(|(open, close)| [open, close]))
+            .collect();
+        let mut framing: Vec<String> = vec![];
+        let mut add = |text: &str| {
+            let known = own.iter().any(|marker| marker.contains(text));
+            if !text.trim().is_empty() && !known && !framing.iter().any(|have| have == text) {
+                framing.push(text.to_owned());
+            }
+        };
+        add(turn);
+        add(&text);
+        add(after);
+        let rest = self.end.strip_prefix(after).unwrap_or(&self.end);
+        for piece in [rest, &self.user] {
+            // Tokens with words between them count only together.
+            let words = tokens(piece).any(|token| !token.trim().is_empty() && !is_marker(token));
+            match words && markers(piece).next().is_some() {
+                true => add(piece.trim()),
+                false => markers(piece).for_each(&mut add),
+            }
+        }
+        for piece in [turn, text.as_str(), after] {
+            markers(piece).for_each(&mut add);
+        }
+        out.framing = framing;
         out
     }
 }
@@ -109,11 +142,7 @@ fn thoughts(writer: &Writer, header: &str, source: &str) -> Vec<(String, String)
     let mut out = vec![];
     let turns = [
         Turn::text(SAID).thinking(THOUGHT),
-        Turn::call(
-            super::asked::TOOLS[0],
-            toolglot::json::json!({(super::asked::KEYS[0]): super::asked::VALUES[0]}),
-        )
-        .thinking(THOUGHT),
+        Turn::call(TOOLS[0], json!({(KEYS[0]): VALUES[0]})).thinking(THOUGHT),
     ];
     for turn in turns {
         let Ok(whole) = writer.after(&turn) else {
@@ -135,6 +164,13 @@ fn thoughts(writer: &Writer, header: &str, source: &str) -> Vec<(String, String)
                 text.starts_with(['<', '[']) && text.ends_with(['>', ']']) && text.len() > 2
             })
             .collect();
+        // Words that the prompt ends with may open a thought.
+        let words = common_start(header, before);
+        let words = header[words.0..].trim();
+        let openers = openers
+            .into_iter()
+            .chain((!words.is_empty()).then_some(words));
+        let openers: Vec<&str> = openers.collect();
         for open in &openers {
             for close in &closers {
                 let pair = ((*open).to_owned(), (*close).to_owned());
