@@ -214,6 +214,10 @@ pub(super) fn tools() -> Json {
         (_, "array") => {
             json!({"type": "array", "items": {"type": "string"}, "description": "Several."})
         }
+        // Some templates describe the values of every object.
+        (_, "object") => {
+            json!({"type": "object", "additionalProperties": {}, "description": "Some."})
+        }
         ("ratio", _) => json!({"type": "number", "nullable": true, "description": "One."}),
         _ => json!({"type": kind, "description": "One."}),
     };

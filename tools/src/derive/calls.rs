@@ -16,6 +16,8 @@ pub(super) struct Seen {
     one: String,
     both: Option<String>,
     number: Option<String>,
+    /// Whether markup in a value is written as CDATA.
+    cdata: bool,
     /// Two calls.
     two: Option<String>,
     /// A call after text, and after a thought.
@@ -47,6 +49,8 @@ impl Seen {
             one: write(one())?,
             both: write(Turn::call(TOOLS[0], both)).ok(),
             number: write(Turn::call(TOOLS[0], json!({(COUNT): NUMBER}))).ok(),
+            cdata: write(Turn::call(TOOLS[0], json!({(KEYS[0]): "a <b> & c"})))
+                .is_ok_and(|text| text.contains("<![CDATA[a <b> & c]]>")),
             two: write(one().and(TOOLS[1], second))
                 .ok()
                 .filter(|text| text.contains(VALUES[1])),
@@ -123,43 +127,45 @@ impl Seen {
     ) -> Vec<Frame> {
         let one = self.one.as_str();
         let (before, after) = (self.lead(&one[..start], &one[start..end]), &one[end..]);
-        let alone = Frame {
-            open: before.to_owned(),
-            close: after.to_owned(),
-            section: None,
-        };
-        let Some((two, [(start, first), (second, end)])) = self.two.as_deref().zip(places) else {
+        let call = &one[start..end];
+        let alone = Frame::new(before, call, after);
+        let Some((two, [(start, first), (second, last)])) = self.two.as_deref().zip(places) else {
             return vec![alone];
         };
         let between = &two[first..second];
-        let (before, after) = match (
-            two[..start].ends_with(before),
-            two[end..].starts_with(after),
-        ) {
-            (true, true) => (before, after),
-            // Several calls are framed otherwise than one.
-            _ => (self.lead(&two[..start], &two[start..first]), &two[end..]),
-        };
-        // The prompt may have written the beginning of the first opener.
-        let opened = format!("{}{before}", self.header);
+        // Several calls may be framed otherwise than one.
+        let lead = self.lead(&two[..start], &two[start..first]);
+        let mut contexts = vec![(before, after), (lead, &two[last..])];
+        contexts.dedup();
         let mut out = vec![];
-        for open in shared_ends(&opened, between).into_iter().take(SPLITS) {
-            let rest = &between[..between.len() - open.len()];
-            for close in shared_starts(after, rest).into_iter().take(SPLITS) {
-                let separator = rest[close.len()..].trim();
-                let outer = before
-                    .get(..before.len().wrapping_sub(open.len()))
-                    .unwrap_or_default();
-                let section = Section {
-                    open: pattern(outer),
-                    close: pattern(&after[close.len()..]),
-                    separator: pattern(separator),
-                };
-                out.push(Frame {
-                    open: open.to_owned(),
-                    close: close.to_owned(),
-                    section: (section != Section::default()).then_some(section),
-                });
+        for (before, after) in contexts {
+            // The prompt may have written the beginning of the first opener.
+            let opened = format!("{}{before}", self.header);
+            for open in shared_ends(&opened, between).into_iter().take(SPLITS) {
+                let rest = &between[..between.len() - open.len()];
+                for close in shared_starts(after, rest).into_iter().take(SPLITS) {
+                    let separator = rest[close.len()..].trim();
+                    let outer = before
+                        .len()
+                        .checked_sub(open.len())
+                        .map_or("", |at| &before[..at]);
+                    let section = Section {
+                        open: pattern(outer),
+                        close: pattern(&after[close.len()..]),
+                        separator: pattern(separator),
+                    };
+                    let before = if open.len() > before.len() {
+                        open
+                    } else {
+                        before
+                    };
+                    out.push(Frame {
+                        open: open.to_owned(),
+                        close: close.to_owned(),
+                        section: (section != Section::default()).then_some(section),
+                        sample: format!("{before}{call}{after}"),
+                    });
+                }
             }
         }
         // A separator is the last resort.
@@ -186,9 +192,21 @@ struct Frame {
     open: String,
     close: String,
     section: Option<Section>,
+    /// A call in this frame, as the template wrote it.
+    sample: String,
 }
 
 impl Frame {
+    /// A call with nothing around it but these markers.
+    fn new(open: &str, call: &str, close: &str) -> Self {
+        Self {
+            open: open.to_owned(),
+            close: close.to_owned(),
+            section: None,
+            sample: format!("{open}{call}{close}"),
+        }
+    }
+
     /// A call in this frame; `open` is its pattern.
     fn unit(&self, open: String, payload: Payload) -> Draft {
         Draft {
@@ -204,6 +222,7 @@ impl Frame {
                 probe: None,
             },
             ids: None,
+            sample: self.sample.clone(),
             untyped_json: true,
             reasoning: vec![],
             anywhere: false,
@@ -235,11 +254,8 @@ impl Seen {
             }
             // A list holds all calls.
             if list || self.two.is_none() {
-                let alone = Frame {
-                    open: self.lead(&one[..start], &one[start..end]).to_owned(),
-                    close: one[end..].to_owned(),
-                    section: None,
-                };
+                let call = &one[start..end];
+                let alone = Frame::new(self.lead(&one[..start], call), call, &one[end..]);
                 out.splice(0..0, json_units(&alone, &payload, list));
             }
         }
@@ -377,11 +393,7 @@ impl Seen {
         let number = self.number.as_deref().unwrap_or_default();
         let typed = quoted
             && (number.contains(&format!("\"{NUMBER}")) || number.contains(&format!("'{NUMBER}")));
-        let mut frame = Frame {
-            open: before.to_owned(),
-            close: after.to_owned(),
-            section: None,
-        };
+        let mut frame = Frame::new(before, &one[name..done], after);
         if let (Some(open), Some(close)) = (
             before.trim_end().strip_suffix('['),
             after.trim_start().strip_prefix(']'),
@@ -485,7 +497,8 @@ impl Seen {
                 {
                     continue;
                 }
-                for params in tags(open, inside, close, number) {
+                for mut params in tags(open, inside, close, number) {
+                    params.cdata = self.cdata;
                     self.param_units(
                         found,
                         (&head[..head.len() - open.len()], done + close.len()),

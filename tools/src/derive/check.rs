@@ -98,6 +98,17 @@ impl<'w> Cells<'w> {
         }
     }
 
+    /// Whether a set reads one call as the template wrote it, without what precedes it in a turn.
+    pub fn reads(&self, set: &DialectSet, sample: &str) -> bool {
+        let written = Written {
+            prompt: String::new(),
+            reply: sample.to_owned(),
+        };
+        let got = self.read(set, &written, Cut::Whole);
+        let said = Turn::call(TOOLS[0], toolglot::json::json!({(KEYS[0]): VALUES[0]}));
+        got.calls == said.calls && got.text.trim().is_empty()
+    }
+
     /// Reads a cell.
     pub fn verdict(&self, set: &DialectSet, cell: &Cell, cuts: &[Cut]) -> Verdict {
         let mut first: Option<Turn> = None;
@@ -142,9 +153,10 @@ impl<'w> Cells<'w> {
                 _ => Map::new(),
             },
         };
+        // White space around both is up to the template.
         Turn {
-            text: turn.text,
-            reasoning: turn.reasoning,
+            text: turn.text.trim().to_owned(),
+            reasoning: turn.reasoning.trim().to_owned(),
             calls: turn.calls.into_iter().map(call).collect(),
         }
     }

@@ -31,6 +31,7 @@ pub(super) struct Params {
     /// The attribute with its type, and the types that are text. The pattern shows the type if there is no attribute.
     pub hint: Option<(Option<String>, Vec<String>)>,
     pub frame: &'static str,
+    pub cdata: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -107,6 +108,8 @@ pub(super) struct Unit {
 pub(super) struct Draft {
     pub section: Option<Section>,
     pub unit: Unit,
+    /// A call as the template wrote it.
+    pub sample: String,
     /// What surrounds the name in an id that holds it.
     pub ids: Option<(String, String)>,
     /// Text of unknown type is JSON where it can be.
@@ -264,6 +267,9 @@ impl Draft {
         }
         if params.frame != "verbatim" {
             let _ = writeln!(out, "frame = \"{}\"", params.frame);
+        }
+        if params.cdata {
+            out.push_str("cdata = true\n");
         }
         if let Some((attribute, text)) = &params.hint {
             let attribute = attribute

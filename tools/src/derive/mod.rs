@@ -11,7 +11,7 @@ mod text;
 mod turns;
 mod writer;
 
-use toolglot::DialectSet;
+use toolglot::{BuildError, DialectSet};
 
 use crate::{ChatTemplate, TemplateError, TemplateOptions, TemplateSource};
 use calls::Seen;
@@ -51,6 +51,9 @@ pub enum DeriveError {
     },
 }
 
+/// A time for templates that ask for it.
+const NOON: i64 = 1_700_000_000;
+
 /// Derives a dialect.
 ///
 /// # Errors
@@ -60,20 +63,22 @@ pub fn derive(
     id: &str,
     options: &TemplateOptions,
 ) -> Result<Derived, DeriveError> {
-    let template = source.compile(options)?;
+    // The clock must not decide what is found.
+    let options = options.clone().now(options.now.or(Some(NOON)));
+    let template = source.compile(&options)?;
     let writer = Writer::new(&template, &source.template)?;
     let seen = Seen::new(&writer)?;
     let around = Around::new(&writer, &source.template);
     let cells = Cells::new(&writer);
     let mut best: Option<(usize, Draft, String)> = None;
     for draft in seen.drafts() {
-        let thoughts = around.thoughts.iter().map(Some).chain([None]);
-        for thought in thoughts {
+        let alone = build(&draft, id);
+        if !alone.is_ok_and(|set| cells.reads(&set, &draft.sample)) {
+            continue;
+        }
+        for thought in around.thoughts.iter().map(Some).chain([None]) {
             let draft = around.complete(&draft, thought);
             let (right, why) = score(&cells, &draft, id);
-            if best.as_ref().is_none_or(|(have, ..)| right > *have) {
-                best = Some((right, draft.clone(), why));
-            }
             if right == cells.cells.len() {
                 return Ok(Derived {
                     toml: draft.toml(id, "Derived", &[]),
@@ -82,9 +87,8 @@ pub fn derive(
                     report: vec![],
                 });
             }
-            // What has nothing to do with thoughts is wrong with any.
-            if right < cells.cells.len() / 2 {
-                break;
+            if best.as_ref().is_none_or(|(have, ..)| right > *have) {
+                best = Some((right, draft, why));
             }
         }
     }
@@ -104,10 +108,14 @@ pub fn derive(
     Err(DeriveError::Unread { why, draft })
 }
 
+fn build(draft: &Draft, id: &str) -> Result<DialectSet, BuildError> {
+    let file = draft.toml(id, "Derived", &[]);
+    DialectSet::builder().toml("derived", &file).build()
+}
+
 /// How many cells a draft reads, and what is wrong with the first one that it does not.
 fn score(cells: &Cells<'_>, draft: &Draft, id: &str) -> (usize, String) {
-    let file = draft.toml(id, "Derived", &[]);
-    let set = match DialectSet::builder().toml("derived", &file).build() {
+    let set = match build(draft, id) {
         Ok(set) => set,
         Err(error) => return (0, error.to_string()),
     };

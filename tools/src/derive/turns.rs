@@ -99,7 +99,8 @@ impl Around {
             .strip_prefix(turn)
             .unwrap_or(text.trim_start())
             .to_owned();
-        let after = shared_starts(self.after.trim_start(), &self.end);
+        let end = self.end.trim_start();
+        let after = shared_starts(self.after.trim_start(), end);
         let after = after.first().copied().unwrap_or_default();
         let own: Vec<&String> = [&out.unit.open, &out.unit.close]
             .into_iter()
@@ -119,9 +120,9 @@ impl Around {
         };
         add(turn);
         add(&text);
-        add(after);
-        let rest = self.end.strip_prefix(after).unwrap_or(&self.end);
-        for piece in [rest, &self.user] {
+        add(after.trim());
+        let rest = end.strip_prefix(after).unwrap_or(end);
+        for piece in [rest, self.user.as_str()] {
             // Tokens with words between them count only together.
             let words = tokens(piece).any(|token| !token.trim().is_empty() && !is_marker(token));
             match words && markers(piece).next().is_some() {
