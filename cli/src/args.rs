@@ -772,6 +772,9 @@ pub enum DialectsCommand {
         /// A variable of the template, as JSON or text: `enable_thinking=true`
         #[arg(long = "var", value_name = "NAME=VALUE")]
         variables: Vec<String>,
+        /// Take the derived dialect even if a built-in one is equal
+        #[arg(long)]
+        own: bool,
         /// Print the best draft even if it does not read everything
         #[arg(long)]
         draft: bool,

@@ -35,6 +35,7 @@ pub fn run(args: &DialectsArgs, color: ColorChoice) -> Result<Verdict, Stop> {
             id,
             output,
             variables,
+            own: _,
             draft,
         }) => derive(template, id, output.as_deref(), variables, *draft, out),
         Some(DialectsCommand::Lint { files, strict }) => {

@@ -48,7 +48,7 @@ def witness(said, got, path):
     """The original turn, with the value at this path replaced by what was read."""
     turn = copy.deepcopy(said)
     if path[0] in TRIMMED:
-        turn[path[0]] = got[path[0]]
+        turn[path[0]] = got[path[0]].strip()
     elif path == ("calls",):
         turn["calls"] = plain(got["calls"])
     else:
@@ -114,7 +114,7 @@ def lost(template, tools, said, got, difference, reply):
         return False
     turns = [witness(said, got, path)]
     if all(less(said, got, key) for key in (*TRIMMED, "calls")):
-        turns.append({**got, "calls": plain(got["calls"])})
+        turns.append({"text": got["text"].strip(), "reasoning": got["reasoning"].strip(), "calls": plain(got["calls"])})
     for turn in turns:
         try:
             if template.write(turn, tools)[1] == reply:

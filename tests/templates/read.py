@@ -9,7 +9,7 @@ CUTS = ("whole", "1", "7", "random:11")
 
 
 def read(command, cells, cuts=CUTS):
-    """For each cell, in order, the list of results under each chunking."""
+    """For each cell, in order, the list of results under each chunking. `command` is the program, or its words up to the options."""
     lines = "".join(json.dumps(record(cell), ensure_ascii=False) + "\n" for cell in cells)
     runs = [_run(command, cut, lines) for cut in cuts]
     return [list(turns) for turns in zip(*runs, strict=True)]
@@ -23,7 +23,8 @@ def record(cell):
 
 
 def _run(command, cut, lines):
-    done = subprocess.run([command, "batch", "--chunk", cut], input=lines, capture_output=True, text=True)
+    words = [command, "batch"] if isinstance(command, str) else command
+    done = subprocess.run([*words, "--chunk", cut], input=lines, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -4,11 +4,13 @@ use toolglot::json::{Value as Json, json};
 
 use super::asked::{COUNT, KEYS, NUMBER, SAID, THOUGHT, TOOLS, Turn, VALUES};
 use super::draft::{Draft, Keys, Params, Payload, Section, Unit};
-use super::text::{boundaries, inner_pattern, pattern, shared_ends, shared_starts};
+use super::text::{
+    boundaries, inner_pattern, is_marker, pattern, shared_ends, shared_starts, tokens,
+};
 use super::writer::Writer;
 
 /// At most so many places where a call's markers may end are tried.
-const SPLITS: usize = 12;
+const SPLITS: usize = 6;
 
 /// What the template writes for the turns that are compared.
 pub(super) struct Seen {
@@ -53,7 +55,13 @@ impl Seen {
                 .is_ok_and(|text| text.contains("<![CDATA[a <b> & c]]>")),
             two: write(one().and(TOOLS[1], second))
                 .ok()
-                .filter(|text| text.contains(VALUES[1])),
+                .filter(|text| text.contains(VALUES[1]))
+                .map(|text| same_names(&text))
+                // Ids differ as values do.
+                .map(|text| match writer.form.named_ids {
+                    true => text,
+                    false => text.replace(&writer.id(TOOLS[1], 1), &writer.id(TOOLS[0], 0)),
+                }),
             after_text: after(one().saying(SAID), SAID),
             after_thought: after(one().thinking(THOUGHT), THOUGHT),
             between: between
@@ -65,7 +73,20 @@ impl Seen {
         })
     }
 
-    /// What belongs to the call of the text before it; `call` is how the call goes on.
+    /// What belongs to the call of the text before it, the likeliest first; `call` is how the call goes on.
+    fn leads<'t>(&self, before: &'t str, call: &str) -> Vec<&'t str> {
+        let own = self.lead(before, call);
+        let mut out = vec![own];
+        // A thought that is empty without a call to say so: its closer may be the first marker.
+        let ends = |context: &String| context.trim_start().starts_with(&format!("{own}{call}"));
+        if self.after_thought.as_ref().is_some_and(ends)
+            && let Some(first) = tokens(own).next().filter(|token| is_marker(token))
+        {
+            out.push(&own[first.len()..]);
+        }
+        out
+    }
+
     fn lead<'t>(&self, before: &'t str, call: &str) -> &'t str {
         let mut own = before;
         for context in [&self.after_text, &self.after_thought]
@@ -82,13 +103,19 @@ impl Seen {
                 own = shorter;
             }
         }
-        // The end of an empty thought or text.
-        for ended in [&self.between, &self.end] {
-            let start = own.trim_start();
-            if let Some(closer) = shared_starts(start, ended.trim_start()).first() {
-                own = &start[closer.len()..];
-            }
-        }
+        // The end of an empty thought, and what follows it before a text; then the end of an empty text.
+        let start = own.trim_start();
+        let between = self.between.trim();
+        let own = start
+            .strip_prefix(between)
+            .filter(|_| !between.is_empty())
+            .unwrap_or(own);
+        let start = own.trim_start();
+        let ended = shared_starts(start, self.end.trim_start());
+        let own = ended
+            .first()
+            .filter(|ended| !ended.is_empty())
+            .map_or(own, |ended| &start[ended.len()..]);
         own
     }
 
@@ -126,16 +153,17 @@ impl Seen {
         places: Option<[(usize, usize); 2]>,
     ) -> Vec<Frame> {
         let one = self.one.as_str();
-        let (before, after) = (self.lead(&one[..start], &one[start..end]), &one[end..]);
-        let call = &one[start..end];
-        let alone = Frame::new(before, call, after);
+        let (call, after) = (&one[start..end], &one[end..]);
+        let leads = self.leads(&one[..start], call);
+        let alone = leads.iter().map(|before| Frame::new(before, call, after));
         let Some((two, [(start, first), (second, last)])) = self.two.as_deref().zip(places) else {
-            return vec![alone];
+            return alone.collect();
         };
         let between = &two[first..second];
         // Several calls may be framed otherwise than one.
-        let lead = self.lead(&two[..start], &two[start..first]);
-        let mut contexts = vec![(before, after), (lead, &two[last..])];
+        let several = self.leads(&two[..start], &two[start..first]);
+        let mut contexts: Vec<(&str, &str)> = leads.iter().map(|before| (*before, after)).collect();
+        contexts.extend(several.iter().map(|before| (*before, &two[last..])));
         contexts.dedup();
         let mut out = vec![];
         for (before, after) in contexts {
@@ -149,10 +177,15 @@ impl Seen {
                         .len()
                         .checked_sub(open.len())
                         .map_or("", |at| &before[..at]);
-                    let section = Section {
+                    let mut section = Section {
                         open: pattern(outer),
                         close: pattern(&after[close.len()..]),
                         separator: pattern(separator),
+                    };
+                    // What no section has opened ends the turn.
+                    let ending = match section.open.is_empty() {
+                        true => std::mem::take(&mut section.close),
+                        false => String::new(),
                     };
                     let before = if open.len() > before.len() {
                         open
@@ -163,6 +196,7 @@ impl Seen {
                         open: open.to_owned(),
                         close: close.to_owned(),
                         section: (section != Section::default()).then_some(section),
+                        ending,
                         sample: format!("{before}{call}{after}"),
                     });
                 }
@@ -192,6 +226,8 @@ struct Frame {
     open: String,
     close: String,
     section: Option<Section>,
+    /// What ends a turn after calls.
+    ending: String,
     /// A call in this frame, as the template wrote it.
     sample: String,
 }
@@ -203,6 +239,7 @@ impl Frame {
             open: open.to_owned(),
             close: close.to_owned(),
             section: None,
+            ending: String::new(),
             sample: format!("{open}{call}{close}"),
         }
     }
@@ -226,7 +263,10 @@ impl Frame {
             untyped_json: true,
             reasoning: vec![],
             anywhere: false,
-            framing: vec![],
+            framing: Some(self.ending.clone())
+                .filter(|text| !text.is_empty())
+                .into_iter()
+                .collect(),
             messages: vec![],
             turn: vec![],
         }
@@ -321,11 +361,13 @@ impl Seen {
             out.push((text, None, Some((before.to_owned(), digits.to_owned()))));
         }
         if let Some((start, attribute)) = attribute_of(open) {
-            // The rest of the tag may hold other attributes.
-            if let Some((_, rest)) = middle.split_once('>') {
-                let text = format!("{}$tag>{}", pattern(start), pattern(rest));
-                out.push((text, Some(attribute), None));
-            }
+            // A name that is written twice is read where the tag has it.
+            let start = inner_pattern(start.trim_start()).replace(TOOLS[0], "$name");
+            let text = format!(
+                "{start}$tag{}",
+                inner_pattern(after_attributes(middle).trim_end())
+            );
+            out.push((text, Some(attribute), None));
         }
         let hole = |text: &str, id: &str| match text.split_once(id) {
             Some((a, b)) => format!("{}$id{}", inner_pattern(a), inner_pattern(b)),
@@ -587,6 +629,16 @@ fn json_units(frame: &Frame, payload: &Payload, list: bool) -> Vec<Draft> {
         .collect()
 }
 
+/// The text with the second call's name as the first one's, except right before its arguments: a name may be written twice.
+fn same_names(two: &str) -> String {
+    let value = two.find(VALUES[1]).unwrap_or(two.len());
+    let Some(at) = two[..value].rfind(TOOLS[1]) else {
+        return two.to_owned();
+    };
+    let (before, after) = two.split_at(at);
+    format!("{}{after}", before.replace(TOOLS[1], TOOLS[0]))
+}
+
 /// The parameters' tags: what precedes the key, what stands between key and value, and what follows the value.
 fn tags(open: &str, inside: &str, close: &str, number: Option<&str>) -> Vec<Params> {
     let newline = inside.ends_with('\n') && close.starts_with('\n');
@@ -600,10 +652,9 @@ fn tags(open: &str, inside: &str, close: &str, number: Option<&str>) -> Vec<Para
         close: pattern(&close.replace(KEYS[0], "\u{0}")).replace('\u{0}', "$key"),
         ..Params::default()
     };
-    if let Some((start, attribute)) = attribute_of(open)
-        && let Some((_, rest)) = inside.split_once('>')
-    {
-        let mut params = form(format!("{}$tag>{}", pattern(start), pattern(rest)));
+    if let Some((start, attribute)) = attribute_of(open) {
+        let rest = pattern(after_attributes(inside));
+        let mut params = form(format!("{}$tag{rest}", pattern(start)));
         params.name = Some(attribute);
         if let Some(hint) = number.and_then(|number| different_attribute(inside, number)) {
             params.hint = Some(hint);
@@ -659,6 +710,22 @@ fn attribute_of(open: &str) -> Option<(&str, String)> {
     let tag = text.rfind('<')?;
     let end = tag + text[tag..].find(char::is_whitespace)?;
     (!attribute.is_empty()).then(|| (&text[..end], attribute.to_owned()))
+}
+
+/// What follows the attributes of a tag, whose last value is open: `" index="1">`.
+fn after_attributes(text: &str) -> &str {
+    let mut rest = text.strip_prefix(['"', '\'']).unwrap_or(text);
+    while let Some((name, after)) = rest.split_once("=\"") {
+        let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ':');
+        if !name.starts_with(char::is_whitespace) || !name.trim().chars().all(word) {
+            break;
+        }
+        let Some((_, after)) = after.split_once('"') else {
+            break;
+        };
+        rest = after;
+    }
+    rest
 }
 
 /// The attribute that differs between a text and a number, and its value for texts.

@@ -11,6 +11,8 @@ mod text;
 mod turns;
 mod writer;
 
+use std::collections::BTreeSet;
+
 use toolglot::{BuildError, DialectSet};
 
 use crate::{ChatTemplate, TemplateError, TemplateOptions, TemplateSource};
@@ -71,7 +73,11 @@ pub fn derive(
     let around = Around::new(&writer, &source.template);
     let cells = Cells::new(&writer);
     let mut best: Option<(usize, Draft, String)> = None;
+    let mut tried = BTreeSet::new();
     for draft in seen.drafts() {
+        if !tried.insert(draft.toml(id, "", &[])) {
+            continue;
+        }
         let alone = build(&draft, id);
         if !alone.is_ok_and(|set| cells.reads(&set, &draft.sample)) {
             continue;

@@ -9,6 +9,8 @@ use super::writer::Writer;
 
 /// At most so many tokens of a thought's opener or closer.
 const TOKENS: usize = 6;
+/// At most so many bytes of a marker with words in it.
+const LONGEST: usize = 64;
 
 /// What stands around the words of a turn.
 pub(super) struct Around {
@@ -111,7 +113,7 @@ impl Around {
             )
             .chain(out.reasoning.iter().flat_map(|(open, close)| [open, close]))
             .collect();
-        let mut framing: Vec<String> = vec![];
+        let mut framing: Vec<String> = draft.framing.clone();
         let mut add = |text: &str| {
             let known = own.iter().any(|marker| marker.contains(text));
             if !text.trim().is_empty() && !known && !framing.iter().any(|have| have == text) {
@@ -125,7 +127,7 @@ impl Around {
         for piece in [rest, self.user.as_str()] {
             // Tokens with words between them count only together.
             let words = tokens(piece).any(|token| !token.trim().is_empty() && !is_marker(token));
-            match words && markers(piece).next().is_some() {
+            match words && piece.trim().len() <= LONGEST && markers(piece).next().is_some() {
                 true => add(piece.trim()),
                 false => markers(piece).for_each(&mut add),
             }
