@@ -140,7 +140,8 @@ Examples:
   toolglot prompt --dialect react-text --part stop";
 
 const DERIVE_EXAMPLES: &str = "\
-The template writes calls, and the dialect counts only if it reads them back under every cut. See docs/DERIVE.md.
+The template is asked to write turns, and a dialect counts only if it reads them back under every cut. If a built-in dialect does,
+its id is printed. See docs/DERIVE.md.
 
 Examples:
   toolglot dialects derive model/ -o mine.toml
@@ -548,6 +549,31 @@ pub struct PromptArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct DeriveArgs {
+    /// A model's folder, or a file with its chat template
+    #[arg(value_name = "TEMPLATE")]
+    pub template: PathBuf,
+    /// Id of the dialect
+    #[arg(long, default_value = "derived")]
+    pub id: String,
+    /// Output file [default: standard output]
+    #[arg(short, long, value_name = "OUT.toml")]
+    pub output: Option<PathBuf>,
+    /// A variable of the template, as JSON or text: `enable_thinking=true`
+    #[arg(long = "var", value_name = "NAME=VALUE")]
+    pub variables: Vec<String>,
+    /// Make a dialect even if a built-in one reads the same
+    #[arg(long)]
+    pub own: bool,
+    /// Print the best draft even if it does not read everything
+    #[arg(long)]
+    pub draft: bool,
+    /// Only report whether this file was derived from the template
+    #[arg(long, value_name = "FILE.toml")]
+    pub check: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub struct RenderArgs {
     /// A model's folder, or a file with its chat template
     #[arg(value_name = "TEMPLATE")]
@@ -759,26 +785,7 @@ pub enum DialectsCommand {
     },
     /// Derive a dialect from a model's own chat template
     #[command(after_help = DERIVE_EXAMPLES)]
-    Derive {
-        /// A model's folder, or a file with its chat template
-        #[arg(value_name = "TEMPLATE")]
-        template: PathBuf,
-        /// The dialect's id
-        #[arg(long, default_value = "derived")]
-        id: String,
-        /// Write the file here
-        #[arg(short, long, value_name = "FILE.toml")]
-        output: Option<PathBuf>,
-        /// A variable of the template, as JSON or text: `enable_thinking=true`
-        #[arg(long = "var", value_name = "NAME=VALUE")]
-        variables: Vec<String>,
-        /// Take the derived dialect even if a built-in one is equal
-        #[arg(long)]
-        own: bool,
-        /// Print the best draft even if it does not read everything
-        #[arg(long)]
-        draft: bool,
-    },
+    Derive(DeriveArgs),
     /// Convert a Hugging Face response_template to a dialect file
     Import {
         /// tokenizer_config.json, or the bare declaration; `-` is standard input

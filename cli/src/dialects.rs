@@ -11,9 +11,9 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use toolglot::{Decision, DialectSet, Limits, builtin_files};
 use toolglot_testkit::sets::{Choice, Sets};
-use toolglot_tools::{DeriveError, TemplateOptions, TemplateSource};
+use toolglot_tools::{DeriveError, DeriveOptions, TemplateSource};
 
-use crate::args::{DialectsArgs, DialectsCommand};
+use crate::args::{DeriveArgs, DialectsArgs, DialectsCommand};
 use crate::input::Input;
 use crate::stop::{Stop, Verdict};
 use crate::values::is_stdin;
@@ -30,14 +30,7 @@ pub fn run(args: &DialectsArgs, color: ColorChoice) -> Result<Verdict, Stop> {
         Some(DialectsCommand::Import { file, id, output }) => {
             import(file, id, output.as_deref(), out)
         }
-        Some(DialectsCommand::Derive {
-            template,
-            id,
-            output,
-            variables,
-            own: _,
-            draft,
-        }) => derive(template, id, output.as_deref(), variables, *draft, out),
+        Some(DialectsCommand::Derive(args)) => derive(args, out),
         Some(DialectsCommand::Lint { files, strict }) => {
             lint(files, *strict, &mut AutoStream::new(out, color))
         }
@@ -162,45 +155,61 @@ fn import(
     Ok(Verdict::Clean)
 }
 
-fn derive(
-    template: &Path,
-    id: &str,
-    output: Option<&Path>,
-    variables: &[String],
-    draft: bool,
-    mut out: impl Write,
-) -> Result<Verdict, Stop> {
-    let source = TemplateSource::open(template).map_err(Stop::because)?;
-    let mut options = TemplateOptions::default();
-    for variable in variables {
+/// Prints the file of a derived dialect, or the ids of the built-in ones that read the same.
+fn derive(args: &DeriveArgs, mut out: impl Write) -> Result<Verdict, Stop> {
+    let source = TemplateSource::open(&args.template).map_err(Stop::because)?;
+    if let Some(file) = &args.check {
+        return check(file, &source);
+    }
+    let mut options = DeriveOptions::default().id(&*args.id).own(args.own);
+    for variable in &args.variables {
         let Some((name, value)) = variable.split_once('=') else {
             let why = format!("`--var {variable}` has no `=`");
             return Err(Stop::because(why));
         };
         let value = value.parse().unwrap_or_else(|_| value.into());
-        options.variables.insert(name.to_owned(), value);
+        options.template.variables.insert(name.to_owned(), value);
     }
-    let (toml, verdict) = match toolglot_tools::derive(&source, id, &options) {
+    let (toml, verdict) = match toolglot_tools::derive(&source, &options) {
         Ok(derived) => {
-            for line in &derived.report {
-                let _ = writeln!(io::stderr(), "{line}");
-            }
-            (derived.toml, Verdict::Clean)
+            let _ = writeln!(io::stderr(), "{}", derived.report);
+            let Some(toml) = derived.toml else {
+                for id in derived.dialects {
+                    writeln!(out, "{id}").map_err(Stop::output)?;
+                }
+                return Ok(Verdict::Clean);
+            };
+            (toml, Verdict::Clean)
         }
-        Err(DeriveError::Unread { why, draft: toml }) if draft && !toml.is_empty() => {
+        Err(DeriveError::Unread { why, draft }) if args.draft && !draft.is_empty() => {
             let _ = writeln!(io::stderr(), "toolglot: {why}");
-            (toml, Verdict::Errors)
+            (draft, Verdict::Errors)
         }
         Err(error) => {
-            return Err(Stop::because(format!("{}: {error}", template.display())));
+            let why = format!("{}: {error}", args.template.display());
+            return Err(Stop::because(why));
         }
     };
-    match output {
+    match &args.output {
         Some(path) => fs::write(path, &toml)
             .map_err(|e| Stop::because(format!("cannot write {}: {e}", path.display())))?,
         None => out.write_all(toml.as_bytes()).map_err(Stop::output)?,
     }
     Ok(verdict)
+}
+
+/// Whether a derived file was made of this template.
+fn check(file: &Path, source: &TemplateSource) -> Result<Verdict, Stop> {
+    let name = file.display();
+    let toml = fs::read_to_string(file).map_err(|error| Stop::because(format!("{name}: {error}")))?;
+    match toolglot_tools::made_of(&toml, source) {
+        Some(true) => Ok(Verdict::Clean),
+        Some(false) => {
+            let _ = writeln!(io::stderr(), "toolglot: {name}: it was derived from another template than {}", source.origin);
+            Ok(Verdict::Errors)
+        }
+        None => Err(Stop::because(format!("{name}: it does not say what it was derived from"))),
+    }
 }
 
 fn lint(files: &[PathBuf], strict: bool, out: &mut dyn Write) -> Result<Verdict, Stop> {

@@ -39,7 +39,7 @@ use toolglot::json::{Map, Value};
 pub use check::{CheckOptions, Checked, Unknown};
 pub use coerce::{Change, ChangeKind};
 pub use config::{CallConfig, Mode};
-pub use derive::{DeriveError, Derived, derive};
+pub use derive::{DeriveError, DeriveOptions, Derived, Report, derive, made_of};
 pub use names::NameRule;
 pub use observe::{executed, failed, incompatible};
 pub use places::Places;

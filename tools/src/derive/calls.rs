@@ -5,7 +5,7 @@ use toolglot::json::{Value as Json, json};
 use super::asked::{COUNT, KEYS, NUMBER, SAID, THOUGHT, TOOLS, Turn, VALUES};
 use super::draft::{Draft, Keys, Params, Payload, Section, Unit};
 use super::text::{
-    boundaries, inner_pattern, is_marker, pattern, shared_ends, shared_starts, tokens,
+    boundaries, inner_pattern, is_marker, pattern, pieces, shared_ends, shared_starts, tokens,
 };
 use super::writer::Writer;
 
@@ -119,6 +119,18 @@ impl Seen {
         own
     }
 
+    /// A call as the template wrote it, without what precedes it in a turn, under each hypothesis.
+    pub fn samples(&self) -> Vec<String> {
+        let mut out: Vec<String> = self
+            .drafts()
+            .into_iter()
+            .map(|draft| draft.sample)
+            .collect();
+        out.sort();
+        out.dedup();
+        out
+    }
+
     /// All hypotheses about the calls.
     pub fn drafts(&self) -> Vec<Draft> {
         let one = self.one.as_str();
@@ -182,11 +194,14 @@ impl Seen {
                         close: pattern(&after[close.len()..]),
                         separator: pattern(separator),
                     };
-                    // What no section has opened ends the turn.
-                    let ending = match section.open.is_empty() {
-                        true => std::mem::take(&mut section.close),
-                        false => String::new(),
-                    };
+                    // What no section has opened ends the turn, or stands between blocks.
+                    let mut others = vec![];
+                    if section.open.is_empty() {
+                        let Section {
+                            close, separator, ..
+                        } = std::mem::take(&mut section);
+                        others = vec![close, separator];
+                    }
                     let before = if open.len() > before.len() {
                         open
                     } else {
@@ -196,19 +211,14 @@ impl Seen {
                         open: open.to_owned(),
                         close: close.to_owned(),
                         section: (section != Section::default()).then_some(section),
-                        ending,
+                        others,
                         sample: format!("{before}{call}{after}"),
                     });
                 }
             }
         }
         // A separator is the last resort.
-        out.sort_by_key(|frame| {
-            frame
-                .section
-                .as_ref()
-                .is_some_and(|section| !section.separator.is_empty())
-        });
+        out.sort_by_key(|frame| !frame.separator().is_empty());
         out
     }
 }
@@ -226,8 +236,8 @@ struct Frame {
     open: String,
     close: String,
     section: Option<Section>,
-    /// What ends a turn after calls.
-    ending: String,
+    /// What stands after calls and between them, but belongs to no section.
+    others: Vec<String>,
     /// A call in this frame, as the template wrote it.
     sample: String,
 }
@@ -239,9 +249,19 @@ impl Frame {
             open: open.to_owned(),
             close: close.to_owned(),
             section: None,
-            ending: String::new(),
+            others: vec![],
             sample: format!("{open}{call}{close}"),
         }
+    }
+
+    /// What stands between calls.
+    fn separator(&self) -> &str {
+        let own = self
+            .section
+            .as_ref()
+            .map(|section| section.separator.as_str());
+        own.or(self.others.get(1).map(String::as_str))
+            .unwrap_or_default()
     }
 
     /// A call in this frame; `open` is its pattern.
@@ -263,10 +283,7 @@ impl Frame {
             untyped_json: true,
             reasoning: vec![],
             anywhere: false,
-            framing: Some(self.ending.clone())
-                .filter(|text| !text.is_empty())
-                .into_iter()
-                .collect(),
+            framing: self.others.iter().flat_map(|text| pieces(text)).collect(),
             messages: vec![],
             turn: vec![],
         }
@@ -613,11 +630,7 @@ fn json_units(frame: &Frame, payload: &Payload, list: bool) -> Vec<Draft> {
         return vec![draft];
     }
     draft.section = None;
-    let separator = frame
-        .section
-        .as_ref()
-        .map(|section| section.separator.clone())
-        .unwrap_or_default();
+    let separator = frame.separator().to_owned();
     draft.unit.more = Some(format!("$_{separator}$_{bracket}").replace("$_$_", "$_"));
     ["start", "line-start", "anywhere"]
         .into_iter()

@@ -7,8 +7,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use toolglot::json::{Map, Value as Json};
-use toolglot::{Collect, DialectSet, Finish, Options, Parser, Tools};
+use toolglot::json::{Map, Value as Json, json};
+use toolglot::{Collect, DialectSet, Finish, Grade, Options, Parser, Tools};
 
 use super::asked::{KEYS, Said, TOOLS, Turn, VALUES, kind, shapes, tools};
 use super::writer::{Writer, Written};
@@ -66,7 +66,7 @@ impl<'w> Cells<'w> {
                 Err(_) => refused.push(shape),
             }
         }
-        let needle = Turn::call(TOOLS[0], toolglot::json::json!({(KEYS[0]): VALUES[0]}));
+        let needle = Turn::call(TOOLS[0], json!({(KEYS[0]): VALUES[0]}));
         let reply = writer
             .write(&needle)
             .map(|written| written.reply)
@@ -87,15 +87,35 @@ impl<'w> Cells<'w> {
         }
     }
 
-    /// Adds a turn whose value holds markers.
-    pub fn add(&mut self, shape: String, said: Turn) {
-        if let Ok(written) = self.writer.write(&said) {
-            self.cells.push(Cell {
-                shape,
-                said,
-                written,
-            });
+    /// Whether values that hold the dialect's own markers are safe: read as they were written, or lost by the template, or in no
+    /// complete call. Else what is wrong.
+    pub fn held(&self, set: &DialectSet, markers: &[String]) -> Option<String> {
+        let all = markers.concat();
+        for marker in markers.iter().chain([&all]) {
+            for text in [
+                marker.clone(),
+                format!("before {marker} after"),
+                format!("{marker}\n{marker}\"}}"),
+            ] {
+                let said = Turn::call("store_note", json!({"text": text, "title": "end"}));
+                let Ok(written) = self.writer.write(&said) else {
+                    continue;
+                };
+                for cut in CUTS {
+                    let (got, grades) = self.read(set, &written, cut);
+                    let Verdict::Wrong(what) = self.judge(&said, &got, &written.reply) else {
+                        continue;
+                    };
+                    let other = |(index, grade): (usize, &Grade)| {
+                        *grade == Grade::Complete && said.calls.get(index) != got.calls.get(index)
+                    };
+                    if grades.iter().enumerate().any(other) {
+                        return Some(format!("a value with {marker:?}: {what}"));
+                    }
+                }
+            }
         }
+        None
     }
 
     /// Whether a set reads one call as the template wrote it, without what precedes it in a turn.
@@ -104,8 +124,8 @@ impl<'w> Cells<'w> {
             prompt: String::new(),
             reply: sample.to_owned(),
         };
-        let got = self.read(set, &written, Cut::Whole);
-        let said = Turn::call(TOOLS[0], toolglot::json::json!({(KEYS[0]): VALUES[0]}));
+        let (got, _) = self.read(set, &written, Cut::Whole);
+        let said = Turn::call(TOOLS[0], json!({(KEYS[0]): VALUES[0]}));
         got.calls == said.calls && got.text.trim().is_empty()
     }
 
@@ -113,7 +133,7 @@ impl<'w> Cells<'w> {
     pub fn verdict(&self, set: &DialectSet, cell: &Cell, cuts: &[Cut]) -> Verdict {
         let mut first: Option<Turn> = None;
         for cut in cuts {
-            let got = self.read(set, &cell.written, *cut);
+            let (got, _) = self.read(set, &cell.written, *cut);
             match &first {
                 None => first = Some(got),
                 Some(first) if *first != got => {
@@ -126,7 +146,7 @@ impl<'w> Cells<'w> {
         self.judge(&cell.said, &got, &cell.written.reply)
     }
 
-    fn read(&self, set: &DialectSet, written: &Written, cut: Cut) -> Turn {
+    fn read(&self, set: &DialectSet, written: &Written, cut: Cut) -> (Turn, Vec<Grade>) {
         let options = Options::default()
             .tools(self.tools.clone())
             .prompt_tail(written.prompt.as_bytes());
@@ -153,12 +173,14 @@ impl<'w> Cells<'w> {
                 _ => Map::new(),
             },
         };
+        let grades = turn.calls.iter().map(|call| call.grade).collect();
         // White space around both is up to the template.
-        Turn {
+        let turn = Turn {
             text: turn.text.trim().to_owned(),
             reasoning: turn.reasoning.trim().to_owned(),
             calls: turn.calls.into_iter().map(call).collect(),
-        }
+        };
+        (turn, grades)
     }
 
     fn judge(&self, said: &Turn, got: &Turn, reply: &str) -> Verdict {

@@ -123,6 +123,46 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// The literal parts of its markers, which a value may hold.
+    pub fn markers(&self) -> Vec<String> {
+        let mut patterns = vec![&self.unit.open, &self.unit.close];
+        patterns.extend(
+            self.section
+                .iter()
+                .flat_map(|section| [&section.open, &section.close]),
+        );
+        if let Payload::Params(params) | Payload::Tree(params) = &self.unit.payload {
+            patterns.extend([&params.open, &params.close]);
+        }
+        patterns.extend(
+            self.reasoning
+                .iter()
+                .flat_map(|(open, close)| [open, close]),
+        );
+        let literal = |text: &&String| {
+            text.replace("$_", "")
+                .split("$^")
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let filled = |text: String| {
+            let holes = [
+                ("$name", "ping"),
+                ("$key", "text"),
+                ("$id", "0"),
+                ("$tag", " name=\"ping\""),
+                ("$type", "string"),
+            ];
+            holes
+                .iter()
+                .fold(text, |text, (hole, word)| text.replace(hole, word))
+                .replace("$$", "$")
+        };
+        let all = patterns.iter().map(literal).map(filled);
+        all.filter(|text| !text.is_empty()).collect()
+    }
+
     /// The text of the file.
     pub fn toml(&self, id: &str, title: &str, notes: &[String]) -> String {
         let mut out = String::new();

@@ -1,5 +1,8 @@
 //! Markup as tokens: where markers begin and end, and what two texts have in common.
 
+/// At most so many bytes of a marker with words in it.
+pub(super) const LONGEST: usize = 64;
+
 /// The places between tokens: markers in angle or square brackets, words, white space and single characters.
 pub(super) fn boundaries(text: &str) -> Vec<usize> {
     let mut out = vec![0];
@@ -129,6 +132,16 @@ pub(super) fn inner_pattern(text: &str) -> String {
 /// The markers in a text that are no words: tokens in brackets.
 pub(super) fn markers(text: &str) -> impl Iterator<Item = &str> {
     tokens(text).filter(|token| is_marker(token))
+}
+
+/// A text that is no words, as framing: in one piece if there are words between its markers, else marker by marker.
+pub(super) fn pieces(text: &str) -> Vec<String> {
+    let text = text.trim();
+    let words = tokens(text).any(|token| !token.trim().is_empty() && !is_marker(token));
+    match words && text.len() <= LONGEST && markers(text).next().is_some() {
+        true => vec![text.to_owned()],
+        false => markers(text).map(str::to_owned).collect(),
+    }
 }
 
 /// Whether a token is a marker in brackets.

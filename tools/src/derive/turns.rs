@@ -4,18 +4,16 @@ use toolglot::json::json;
 
 use super::asked::{KEYS, SAID, THOUGHT, TOOLS, Turn, VALUES};
 use super::draft::Draft;
-use super::text::{boundaries, common_start, is_marker, markers, shared_starts, tokens};
+use super::text::{LONGEST, boundaries, common_start, markers, pieces, shared_starts};
 use super::writer::Writer;
 
 /// At most so many tokens of a thought's opener or closer.
 const TOKENS: usize = 6;
-/// At most so many bytes of a marker with words in it.
-const LONGEST: usize = 64;
 
 /// What stands around the words of a turn.
 pub(super) struct Around {
     /// The opener of the model's turn, with what it leaves open.
-    header: String,
+    pub header: String,
     /// Before a text: without a thought, and after one.
     before: String,
     between: String,
@@ -54,10 +52,28 @@ impl Around {
             after: part(Turn::call(TOOLS[0], call).saying(SAID), SAID, TOOLS[0])
                 .unwrap_or_default(),
             end: writer.end().unwrap_or_default(),
-            thoughts: thoughts(writer, header, source),
+            thoughts: thoughts(writer, &prompt, source),
             header: header.to_owned(),
             user,
         }
+    }
+
+    /// The first line of the model's turn.
+    pub fn turn(&self) -> Option<&str> {
+        let line = self.header.trim_start().lines().next();
+        line.map(str::trim_end).filter(|line| !line.is_empty())
+    }
+
+    /// The tokens that end the model's turn.
+    pub fn stop(&self) -> Vec<String> {
+        let after = shared_starts(self.after.trim_start(), self.end.trim_start());
+        let after = after.first().copied().unwrap_or_default();
+        pieces(
+            self.end
+                .trim_start()
+                .strip_prefix(after)
+                .unwrap_or(&self.end),
+        )
     }
 
     /// The draft with all of it, and these markers around thoughts.
@@ -113,7 +129,7 @@ impl Around {
             )
             .chain(out.reasoning.iter().flat_map(|(open, close)| [open, close]))
             .collect();
-        let mut framing: Vec<String> = draft.framing.clone();
+        let mut framing: Vec<String> = vec![];
         let mut add = |text: &str| {
             let known = own.iter().any(|marker| marker.contains(text));
             if !text.trim().is_empty() && !known && !framing.iter().any(|have| have == text) {
@@ -124,13 +140,9 @@ impl Around {
         add(&text);
         add(after.trim());
         let rest = end.strip_prefix(after).unwrap_or(end);
-        for piece in [rest, self.user.as_str()] {
-            // Tokens with words between them count only together.
-            let words = tokens(piece).any(|token| !token.trim().is_empty() && !is_marker(token));
-            match words && piece.trim().len() <= LONGEST && markers(piece).next().is_some() {
-                true => add(piece.trim()),
-                false => markers(piece).for_each(&mut add),
-            }
+        let others = draft.framing.iter().cloned();
+        for piece in others.chain(pieces(rest)).chain(pieces(&self.user)) {
+            add(&piece);
         }
         for piece in [turn, text.as_str(), after] {
             markers(piece).for_each(&mut add);
@@ -141,7 +153,7 @@ impl Around {
 }
 
 /// The markers around a thought, as far as the template shows them.
-fn thoughts(writer: &Writer, header: &str, source: &str) -> Vec<(String, String)> {
+fn thoughts(writer: &Writer, prompt: &str, source: &str) -> Vec<(String, String)> {
     let mut out = vec![];
     let turns = [
         Turn::text(SAID).thinking(THOUGHT),
@@ -167,13 +179,13 @@ fn thoughts(writer: &Writer, header: &str, source: &str) -> Vec<(String, String)
                 text.starts_with(['<', '[']) && text.ends_with(['>', ']']) && text.len() > 2
             })
             .collect();
-        // Words that the prompt ends with may open a thought.
-        let words = common_start(header, before);
-        let words = header[words.0..].trim();
-        let openers = openers
+        // Words, after what the prompt has written or at its end, may open a thought too.
+        let (in_prompt, in_reply) = common_start(prompt, before);
+        let words = [&before[in_reply..], &prompt[in_prompt..]].map(str::trim);
+        let words = words
             .into_iter()
-            .chain((!words.is_empty()).then_some(words));
-        let openers: Vec<&str> = openers.collect();
+            .filter(|words| !words.is_empty() && words.len() <= LONGEST);
+        let openers: Vec<&str> = openers.into_iter().chain(words).collect();
         for open in &openers {
             for close in &closers {
                 let pair = ((*open).to_owned(), (*close).to_owned());
@@ -184,7 +196,7 @@ fn thoughts(writer: &Writer, header: &str, source: &str) -> Vec<(String, String)
         }
     }
     // A thought that the prompt opens, or whose closer the template looks for in what it is given.
-    let opened = header.trim_end();
+    let opened = prompt.trim_end();
     let last = opened.rfind('<').map(|at| &opened[at..]);
     for open in last.into_iter().chain(["<think>"]) {
         let close = open.replacen('<', "</", 1);

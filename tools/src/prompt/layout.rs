@@ -15,7 +15,7 @@ use super::chat::Chat;
 use super::json;
 use super::tool::{Facts, facts};
 use super::{Lang, Part, PromptError, PromptOptions};
-use crate::{Inventory, NameRule, TemplateOptions};
+use crate::{ChatTemplate, Inventory, NameRule, TemplateOptions};
 
 /// Layouts that dialect files reference by name: the general ones, and those that several systems share.
 const SHARED: &[(&str, &str)] = &[
@@ -160,12 +160,18 @@ impl Layout {
         template: &str,
         options: &TemplateOptions,
     ) -> Result<Self, PromptError> {
+        Self::of_template(set, dialect, &ChatTemplate::new(template, options)?)
+    }
+
+    /// The same with a template that is compiled.
+    pub(crate) fn of_template(
+        set: &DialectSet,
+        dialect: &str,
+        template: &ChatTemplate,
+    ) -> Result<Self, PromptError> {
         let mut layout = Self::new(set, dialect)?;
-        let mut print = toolglot_scan::Fnv(layout.fingerprint);
-        print.add(template.as_bytes());
-        print.add(format!("{options:?}").as_bytes());
-        layout.fingerprint = print.0;
-        layout.chat = Some(Chat::new(template, options)?);
+        layout.fingerprint ^= template.fingerprint();
+        layout.chat = Some(Chat::new(template));
         layout.replaced.clear();
         Ok(layout)
     }

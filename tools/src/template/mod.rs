@@ -120,6 +120,7 @@ impl TemplateError {
 pub struct ChatTemplate {
     env: Arc<Environment<'static>>,
     options: TemplateOptions,
+    fingerprint: u64,
 }
 
 impl std::fmt::Debug for ChatTemplate {
@@ -180,10 +181,19 @@ impl ChatTemplate {
         env.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
         env.add_template_owned("chat", adapt::adapt(source))
             .map_err(|error| TemplateError::of(&error))?;
+        let mut print = toolglot_scan::Fnv::default();
+        print.add(source.as_bytes());
+        print.add(format!("{options:?}").as_bytes());
         Ok(Self {
             env: Arc::new(env),
             options: options.clone(),
+            fingerprint: print.0,
         })
+    }
+
+    /// Distinguishes templates and their options.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        self.fingerprint
     }
 
     /// Writes a conversation. `messages` and `tools` are lists in the form of a chat API; with `generate` the text ends where

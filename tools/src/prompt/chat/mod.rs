@@ -12,7 +12,7 @@ use minijinja::Value;
 use super::json;
 use super::tool::Facts;
 use super::{Part, PromptError};
-use crate::{ChatTemplate, TemplateOptions};
+use crate::ChatTemplate;
 use toolglot::json::{Value as Json, json};
 
 /// A placeholder for people's words in a conversation.
@@ -26,10 +26,10 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    /// Compiles a template.
-    pub fn new(source: &str, options: &TemplateOptions) -> Result<Self, PromptError> {
-        let template = ChatTemplate::new(source, options)?;
-        Ok(Self { template })
+    pub fn new(template: &ChatTemplate) -> Self {
+        Self {
+            template: template.clone(),
+        }
     }
 
     /// Renders a part of the layout, from the variables of its template.
