@@ -213,6 +213,7 @@ impl Seen {
                         section: (section != Section::default()).then_some(section),
                         others,
                         sample: format!("{before}{call}{after}"),
+                        pair: Some(format!("{before}{}", &two[start..])),
                     });
                 }
             }
@@ -238,8 +239,9 @@ struct Frame {
     section: Option<Section>,
     /// What stands after calls and between them, but belongs to no section.
     others: Vec<String>,
-    /// A call in this frame, as the template wrote it.
+    /// A call in this frame, as the template wrote it, and two.
     sample: String,
+    pair: Option<String>,
 }
 
 impl Frame {
@@ -251,6 +253,7 @@ impl Frame {
             section: None,
             others: vec![],
             sample: format!("{open}{call}{close}"),
+            pair: None,
         }
     }
 
@@ -280,6 +283,7 @@ impl Frame {
             },
             ids: None,
             sample: self.sample.clone(),
+            pair: self.pair.clone(),
             untyped_json: true,
             reasoning: vec![],
             anywhere: false,
@@ -577,7 +581,7 @@ impl Seen {
         params: &Params,
         out: &mut Vec<Draft>,
     ) {
-        let Found { one, name, .. } = *found;
+        let name = found.name;
         let length = end - found.value;
         let ends =
             |text: &str, value: usize| (value + length <= text.len()).then_some(value + length);

@@ -120,13 +120,30 @@ impl<'w> Cells<'w> {
 
     /// Whether a set reads one call as the template wrote it, without what precedes it in a turn.
     pub fn reads(&self, set: &DialectSet, sample: &str) -> bool {
+        let got = self.alone(set, sample);
+        let said = Turn::call(TOOLS[0], json!({(KEYS[0]): VALUES[0]}));
+        got.calls == said.calls && got.text.is_empty()
+    }
+
+    /// Whether a set reads two calls; their names may be the same.
+    pub fn reads_pair(&self, set: &DialectSet, sample: &str) -> bool {
+        let got = self.alone(set, sample);
+        let value = |call: &Said| {
+            call.arguments
+                .get(KEYS[0])
+                .and_then(Json::as_str)
+                .map(str::to_owned)
+        };
+        let values: Vec<_> = got.calls.iter().filter_map(value).collect();
+        values == VALUES && got.text.is_empty()
+    }
+
+    fn alone(&self, set: &DialectSet, reply: &str) -> Turn {
         let written = Written {
             prompt: String::new(),
-            reply: sample.to_owned(),
+            reply: reply.to_owned(),
         };
-        let (got, _) = self.read(set, &written, Cut::Whole);
-        let said = Turn::call(TOOLS[0], json!({(KEYS[0]): VALUES[0]}));
-        got.calls == said.calls && got.text.trim().is_empty()
+        self.read(set, &written, Cut::Whole).0
     }
 
     /// Reads a cell.

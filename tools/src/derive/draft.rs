@@ -34,7 +34,7 @@ pub(super) struct Params {
     pub cdata: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Payload {
     Json {
         keys: Keys,
@@ -54,6 +54,7 @@ pub(super) enum Payload {
     },
     Params(Params),
     Tree(Params),
+    #[default]
     Yaml,
 }
 
@@ -87,7 +88,7 @@ impl Payload {
 }
 
 /// The form of a call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Unit {
     pub open: String,
     pub close: String,
@@ -104,12 +105,13 @@ pub(super) struct Unit {
 }
 
 /// A dialect as it was read off.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Draft {
     pub section: Option<Section>,
     pub unit: Unit,
-    /// A call as the template wrote it.
+    /// A call as the template wrote it, and two.
     pub sample: String,
+    pub pair: Option<String>,
     /// What surrounds the name in an id that holds it.
     pub ids: Option<(String, String)>,
     /// Text of unknown type is JSON where it can be.
@@ -204,6 +206,20 @@ impl Draft {
         }
         self.unit(&mut out);
         self.params(&mut out);
+        self.thoughts(&mut out);
+        out
+    }
+
+    /// The text of a file without calls.
+    pub fn reasoning_toml(&self) -> String {
+        let mut out = "id = \"derived\"\ntitle = \"Derived\"\ndeltas = \"live\"\n".to_owned();
+        list(&mut out, "turn", &self.turn);
+        list(&mut out, "framing", &self.framing);
+        self.thoughts(&mut out);
+        out
+    }
+
+    fn thoughts(&self, out: &mut String) {
         for (open, close) in &self.reasoning {
             let _ = writeln!(
                 out,
@@ -215,7 +231,6 @@ impl Draft {
                 out.push_str("at = \"anywhere\"\n");
             }
         }
-        out
     }
 
     fn payload(&self, out: &mut String) {

@@ -160,9 +160,10 @@ pub fn derive(source: &TemplateSource, options: &DeriveOptions) -> Result<Derive
     let template = source.compile(&settings.clone().now(settings.now.or(Some(NOON))))?;
     let writer = Writer::new(&template, &source.template)?;
     let seen = Seen::new(&writer)?;
-    let around = Around::new(&writer, &source.template);
-    let mut cells = Cells::new(&writer);
-    let found = search(&seen, &around, &mut cells, &options.id);
+    let mut around = Around::new(&writer, &source.template);
+    let cells = Cells::new(&writer);
+    narrow(&mut around, &cells);
+    let found = search(&seen, &around, &cells, &options.id);
     let derived = |dialects, toml, report| {
         Ok(Derived {
             dialects,
@@ -222,11 +223,32 @@ fn notes(source: &TemplateSource, report: &Report) -> Vec<String> {
     out
 }
 
+/// Keeps the markers of thoughts that read a thought and a text, if any do: they don't depend on the form of calls.
+fn narrow(around: &mut Around, cells: &Cells<'_>) {
+    let reads = |pair: &(String, String)| {
+        let file = around.plain(pair).reasoning_toml();
+        let set = DialectSet::builder().toml("derived", &file).build();
+        set.is_ok_and(|set| {
+            let mut talk = cells.cells.iter().filter(|cell| cell.said.calls.is_empty());
+            talk.all(|cell| !matches!(cells.verdict(&set, cell, &[Cut::Whole]), Verdict::Wrong(_)))
+        })
+    };
+    let kept: Vec<_> = around
+        .thoughts
+        .iter()
+        .filter(|pair| reads(pair))
+        .cloned()
+        .collect();
+    if !kept.is_empty() {
+        around.thoughts = kept;
+    }
+}
+
 /// The first hypothesis that reads everything.
 fn search(
     seen: &Seen,
     around: &Around,
-    cells: &mut Cells<'_>,
+    cells: &Cells<'_>,
     id: &str,
 ) -> Result<(Draft, DialectSet), DeriveError> {
     let mut best: Option<(usize, Draft, String)> = None;
@@ -238,8 +260,11 @@ fn search(
         if !tried.insert(draft.toml(id, "", &[])) {
             continue;
         }
-        let alone = build(&draft, id);
-        if !alone.is_ok_and(|set| cells.reads(&set, &draft.sample)) {
+        let reads = |set: DialectSet| {
+            let pair = |pair: &String| cells.reads_pair(&set, pair);
+            cells.reads(&set, &draft.sample) && draft.pair.as_ref().is_none_or(pair)
+        };
+        if !build(&draft, id).is_ok_and(reads) {
             continue;
         }
         for thought in around.thoughts.iter().map(Some).chain([None]) {

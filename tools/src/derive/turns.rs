@@ -76,6 +76,11 @@ impl Around {
         )
     }
 
+    /// A draft without calls.
+    pub fn plain(&self, thought: &(String, String)) -> Draft {
+        self.complete(&Draft::default(), Some(thought))
+    }
+
     /// The draft with all of it, and these markers around thoughts.
     pub fn complete(&self, draft: &Draft, thought: Option<&(String, String)>) -> Draft {
         let mut out = draft.clone();
