@@ -21,9 +21,8 @@ VECTORS = HERE.parent / "vectors"
 MISSING = "no dialect"
 
 
-def derive(command, template, folder):
+def derive(command, template, source):
     """The file of the derived dialect, or why there is none."""
-    source = folder / f"{template.archive}-{template.name}.jinja"
     source.write_text(template.source)
     made = source.with_suffix(".toml")
     variables = [f"{key}={json.dumps(value)}" for key, value in template.variables.items()]
@@ -69,7 +68,9 @@ def main():
     templates, _, reasons = load(folder)
     with tempfile.TemporaryDirectory() as made_in:
         with ThreadPoolExecutor(2) as pool:
-            made = list(pool.map(lambda template: derive(command, template, Path(made_in)), templates))
+            # Two archives may have templates of one name.
+            sources = [Path(made_in) / f"{index}.jinja" for index in range(len(templates))]
+            made = list(pool.map(lambda pair: derive(command, *pair), zip(templates, sources)))
         rows = []
         for template, (file, why) in zip(templates, made):
             row = {"template": template, "why": why, "verdicts": {}, "vectors": None}

@@ -465,6 +465,17 @@ impl Seen {
             frame.close = close.to_owned();
             let brackets = "required";
             out.extend(bare_python(&frame, Payload::Python { brackets, typed }));
+            // A list around every call.
+            let end = |text: &str, value: usize| {
+                let done = end(text, value)?;
+                text[done..].starts_with(']').then_some(done + 1)
+            };
+            let places = self
+                .two_names(end)
+                .map(|places| places.map(|(name, done)| (name - 1, done)));
+            for frame in self.frames((name - 1, done + 1), places) {
+                out.extend(bare_python(&frame, Payload::Python { brackets, typed }));
+            }
         } else {
             for brackets in ["forbidden", "one"] {
                 out.extend(bare_python(&frame, Payload::Python { brackets, typed }));

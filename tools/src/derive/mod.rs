@@ -132,6 +132,8 @@ pub enum DeriveError {
 
 /// A time for templates that ask for it: the clock must not decide what is found.
 const NOON: i64 = 1_700_000_000;
+/// Steps of one rendering: a step may write 64 bytes, and a template is rendered hundreds of times.
+const FUEL: u64 = 1_000_000;
 /// At most so many hypotheses are built.
 const MAX_DRAFTS: usize = 4000;
 
@@ -156,9 +158,12 @@ const MAX_DRAFTS: usize = 4000;
 /// # Errors
 /// The template is invalid or writes no calls, or no dialect reads them back.
 pub fn derive(source: &TemplateSource, options: &DeriveOptions) -> Result<Derived, DeriveError> {
-    let settings = &options.template;
-    let template = source.compile(&settings.clone().now(settings.now.or(Some(NOON))))?;
-    let writer = Writer::new(&template, &source.template)?;
+    let template = source.compile(&options.template)?;
+    let mut settings = options.template.clone();
+    settings.now = settings.now.or(Some(NOON));
+    settings.fuel = settings.fuel.min(FUEL);
+    let asked = source.compile(&settings)?;
+    let writer = Writer::new(&asked, &source.template)?;
     let seen = Seen::new(&writer)?;
     let mut around = Around::new(&writer, &source.template);
     let cells = Cells::new(&writer);

@@ -59,6 +59,7 @@ impl Writer {
         };
         let mut best: Option<((bool, bool, u8, bool), Form)> = None;
         let mut refused = None;
+        let mut silent = false;
         for bits in 0..32u8 {
             let bit = |at: u8| bits & (1 << at) != 0;
             writer.form = Form {
@@ -72,7 +73,9 @@ impl Writer {
                 Ok(Some(rank)) if best.is_none_or(|(have, _)| rank < have) => {
                     best = Some((rank, writer.form));
                 }
-                Ok(_) => {}
+                Ok(found) => silent |= found.is_none(),
+                // Another form will not make it end.
+                Err(error) if error.bound => return Err(error),
                 Err(error) => refused = refused.or(Some(error)),
             }
         }
@@ -81,8 +84,8 @@ impl Writer {
                 writer.form = form;
                 Ok(writer)
             }
-            (None, Some(error)) => Err(error),
-            (None, None) => Err(TemplateError::new("it writes no calls")),
+            (None, Some(error)) if !silent => Err(error),
+            (None, _) => Err(TemplateError::new("it writes no calls")),
         }
     }
 

@@ -80,12 +80,23 @@ impl Default for TemplateOptions {
 pub struct TemplateError {
     /// What is wrong, with the line where it is known.
     pub message: String,
+    /// Whether a bound of [`TemplateOptions`] was reached.
+    pub bound: bool,
 }
 
 impl TemplateError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { message }
+        Self {
+            message: message.into(),
+            bound: false,
+        }
+    }
+
+    fn bound(message: String) -> Self {
+        Self {
+            message,
+            bound: true,
+        }
     }
 
     /// An error of the template engine, with its causes.
@@ -96,7 +107,10 @@ impl TemplateError {
             message = format!("{message}: {more}");
             cause = more.source();
         }
-        Self { message }
+        Self {
+            message,
+            bound: error.kind() == ErrorKind::OutOfFuel,
+        }
     }
 }
 
@@ -137,7 +151,7 @@ impl ChatTemplate {
     pub fn new(source: &str, options: &TemplateOptions) -> Result<Self, TemplateError> {
         if source.len() > options.max_source {
             let message = format!("it is longer than {} bytes", options.max_source);
-            return Err(TemplateError { message });
+            return Err(TemplateError::bound(message));
         }
         let mut env = Environment::new();
         env.set_auto_escape_callback(|_| AutoEscape::None);
@@ -226,7 +240,7 @@ impl ChatTemplate {
         };
         match template.render_captured_to(Value::from_object(facts), &mut out) {
             Ok(_) => Ok(String::from_utf8_lossy(&out.text).into_owned()),
-            Err(_) if out.full => Err(TemplateError::new(format!(
+            Err(_) if out.full => Err(TemplateError::bound(format!(
                 "it writes more than {} bytes",
                 self.options.max_output
             ))),

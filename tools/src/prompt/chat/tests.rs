@@ -1,6 +1,7 @@
 use toolglot::DialectSet;
 
 use super::*;
+use crate::TemplateOptions;
 use crate::outcome::{RenderOptions, Renderer, Status, ToolResult};
 use crate::prompt::tests::golden_tools;
 use crate::prompt::{Layout, PromptOptions};
