@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 
 hours=${1:-8}
-targets=(chunking builtin user_dialect escape encode json pythonic tagged snapshot agent_run)
+targets=(chunking builtin user_dialect escape encode json pythonic tagged snapshot agent_run template gguf)
 if (($# > 1)); then targets=("${@:2}"); fi
 seconds=$((hours * 3600 / ${#targets[@]}))
 

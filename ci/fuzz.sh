@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 
 seconds=${1:-20}
-targets=(chunking builtin user_dialect escape encode json pythonic tagged snapshot agent_run)
+targets=(chunking builtin user_dialect escape encode json pythonic tagged snapshot agent_run template gguf)
 if (($# > 1)); then targets=("${@:2}"); fi
 
 build_fuzz "${targets[@]}" || exit $?

@@ -14,27 +14,8 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 share_target
 
-here=tests/templates
-work=$CARGO_TARGET_DIR/templates
-venv=$work/venv
-mkdir -p "$work"
-if ! install_packages "$venv" "$here/requirements.txt"; then
-  echo "SKIPPED: the packages that render templates cannot be installed (no venv, or no registry)"
-  exit 77
-fi
-if ! cmp -s "$here/archives.txt" "$work/fetched.txt"; then
-  rm -rf "$work/unpacked" "$work/archives"
-  if ! "$venv/bin/python" "$here/fetch.py" "$here/archives.txt" "$work/archives"; then
-    echo "SKIPPED: the archives cannot be fetched"
-    exit 77
-  fi
-  mkdir -p "$work/unpacked"
-  for archive in "$work"/archives/*.tar.gz; do tar -xzf "$archive" -C "$work/unpacked"; done
-  rm -rf "$work/archives"
-  cp "$here/archives.txt" "$work/fetched.txt"
-fi
-
+# shellcheck source=ci/template-archives.sh
+. ci/template-archives.sh
 cargo build -q -p toolglot-cli --locked
-export PYTHONDONTWRITEBYTECODE=1
 "$venv/bin/python" "$here/outputs.py" "$CARGO_TARGET_DIR/debug/toolglot" "$work/unpacked"
 "$venv/bin/python" "$here/check.py" "$CARGO_TARGET_DIR/debug/toolglot" "$work/unpacked" "$@"

@@ -13,6 +13,7 @@ mod json;
 mod log;
 mod payload;
 mod snapshot;
+mod template;
 mod user;
 mod watch;
 
@@ -28,6 +29,7 @@ pub use payload::{json, pythonic, tagged};
 #[allow(unused_imports, reason = "the tests of the repository use it")]
 pub use snapshot::repair;
 pub use snapshot::snapshot;
+pub use template::{gguf, template};
 pub use user::user_dialect;
 
 use toolglot::{Collect, DialectSet, Event, Finish, Options, Parser, Retain, Sink};
@@ -39,7 +41,7 @@ pub type Check = fn(&[u8]);
 
 /// Every target.
 #[allow(dead_code, reason = "the tests of the repository name each")]
-pub const TARGETS: [(&str, Check); 10] = [
+pub const TARGETS: [(&str, Check); 12] = [
     ("chunking", chunking),
     ("builtin", builtin),
     ("user_dialect", user_dialect),
@@ -50,6 +52,8 @@ pub const TARGETS: [(&str, Check); 10] = [
     ("tagged", tagged),
     ("snapshot", snapshot),
     ("agent_run", agent_run),
+    ("template", template),
+    ("gguf", gguf),
 ];
 
 /// All default dialects, arbitrary bytes: no panic, the leaves partition the input, no more bytes are held than the set's

@@ -5,8 +5,8 @@
 mod checks;
 
 pub use checks::{
-    TARGETS, agent_run, builtin, chunking, encode, escape, json, pythonic, snapshot, tagged,
-    user_dialect,
+    TARGETS, agent_run, builtin, chunking, encode, escape, gguf, json, pythonic, snapshot, tagged,
+    template, user_dialect,
 };
 
 /// Defines the fuzz target that runs the check of this name. Compiles the sets before the first input is timed.

@@ -77,3 +77,13 @@ fn snapshot() {
 fn agent_run() {
     replay("agent_run", checks::agent_run);
 }
+
+#[test]
+fn template() {
+    replay("template", checks::template);
+}
+
+#[test]
+fn gguf() {
+    replay("gguf", checks::gguf);
+}

@@ -17,6 +17,17 @@ from shapes import SHAPES, TOOLS
 HERE = Path(__file__).parent
 # The time of `strftime_now` in `render`.
 NOON = "1738324800"
+# Why a rendering may differ, and where: a part of the bytes or of the request that shows it.
+EXCUSES = {
+    "In Python, a string marked as safe escapes what is added to it: the prompt holds `&#34;` for every quotation mark of a definition.": (
+        "meetkai-functionary-medium-v3.1",
+        lambda body, want: "&#34;" in want,
+    ),
+    "Arguments that are text, of which the template writes each character as a key: it expects an object.": (
+        ("tool_chat_template_llama3.2_pythonic", "tool_chat_template_llama4_pythonic", "tool_chat_template_toolace"),
+        lambda body, want: any(isinstance(call["function"]["arguments"], str) for m in body["messages"] for call in m.get("tool_calls", [])),
+    ),
+}
 RESULT = {"role": "tool", "tool_call_id": "call00000", "name": "get_weather", "content": "It's 21 °C & sunny."}
 
 
@@ -50,7 +61,7 @@ def main():
     known = tomllib.loads((HERE / "templates.toml").read_text())
     usual = known["variables"]["*"]
     count = compared = refused = 0
-    wrong = []
+    wrong, excused = [], dict.fromkeys(EXCUSES, 0)
     for _, name, source in find(folder):
         variables = {"bos_token": "<s>", "eos_token": "</s>", "documents": None, **usual, **known["variables"].get(name, {})}
         template = Template(source, variables, known["ids"].get(name, "call{index:05}"))
@@ -72,9 +83,18 @@ def main():
             else:
                 compared += 1
                 same = got.get("text") == want
-            if not same:
+            if same:
+                continue
+            why = next((why for why, (names, fits) in EXCUSES.items() if name in names and fits(body, str(want))), None)
+            if why:
+                excused[why] += 1
+            else:
                 wrong.append((name, body, want, got))
     print(f"{count} templates: {compared} conversations compared, {refused} refused, {len(wrong)} differ")
+    for why, times in excused.items():
+        print(f"  {times} differ as expected: {why}")
+    if not all(excused.values()):
+        sys.exit("an expected difference did not occur: remove it")
     seen = {}
     for name, body, want, got in wrong:
         seen[name] = seen.get(name, 0) + 1

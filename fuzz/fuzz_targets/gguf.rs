@@ -1,0 +1,3 @@
+#![no_main]
+
+toolglot_fuzz::target!(gguf);
