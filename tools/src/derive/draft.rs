@@ -165,6 +165,24 @@ impl Draft {
         all.filter(|text| !text.is_empty()).collect()
     }
 
+    /// The draft with the outer markers of a call as a section: `<tool_call>$_<function=$name>`.
+    pub fn with_section(&self) -> Option<Self> {
+        let (outer, open) = self.unit.open.split_once("$_")?;
+        let (close, end) = self.unit.close.rsplit_once("$_")?;
+        if self.section.is_some() || outer.contains('$') || !open.starts_with(['<', '[']) {
+            return None;
+        }
+        let mut out = self.clone();
+        out.section = Some(Section {
+            open: outer.to_owned(),
+            close: end.to_owned(),
+            separator: String::new(),
+        });
+        open.clone_into(&mut out.unit.open);
+        close.clone_into(&mut out.unit.close);
+        Some(out)
+    }
+
     /// The text of the file.
     pub fn toml(&self, id: &str, title: &str, notes: &[String]) -> String {
         let mut out = String::new();

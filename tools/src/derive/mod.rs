@@ -282,7 +282,7 @@ fn search(
             if right == cells.cells.len() {
                 // Values that hold its own markers come last: they are of this dialect.
                 match cells.held(&set, &draft.markers()) {
-                    None => return Ok((draft, set)),
+                    None => return Ok(looser(cells, draft, set, id)),
                     Some(why) => best = Some((right - 1, draft, why)),
                 }
             } else if best.is_none() || right > most {
@@ -304,6 +304,19 @@ fn search(
         ),
     };
     Err(DeriveError::Unread { why, draft })
+}
+
+/// The same with the outer of two markers as a section, if everything is still read: then a call without it counts too.
+fn looser(cells: &Cells<'_>, draft: Draft, set: DialectSet, id: &str) -> (Draft, DialectSet) {
+    let Some(other) = draft.with_section() else {
+        return (draft, set);
+    };
+    let Ok(built) = build(&other, id) else {
+        return (draft, set);
+    };
+    let (right, _) = score(cells, &built, cells.cells.len() - 1);
+    let same = right == cells.cells.len() && cells.held(&built, &other.markers()).is_none();
+    if same { (other, built) } else { (draft, set) }
 }
 
 fn build(draft: &Draft, id: &str) -> Result<DialectSet, BuildError> {
