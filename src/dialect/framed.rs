@@ -186,6 +186,9 @@ impl Framed {
         let none: &[String] = &[];
         let section_open = section.map_or(none, |section| &section.open);
         let section_close = section.map_or(none, |section| &section.close);
+        if section_open.iter().any(String::is_empty) {
+            return Err("an opener of the section is empty".to_owned());
+        }
         let bare = section.is_none_or(|section| section.optional);
         let all_units = || {
             spec.unit.iter().enumerate().flat_map(|(index, unit)| {

@@ -280,6 +280,14 @@ fn files_of_any_size_are_rejected_at_once() {
             "at most 256",
         ),
         (
+            framed(
+                &unit("'<c>'", "'</c>'"),
+                "[framed.section]\nopen = ['']\noptional = true\n",
+            ),
+            "`framed`",
+            "section is empty",
+        ),
+        (
             framed(&unit("'<c>'", &list), ""),
             "`framed.unit[0].close`",
             "at most 256",
