@@ -14,11 +14,15 @@ use toolglot::json::{Map, Value as Json};
 
 /// A list, an object, or a number that does not fit the template engine's types.
 #[derive(Debug)]
-struct Node(Json);
+struct Node {
+    json: Json,
+    /// Printed as Python does, else as JSON.
+    python: bool,
+}
 
 impl Object for Node {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
-        match &self.0 {
+        match &self.json {
             Json::Array(_) => ObjectRepr::Seq,
             Json::Object(_) => ObjectRepr::Map,
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => ObjectRepr::Plain,
@@ -26,15 +30,19 @@ impl Object for Node {
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        match &self.0 {
-            Json::Array(list) => list.get(key.as_usize()?).map(value),
-            Json::Object(map) => map.get(key.as_str()?).map(value),
+        match &self.json {
+            Json::Array(list) => list
+                .get(key.as_usize()?)
+                .map(|json| wrapped(json, self.python)),
+            Json::Object(map) => map
+                .get(key.as_str()?)
+                .map(|json| wrapped(json, self.python)),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => None,
         }
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        match &self.0 {
+        match &self.json {
             Json::Array(list) => Enumerator::Seq(list.len()),
             Json::Object(map) => {
                 let keys = map.keys().map(|key| Value::from(key.as_str()));
@@ -47,18 +55,30 @@ impl Object for Node {
     }
 
     fn render(self: &Arc<Self>, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.0 {
-            // As Python prints it.
-            Json::Array(_) | Json::Object(_) => {
-                f.write_str(&crate::template::spelled(&value(&self.0)))
+        match &self.json {
+            Json::Array(_) | Json::Object(_) if self.python => {
+                f.write_str(&crate::template::spelled(&wrapped(&self.json, true)))
             }
-            plain => f.write_str(&text(plain, None)),
+            json => f.write_str(&text(json, None)),
         }
     }
 }
 
-/// A JSON value for a template.
+/// A JSON value for a template, which prints it as JSON.
 pub(crate) fn value(json: &Json) -> Value {
+    wrapped(json, false)
+}
+
+/// A JSON value for a chat template, which prints it as Python does.
+pub(crate) fn python(json: &Json) -> Value {
+    wrapped(json, true)
+}
+
+fn wrapped(json: &Json, python: bool) -> Value {
+    let node = || {
+        let json = json.clone();
+        Value::from_object(Node { json, python })
+    };
     match json {
         Json::Null => Value::from(()),
         Json::Bool(bool) => Value::from(*bool),
@@ -69,17 +89,17 @@ pub(crate) fn value(json: &Json) -> Value {
             let number = || number.as_f64().map(Value::from);
             match whole.or_else(number) {
                 Some(plain) if plain.to_string() == text => plain,
-                _ => Value::from_object(Node(json.clone())),
+                _ => node(),
             }
         }
-        Json::Array(_) | Json::Object(_) => Value::from_object(Node(json.clone())),
+        Json::Array(_) | Json::Object(_) => node(),
     }
 }
 
 /// Converts a template's value to JSON.
 pub(crate) fn json(value: &Value) -> Result<Json, Error> {
     if let Some(node) = value.downcast_object_ref::<Node>() {
-        return Ok(node.0.clone());
+        return Ok(node.json.clone());
     }
     let plain = |what: &str| {
         let why = format!("{what} is not JSON");

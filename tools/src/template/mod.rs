@@ -5,6 +5,8 @@
 mod adapt;
 mod gguf;
 mod source;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::collections::BTreeMap;
@@ -180,7 +182,7 @@ impl ChatTemplate {
             "strftime_now",
             move |format: &str| -> Result<Value, Error> {
                 let Some(now) = now else {
-                    return Ok(json::value(date.as_ref().unwrap_or(&Json::from(""))));
+                    return Ok(json::python(date.as_ref().unwrap_or(&Json::from(""))));
                 };
                 let wrong =
                     |error: jiff::Error| Error::new(ErrorKind::InvalidOperation, error.to_string());
@@ -226,10 +228,10 @@ impl ChatTemplate {
         set("bos_token", Value::from(""));
         set("eos_token", Value::from(""));
         for (key, value) in &self.options.variables {
-            set(key, json::value(value));
+            set(key, json::python(value));
         }
-        set("messages", json::value(messages));
-        set("tools", json::value(tools.unwrap_or(&Json::Null)));
+        set("messages", json::python(messages));
+        set("tools", json::python(tools.unwrap_or(&Json::Null)));
         set("add_generation_prompt", Value::from(generate));
         let template = self.env.get_template("chat");
         let template = template.map_err(|error| TemplateError::of(&error))?;

@@ -95,7 +95,7 @@ fn results_are_what_a_template_writes_of_them() {
     );
     assert_eq!(
         results(&layout("mistral", BRACKETS), &["sunny, 21"]).expect("results"),
-        "[TOOL_RESULTS]{\"call_id\": \"abcdefghi\", \"content\": \"sunny, 21\"}[/TOOL_RESULTS]"
+        "[TOOL_RESULTS]{\"content\": \"sunny, 21\", \"call_id\": \"abcdefghi\"}[/TOOL_RESULTS]"
     );
 }
 
