@@ -288,10 +288,14 @@ impl Body {
     /// Ends the stream; `stopped` if the model ended it, so that nothing is truncated.
     pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
         let doubt = (!stopped).then_some(Kind::UnclosedBlock);
-        // Arguments end at their own bracket, and so does an object in a list.
-        let waiting = self.waiting.as_ref().filter(|(live, _)| !live.begun());
-        let bare = waiting.is_some() && self.closes() && self.lexer.depth() == 0;
-        self.close_waiting(out, doubt.filter(|_| bare));
+        // Where a closer is due, the block reports that it is missing.
+        if let (Some(kind), Some((_, end))) = (doubt, &self.waiting)
+            && self.lexer.depth() == 0
+            && !self.closes()
+        {
+            out.issue(kind, Span::new(end.saturating_sub(1), *end), "");
+        }
+        self.close_waiting(out, doubt);
         self.close_keyed(out, doubt);
     }
 

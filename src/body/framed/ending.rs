@@ -3,7 +3,7 @@
 use super::shorter::half_closer;
 use super::{Body, FramedAt};
 use crate::body::{Finished, Flow, Out};
-use crate::dialect::{Framed, spec};
+use crate::dialect::Framed;
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 
@@ -94,9 +94,7 @@ impl Body {
         if let (Some(_), Some(args), false) = (self.after, &mut self.args, stopped) {
             args.recovered(Kind::UnclosedBlock);
         }
-        // Braces end by themselves.
-        let braces = table.spec.unit[usize::from(self.unit)].payload == spec::Payload::Braces;
-        if let (Some(whole), false) = (&mut self.whole, stopped || braces) {
+        if let (Some(whole), false) = (&mut self.whole, stopped) {
             whole
                 .0
                 .recovered([Kind::UnclosedBlock].into_iter().collect());
