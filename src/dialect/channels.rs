@@ -150,6 +150,11 @@ impl spec::Channels {
             !name.is_empty() && before.is_some_and(|before| !before.is_empty())
         };
         out.unread |= out.channel.is_empty() && self.names().any(ends);
+        // Nobody whom the dialect knows wrote it.
+        let unknown =
+            !self.model.is_empty() && !self.model.iter().any(|word| fits_word(word, out.role));
+        let calls = |kind| matches!(kind, RouteKind::Call | RouteKind::Calls);
+        out.unread |= !out.role.is_empty() && unknown && self.route(&out).is_some_and(calls);
         (out, given_up)
     }
 
@@ -283,19 +288,40 @@ impl spec::Channels {
 
     /// What a message with that header is.
     pub(crate) fn route(&self, header: &Header<'_>) -> Option<RouteKind> {
+        self.matching(header).map(|route| route.kind)
+    }
+
+    /// Whether a header names the author of its message. Other headers begin a further part of the open message.
+    pub(crate) fn names_author(&self, header: &Header<'_>) -> bool {
+        !header.start.is_empty() && header.start != self.channel
+    }
+
+    /// What a message is whose header names another author than the model.
+    pub(crate) fn of_others(&self, header: &Header<'_>) -> Option<RouteKind> {
+        let route = self.matching(header)?;
+        let mut words = self.model.iter();
+        let model = words.any(|word| fits_word(word, header.role) || word == header.start);
+        let named = route.role.is_some() || route.start.is_some();
+        match route.kind {
+            RouteKind::Result => Some(route.kind),
+            RouteKind::Text if named && !model && self.names_author(header) => Some(route.kind),
+            RouteKind::Text | RouteKind::Reasoning | RouteKind::Call | RouteKind::Calls => None,
+        }
+    }
+
+    fn matching(&self, header: &Header<'_>) -> Option<&spec::Route> {
         let fits = |wanted: &Option<Vec<String>>, have: &str| {
             let one = |wanted: &String| fits_word(wanted, have);
             wanted.as_ref().is_none_or(|wanted| wanted.iter().any(one))
         };
-        let route = self.route.iter().find(|route| {
+        self.route.iter().find(|route| {
             fits(&route.start, header.start)
                 && fits(&route.role, header.role)
                 && fits(&route.recipient, header.recipient)
                 && fits(&route.channel, header.channel)
                 && fits(&route.content, header.content)
                 && fits(&route.end, header.end)
-        });
-        route.map(|route| route.kind)
+        })
     }
 
     /// What begins the next message: a header, or the rest of one.
@@ -386,6 +412,7 @@ mod tests {
             recipient: " to=".into(),
             channel: "<|channel|>".into(),
             content: "<|constrain|>".into(),
+            model: vec![],
             route: vec![],
         }
     }

@@ -384,7 +384,11 @@ impl<'p> Machine<'p> {
                 self.flow_again(at);
                 again = Some(self.rewind(chunk, at, pos));
             }
-            Flow::Malformed { ended } => self.malformed(chunk, pos, ended),
+            Flow::Malformed { ended } => {
+                // The closer of a hidden result ends its message.
+                self.st.others = self.st.others.filter(|_| !ended);
+                self.malformed(chunk, pos, ended);
+            }
             Flow::Limit { kind, ended } => {
                 self.limit(chunk, kind, pos);
                 if ended {

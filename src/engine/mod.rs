@@ -35,6 +35,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::{Line, Node, Plain, ROOT};
 
 use crate::body::{Body, Io};
+use crate::dialect::spec::RouteKind;
 use crate::dialect::{DialectSet, SetInner};
 use crate::error::Kind;
 use crate::event::{Event, Sink, Span};
@@ -125,6 +126,8 @@ struct State {
     within: Option<u16>,
     /// Inside a message that a header opened.
     message: bool,
+    /// What the open message is, if its header names another author than the model. Nothing in it is a call.
+    others: Option<RouteKind>,
     /// An error in the last message's header was reported.
     odd_header: bool,
     /// Reasoning has ended at least once.
@@ -249,6 +252,7 @@ impl State {
             && self.node == ROOT
             && !self.reasoned
             && !self.message
+            && self.others.is_none()
             && self.io.blocks.iter().all(|blocks| *blocks == 0)
     }
 
@@ -284,6 +288,7 @@ impl State {
             thoughts: 0,
             within: None,
             message: false,
+            others: None,
             odd_header: false,
             reasoned: false,
             fresh: true,

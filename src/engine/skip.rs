@@ -136,7 +136,9 @@ impl Machine<'_> {
             // The closer ends a message, too.
             let own = self.dialect(skip.dialect).blocks_close;
             let mut hits = dfa.hits(skip.node).iter();
-            self.st.message &= !hits.any(|pattern| usize::from(*pattern) >= own);
+            let over = hits.any(|pattern| usize::from(*pattern) >= own);
+            self.st.message &= !over;
+            self.st.others = self.st.others.filter(|_| !over);
             self.flow_again(span.end);
         } else {
             self.st.mode = Mode::Skip(skip);

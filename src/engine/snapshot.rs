@@ -119,6 +119,7 @@ impl State {
             blank: _,
             guided: _,
             message: _,
+            others: _,
             odd_header: _,
             within: _,
             thoughts: _,

@@ -220,6 +220,7 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
         state.code = whole.code;
         state.blank = whole.blank;
         state.message = whole.message;
+        state.others = whole.others;
         state.odd_header = whole.odd_header;
         state.within = whole.within;
         state.reasoned = whole.reasoned;

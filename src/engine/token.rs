@@ -304,6 +304,14 @@ impl Machine<'_> {
         Some(self.rewind(chunk, after, end))
     }
 
+    /// Whether the waiting token closes messages.
+    pub fn awaits_closer(&self) -> bool {
+        self.st.waiting.is_some_and(|waiting| {
+            let token = self.set.tokens.get(usize::from(waiting.token));
+            token.is_some_and(|token| token.message)
+        })
+    }
+
     /// Whether a thought that a call ended awaits this closer.
     fn owes(&self, token: &Token) -> bool {
         let owed = self.st.owed;
@@ -393,6 +401,7 @@ impl Machine<'_> {
             self.ends_as_call(chunk, token.dialects[0], span);
         }
         self.st.message &= !token.message;
+        self.st.others = self.st.others.filter(|_| !token.message);
         if token.message {
             // The next message begins right after it, as after a block.
             self.st.line = Line::Behind(0);

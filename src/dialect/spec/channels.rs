@@ -1,6 +1,6 @@
 //! Messages, lines and reasoning.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Headers at the start of a line: `Thought:`, `Action:`, `Action Input:`. They are patterns; see [`toolglot_scan::path`].
 #[derive(Clone, Debug, Deserialize)]
@@ -80,6 +80,9 @@ pub struct Channels {
     pub channel: String,
     #[serde(default)]
     pub content: String,
+    /// The words with which headers name the model as author, if they name one.
+    #[serde(default)]
+    pub model: Vec<String>,
     /// The first matching route determines what the message is.
     pub route: Vec<Route>,
 }
@@ -100,7 +103,7 @@ pub struct Route {
 }
 
 /// What a message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RouteKind {
     Text,

@@ -10,6 +10,7 @@ use crate::dialect::{Begins, Family, OpenRef};
 use crate::engine::link::InLink;
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
+use crate::error::Kind;
 use crate::event::Span;
 
 impl Machine<'_> {
@@ -62,8 +63,19 @@ impl Machine<'_> {
             };
             let whose = (opener.dialect, thought);
             let token = matches!(opener.begins, Begins::Token(_));
+            let call = matches!(opener.begins, Begins::Block(_) | Begins::Tag(_));
             if token {
                 self.deliver(chunk, start.min(safe));
+            } else if call && self.st.others.is_some() {
+                // Only the model calls tools.
+                self.deliver(chunk, start.min(safe));
+                let said = reported || bare(self.dialect(opener.dialect), *opener).is_some();
+                if !said {
+                    reported = true;
+                    let (kind, span) = (Kind::LookalikeMarker, Span::new(start, end));
+                    self.dialect_issue(chunk, opener.dialect, kind, span);
+                }
+                continue;
             } else if !self.counts(chunk, whose, Span::new(start, end), safe, reported) {
                 reported = true;
                 continue;

@@ -49,6 +49,10 @@ impl Machine<'_> {
             {
                 self.st.candidates[index].at = CandidateAt::Words { pattern: None };
             }
+            Some(_) if doubles(self.dialect(candidate.dialect)) => {
+                let at = CandidateAt::Ended { shows: false };
+                self.st.candidates = vec![Candidate { at, ..candidate }];
+            }
             Some(_) => {
                 self.st.candidates.clear();
                 self.accept(chunk, opening, candidate, end, false);
@@ -69,7 +73,16 @@ impl Machine<'_> {
         let header = self.bytes(chunk, opening.start, end);
         let header = String::from_utf8_lossy(&header);
         let (header, _) = channels.spec.tidied(&header);
-        channels.spec.route(&channels.spec.read(&header))
+        self.kind_of(&channels.spec, &channels.spec.read(&header))
+    }
+
+    /// What a message with that header is. A part of another's message is what that message is.
+    fn kind_of(&self, channels: &Channels, header: &channels::Header<'_>) -> Option<RouteKind> {
+        let kind = channels.route(header)?;
+        // A waiting token is assumed to be framing.
+        let others = self.st.others.filter(|_| !self.awaits_closer());
+        let others = others.filter(|_| !channels.names_author(header));
+        Some(others.unwrap_or(kind))
     }
 
     /// Acts on a header that is complete before `end`. In the middle of a line it may only be mentioned, and so may one
@@ -88,10 +101,7 @@ impl Machine<'_> {
         };
         let calls = matches!(kind, RouteKind::Call | RouteKind::Calls);
         candidate.end = end;
-        let channels = self.dialect(candidate.dialect).channels.as_ref();
-        // The marker that ends such a header could begin another one.
-        let begins = |have: &Channels| have.end.iter().any(|end| have.start.contains(end));
-        let doubles = channels.is_some_and(|channels| begins(&channels.spec));
+        let doubles = doubles(self.dialect(candidate.dialect));
         candidate.at = if calls {
             let shows = rest || !self.has_place(candidate.dialect, opening.start);
             CandidateAt::Ended { shows }
@@ -340,8 +350,14 @@ impl Machine<'_> {
         let (text, odd) = channels.spec.tidied(&text);
         let mut read = channels.spec.read(&text);
         read.slipped |= odd;
-        let kind = channels.spec.route(&read).unwrap_or(RouteKind::Text);
+        let kind = self
+            .kind_of(&channels.spec, &read)
+            .unwrap_or(RouteKind::Text);
         self.meet_block(chunk, dialect, span.start);
+        if channels.spec.names_author(&read) {
+            self.st.others = None;
+        }
+        self.st.others = self.st.others.or(channels.spec.of_others(&read));
         self.near_block(dialect, span.end);
         self.st.paired = None;
         // Code that begins in a message ends with it.
@@ -461,4 +477,11 @@ impl Machine<'_> {
             self.dialect_issue(chunk, dialect, Kind::MalformedHeader, span);
         }
     }
+}
+
+/// Whether a marker that ends a header of a dialect could begin another one.
+fn doubles(dialect: &Dialect) -> bool {
+    let begins = |have: &Channels| have.end.iter().any(|end| have.start.contains(end));
+    let channels = dialect.channels.as_ref();
+    channels.is_some_and(|channels| begins(&channels.spec))
 }

@@ -41,6 +41,8 @@ impl<'a> Twin<'a> {
         let mut doubt = false;
         // Whether the last message should have held calls but held none.
         let mut lost = false;
+        // What the open message is, if another than the model is its author.
+        let mut others = None;
         // Where something of the dialect ended.
         let mut near = None;
         let mut at = 0;
@@ -68,10 +70,13 @@ impl<'a> Twin<'a> {
                 let cut = matches!(ends, Ends::Cut);
                 let mut mentioned = false;
                 let broken = match ends {
-                    Ends::At(end, header) => match route(channels, &header) {
+                    Ends::At(end, header) => match part(channels, &header, others) {
                         Some(route) if self.counts(channels, route, at..end, &line, near) => {
                             let end = repeated(channels, route, input, end);
                             let calls = self.out.calls.len();
+                            let text = route.kind == "text";
+                            let authored = route.role.is_some() || route.start.is_some();
+                            others = Some(route).filter(|_| text && authored);
                             (at, open) = self.message(channels, route, at, end, &header);
                             let callable = route.kind.starts_with("call");
                             lost = callable && self.out.calls.len() == calls;
@@ -161,6 +166,7 @@ impl<'a> Twin<'a> {
             let framing = |len: &usize| !self.is_quoted(at..at + len) && (open || !(own || his));
             if let Some(len) = token.filter(framing) {
                 open &= here(&channels.close).is_none();
+                others = others.filter(|_| here(&channels.close).is_none());
                 at += len;
                 // The next message begins like a line.
                 line.clear();
@@ -274,7 +280,9 @@ impl<'a> Twin<'a> {
                                 false => !in_sentence(line) || begins_message(&input[*end..]),
                             }
                         });
-                        if len == 0 && !(line.is_empty() || counts) {
+                        // Where the stream ends, nothing shows what it is.
+                        let last = line.is_empty() && input[*end..].trim().is_empty();
+                        if len == 0 && !(counts || last) {
                             // The thought mentions it.
                             plain.push_str(&input[from..to]);
                             from = *end;
@@ -559,6 +567,17 @@ fn bare(channels: &Channels, text: &str) -> String {
             _ => rest = &rest[len..],
         }
     }
+}
+
+/// What a header begins. Without an author of its own, it begins a further part of the open message of `others`.
+fn part<'c>(
+    channels: &'c Channels,
+    header: &Header,
+    others: Option<&'c Route>,
+) -> Option<&'c Route> {
+    let authored = !header.start.is_empty() && header.start != channels.channel;
+    let own = route(channels, header)?;
+    Some(others.filter(|_| !authored).unwrap_or(own))
 }
 
 fn route<'c>(channels: &'c Channels, header: &Header) -> Option<&'c Route> {
