@@ -11,9 +11,11 @@ use super::call::{CallWriter, UNTYPED};
 use super::given::{Attribute, Given, given, is_fact, unread};
 use super::live::LiveCall;
 use super::plain::Clean;
+use super::tree::half_cdata;
 use super::tree_payload::{Decoder, Elements};
 use super::typed::{Typed, declared_json, each, repeated, typed};
 use super::{Opened, Out, Short};
+use crate::dialect::Family;
 use crate::dialect::spec::Deltas;
 use crate::error::Kind;
 use crate::event::{Event, Span};
@@ -424,6 +426,11 @@ impl Args {
             return Ok(());
         };
         let span = Span::new(param.start, end);
+        if begins_half_cdata(out, span) {
+            // CDATA was to protect what follows, closers among it.
+            self.call.insert([Kind::BareMarkup]);
+            out.tool_issue(Kind::BareMarkup, span, self.call.tool(), &param.key);
+        }
         out.event(Event::ParamClose { span });
         match param.writer {
             Writer::Live(mut gate) => {
@@ -650,4 +657,21 @@ impl Args {
         self.value_as(out, end, value);
         self.param_close(out, end)
     }
+}
+
+/// How much white space may precede CDATA.
+const BEFORE_CDATA: u64 = 16;
+
+/// Whether a value begins with an opener of CDATA that is torn, in a dialect that reads CDATA.
+fn begins_half_cdata(out: &Out<'_>, value: Span) -> bool {
+    let reads = out.dialect().is_some_and(|dialect| match &dialect.family {
+        Family::NamedParams(_) | Family::AttributeParams(_) => true,
+        Family::Framed(table) => table.spec.param.as_ref().is_some_and(|param| param.cdata),
+        Family::KeyQuote(_) | Family::ElementTree(_) | Family::Line(_) | Family::Plain => false,
+    });
+    let block = out.io.block.as_ref().filter(|_| reads);
+    block.is_some_and(|block| {
+        let end = value.end.min(value.start.saturating_add(BEFORE_CDATA));
+        half_cdata(block.slice(value.start, end).trim_ascii_start())
+    })
 }

@@ -52,6 +52,23 @@ pub(crate) struct Body {
     end: Option<u64>,
     /// A comma has come since.
     comma: bool,
+    fence: Fence,
+}
+
+/// The opener of a code fence around a payload between markers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Fence {
+    /// It may come.
+    Before,
+    Ticks {
+        start: u64,
+        count: u8,
+    },
+    Label {
+        start: u64,
+    },
+    /// It has come, or none will.
+    Over,
 }
 
 /// An object that is a call or contains calls.
@@ -147,6 +164,7 @@ impl Body {
             waiting: None,
             end: None,
             comma: false,
+            fence: Fence::Over,
         }
     }
 
@@ -219,7 +237,15 @@ impl Body {
             true => Follows::Closer,
             false => Follows::Anything,
         };
-        Self { follows, ..self }
+        let fence = match closer && !self.bare {
+            true => Fence::Before,
+            false => self.fence,
+        };
+        Self {
+            follows,
+            fence,
+            ..self
+        }
     }
 
     fn closes(&self) -> bool {
@@ -360,9 +386,43 @@ impl Body {
         }
         let rules = rules(out, &table.syntax);
         let source = Source::chunk(out, end);
-        let (i, step) = self.run(out, table, &rules, source, i);
+        let (i, step) = match self.fenced(out, i, end) {
+            (i, Step::More) => self.run(out, table, &rules, source, i),
+            broken => broken,
+        };
         out.skip(source.pos(i));
         (i, step)
+    }
+
+    /// Reads the opener of a code fence, if the payload begins with one.
+    fn fenced(&mut self, out: &mut Out<'_>, mut i: usize, end: usize) -> (usize, Step) {
+        while i < end && self.fence != Fence::Over {
+            let (byte, pos) = (out.seg[i], out.base + i as u64);
+            self.fence = match (self.fence, byte) {
+                (Fence::Before, byte) if is_blank(byte) => Fence::Before,
+                (Fence::Before, b'`') => Fence::Ticks {
+                    start: pos,
+                    count: 1,
+                },
+                (Fence::Ticks { start, count: 2 }, b'`') => Fence::Label { start },
+                (Fence::Ticks { start, count }, b'`') => Fence::Ticks {
+                    start,
+                    count: count + 1,
+                },
+                (Fence::Ticks { .. }, _) => {
+                    let kind = Kind::MalformedBody;
+                    return (i, self.broken(out, kind, Span::new(pos, pos + 1)));
+                }
+                (Fence::Label { .. }, byte) if byte.is_ascii_alphanumeric() => self.fence,
+                (Fence::Label { start }, _) => {
+                    out.repaired(Kind::RepairedMarker, Span::new(start, pos));
+                    Fence::Over
+                }
+                (Fence::Before | Fence::Over, _) => Fence::Over,
+            };
+            i += usize::from(self.fence != Fence::Over);
+        }
+        (i, Step::More)
     }
 
     /// Closes the call that waits, according to the first byte after its object that is no blank.

@@ -513,6 +513,13 @@ fn list<'s>(items: &[u32], schema: &'s Schema, tasks: &mut Vec<Task<'s>>) {
     tasks.push(Task::Text("]"));
 }
 
+/// Whether a text begins with an opener of CDATA of which the first byte, or the mark, is missing.
+pub(super) fn half_cdata(text: &[u8]) -> bool {
+    [&b"![CDATA["[..], b"<[CDATA["]
+        .iter()
+        .any(|half| text.starts_with(half))
+}
+
 /// The text of an element without children.
 fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>, bare: &mut bool) -> String {
     let mut out: Vec<u8> = vec![];
@@ -520,6 +527,9 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>, bare: &mut bool) -> St
     let mut kept = 0;
     let mut started = false;
     let mut rest = bytes;
+    if half_cdata(bytes.trim_ascii_start()) {
+        remarks.push(Remark::Torn(Span::new(at, at + 3)));
+    }
     while !rest.is_empty() {
         let offset = at + (bytes.len() - rest.len()) as u64;
         if let Some(inner) = rest.strip_prefix(b"<![CDATA[") {

@@ -31,6 +31,9 @@ impl Evidence {
 const OBJECT: [&str; 3] = ["{$_\"", "{$_'", "{$_}"];
 const LIST: [&str; 4] = ["[$_{", "[$_]", "[$_\"", "[$_'"];
 
+/// What may open a code fence around it.
+const FENCES: [&str; 2] = ["```", "```json"];
+
 /// What must follow the opener of a section.
 pub(super) fn of_section(spec: &spec::Framed, opener: &str) -> Vec<String> {
     let Some(section) = &spec.section else {
@@ -81,7 +84,8 @@ pub(super) fn of_message(spec: &spec::Framed) -> Vec<String> {
 /// What must follow the literal beginning of a call's opener.
 pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec<String> {
     if !unit.probe.is_empty() {
-        return deepened(&with_objects(spec, &unit.probe));
+        let probe = deepened(&with_objects(spec, &unit.probe));
+        return fenced(unit, open, probe);
     }
     if unit.bare.is_some() || open.starts_with("$^") {
         return vec![];
@@ -100,7 +104,20 @@ pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec
         out = first.map(|first| format!("{whole}{first}")).collect();
     }
     out.retain(|pattern| !pattern.is_empty());
-    out
+    fenced(unit, open, out)
+}
+
+/// The evidence after an opener, plus the same in a code fence, if the call is JSON between markers.
+fn fenced(unit: &spec::Unit, open: &str, mut probe: Vec<String>) -> Vec<String> {
+    let whole = !open.contains('`') && !open.contains("$^");
+    if unit.payload == Payload::Json && !unit.close.is_empty() && whole {
+        let json = |pattern: &&String| pattern.starts_with("$_{") || pattern.starts_with("$_[");
+        let plain: Vec<String> = probe.iter().filter(json).cloned().collect();
+        for fence in FENCES {
+            probe.extend(plain.iter().map(|pattern| format!("$_{fence}{pattern}")));
+        }
+    }
+    probe
 }
 
 /// The part of an opener from its first hole on.
