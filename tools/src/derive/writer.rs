@@ -130,7 +130,7 @@ impl Writer {
             let call = |(index, call): (usize, &super::asked::Said)| {
                 let arguments = Json::Object(call.arguments.clone());
                 let arguments = match self.form.text {
-                    true => Json::from(crate::prompt::json::text(&arguments, None)),
+                    true => Json::from(crate::template::json::text(&arguments, None)),
                     false => arguments,
                 };
                 json!({

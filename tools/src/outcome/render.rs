@@ -176,7 +176,7 @@ impl Renderer {
             ("observed", Value::from(observed)),
             (
                 "value",
-                crate::prompt::json::value(&self.inside(&json, true)),
+                crate::template::json::value(&self.inside(&json, true)),
             ),
             ("text", Value::from(text)),
             (
@@ -233,10 +233,10 @@ impl Renderer {
                         false => Cow::Borrowed(value),
                     };
                     let value = self.inside(&value, false);
-                    let frame = crate::prompt::json::text(&hollow(&value), None);
+                    let frame = crate::template::json::text(&hollow(&value), None);
                     let safe = || self.between(&frame, beside) == frame;
                     done &= value.is_object() | value.is_array() && safe();
-                    Cow::Owned(crate::prompt::json::text(&value, None))
+                    Cow::Owned(crate::template::json::text(&value, None))
                 }
                 other => {
                     done = false;
@@ -444,7 +444,7 @@ fn general(result: &ToolResult) -> bool {
 fn plain(content: &Content, lang: Lang) -> Cow<'_, str> {
     match content {
         Content::Text(text) => Cow::Borrowed(text),
-        Content::Json(value) => Cow::Owned(crate::prompt::json::text(value, None)),
+        Content::Json(value) => Cow::Owned(crate::template::json::text(value, None)),
         Content::Image { mime, data } => Cow::Owned(image(mime, data, lang)),
         Content::Resource {
             uri,
@@ -512,7 +512,7 @@ fn sample(index: usize, status: Status, told: &str, value: &Json, observed: bool
         ("status", Value::from(status.name())),
         ("ok", Value::from(status == Status::Success)),
         ("observed", Value::from(observed)),
-        ("value", crate::prompt::json::value(value)),
+        ("value", crate::template::json::value(value)),
         ("text", Value::from(told)),
         ("duration_ms", Value::from(1)),
     ]))

@@ -12,9 +12,9 @@ use toolglot::layer::Spec;
 use toolglot::{EncodeCall, EncodeOptions, Encoder};
 
 use super::chat::Chat;
-use super::json;
 use super::tool::{Facts, facts};
 use super::{Lang, Part, PromptError, PromptOptions};
+use crate::template::json;
 use crate::{ChatTemplate, Inventory, NameRule, TemplateOptions};
 
 /// Layouts that dialect files reference by name: the general ones, and those that several systems share.

@@ -8,7 +8,6 @@
 
 mod chat;
 pub mod grammar;
-pub(crate) mod json;
 mod layout;
 mod macros;
 mod stop;

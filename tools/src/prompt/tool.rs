@@ -6,7 +6,7 @@ use minijinja::Value;
 use toolglot::json::{Map, Value as Json, json};
 use toolglot::{EncodeCall, EncodeOptions, Encoder};
 
-use super::json::value;
+use crate::template::json::value;
 use crate::{Tool, ToolKind};
 
 /// A map for a template.

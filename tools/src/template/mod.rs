@@ -4,6 +4,7 @@
 
 mod adapt;
 mod gguf;
+pub(crate) mod json;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -19,11 +20,9 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Kwargs;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value};
 
-use crate::prompt::json;
 use toolglot::json::{Map, Value as Json};
 
 pub use source::TemplateSource;
-pub(crate) use values::spelled;
 
 /// The bounds and variables of a chat template.
 ///

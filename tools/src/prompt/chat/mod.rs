@@ -9,10 +9,10 @@ mod tests;
 
 use minijinja::Value;
 
-use super::json;
 use super::tool::Facts;
 use super::{Part, PromptError};
 use crate::ChatTemplate;
+use crate::template::json;
 use toolglot::json::{Value as Json, json};
 
 /// A placeholder for people's words in a conversation.

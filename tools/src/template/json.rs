@@ -57,7 +57,7 @@ impl Object for Node {
     fn render(self: &Arc<Self>, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.json {
             Json::Array(_) | Json::Object(_) if self.python => {
-                f.write_str(&crate::template::spelled(&wrapped(&self.json, true)))
+                f.write_str(&super::values::spelled(&wrapped(&self.json, true)))
             }
             json => f.write_str(&text(json, None)),
         }
@@ -132,7 +132,7 @@ pub(crate) fn json(value: &Value) -> Result<Json, Error> {
 }
 
 /// Arguments in a template: a value, or JSON text, which has an order of keys.
-pub(super) fn arguments(value: &Value) -> Result<Json, Error> {
+pub(crate) fn arguments(value: &Value) -> Result<Json, Error> {
     let wrong = |error: serde_json::Error| {
         let why = format!("the arguments are not JSON: {error}");
         Error::new(minijinja::ErrorKind::InvalidOperation, why)
@@ -144,14 +144,14 @@ pub(super) fn arguments(value: &Value) -> Result<Json, Error> {
 }
 
 /// The filter `json`, with `indent` as an option.
-pub(super) fn filter(value: &Value, options: Kwargs) -> Result<String, Error> {
+pub(crate) fn filter(value: &Value, options: Kwargs) -> Result<String, Error> {
     let indent: Option<usize> = options.get("indent")?;
     options.assert_all_used()?;
     Ok(text(&json(value)?, indent))
 }
 
 /// The filter `plain`: strings as they are, everything else as JSON.
-pub(super) fn plain(value: &Value) -> Result<String, Error> {
+pub(crate) fn plain(value: &Value) -> Result<String, Error> {
     match value.as_str() {
         Some(text) => Ok(text.to_owned()),
         None => Ok(text(&json(value)?, None)),
@@ -159,7 +159,7 @@ pub(super) fn plain(value: &Value) -> Result<String, Error> {
 }
 
 /// The filter `as_json`: text that is one JSON value unchanged, other text as a JSON string.
-pub(super) fn as_json(value: &str) -> String {
+pub(crate) fn as_json(value: &str) -> String {
     match serde_json::from_str::<serde::de::IgnoredAny>(value) {
         Ok(_) => value.to_owned(),
         Err(_) => text(&Json::from(value), None),
