@@ -34,7 +34,7 @@ pub(super) struct Params {
     pub cdata: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Payload {
     Json {
         keys: Keys,
@@ -54,8 +54,12 @@ pub(super) enum Payload {
     },
     Params(Params),
     Tree(Params),
-    #[default]
-    Yaml,
+}
+
+impl Default for Payload {
+    fn default() -> Self {
+        Self::Arguments { python: false }
+    }
 }
 
 impl Payload {
@@ -67,7 +71,6 @@ impl Payload {
             Self::Braces { .. } => "braces",
             Self::Params(_) => "params",
             Self::Tree(_) => "tree",
-            Self::Yaml => "yaml",
         }
     }
 
@@ -82,7 +85,6 @@ impl Payload {
             Self::Braces { .. } => "a name, then keys and values in braces",
             Self::Params(_) => "parameters between tags",
             Self::Tree(_) => "parameters as elements",
-            Self::Yaml => "a name, then YAML",
         }
     }
 }
@@ -114,13 +116,8 @@ pub(super) struct Draft {
     pub pair: Option<String>,
     /// What surrounds the name in an id that holds it.
     pub ids: Option<(String, String)>,
-    /// Text of unknown type is JSON where it can be.
-    pub untyped_json: bool,
     pub reasoning: Vec<(String, String)>,
-    /// Whether a thought may begin anywhere, not only at the start of a line.
-    pub anywhere: bool,
     pub framing: Vec<String>,
-    pub messages: Vec<String>,
     pub turn: Vec<String>,
 }
 
@@ -191,13 +188,13 @@ impl Draft {
         }
         let _ = writeln!(out, "id = {}\ntitle = {}", quoted(id), quoted(title));
         list(&mut out, "turn", &self.turn);
-        list(&mut out, "messages", &self.messages);
         list(&mut out, "framing", &self.framing);
-        out.push_str(match self.unit.payload {
-            Payload::Yaml => "deltas = \"at-call-end\"\n",
-            _ => "deltas = \"live\"\n",
-        });
-        if self.untyped_json {
+        out.push_str(
+            "deltas = \"live\"
+",
+        );
+        // As templates write values that are no texts.
+        if matches!(self.unit.payload, Payload::Params(_) | Payload::Tree(_)) {
             out.push_str("untyped = \"json\"\n");
         }
         if let Some((before, between)) = &self.ids {
@@ -245,9 +242,6 @@ impl Draft {
                 quoted(open),
                 quoted(close)
             );
-            if self.anywhere {
-                out.push_str("at = \"anywhere\"\n");
-            }
         }
     }
 
@@ -298,10 +292,7 @@ impl Draft {
                     out.push_str("all_delimited = true\n");
                 }
             }
-            Payload::Arguments { python: false }
-            | Payload::Params(_)
-            | Payload::Tree(_)
-            | Payload::Yaml => {}
+            Payload::Arguments { python: false } | Payload::Params(_) | Payload::Tree(_) => {}
         }
     }
 

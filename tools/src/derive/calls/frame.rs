@@ -123,11 +123,8 @@ impl Frame {
             ids: None,
             sample: self.sample.clone(),
             pair: self.pair.clone(),
-            untyped_json: true,
             reasoning: vec![],
-            anywhere: false,
             framing: self.others.iter().flat_map(|text| pieces(text)).collect(),
-            messages: vec![],
             turn: vec![],
         }
     }
