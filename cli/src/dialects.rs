@@ -201,14 +201,21 @@ fn derive(args: &DeriveArgs, mut out: impl Write) -> Result<Verdict, Stop> {
 /// Whether a derived file was made of this template.
 fn check(file: &Path, source: &TemplateSource) -> Result<Verdict, Stop> {
     let name = file.display();
-    let toml = fs::read_to_string(file).map_err(|error| Stop::because(format!("{name}: {error}")))?;
+    let toml =
+        fs::read_to_string(file).map_err(|error| Stop::because(format!("{name}: {error}")))?;
     match toolglot_tools::made_of(&toml, source) {
         Some(true) => Ok(Verdict::Clean),
         Some(false) => {
-            let _ = writeln!(io::stderr(), "toolglot: {name}: it was derived from another template than {}", source.origin);
+            let _ = writeln!(
+                io::stderr(),
+                "toolglot: {name}: it was derived from another template than {}",
+                source.origin
+            );
             Ok(Verdict::Errors)
         }
-        None => Err(Stop::because(format!("{name}: it does not say what it was derived from"))),
+        None => Err(Stop::because(format!(
+            "{name}: it does not say what it was derived from"
+        ))),
     }
 }
 

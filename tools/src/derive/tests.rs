@@ -87,13 +87,14 @@ fn template(dice: &mut Dice) -> Made {
     }
     let [open, close] = markers(dice, &first);
     let section = dice.roll(2) == 0;
-    let [outer, inner] = match section {
+    let [mut outer, mut inner] = match section {
         true => markers(dice, &second),
         false => [String::new(), String::new()],
     };
     let name = "c.function.name";
     let arguments = "c.function.arguments";
-    let (kind, call) = match dice.roll(8) {
+    let mut separator = dice.pick(&["", "\n"]);
+    let (kind, call) = match dice.roll(12) {
         0 => {
             let keys = dice.pick(&[
                 &["name", "arguments"],
@@ -167,6 +168,45 @@ fn template(dice: &mut Dice) -> Made {
                 ),
             )
         }
+        7 => {
+            // All calls in one list, whose brackets are of JSON.
+            (outer, inner) = (format!("{open}["), format!("]{close}"));
+            separator = ", ";
+            ("a list", "{{- c.function | tojson }}".to_owned())
+        }
+        8 => {
+            let json = format!(
+                "{{\"type\": \"function\", \"function\": {{\"name\": {name}, \"arguments\": {arguments} | tojson}}}} | tojson"
+            );
+            (
+                "wrapped, arguments as text",
+                format!("{{{{- {} + ({json}) + {} }}}}", quote(&open), quote(&close)),
+            )
+        }
+        9 => {
+            let kind = "(\"string\" if v is string else \"json\")";
+            let value = "(v if v is string else v | tojson)";
+            let each = format!(
+                "{{%- for k, v in {arguments} | items %}}{{{{- \"<arg key=\\\"\" + k + \"\\\" type=\\\"\" + {kind} + \"\\\">\" + {value} + \"</arg>\" }}}}{{%- endfor %}}"
+            );
+            (
+                "typed parameters",
+                format!(
+                    "{{{{- {} + {name} + \"\\\">\" }}}}{each}{{{{- \"</do>\" }}}}",
+                    quote("<do tool=\"")
+                ),
+            )
+        }
+        10 => {
+            let text = format!(
+                "{} + c.id + {} + {name} + {} + ({arguments} | tojson) + {}",
+                quote(&open),
+                quote("<|name|>"),
+                quote("<|args|>"),
+                quote(&close)
+            );
+            ("an id, a name and JSON", format!("{{{{- {text} }}}}"))
+        }
         _ => {
             let tag = dice.word();
             let json = format!("({arguments} | tojson)");
@@ -179,7 +219,6 @@ fn template(dice: &mut Dice) -> Made {
             ("name in a tag", format!("{{{{- {text} }}}}"))
         }
     };
-    let separator = dice.pick(&["", "\n"]);
     let thought = dice.roll(3);
     let [think, thought_end] = match thought {
         0 => [String::new(), String::new()],
@@ -196,6 +235,19 @@ fn template(dice: &mut Dice) -> Made {
         ),
     };
     let header_text = quote(header);
+    // Some prompts open the thought.
+    let opened = thought == 1 && dice.roll(2) == 0;
+    let prompt_text = match opened {
+        true => quote(&format!("{header}{think}")),
+        false => header_text.clone(),
+    };
+    let reasoning = match opened {
+        true => format!(
+            "{reasoning}{{%- if not m.{key} %}}{{{{- {} }}}}{{%- endif %}}",
+            quote(&format!("{think}{thought_end}"))
+        ),
+        false => reasoning,
+    };
     let source = format!(
         "{{%- if tools %}}{{{{- tools | tojson }}}}{{%- endif %}}\
          {{%- for m in messages %}}\
@@ -205,7 +257,7 @@ fn template(dice: &mut Dice) -> Made {
          {{%- for c in m.tool_calls %}}{{%- if not loop.first %}}{{{{- {} }}}}{{%- endif %}}{call}{{%- endfor %}}\
          {{{{- {} }}}}{{%- endif %}}{{{{- {} }}}}\
          {{%- else %}}{{{{- {} + m.content + {} }}}}{{%- endif %}}\
-         {{%- endfor %}}{{%- if add_generation_prompt %}}{{{{- {header_text} }}}}{{%- endif %}}",
+         {{%- endfor %}}{{%- if add_generation_prompt %}}{{{{- {prompt_text} }}}}{{%- endif %}}",
         quote(&outer),
         quote(separator),
         quote(&inner),
