@@ -133,7 +133,9 @@ pub enum DeriveError {
 /// A time for templates that ask for it: the clock must not decide what is found.
 const NOON: i64 = 1_700_000_000;
 /// Steps of one rendering: a step may write 64 bytes, and a template is rendered hundreds of times.
-const FUEL: u64 = 1_000_000;
+const FUEL: u64 = 200_000;
+/// Bytes of one rendering: the prompts of all turns are kept.
+const MAX_OUTPUT: usize = 256 << 10;
 /// At most so many hypotheses are built.
 const MAX_DRAFTS: usize = 4000;
 
@@ -162,6 +164,7 @@ pub fn derive(source: &TemplateSource, options: &DeriveOptions) -> Result<Derive
     let mut settings = options.template.clone();
     settings.now = settings.now.or(Some(NOON));
     settings.fuel = settings.fuel.min(FUEL);
+    settings.max_output = settings.max_output.min(MAX_OUTPUT);
     let asked = source.compile(&settings)?;
     let writer = Writer::new(&asked, &source.template)?;
     let seen = Seen::new(&writer)?;
@@ -262,7 +265,9 @@ fn search(
         if tried.len() > MAX_DRAFTS {
             break;
         }
-        if !tried.insert(draft.toml(id, "", &[])) {
+        let mut print = toolglot_scan::Fnv::default();
+        print.add(draft.toml(id, "", &[]).as_bytes());
+        if !tried.insert(print.0) {
             continue;
         }
         let reads = |set: DialectSet| {

@@ -447,6 +447,10 @@ fn hostile_templates_end_with_an_error() {
             .to_string();
         assert!(error.contains(why), "{part}: {error}");
     }
+    let long = with("").replace("</call>", &"</call>".repeat(1200));
+    let error =
+        derive(&TemplateSource::text(long), &DeriveOptions::default()).expect_err("a long turn");
+    assert!(error.to_string().contains("bytes for a turn"), "{error}");
     let plain = "{% for m in messages %}{{ m.role + m.content }}{% endfor %}";
     let error =
         derive(&TemplateSource::text(plain), &DeriveOptions::default()).expect_err("no calls");

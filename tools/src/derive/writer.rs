@@ -23,6 +23,9 @@ pub(super) struct Form {
     pub named_ids: bool,
 }
 
+/// Maximum bytes of what a template writes after the question: comparing turns takes time with the square of their tokens.
+const MAX_TURN: usize = 8 << 10;
+
 /// The names under which templates read reasoning.
 const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
@@ -168,13 +171,24 @@ impl Writer {
     }
 
     fn conversation(&self, turn: &Turn, generate: bool) -> Result<String, TemplateError> {
-        let messages = json!([{"role": "user", "content": QUESTION}, self.message(turn)]);
-        self.template.render(&messages, Some(&self.tools), generate)
+        let question = json!({"role": "user", "content": QUESTION});
+        self.render(json!([question, self.message(turn)]), generate)
     }
 
     fn bare(&self, generate: bool) -> Result<String, TemplateError> {
-        let messages = json!([{"role": "user", "content": QUESTION}]);
-        self.template.render(&messages, Some(&self.tools), generate)
+        self.render(json!([{"role": "user", "content": QUESTION}]), generate)
+    }
+
+    fn render(&self, messages: Json, generate: bool) -> Result<String, TemplateError> {
+        let text = self
+            .template
+            .render(&messages, Some(&self.tools), generate)?;
+        match after_question(&text).len() <= MAX_TURN {
+            true => Ok(text),
+            false => Err(TemplateError::bound(format!(
+                "it writes more than {MAX_TURN} bytes for a turn"
+            ))),
+        }
     }
 
     /// The beginning of the model's turn in the prompt.

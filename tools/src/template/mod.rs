@@ -93,7 +93,7 @@ impl TemplateError {
         }
     }
 
-    fn bound(message: String) -> Self {
+    pub(crate) fn bound(message: String) -> Self {
         Self {
             message,
             bound: true,
