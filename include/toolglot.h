@@ -972,6 +972,16 @@ struct toolglot_view toolglot_config_error(const struct toolglot_config *config)
 // Frees the config. Engines made from it remain valid. NULL is allowed.
 TOOLGLOT_API void toolglot_config_free(struct toolglot_config *config);
 
+// Adds the dialects of a model by its chat template: the text of a template, of a `tokenizer_config.json` or of the answer of
+// llama.cpp's `/props`, or a GGUF file, of which the metadata suffices. They are the built-in dialects that read everything that
+// the template writes, or else one that is made of it, with the id `derived`; `toolglot_engine_dialects` tells which. Takes some
+// tens of milliseconds for most templates. Returns `TOOLGLOT_E_DIALECT`, and adds nothing, for an invalid template, one that
+// writes no calls, or one that no dialect reads; `toolglot_config_error` says why.
+TOOLGLOT_API
+toolglot_status toolglot_config_add_template(struct toolglot_config *config,
+                                             const void *source,
+                                             size_t len);
+
 // Compiles the dialects of a config, or the default set if `config` is NULL. The caller keeps the config, and frees the
 // engine. On `TOOLGLOT_E_DIALECT`, `toolglot_config_error` says which key of which dialect is wrong and why. Takes
 // milliseconds for all built-in dialects.

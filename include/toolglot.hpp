@@ -452,6 +452,10 @@ class config : public detail::handle<toolglot_config, toolglot_config_free, tool
     check(toolglot_config_add_toml(get(), origin.data(), origin.size(), toml.data(), toml.size()));
     return *this;
   }
+  config &add_template(std::string_view chat_template) {
+    check(toolglot_config_add_template(get(), chat_template.data(), chat_template.size()));
+    return *this;
+  }
   /* C's `toolglot_config_switch`: `switch` is a keyword. */
   config &switch_on(std::string_view dialect, std::string_view name) {
     check(toolglot_config_switch(get(), dialect.data(), dialect.size(), name.data(), name.size()));

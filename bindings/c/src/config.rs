@@ -39,7 +39,13 @@ impl Kind for Config {
 }
 
 impl Config {
-    fn change(&mut self, step: impl FnOnce(SetBuilder) -> SetBuilder) {
+    /// Adds a file of the host.
+    pub fn toml(&mut self, origin: &str, toml: &str) {
+        self.written = self.written.saturating_add(toml.len());
+        self.change(|set| set.toml(origin, toml));
+    }
+
+    pub fn change(&mut self, step: impl FnOnce(SetBuilder) -> SetBuilder) {
         self.set = step(std::mem::take(&mut self.set));
         self.some = true;
     }
@@ -141,8 +147,7 @@ pub unsafe extern "C" fn toolglot_config_add_toml(
         handle::write(handle(config), |config| {
             let (origin, toml) = (raw::text(origin, origin_len)?, raw::text(toml, toml_len)?);
             let origin = if origin.is_empty() { "dialect" } else { origin };
-            config.written = config.written.saturating_add(toml.len());
-            config.change(|set| set.toml(origin, toml));
+            config.toml(origin, toml);
             Ok(())
         })
     })

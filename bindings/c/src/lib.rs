@@ -44,6 +44,8 @@ pub mod event;
 
 pub mod config;
 
+pub mod template;
+
 pub mod engine;
 
 pub mod options;

@@ -68,6 +68,8 @@ static void nulls(void) {
   STATUS(TOOLGLOT_E_NULL, toolglot_config_add_toml(NULL, "", 0, "", 0));
   STATUS(TOOLGLOT_E_NULL, toolglot_config_add_toml(config, NULL, 1, "", 0));
   STATUS(TOOLGLOT_E_NULL, toolglot_config_add_toml(config, NULL, 0, NULL, 1));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_add_template(NULL, "", 0));
+  STATUS(TOOLGLOT_E_NULL, toolglot_config_add_template(config, NULL, 1));
   STATUS(TOOLGLOT_E_NULL, toolglot_config_switch(NULL, "", 0, "", 0));
   STATUS(TOOLGLOT_E_NULL, toolglot_config_switch(config, NULL, 1, "", 0));
   STATUS(TOOLGLOT_E_NULL, toolglot_config_switch(config, "", 0, NULL, 1));
@@ -250,6 +252,60 @@ static void configs(void) {
     reasoning += markers[i].role == TOOLGLOT_MARKER_REASONING_OPEN && is(markers[i].text, "<think>");
   }
   CHECK(openers > 10 && closers > 10 && reasoning > 0);
+}
+
+/* Chat templates, with one call in its own markup and in that of a built-in dialect. */
+#define TEMPLATE(calls) \
+  "{%- for m in messages %}{{- '<|im_start|>' + m.role + '\\n' + (m.content or '') }}" \
+  "{%- for c in m.tool_calls or [] %}{{- " calls " }}{%- endfor %}{{- '<|im_end|>\\n' }}{%- endfor %}" \
+  "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
+static const char own_markup[] = TEMPLATE("'<call>' + c.function.name + ': ' + (c.function.arguments | tojson) + '</call>'");
+static const char built_in_markup[] = TEMPLATE("'<tool_call>\\n' + (c.function | tojson) + '\\n</tool_call>'");
+
+/* The id of the dialect that a template gives, or why it gives none. */
+static void template_gives(const char *text, size_t size, toolglot_status status, const char *told) {
+  toolglot_config *config;
+  toolglot_engine *own = NULL;
+  const toolglot_view *ids;
+  size_t len = 0;
+  OK(toolglot_config_new(TOOLGLOT_ABI_VERSION, &config));
+  STATUS(status, toolglot_config_add_template(config, text, size));
+  CHECK(status == TOOLGLOT_OK || has(toolglot_config_error(config), told));
+  OK(toolglot_engine_new(config, &own));
+  OK(toolglot_engine_dialects(own, &ids, &len));
+  /* Without a dialect of the template it is the default set. */
+  CHECK(status == TOOLGLOT_OK ? len == 1 && is(ids[0], told) : len > 10);
+  toolglot_config_free(config);
+  toolglot_engine_free(own);
+}
+
+static void templates(void) {
+  static const char props[] = "{\"chat_template\": \"{{ messages[0].content }}\"}";
+  static const char call[] = "Yes.<call>find: {\"what\": \"coat\"}</call>";
+  toolglot_config *config;
+  toolglot_engine *own;
+  toolglot_turn *turn;
+  const toolglot_call *calls;
+  size_t len;
+  template_gives(own_markup, sizeof own_markup - 1, TOOLGLOT_OK, "derived");
+  template_gives(built_in_markup, sizeof built_in_markup - 1, TOOLGLOT_OK, "hermes");
+  template_gives(props, sizeof props - 1, TOOLGLOT_E_DIALECT, "writes no calls");
+  template_gives(TOOLGLOT_LITERAL("{% if"), TOOLGLOT_E_DIALECT, "syntax error");
+  template_gives(TOOLGLOT_LITERAL("{}"), TOOLGLOT_E_DIALECT, "no `chat_template`");
+  template_gives(TOOLGLOT_LITERAL("GGUF"), TOOLGLOT_E_DIALECT, "");
+  template_gives(TOOLGLOT_LITERAL("\xff"), TOOLGLOT_E_DIALECT, "not UTF-8");
+  template_gives(TOOLGLOT_LITERAL(TEMPLATE("'x' * 100000000")), TOOLGLOT_E_DIALECT, "fuel");
+  template_gives(NULL, 0, TOOLGLOT_E_DIALECT, "writes no calls");
+
+  OK(toolglot_config_new(TOOLGLOT_ABI_VERSION, &config));
+  OK(toolglot_config_add_template(config, TOOLGLOT_LITERAL(own_markup)));
+  OK(toolglot_engine_new(config, &own));
+  OK(toolglot_parse(own, NULL, TOOLGLOT_LITERAL(call), TOOLGLOT_FINISH_STOP, &turn));
+  OK(toolglot_turn_calls(turn, &calls, &len));
+  CHECK(len == 1 && is(calls[0].name, "find") && is(calls[0].arguments, "{\"what\": \"coat\"}"));
+  toolglot_turn_free(turn);
+  toolglot_engine_free(own);
+  toolglot_config_free(config);
 }
 
 static void options(void) {
@@ -966,6 +1022,7 @@ int main(void) {
   library();
   nulls();
   configs();
+  templates();
   options();
   states();
   guards();

@@ -13,6 +13,8 @@
 
 /* In scenarios with fewer allocations each one fails once. */
 #define MANY 300
+/* In those with more than this, rarely one does. */
+#define DEEP 100000
 
 static size_t allocations, fail_at, live;
 static int fail_after;
@@ -268,6 +270,17 @@ static toolglot_status building(void) {
   return 0;
 }
 
+static const char chat_template[] =
+    "{%- for m in messages %}{{- '<|' + m.role + '|>' + (m.content or '') }}{%- for c in m.tool_calls or [] %}"
+    "{{- '<call>' + (c.function | tojson) + '</call>' }}{%- endfor %}{{- '<|end|>' }}{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- '<|assistant|>' }}{%- endif %}";
+
+static toolglot_status deriving(void) {
+  TRY(toolglot_config_new(TOOLGLOT_ABI_VERSION, &made.config));
+  TRY(toolglot_config_add_template(made.config, TOOLGLOT_LITERAL(chat_template)));
+  return toolglot_engine_new(made.config, &made.engine);
+}
+
 static toolglot_status whole(void) {
   const toolglot_call *calls;
   size_t len;
@@ -344,7 +357,7 @@ static const struct {
   toolglot_status (*run)(void);
 } scenarios[] = {{"pieces", pieces},   {"long chunks", long_chunks}, {"reset", again},
                  {"reading", reading}, {"building", building},       {"whole", whole},
-                 {"agents", agents}};
+                 {"agents", agents},   {"deriving", deriving}};
 
 /* Runs a scenario in which the given allocation fails; none if it is 0. */
 static toolglot_status run(size_t scenario, size_t failing, int after) {
@@ -414,7 +427,7 @@ int main(int argc, char **argv) {
     total = allocations;
     clean();
     CHECK(total > 10);
-    for (size_t n = 1; n <= total + 1; n += total > MANY ? step : 1) {
+    for (size_t n = 1; n <= total + 1; n += total > DEEP ? 40 * step : total > MANY ? step : 1) {
       for (int after = 0; after < 2; after++) {
         int status;
         pid_t child = fork();

@@ -69,6 +69,13 @@ void engines() {
   THROWS(TOOLGLOT_E_DIALECT, "did you mean vcp?", tg::engine({"vpc"}));
   THROWS(TOOLGLOT_E_DIALECT, "mine.toml", tg::engine(tg::config().add_toml("mine.toml", "id = 3")));
   THROWS(TOOLGLOT_E_ARG, "", tg::config().add_builtin("\xff"));
+  constexpr auto chat_template =
+      "{%- for m in messages %}{{- '<|' + m.role + '|>' + (m.content or '') }}{%- for c in m.tool_calls or [] %}"
+      "{{- '<call>' + (c.function | tojson) + '</call>' }}{%- endfor %}{{- '<|end|>' }}{%- endfor %}"
+      "{%- if add_generation_prompt %}{{- '<|assistant|>' }}{%- endif %}"sv;
+  tg::engine derived(tg::config().add_template(chat_template));
+  CHECK(derived.dialects().size() == 1 && derived.dialects()[0] == "derived");
+  THROWS(TOOLGLOT_E_DIALECT, "writes no calls", tg::config().add_template("{{ messages[0].content }}"));
   tg::config config;
   config.add_builtin("vcp").switch_on("vcp", "fuzzy").add_defaults();
   tg::engine engine(config);
