@@ -20,6 +20,7 @@ EVENTS = (
     " BlockClose BlockAbandoned Issue"
 ).split()
 HEAD = f'''from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import Any, Final, Literal, SupportsIndex, TypeAlias, final
 
 _Event: TypeAlias = {" | ".join(EVENTS)}

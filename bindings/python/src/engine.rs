@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple, PyType};
 use toolglot::rewrite::Given;
 use toolglot::sink::openai::{Head, Recovered, Settings};
 use toolglot::{Collect, DialectSet, Event, NativeCall, Options, Parser, Sink};
 
 use crate::chunk::{self, Chunk};
+use crate::derive::derive;
 use crate::events::Issue;
 use crate::guard::{Failure, caught, entry};
 use crate::options::{self, Config, PyLimits, SetConfig};
@@ -161,6 +162,29 @@ impl Engine {
             start: start.to_owned(),
         };
         Self::build(config)
+    }
+
+    /// Compiles the dialects that read what a chat template writes. `template`, `variables` and `own` are as for `derive`,
+    /// `options` those of `Engine` except `dialects` and `toml`.
+    ///
+    /// Raises `DialectError` if the template is invalid, writes no calls, or no dialect reads what it writes.
+    #[classmethod]
+    #[pyo3(signature = (
+        template: "str | bytes | PathLike[str]",
+        *,
+        variables: "Mapping[str, Any] | None" = None,
+        own=false,
+        **options: "Any",
+    ) -> "Engine")]
+    fn for_template(
+        cls: &Bound<'_, PyType>,
+        template: &Bound<'_, PyAny>,
+        variables: Option<&Bound<'_, PyAny>>,
+        own: bool,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<PyAny>> {
+        let py = cls.py();
+        derive(py, template, variables, own, "derived")?.engine(py, options)
     }
 
     /// Returns the same engine with other options; dialects, `toml` and `switches` stay.

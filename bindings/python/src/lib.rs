@@ -8,6 +8,7 @@
 //! | `chunk`, `stream`, `reader` | the input: text, or responses of model servers |
 //! | `text` | masking, escaping, encoding, detection |
 //! | `tools`, `agent` | the tools layer and the agent, in JSON |
+//! | `derive` | dialects from chat templates |
 //! | `arrow` | columns of transcripts into columns of turns; `arrow::abi` is the only file with `unsafe` |
 //!
 //! Rules: engine code runs only inside `guard`. Events are made without the interpreter and handed over at once. The lock around
@@ -19,6 +20,7 @@ mod agent;
 mod arguments;
 mod arrow;
 mod chunk;
+mod derive;
 mod engine;
 mod events;
 mod guard;
@@ -36,6 +38,8 @@ mod native {
     use crate::agent::{AgentCore, ResponseCore, RunCore};
     #[pymodule_export]
     use crate::arrow::{Turns, parse_arrow};
+    #[pymodule_export]
+    use crate::derive::{Derived, derive};
     #[pymodule_export]
     use crate::engine::Engine;
     #[pymodule_export]

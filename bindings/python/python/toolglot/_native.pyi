@@ -3,11 +3,12 @@ The native part of `toolglot`; use that package, not this module.
 """
 
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import Any, Final, Literal, SupportsIndex, TypeAlias, final
 
 _Event: TypeAlias = Text | Reasoning | Protected | Raw | BlockOpen | CallNamed | CallOpen | ArgDelta | ParamOpen | ParamDelta | ParamClose | CallAbandoned | CallClose | BlockClose | BlockAbandoned | Issue
 
-__all__ = ["__version__", "AgentCore", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallNamed", "CallOpen", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ModelDialects", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "ResponseCore", "Rewriter", "RunCore", "Stream", "Text", "ToolSet", "Turn", "Turns", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "model_dialects", "parse_arrow", "results", "transcode", "unescape"]
+__all__ = ["__version__", "AgentCore", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallNamed", "CallOpen", "Derived", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ModelDialects", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "ResponseCore", "Rewriter", "RunCore", "Stream", "Text", "ToolSet", "Turn", "Turns", "derive", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "model_dialects", "parse_arrow", "results", "transcode", "unescape"]
 
 __version__: Final[str]
 """
@@ -456,6 +457,51 @@ class CallOpen:
         """
 
 @final
+class Derived:
+    """
+    What was derived from a chat template: the dialects that read what the model writes, and the template itself, which writes
+    its prompts. `derive` makes it.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def dialects(self, /) -> list[str]:
+        """
+        Ids of the dialects, that of the calls first: built-in ones, or the one that was made.
+        """
+    def engine(self, /, **options: Any) -> Engine:
+        """
+        Compiles an engine of the dialects. `options` are those of `Engine` except `dialects` and `toml`.
+        """
+    def render(self, /, messages: Iterable[Any], tools: str | Iterable[Any] | None = None, *, generate: bool = True) -> str:
+        """
+        Renders a conversation as the template writes it: the prompt of a model. With `generate` it ends where the model's turn
+        begins; give it to `stream` as `prompt_tail`. Messages reach the template as they are. Most templates want the arguments
+        of calls as objects, not as JSON text. `strftime_now` tells the current time, UTC.
+
+        Raises `DialectError` if the template refuses the conversation.
+        """
+    @property
+    def report(self, /) -> str:
+        """
+        What was found, what the template itself loses, and what it leaves open.
+        """
+    @property
+    def start(self, /) -> str:
+        """
+        The text with which the template begins the model's turn.
+        """
+    @property
+    def stop(self, /) -> list[str]:
+        """
+        Tokens that end the model's turn.
+        """
+    @property
+    def toml(self, /) -> str | None:
+        """
+        The file of the dialect that was made; `None` if built-in ones read the same.
+        """
+
+@final
 class Dialect:
     """
     The description of a dialect.
@@ -587,6 +633,14 @@ class Engine:
     def dialects(self, /) -> list[str]:
         """
         The ids of its dialects, in order.
+        """
+    @classmethod
+    def for_template(cls, /, template: str | bytes | PathLike[str], *, variables: Mapping[str, Any] | None = None, own: bool = False, **options: Any) -> Engine:
+        """
+        Compiles the dialects that read what a chat template writes. `template`, `variables` and `own` are as for `derive`,
+        `options` those of `Engine` except `dialects` and `toml`.
+
+        Raises `DialectError` if the template is invalid, writes no calls, or no dialect reads what it writes.
         """
     @property
     def limits(self, /) -> Limits:
@@ -1553,6 +1607,33 @@ class Turns:
         """
     def __len__(self, /) -> int: ...
     def __repr__(self, /) -> str: ...
+
+def derive(template: str | bytes | PathLike[str], *, variables: Mapping[str, Any] | None = None, own: bool = False, id: str = "derived") -> Derived:
+    """
+    Derives the dialect of a model from its chat template, so that models without a built-in dialect can be read.
+
+    `template` is the template's text, or a path (an object such as `pathlib.Path`; a `str` is always text): of a model's folder,
+    of a `.jinja` file, of a `tokenizer_config.json`, of the answer of llama.cpp's `/props` or of a GGUF file; or the content of
+    such a file, as bytes. `variables` are those with which the template is rendered, for example `enable_thinking`. Built-in
+    dialects are taken if they read everything that the template writes, because they know slips of models that no template
+    shows; with `own` a dialect is made in any case, with the id `id`.
+
+    Raises `DialectError` if the template is invalid, writes no calls, or no dialect reads what it writes.
+
+    ```
+    >>> import toolglot
+    >>> template = '''
+    ... {%- for m in messages %}<|{{ m.role }}|>{{ m.content }}
+    ... {%- for c in m.tool_calls or [] %}<call>{{ c.function.name }}: {{ c.function.arguments | tojson }}</call>{% endfor %}
+    ... {%- endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}'''
+    >>> derived = toolglot.derive(template)
+    >>> derived.engine().parse('It rains.<call>find: {"what": "coat"}</call>').calls[0].arguments
+    {'what': 'coat'}
+    >>> derived.render([{"role": user, "content": "Hello"}])
+    '<|user|>Hello<|assistant|>'
+
+    ```
+    """
 
 def detect(text: str | bytes | bytearray | memoryview, tools: str | Iterable[Any] | None = None) -> list[Evidence]:
     """

@@ -60,6 +60,13 @@ def tools_json(tools: Any) -> str:
     return dumps("tools", list(tools))
 
 
+def messages_json(messages: Any) -> str:
+    """Messages in OpenAI's form as JSON text."""
+    if isinstance(messages, (str, bytes, bytearray, Mapping)) or not isinstance(messages, Iterable):
+        raise TypeError(f"messages: a list of messages is needed, not {type(messages).__name__}")
+    return dumps("messages", list(messages))
+
+
 def native_json(calls: Any) -> str:
     """API tool calls, an OpenAI `tool_calls` array, as JSON text."""
     if isinstance(calls, str):
