@@ -1,6 +1,6 @@
 // Tools and agents: the types of agent.js. The manual is docs/WASM.md, the rules are in docs/AGENT.md.
 
-import type { Bytes, Chunk, Engine, JsonValue, Toolglot, Turn } from "./toolglot.js";
+import type { Bytes, Chunk, Engine, EngineOptions, JsonValue, Toolglot, Turn } from "./toolglot.js";
 
 export * from "./toolglot.js";
 
@@ -317,8 +317,48 @@ export interface Middleware {
 }
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
+export interface TemplateOptions {
+  /** Variables of the template, for example `enable_thinking`. */
+  variables?: Readonly<Record<string, JsonValue>>;
+  /** Whether a dialect is made even if a built-in one reads the same. Default: `false`, as built-in ones know slips of models. */
+  own?: boolean;
+}
+
+/** What was derived from a chat template: the dialects that read what the model writes, and the template, which writes its prompts. */
+export class Derived {
+  private constructor();
+  /** Ids of the dialects, that of the calls first: built-in ones, or the one that was made. */
+  readonly dialects: string[];
+  /** The file of the dialect that was made; `null` if built-in ones read the same. */
+  readonly toml: string | null;
+  /** The text with which the template begins the model's turn. */
+  readonly start: string;
+  /** Tokens that end the model's turn. */
+  readonly stop: string[];
+  /** What was found, what the template itself loses, and what it leaves open. */
+  readonly report: string;
+  /** Makes an engine of the dialects. */
+  engine(options?: Omit<EngineOptions, "dialects" | "toml">): Engine;
+  /**
+   * Renders a conversation as the template writes it. It ends where the model's turn begins, unless `generate` is `false`; give it to a
+   * stream as `promptTail`. Messages reach the template as they are; most templates want the arguments of calls as objects, not as JSON
+   * text. Throws `dialect` if the template refuses the conversation.
+   */
+  render(messages: readonly object[] | string, options?: { tools?: readonly object[] | string | null; generate?: boolean }): string;
+}
+
 /** An instance of toolglot-agent.wasm. */
 export interface Agents extends Toolglot {
+  readonly Engine: Toolglot["Engine"] & {
+    /** Makes an engine of the dialects that read what a chat template writes; see `derive`. */
+    forTemplate(template: Chunk, options?: TemplateOptions & Omit<EngineOptions, "dialects" | "toml">): Engine;
+  };
+  /**
+   * Derives the dialect of a model from its chat template: the template's text, or the content of a `tokenizer_config.json`, of the answer
+   * of llama.cpp's `/props` or of a GGUF file. `id` is the id of a dialect that is made (`"derived"`). Throws `dialect` if the template is
+   * invalid, writes no calls, or no dialect reads what it writes.
+   */
+  derive(template: Chunk, options?: TemplateOptions & { id?: string }): Derived;
   readonly Tools: { new (...tools: ToolSource[]): Tools };
   readonly Agent: { new (options: AgentOptions): Agent };
   /**

@@ -2,12 +2,14 @@
 // agent.d.ts, the manual is docs/WASM.md.
 
 import { Agent, Run } from "./lib/agent.js";
+import { derive } from "./lib/derive.js";
 import { Toolglot, loader } from "./lib/load.js";
 import { middleware } from "./lib/middleware.js";
 import { Tools } from "./lib/tools.js";
 
 export * from "./toolglot.js";
 export { Agent, Run, Task } from "./lib/agent.js";
+export { Derived } from "./lib/derive.js";
 export { Tools } from "./lib/tools.js";
 
 /** An instance of the WebAssembly file. */
@@ -25,6 +27,11 @@ class Agents extends Toolglot {
       constructor(options) {
         super(core, Engine, Own, options);
       }
+    };
+    this.derive = (template, options) => derive(core, Engine, template, options);
+    Engine.forTemplate = (template, options) => {
+      const { variables, own, ...rest } = options ?? {};
+      return this.derive(template, { variables, own }).engine(rest);
     };
     this.middleware = (options) => middleware(Engine, Own, options);
     for (const name of ["Tools", "Agent"]) Object.defineProperty(this[name], "name", { value: name });

@@ -51,6 +51,9 @@ pub mod raw;
 pub mod status;
 #[path = "../../c/src/stream.rs"]
 pub mod stream;
+#[cfg(feature = "agent")]
+#[path = "../../c/src/template.rs"]
+pub mod template;
 #[path = "../../c/src/text.rs"]
 pub mod text;
 #[cfg(feature = "agent")]
@@ -59,6 +62,8 @@ pub mod tools;
 #[path = "../../c/src/turn.rs"]
 pub mod turn;
 
+#[cfg(feature = "agent")]
+pub mod derive;
 pub mod host;
 pub mod reader;
 #[cfg(feature = "agent")]

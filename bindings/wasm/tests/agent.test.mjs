@@ -49,6 +49,48 @@ const rejects = (promise, code, message) => assert.rejects(promise, (error) => {
   return true;
 });
 
+// Chat templates.
+
+const template = (written) => "{%- for m in messages %}{{- '<|' + m.role + '|>' + (m.content or '') }}{%- for c in m.tool_calls or [] %}"
+  + `{{- ${written} }}{%- endfor %}{{- '<|end|>' }}{%- endfor %}{%- if add_generation_prompt %}{{- '<|assistant|>' }}{%- endif %}`;
+const own = template("'<call>' + c.function.name + ': ' + (c.function.arguments | tojson) + '</call>'");
+
+test("a dialect is derived from a chat template", () => {
+  const derived = tg.derive(own);
+  assert.deepEqual([derived.dialects, derived.start, derived.stop], [["derived"], "<|assistant|>", ["<|end|>"]]);
+  assert.match(derived.toml, /<call>/);
+  assert.match(derived.report, /read back/);
+  const messages = [{ role: "user", content: "A coat?" }];
+  assert.equal(derived.render(messages), "<|user|>A coat?<|end|><|assistant|>");
+  assert.equal(derived.render(messages, { generate: false }), "<|user|>A coat?<|end|>");
+  const engine = derived.engine({ fence: "skip" });
+  assert.deepEqual(engine.parse('Yes.<call>find: {"what": "coat"}</call>').calls[0].arguments, { what: "coat" });
+  engine.free();
+  const named = tg.derive(utf8.encode(JSON.stringify({ chat_template: own, eos_token: "</s>" })), { id: "house", own: true });
+  assert.deepEqual(named.dialects, ["house"]);
+});
+
+test("a built-in dialect that reads the same is taken, unless an own one is wanted", () => {
+  const hermes = template("'\\n<tool_call>\\n' + (c.function | tojson) + '\\n</tool_call>'");
+  assert.equal(tg.derive(hermes).toml, null);
+  const engine = tg.Engine.forTemplate(hermes);
+  assert.deepEqual(engine.dialects, ["hermes"]);
+  engine.free();
+  const made = tg.Engine.forTemplate(hermes, { own: true, variables: { enable_thinking: false }, fence: "skip" });
+  assert.deepEqual(made.dialects, ["derived"]);
+  made.free();
+});
+
+test("a template without calls, a broken one and wrong options are refused", () => {
+  throws(() => tg.derive("{{ messages[0].content }}"), "dialect", /writes no calls/);
+  throws(() => tg.derive("{% if"), "dialect", /syntax error/);
+  throws(() => tg.derive(utf8.encode("GGUF")), "dialect", /./);
+  throws(() => tg.derive(own).render([{ role: "user", content: "x" }], { tool: [] }), "argument", /no 'tool'/);
+  throws(() => tg.derive(own).engine({ dialects: "vcp" }), "argument", /come from the template/);
+  throws(() => tg.derive(3), "argument", /template/);
+  throws(() => tg.derive(own, { id: 3 }), "argument", /id/);
+});
+
 // The core, without this package's agents.
 
 const wasm = readFileSync(new URL("../toolglot-agent.wasm", import.meta.url));

@@ -1,7 +1,7 @@
 // Checked by `tsc --strict --noEmit`, never run: what programs rely on, and mistakes that must not pass.
 import { Engine, Reader, Rewriter, Stream, ToolglotError, load, toOpenAI } from "toolglot";
 import { Run, Task, load as agents } from "toolglot/agent";
-import type { PendingCall, RunEvent } from "toolglot/agent";
+import type { Derived, PendingCall, RunEvent } from "toolglot/agent";
 import type { Call, Dialect, Event, Evidence, JsonValue, Toolglot, Turn } from "toolglot";
 
 export function show(event: Event): string {
@@ -141,6 +141,13 @@ export async function remove(): Promise<string> {
     if (seen.type === "later") run.later(run.tasks[0] ?? seen.id, seen.result);
     if (seen.type === "message") return seen.message.role;
   }
+  const { Engine: Engines, derive } = await agents();
+  const derived: Derived = derive(new Uint8Array(8), { own: true, id: "house", variables: { enable_thinking: false } });
+  const written: string = derived.render([{ role: "user", content: "go" }], { generate: false }) + (derived.toml ?? derived.stop.join());
+  derived.engine({ fence: "skip" }).parse(written).calls.map(({ name }) => name + derived.start + derived.report);
+  Engines.forTemplate(written, { own: true, tools: [] }).free();
+  // @ts-expect-error the dialects come from the template
+  derived.engine({ dialects: "hermes" });
   // @ts-expect-error an agent needs a model
   new Agent({ tools });
   // @ts-expect-error not a verdict
