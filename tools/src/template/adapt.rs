@@ -118,7 +118,8 @@ fn code(from: &str, lists: bool, out: &mut String) -> usize {
                 value = false;
             }
             // A call takes no comma after its last argument.
-            ',' if rest[1..].trim_start().starts_with(['}', ']', ')']) => {}
+            ',' if open.last().is_some_and(|open| *open != Bracket::Other)
+                && rest[1..].trim_start().starts_with(['}', ']']) => {}
             c if is_word(c) => {
                 next = at + rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
                 let word = &from[at..next];

@@ -98,12 +98,20 @@ fn wrapped(json: &Json, python: bool) -> Value {
 
 /// Converts a template's value to JSON.
 pub(crate) fn json(value: &Value) -> Result<Json, Error> {
+    nested(value, MAX_DEPTH)
+}
+
+/// Lists and objects in each other that a template may make.
+const MAX_DEPTH: usize = 256;
+
+fn nested(value: &Value, depth: usize) -> Result<Json, Error> {
     if let Some(node) = value.downcast_object_ref::<Node>() {
         return Ok(node.json.clone());
     }
-    let plain = |what: &str| {
-        let why = format!("{what} is not JSON");
-        Error::new(minijinja::ErrorKind::InvalidOperation, why)
+    let wrong = |why: String| Error::new(minijinja::ErrorKind::InvalidOperation, why);
+    let inner = || {
+        let left = depth.checked_sub(1);
+        left.ok_or_else(|| wrong(format!("a value is nested more than {MAX_DEPTH} deep")))
     };
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => Ok(Json::Null),
@@ -111,20 +119,22 @@ pub(crate) fn json(value: &Value) -> Result<Json, Error> {
         ValueKind::String => Ok(Json::from(value.as_str().unwrap_or_default())),
         ValueKind::Number => {
             let text = value.to_string();
-            serde_json::from_str(&text).map_err(|_| plain(&text))
+            serde_json::from_str(&text).map_err(|_| wrong(format!("{text} is not JSON")))
         }
         ValueKind::Map => {
+            let depth = inner()?;
             let mut map = Map::new();
             for key in value.try_iter()? {
-                let item = json(&value.get_item(&key)?)?;
+                let item = nested(&value.get_item(&key)?, depth)?;
                 map.insert(key.to_string(), item);
             }
             Ok(Json::Object(map))
         }
         _ => {
+            let depth = inner()?;
             let items = value.try_iter()?;
             items
-                .map(|item| json(&item))
+                .map(|item| nested(&item, depth))
                 .collect::<Result<_, _>>()
                 .map(Json::Array)
         }

@@ -38,7 +38,8 @@ pub use source::TemplateSource;
 pub struct TemplateOptions {
     /// Maximum bytes of its source. Default 1 MiB.
     pub max_source: usize,
-    /// Maximum steps of one rendering. Default 10 million.
+    /// Maximum steps of one rendering. Default a million. A rendering has a thread with a stack of 512 bytes a step, because a step may
+    /// nest a value more deeply, and nested values are freed by recursion.
     pub fuel: u64,
     /// Maximum nesting of macros and blocks. Default 64.
     pub max_depth: usize,
@@ -65,7 +66,7 @@ impl Default for TemplateOptions {
     fn default() -> Self {
         Self {
             max_source: 1 << 20,
-            fuel: 10_000_000,
+            fuel: 1_000_000,
             max_depth: 64,
             max_output: 4 << 20,
             now: None,
@@ -232,6 +233,43 @@ impl ChatTemplate {
         set("messages", json::python(messages));
         set("tools", json::python(tools.unwrap_or(&Json::Null)));
         set("add_generation_prompt", Value::from(generate));
+        self.on_stack(move || self.write(facts))
+    }
+
+    /// Runs it with a stack on which any value that the steps allow can be freed.
+    #[cfg(not(target_family = "wasm"))]
+    fn on_stack(
+        &self,
+        run: impl FnOnce() -> Result<String, TemplateError> + Send,
+    ) -> Result<String, TemplateError> {
+        // Without optimisation a level takes twice as much.
+        const LEVEL: u64 = if cfg!(debug_assertions) { 1024 } else { 512 };
+        let stack = self
+            .options
+            .fuel
+            .saturating_mul(LEVEL)
+            .saturating_add(4 << 20);
+        let stack = usize::try_from(stack).unwrap_or(usize::MAX);
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(stack);
+            let thread = thread.spawn_scoped(scope, run).map_err(|error| {
+                TemplateError::new(format!("it gets no stack of {stack} bytes: {error}"))
+            })?;
+            let failed = |_| TemplateError::new("the template engine panicked");
+            thread.join().map_err(failed)?
+        })
+    }
+
+    /// There are no threads, and a stack that overflows is an exception.
+    #[cfg(target_family = "wasm")]
+    fn on_stack(
+        &self,
+        run: impl FnOnce() -> Result<String, TemplateError>,
+    ) -> Result<String, TemplateError> {
+        run()
+    }
+
+    fn write(&self, facts: BTreeMap<String, Value>) -> Result<String, TemplateError> {
         let template = self.env.get_template("chat");
         let template = template.map_err(|error| TemplateError::of(&error))?;
         let mut out = Bounded {

@@ -140,6 +140,31 @@ fn bounds_are_told_apart() {
     }
 }
 
+/// Values that nest as deeply as the steps allow are freed, whoever holds them.
+#[test]
+fn deep_values_are_freed() {
+    let open = "[".repeat(30);
+    let close = "]".repeat(30);
+    for step in [
+        format!("{open}ns.l{close}"),
+        "{'a': ns.l}".to_owned(),
+        "(ns.l,)".to_owned(),
+        "{'a': ns.l} | dictsort".to_owned(),
+    ] {
+        let template = format!(
+            "{{%- set ns = namespace(l=[]) %}}{{%- for i in range(90000) %}}{{%- set ns.l = {step} %}}{{%- endfor %}}"
+        );
+        let template = ChatTemplate::new(&template, &options().fuel(200_000)).expect("a template");
+        let error = template
+            .render(&json!([]), None, false)
+            .expect_err("out of steps");
+        assert!(error.bound, "{step}: {error}");
+    }
+    let deep = "{%- set ns = namespace(l=[]) %}{%- for i in range(300) %}{%- set ns.l = [ns.l] %}{%- endfor %}{{ ns.l | tojson }}";
+    let error = render(deep).expect_err("too deep");
+    assert!(error.contains("more than 256 deep"), "{error}");
+}
+
 /// Without a clock the variable counts.
 #[test]
 fn the_date_may_be_a_variable() {
