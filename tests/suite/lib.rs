@@ -7,6 +7,7 @@ mod any;
 mod attributes;
 mod broken;
 mod characters;
+mod checklist;
 mod closers;
 mod cut;
 mod detect;
