@@ -7,6 +7,7 @@
 
 mod arguments;
 mod chosen;
+mod fence;
 mod item;
 mod members;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use crate::error::{Kind, KindSet};
 use crate::event::Span;
 use crate::limits::Limits;
 use arguments::Arguments;
+use fence::{Fence, Mark};
 use members::{Fact, Member, Spare, is_sort, push_sort};
 
 /// The depth to which values around a call are reported: list, object, wrapper, member.
@@ -53,22 +55,6 @@ pub(crate) struct Body {
     /// A comma has come since.
     comma: bool,
     fence: Fence,
-}
-
-/// The opener of a code fence around a payload between markers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Fence {
-    /// It may come.
-    Before,
-    Ticks {
-        start: u64,
-        count: u8,
-    },
-    Label {
-        start: u64,
-    },
-    /// It has come, or none will.
-    Over,
 }
 
 /// An object that is a call or contains calls.
@@ -398,29 +384,15 @@ impl Body {
     fn fenced(&mut self, out: &mut Out<'_>, mut i: usize, end: usize) -> (usize, Step) {
         while i < end && self.fence != Fence::Over {
             let (byte, pos) = (out.seg[i], out.base + i as u64);
-            self.fence = match (self.fence, byte) {
-                (Fence::Before, byte) if is_blank(byte) => Fence::Before,
-                (Fence::Before, b'`') => Fence::Ticks {
-                    start: pos,
-                    count: 1,
-                },
-                (Fence::Ticks { start, count: 2 }, b'`') => Fence::Label { start },
-                (Fence::Ticks { start, count }, b'`') => Fence::Ticks {
-                    start,
-                    count: count + 1,
-                },
-                (Fence::Ticks { .. }, _) => {
+            match self.fence.read(byte, pos) {
+                Mark::Fence => i += 1,
+                Mark::Payload => {}
+                Mark::Opened(span) => out.repaired(Kind::RepairedMarker, span),
+                Mark::Broken => {
                     let kind = Kind::MalformedBody;
                     return (i, self.broken(out, kind, Span::new(pos, pos + 1)));
                 }
-                (Fence::Label { .. }, byte) if byte.is_ascii_alphanumeric() => self.fence,
-                (Fence::Label { start }, _) => {
-                    out.repaired(Kind::RepairedMarker, Span::new(start, pos));
-                    Fence::Over
-                }
-                (Fence::Before | Fence::Over, _) => Fence::Over,
-            };
-            i += usize::from(self.fence != Fence::Over);
+            }
         }
         (i, Step::More)
     }

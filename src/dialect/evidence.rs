@@ -107,6 +107,16 @@ pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec
     fenced(unit, open, out)
 }
 
+/// The closers of a call in JSON that follow the end of a code fence around it.
+pub(super) fn fence_ends(unit: &spec::Unit) -> Vec<String> {
+    let json = unit.payload == Payload::Json;
+    let plain = unit
+        .close
+        .iter()
+        .filter(|close| json && !close.contains('`'));
+    plain.map(|close| format!("```$_{close}")).collect()
+}
+
 /// The evidence after an opener, plus the same in a code fence, if the call is JSON between markers.
 fn fenced(unit: &spec::Unit, open: &str, mut probe: Vec<String>) -> Vec<String> {
     let whole = !open.contains('`') && !open.contains("$^");

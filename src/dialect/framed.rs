@@ -286,13 +286,8 @@ impl Framed {
             .iter()
             .zip(0_u16..)
             .map(|(unit, index)| {
-                // The payload may be in a code fence.
-                let json = unit.payload == Payload::Json;
-                let fenced = unit
-                    .close
-                    .iter()
-                    .filter(|close| json && !close.contains('`'));
-                let fenced = fenced.map(|close| (format!("```$_{close}"), Action::WrongClose));
+                let fences = evidence::fence_ends(unit);
+                let fenced = fences.into_iter().map(|end| (end, Action::WrongClose));
                 let closers = [
                     [list(&unit.close, Action::Close), fenced.collect()].concat(),
                     list(section_close, Action::End),

@@ -169,6 +169,13 @@ struct Found<'t> {
     value: usize,
 }
 
+impl<'t> Found<'t> {
+    /// The turn, and where the tool's name, the key and the value begin.
+    fn places(&self) -> (&'t str, usize, usize, usize) {
+        (self.one, self.name, self.key, self.value)
+    }
+}
+
 /// The text with the second call's name as the first one's, except right before its arguments: a name may be written twice.
 fn same_names(two: &str) -> String {
     let value = two.find(VALUES[1]).unwrap_or(two.len());

@@ -96,7 +96,7 @@ impl Seen {
     }
 
     pub(super) fn arguments(&self, found: &Found<'_>, out: &mut Vec<Draft>) {
-        let Found { one, name, key, .. } = *found;
+        let (one, name, key, _) = found.places();
         let Some(start) = one[..key]
             .rfind('{')
             .filter(|start| *start >= name + TOOLS[0].len())
@@ -123,12 +123,7 @@ impl Seen {
     }
 
     pub(super) fn python(&self, found: &Found<'_>, out: &mut Vec<Draft>) {
-        let Found {
-            one,
-            name,
-            key,
-            value,
-        } = *found;
+        let (one, name, key, value) = found.places();
         let called = one[name + TOOLS[0].len()..].starts_with('(');
         if !called
             || !one[key + KEYS[0].len()..value]
@@ -176,12 +171,7 @@ impl Seen {
     }
 
     pub(super) fn braces(&self, found: &Found<'_>, out: &mut Vec<Draft>) {
-        let Found {
-            one,
-            name,
-            key,
-            value,
-        } = *found;
+        let (one, name, key, value) = found.places();
         let colon = one[key + KEYS[0].len()..value].strip_prefix(':');
         let (Some(delimiter), true) = (
             colon.map(str::trim),

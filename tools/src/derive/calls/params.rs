@@ -7,12 +7,7 @@ use super::{Found, SPLITS, Seen};
 
 impl Seen {
     pub(super) fn params(&self, found: &Found<'_>, out: &mut Vec<Draft>) {
-        let Found {
-            one,
-            name,
-            key,
-            value,
-        } = *found;
+        let (one, name, key, value) = found.places();
         let Some(both) = self.both.as_deref() else {
             return;
         };
