@@ -172,6 +172,7 @@ pub fn derive(source: &TemplateSource, options: &DeriveOptions) -> Result<Derive
     let cells = Cells::new(&writer);
     narrow(&mut around, &cells);
     let found = search(&seen, &around, &cells, &options.id);
+    let results = writer.results();
     let derived = |dialects, toml, report| {
         Ok(Derived {
             dialects,
@@ -186,11 +187,13 @@ pub fn derive(source: &TemplateSource, options: &DeriveOptions) -> Result<Derive
         .then(|| builtin::find(&seen, &around, &cells))
         .flatten();
     if let Some((dialects, set)) = builtin {
-        let report = Report::new(&cells, &set, None, Some(&dialects));
+        let mut report = Report::new(&cells, &set, None, Some(&dialects));
+        report.around(&around.header, results.as_deref());
         return derived(dialects, None, report);
     }
     let (draft, set) = found?;
-    let report = Report::new(&cells, &set, Some(&draft), None);
+    let mut report = Report::new(&cells, &set, Some(&draft), None);
+    report.around(&around.header, results.as_deref());
     let toml = draft.toml(&options.id, &title(source), &notes(source, &report));
     derived(vec![options.id.clone()], Some(toml), report)
 }

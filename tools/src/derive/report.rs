@@ -59,6 +59,16 @@ impl Report {
         }
     }
 
+    /// Adds how the prompt ends and how results are written.
+    pub(super) fn around(&mut self, start: &str, results: Option<&str>) {
+        self.find("prompt", start.trim());
+        self.find("results", results.unwrap_or_default());
+        if results.is_none() {
+            self.open
+                .push("The template writes no results of tools.".to_owned());
+        }
+    }
+
     fn describe(&mut self, draft: &Draft) {
         self.find("calls", draft.unit.payload.described());
         if let Some(section) = &draft.section {

@@ -482,6 +482,14 @@ fn a_file_names_the_template_that_it_was_made_of() {
         Some(false)
     );
     assert_eq!(derived.start, "<|assistant|>");
+    let report = derived.report.to_string();
+    for line in [
+        "prompt  <|assistant|>",
+        "results  <|tool|>..",
+        "read back  18 turns",
+    ] {
+        assert!(report.contains(line), "{report}");
+    }
 }
 
 #[test]

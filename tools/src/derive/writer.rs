@@ -206,6 +206,38 @@ impl Writer {
         Ok(after_question(&self.conversation(turn, false)?).to_owned())
     }
 
+    /// How a result follows a call, with `..` for the result, and `NAME` and `ID` for those of the call.
+    pub fn results(&self) -> Option<String> {
+        const RESULT: &str = "Grey heron.";
+        let turn = Turn::call(TOOLS[0], json!({(KEYS[0]): VALUES[0]}));
+        let user = json!({"role": "user", "content": QUESTION});
+        let result = json!({
+            "role": "tool",
+            "tool_call_id": self.id(TOOLS[0], 0),
+            "name": TOOLS[0],
+            "content": RESULT,
+        });
+        let messages = json!([user, self.message(&turn), result]);
+        let whole = self
+            .template
+            .render(&messages, Some(&self.tools), false)
+            .ok()?;
+        let call = self.conversation(&turn, false).ok()?;
+        let (same, _) = common_start(&whole, &call);
+        let after = whole[same..].trim();
+        let words = [
+            (RESULT, ".."),
+            (&self.id(TOOLS[0], 0), "ID"),
+            (TOOLS[0], "NAME"),
+        ];
+        let shown = || {
+            words
+                .iter()
+                .fold(after.to_owned(), |text, (from, to)| text.replace(from, to))
+        };
+        after.contains(RESULT).then(shown)
+    }
+
     /// The end of the prompt, and what the template writes after it, without the end of the turn.
     pub fn write(&self, turn: &Turn) -> Result<Written, TemplateError> {
         let whole = self.conversation(turn, false)?;
