@@ -39,6 +39,8 @@ use toolglot::json::{Map, Value};
 pub use check::{CheckOptions, Checked, Unknown};
 pub use coerce::{Change, ChangeKind};
 pub use config::{CallConfig, Mode};
+#[doc(hidden)]
+pub use derive::STEPS;
 pub use derive::{DeriveError, DeriveOptions, Derived, Report, derive, made_of};
 pub use names::NameRule;
 pub use observe::{executed, failed, incompatible};
@@ -46,6 +48,8 @@ pub use places::Places;
 pub use read::ReadError;
 pub use registry::{Inventory, Lookup, Registry, RegistryError};
 pub use schema::SchemaError;
+#[doc(hidden)]
+pub use template::stack::deep;
 pub use template::{ChatTemplate, TemplateError, TemplateOptions, TemplateSource};
 pub use validate::Violation;
 

@@ -2,10 +2,10 @@
 
 use std::ffi::c_void;
 
-use layer::{DeriveOptions, TemplateSource, derive};
+use layer::{DeriveOptions, STEPS, TemplateSource, deep, derive};
 
 use crate::config::{self, toolglot_config};
-use crate::status::{Fault, TOOLGLOT_E_DIALECT, toolglot_status};
+use crate::status::{Fault, TOOLGLOT_E_DIALECT, TOOLGLOT_E_NOMEM, toolglot_status};
 use crate::{guard, handle, memory, raw};
 
 /// The memory that deriving a dialect takes, in bytes; and the factor for each byte of a template.
@@ -25,6 +25,32 @@ pub unsafe extern "C" fn toolglot_config_add_template(
     source: *const c_void,
     len: usize,
 ) -> toolglot_status {
+    let given = Given {
+        config,
+        source,
+        len,
+    };
+    // The memory of a call is counted by thread, so the whole call runs where templates are rendered.
+    let call = move || {
+        // All of it: its parts alone are not for other threads.
+        let given = given;
+        // SAFETY: the contract of the header, see the essay in lib.rs.
+        unsafe { add(given.config, given.source, given.len) }
+    };
+    deep(STEPS, call).unwrap_or(TOOLGLOT_E_NOMEM)
+}
+
+/// The arguments of a call, on their way to its thread.
+struct Given {
+    config: *mut toolglot_config,
+    source: *const c_void,
+    len: usize,
+}
+
+// SAFETY: the caller waits for the thread and uses none of it meanwhile.
+unsafe impl Send for Given {}
+
+unsafe fn add(config: *mut toolglot_config, source: *const c_void, len: usize) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         handle::write(config::handle(config), |config| {

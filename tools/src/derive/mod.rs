@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 use toolglot::{BuildError, DialectSet};
 
 use crate::prompt::{Layout, PromptError};
+use crate::template::stack::deep;
 use crate::{ChatTemplate, TemplateError, TemplateOptions, TemplateSource};
 use calls::Seen;
 use check::{CUTS, Cells, Cut, Verdict};
@@ -66,6 +67,16 @@ impl Default for DeriveOptions {
 }
 
 /// What was derived from a template.
+///
+/// ```
+/// use toolglot_tools::{DeriveOptions, TemplateSource, derive};
+///
+/// let template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% for c in m.tool_calls or [] %}\
+///     [RUN]{{ c.function | tojson }}[/RUN]{% endfor %}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
+/// let derived = derive(&TemplateSource::text(template), &DeriveOptions::default())?;
+/// assert_eq!((derived.dialects[0].as_str(), derived.start.as_str()), ("derived", "[assistant]"));
+/// # Ok::<(), toolglot_tools::DeriveError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Derived {
@@ -114,6 +125,15 @@ impl Derived {
 }
 
 /// Why no dialect could be derived.
+///
+/// ```
+/// use toolglot_tools::{DeriveError, DeriveOptions, TemplateSource, derive};
+///
+/// let source = TemplateSource::text("{{ messages[0].content }}");
+/// let error = derive(&source, &DeriveOptions::default()).unwrap_err();
+/// assert!(matches!(error, DeriveError::Template(_)));
+/// assert_eq!(error.to_string(), "it writes no calls");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeriveError {
@@ -133,7 +153,8 @@ pub enum DeriveError {
 /// A time for templates that ask for it: the clock must not decide what is found.
 const NOON: i64 = 1_700_000_000;
 /// Steps of one rendering: a step may write 64 bytes, and a template is rendered hundreds of times.
-const FUEL: u64 = 200_000;
+#[doc(hidden)]
+pub const STEPS: u64 = 200_000;
 /// Bytes of one rendering: the prompts of all turns are kept.
 const MAX_OUTPUT: usize = 256 << 10;
 /// At most so many hypotheses are built.
@@ -160,10 +181,15 @@ const MAX_DRAFTS: usize = 4000;
 /// # Errors
 /// The template is invalid or writes no calls, or no dialect reads them back.
 pub fn derive(source: &TemplateSource, options: &DeriveOptions) -> Result<Derived, DeriveError> {
+    // One thread for all renderings.
+    deep(STEPS, || derived(source, options))?
+}
+
+fn derived(source: &TemplateSource, options: &DeriveOptions) -> Result<Derived, DeriveError> {
     let template = source.compile(&options.template)?;
     let mut settings = options.template.clone();
     settings.now = settings.now.or(Some(NOON));
-    settings.fuel = settings.fuel.min(FUEL);
+    settings.fuel = settings.fuel.min(STEPS);
     settings.max_output = settings.max_output.min(MAX_OUTPUT);
     let asked = source.compile(&settings)?;
     let writer = Writer::new(&asked, &source.template)?;
@@ -173,7 +199,7 @@ pub fn derive(source: &TemplateSource, options: &DeriveOptions) -> Result<Derive
     narrow(&mut around, &cells);
     let found = search(&seen, &around, &cells, &options.id);
     let results = writer.results();
-    let derived = |dialects, toml, report| {
+    let made = |dialects, toml, report| {
         Ok(Derived {
             dialects,
             toml,
@@ -189,13 +215,13 @@ pub fn derive(source: &TemplateSource, options: &DeriveOptions) -> Result<Derive
     if let Some((dialects, set)) = builtin {
         let mut report = Report::new(&cells, &set, None, Some(&dialects));
         report.around(&around.header, results.as_deref());
-        return derived(dialects, None, report);
+        return made(dialects, None, report);
     }
     let (draft, set) = found?;
     let mut report = Report::new(&cells, &set, Some(&draft), None);
     report.around(&around.header, results.as_deref());
     let toml = draft.toml(&options.id, &title(source), &notes(source, &report));
-    derived(vec![options.id.clone()], Some(toml), report)
+    made(vec![options.id.clone()], Some(toml), report)
 }
 
 /// Whether a derived dialect's file was made of this template. `None` if it names none.

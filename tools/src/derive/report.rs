@@ -7,7 +7,11 @@ use toolglot::DialectSet;
 use super::check::{CUTS, Cells, Verdict};
 use super::draft::{Draft, Payload};
 
-/// What a template showed.
+/// What a template showed. `Display` writes it line by line.
+///
+/// ```
+/// assert!(toolglot_tools::Report::default().to_string().contains("read back"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {

@@ -6,6 +6,7 @@ mod adapt;
 mod gguf;
 pub(crate) mod json;
 mod source;
+pub mod stack;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -76,6 +77,13 @@ impl Default for TemplateOptions {
 }
 
 /// A chat template is invalid, or refuses a conversation.
+///
+/// ```
+/// use toolglot_tools::{ChatTemplate, TemplateOptions};
+///
+/// let error = ChatTemplate::new("{% if %}", &TemplateOptions::default()).unwrap_err();
+/// assert!(error.message.contains("syntax error") && !error.bound);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
@@ -233,40 +241,7 @@ impl ChatTemplate {
         set("messages", json::python(messages));
         set("tools", json::python(tools.unwrap_or(&Json::Null)));
         set("add_generation_prompt", Value::from(generate));
-        self.on_stack(move || self.write(facts))
-    }
-
-    /// Runs it with a stack on which any value that the steps allow can be freed.
-    #[cfg(not(target_family = "wasm"))]
-    fn on_stack(
-        &self,
-        run: impl FnOnce() -> Result<String, TemplateError> + Send,
-    ) -> Result<String, TemplateError> {
-        // Without optimisation a level takes twice as much.
-        const LEVEL: u64 = if cfg!(debug_assertions) { 1024 } else { 512 };
-        let stack = self
-            .options
-            .fuel
-            .saturating_mul(LEVEL)
-            .saturating_add(4 << 20);
-        let stack = usize::try_from(stack).unwrap_or(usize::MAX);
-        std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().stack_size(stack);
-            let thread = thread.spawn_scoped(scope, run).map_err(|error| {
-                TemplateError::new(format!("it gets no stack of {stack} bytes: {error}"))
-            })?;
-            let failed = |_| TemplateError::new("the template engine panicked");
-            thread.join().map_err(failed)?
-        })
-    }
-
-    /// There are no threads, and a stack that overflows is an exception.
-    #[cfg(target_family = "wasm")]
-    fn on_stack(
-        &self,
-        run: impl FnOnce() -> Result<String, TemplateError>,
-    ) -> Result<String, TemplateError> {
-        run()
+        stack::deep(self.options.fuel, || self.write(facts))?
     }
 
     fn write(&self, facts: BTreeMap<String, Value>) -> Result<String, TemplateError> {
