@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use layer::{DeriveOptions, STEPS, TemplateSource, deep, derive};
 
 use crate::config::{self, toolglot_config};
-use crate::status::{Fault, TOOLGLOT_E_DIALECT, TOOLGLOT_E_NOMEM, toolglot_status};
+use crate::status::{Done, Fault, TOOLGLOT_E_DIALECT, TOOLGLOT_E_NOMEM, toolglot_status};
 use crate::{guard, handle, memory, raw};
 
 /// The memory that deriving a dialect takes, in bytes; and the factor for each byte of a template.
@@ -25,55 +25,43 @@ pub unsafe extern "C" fn toolglot_config_add_template(
     source: *const c_void,
     len: usize,
 ) -> toolglot_status {
-    let given = Given {
-        config,
-        source,
-        len,
-    };
-    // The memory of a call is counted by thread, so the whole call runs where templates are rendered.
-    let call = move || {
-        // All of it: its parts alone are not for other threads.
-        let given = given;
-        // SAFETY: the contract of the header, see the essay in lib.rs.
-        unsafe { add(given.config, given.source, given.len) }
-    };
-    deep(STEPS, call).unwrap_or(TOOLGLOT_E_NOMEM)
-}
-
-/// The arguments of a call, on their way to its thread.
-struct Given {
-    config: *mut toolglot_config,
-    source: *const c_void,
-    len: usize,
-}
-
-// SAFETY: the caller waits for the thread and uses none of it meanwhile.
-unsafe impl Send for Given {}
-
-unsafe fn add(config: *mut toolglot_config, source: *const c_void, len: usize) -> toolglot_status {
     // SAFETY: the contract of the header, see the essay in lib.rs.
-    guard::status(|| unsafe {
-        handle::write(config::handle(config), |config| {
-            let bytes = raw::chunk(source, len)?;
-            let given = match bytes.starts_with(b"GGUF") {
-                true => len.min(METADATA),
-                false => len,
-            };
-            memory::ensure(DERIVING.saturating_add(given.saturating_mul(READ)))?;
-            let unusable = |why: String| Fault::new(TOOLGLOT_E_DIALECT, why);
-            let source = TemplateSource::from_bytes("a chat template", bytes);
-            let source = source.map_err(|error| unusable(error.to_string()))?;
-            let derived = derive(&source, &DeriveOptions::default());
-            let derived = derived.map_err(|error| unusable(error.to_string()))?;
-            memory::check()?;
-            match &derived.toml {
-                Some(toml) => config.toml("the derived dialect", toml),
-                None => {
-                    let ids = derived.dialects.iter();
-                    config.change(|set| ids.fold(set, |set, id| set.builtin(id)));
+    guarded(
+        Given(config, source, len),
+        |Given(config, source, len)| unsafe {
+            handle::write(config::handle(config), |config| {
+                let bytes = raw::chunk(source, len)?;
+                let given = match bytes.starts_with(b"GGUF") {
+                    true => len.min(METADATA),
+                    false => len,
+                };
+                memory::ensure(DERIVING.saturating_add(given.saturating_mul(READ)))?;
+                let unusable = |why: String| Fault::new(TOOLGLOT_E_DIALECT, why);
+                let source = TemplateSource::from_bytes("a chat template", bytes);
+                let source = source.map_err(|error| unusable(error.to_string()))?;
+                let derived = derive(&source, &DeriveOptions::default());
+                let derived = derived.map_err(|error| unusable(error.to_string()))?;
+                memory::check()?;
+                match &derived.toml {
+                    Some(toml) => config.toml("the derived dialect", toml),
+                    None => {
+                        let ids = derived.dialects.iter();
+                        config.change(|set| ids.fold(set, |set, id| set.builtin(id)));
+                    }
                 }
-            }
-            Ok(())
-        })
-    })
+                Ok(())
+            })
+        },
+    )
 }
+
+/// Runs the body where templates are rendered: the memory of a call is counted by thread.
+fn guarded(given: Given, body: impl FnOnce(Given) -> Done + Send) -> toolglot_status {
+    deep(STEPS, move || guard::status(|| body(given))).unwrap_or(TOOLGLOT_E_NOMEM)
+}
+
+/// The arguments of the call, on their way to its thread.
+struct Given(*mut toolglot_config, *const c_void, usize);
+
+// SAFETY: the caller waits for the thread, and uses none of it meanwhile.
+unsafe impl Send for Given {}

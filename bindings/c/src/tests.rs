@@ -56,7 +56,7 @@ fn every_body_is_guarded() {
             .filter(|line| !line.starts_with("//"))
             .collect();
         let code = code.join("\n");
-        let guards = ["guard::status(", "guard::value(", "guard::run("];
+        let guards = ["guard::status(", "guard::value(", "guard::run(", "guarded("];
         let one = guards.iter().any(|guard| code.starts_with(guard));
         // A guard that is unsafe itself.
         let inside = code
