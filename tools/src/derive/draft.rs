@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use toolglot::json::Value as Json;
+
 /// Markers around all calls of a block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Section {
@@ -186,13 +188,7 @@ impl Draft {
         for note in notes {
             let _ = writeln!(out, "# {}", note.replace(['\n', '\r'], " "));
         }
-        let _ = writeln!(out, "id = {}\ntitle = {}", quoted(id), quoted(title));
-        list(&mut out, "turn", &self.turn);
-        list(&mut out, "framing", &self.framing);
-        out.push_str(
-            "deltas = \"live\"
-",
-        );
+        self.head(&mut out, id, title);
         // As templates write values that are no texts.
         if matches!(self.unit.payload, Payload::Params(_) | Payload::Tree(_)) {
             out.push_str("untyped = \"json\"\n");
@@ -227,11 +223,17 @@ impl Draft {
 
     /// The text of a file without calls.
     pub fn reasoning_toml(&self) -> String {
-        let mut out = "id = \"derived\"\ntitle = \"Derived\"\ndeltas = \"live\"\n".to_owned();
-        list(&mut out, "turn", &self.turn);
-        list(&mut out, "framing", &self.framing);
+        let mut out = String::new();
+        self.head(&mut out, "derived", "Derived");
         self.thoughts(&mut out);
         out
+    }
+
+    fn head(&self, out: &mut String, id: &str, title: &str) {
+        let _ = writeln!(out, "id = {}\ntitle = {}", quoted(id), quoted(title));
+        list(out, "turn", &self.turn);
+        list(out, "framing", &self.framing);
+        out.push_str("deltas = \"live\"\n");
     }
 
     fn thoughts(&self, out: &mut String) {
@@ -368,19 +370,6 @@ pub(super) fn quoted(text: &str) -> String {
     if text.contains(['"', '\\']) && !text.contains('\'') && text.chars().all(plain) {
         return format!("'{text}'");
     }
-    let mut out = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if plain(c) => out.push(c),
-            c => {
-                let _ = write!(out, "\\u{:04X}", c as u32);
-            }
-        }
-    }
-    out.push('"');
-    out
+    // JSON's escapes are TOML's, which wants one more.
+    Json::from(text).to_string().replace('\u{7f}', "\\u007F")
 }

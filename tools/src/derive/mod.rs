@@ -197,7 +197,6 @@ fn derived(source: &TemplateSource, options: &DeriveOptions) -> Result<Derived, 
     let mut around = Around::new(&writer, &source.template);
     let cells = Cells::new(&writer);
     narrow(&mut around, &cells);
-    let found = search(&seen, &around, &cells, &options.id);
     let results = writer.results();
     let made = |dialects, toml, report| {
         Ok(Derived {
@@ -217,7 +216,7 @@ fn derived(source: &TemplateSource, options: &DeriveOptions) -> Result<Derived, 
         report.around(&around.header, results.as_deref());
         return made(dialects, None, report);
     }
-    let (draft, set) = found?;
+    let (draft, set) = search(&seen, &around, &cells, &options.id)?;
     let mut report = Report::new(&cells, &set, Some(&draft), None);
     report.around(&around.header, results.as_deref());
     let toml = draft.toml(&options.id, &title(source), &notes(source, &report));

@@ -28,12 +28,12 @@ pub(super) struct Around {
 
 impl Around {
     pub fn new(writer: &Writer, source: &str) -> Self {
-        let prompt = writer.header().unwrap_or_default();
-        let user = writer.without_prompt().unwrap_or_default();
-        let header = match prompt.strip_prefix(user.as_str()) {
+        let prompt = writer.header();
+        let user = writer.without_prompt();
+        let header = match prompt.strip_prefix(user) {
             Some(header) if !header.trim().is_empty() => header,
             // The end of the user's turn opens the model's.
-            _ => prompt.as_str(),
+            _ => prompt,
         };
         let part = |turn: Turn, from: &str, to: &str| {
             let whole = writer.after(&turn).ok()?;
@@ -51,10 +51,10 @@ impl Around {
             between: part(Turn::text(SAID).thinking(THOUGHT), THOUGHT, SAID).unwrap_or_default(),
             after: part(Turn::call(TOOLS[0], call).saying(SAID), SAID, TOOLS[0])
                 .unwrap_or_default(),
-            end: writer.end().unwrap_or_default(),
-            thoughts: thoughts(writer, &prompt, source),
+            end: writer.end.clone(),
+            thoughts: thoughts(writer, prompt, source),
             header: header.to_owned(),
-            user,
+            user: user.to_owned(),
         }
     }
 

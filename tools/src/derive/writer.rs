@@ -43,6 +43,11 @@ pub(super) struct Writer {
     source: String,
     tools: Json,
     pub form: Form,
+    /// The conversation up to the model's turn, with its beginning and without.
+    prompt: String,
+    bare: String,
+    /// What the template writes after any text: the tokens that end a turn, at which a server stops.
+    pub end: String,
 }
 
 impl Writer {
@@ -59,7 +64,11 @@ impl Writer {
                 thought: false,
                 named_ids: false,
             },
+            prompt: String::new(),
+            bare: String::new(),
+            end: String::new(),
         };
+        writer.bare = writer.render(&json!([question()]), false)?;
         let mut best: Option<((bool, bool, u8, bool), Form)> = None;
         let mut refused = None;
         let mut silent = false;
@@ -85,6 +94,10 @@ impl Writer {
         match (best, refused) {
             (Some((_, form)), _) => {
                 writer.form = form;
+                writer.prompt = writer.render(&json!([question()]), true)?;
+                let whole = writer.conversation(&Turn::text(SAID)).unwrap_or_default();
+                let end = whole.rsplit_once(SAID).map(|(_, end)| end.to_owned());
+                writer.end = end.unwrap_or_default();
                 Ok(writer)
             }
             (None, Some(error)) if !silent => Err(error),
@@ -96,9 +109,8 @@ impl Writer {
     /// spelling, and reasoning is left out.
     fn rank(&self) -> Result<Option<(bool, bool, u8, bool)>, TemplateError> {
         let turn = Turn::call(TOOLS[0], json!({(KEYS[0]): VALUES[0]})).thinking(THOUGHT);
-        let whole = self.conversation(&turn, false)?;
-        let before = self.bare(false)?;
-        let out = whole.strip_prefix(before.as_str()).unwrap_or(&whole);
+        let whole = self.conversation(&turn)?;
+        let out = whole.strip_prefix(&self.bare).unwrap_or(&whole);
         if !out.contains(VALUES[0]) || !after_question(out).contains(KEYS[0]) {
             return Ok(None);
         }
@@ -170,19 +182,14 @@ impl Writer {
         Json::Object(message)
     }
 
-    fn conversation(&self, turn: &Turn, generate: bool) -> Result<String, TemplateError> {
-        let question = json!({"role": "user", "content": QUESTION});
-        self.render(json!([question, self.message(turn)]), generate)
+    fn conversation(&self, turn: &Turn) -> Result<String, TemplateError> {
+        self.render(&json!([question(), self.message(turn)]), false)
     }
 
-    fn bare(&self, generate: bool) -> Result<String, TemplateError> {
-        self.render(json!([{"role": "user", "content": QUESTION}]), generate)
-    }
-
-    fn render(&self, messages: Json, generate: bool) -> Result<String, TemplateError> {
+    fn render(&self, messages: &Json, generate: bool) -> Result<String, TemplateError> {
         let text = self
             .template
-            .render(&messages, Some(&self.tools), generate)?;
+            .render(messages, Some(&self.tools), generate)?;
         match after_question(&text).len() <= MAX_TURN {
             true => Ok(text),
             false => Err(TemplateError::bound(format!(
@@ -192,37 +199,33 @@ impl Writer {
     }
 
     /// The beginning of the model's turn in the prompt.
-    pub fn header(&self) -> Result<String, TemplateError> {
-        Ok(after_question(&self.bare(true)?).to_owned())
+    pub fn header(&self) -> &str {
+        after_question(&self.prompt)
     }
 
     /// What follows the question without the beginning of the model's turn.
-    pub fn without_prompt(&self) -> Result<String, TemplateError> {
-        Ok(after_question(&self.bare(false)?).to_owned())
+    pub fn without_prompt(&self) -> &str {
+        after_question(&self.bare)
     }
 
     /// The whole conversation after the question.
     pub fn after(&self, turn: &Turn) -> Result<String, TemplateError> {
-        Ok(after_question(&self.conversation(turn, false)?).to_owned())
+        Ok(after_question(&self.conversation(turn)?).to_owned())
     }
 
     /// How a result follows a call, with `..` for the result, and `NAME` and `ID` for those of the call.
     pub fn results(&self) -> Option<String> {
         const RESULT: &str = "Grey heron.";
         let turn = Turn::call(TOOLS[0], json!({(KEYS[0]): VALUES[0]}));
-        let user = json!({"role": "user", "content": QUESTION});
         let result = json!({
             "role": "tool",
             "tool_call_id": self.id(TOOLS[0], 0),
             "name": TOOLS[0],
             "content": RESULT,
         });
-        let messages = json!([user, self.message(&turn), result]);
-        let whole = self
-            .template
-            .render(&messages, Some(&self.tools), false)
-            .ok()?;
-        let call = self.conversation(&turn, false).ok()?;
+        let messages = json!([question(), self.message(&turn), result]);
+        let whole = self.render(&messages, false).ok()?;
+        let call = self.conversation(&turn).ok()?;
         let (same, _) = common_start(&whole, &call);
         let after = whole[same..].trim();
         let words = [
@@ -240,10 +243,9 @@ impl Writer {
 
     /// The end of the prompt, and what the template writes after it, without the end of the turn.
     pub fn write(&self, turn: &Turn) -> Result<Written, TemplateError> {
-        let whole = self.conversation(turn, false)?;
-        let prompt = self.bare(true)?;
-        let header = after_question(&prompt);
-        let begin = prompt.len() - header.len();
+        let whole = self.conversation(turn)?;
+        let header = self.header();
+        let begin = self.prompt.len() - header.len();
         let after = after_question(&whole);
         let (mut tail, reply) = after_header(header, after);
         let closes = |reply: &str| {
@@ -256,23 +258,14 @@ impl Writer {
             tail = header;
         }
         Ok(Written {
-            prompt: format!("{}{tail}", &prompt[..begin]),
+            prompt: format!("{}{tail}", &self.prompt[..begin]),
             reply: self.without_end(reply).to_owned(),
         })
     }
 
-    /// What the template writes after any text: the tokens that end a turn, at which a server stops.
-    pub fn end(&self) -> Result<String, TemplateError> {
-        let whole = self.conversation(&Turn::text(SAID), false)?;
-        let at = whole.rfind(SAID).map(|at| at + SAID.len());
-        Ok(at.map(|at| whole[at..].to_owned()).unwrap_or_default())
-    }
-
     fn without_end<'r>(&self, reply: &'r str) -> &'r str {
-        let end = self.end().unwrap_or_default();
-        let starts = end.char_indices().map(|(at, _)| at);
-        for at in starts {
-            let part = &end[at..];
+        for (at, _) in self.end.char_indices() {
+            let part = &self.end[at..];
             let Some(rest) = reply.strip_suffix(part) else {
                 continue;
             };
@@ -283,6 +276,10 @@ impl Writer {
         }
         reply
     }
+}
+
+fn question() -> Json {
+    json!({"role": "user", "content": QUESTION})
 }
 
 fn after_question(text: &str) -> &str {

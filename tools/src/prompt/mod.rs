@@ -185,15 +185,9 @@ impl From<TemplateError> for PromptError {
 
 impl PromptError {
     fn template(part: &str, error: &minijinja::Error) -> Self {
-        let mut message = error.to_string();
-        let mut cause = std::error::Error::source(error);
-        while let Some(more) = cause {
-            message = format!("{message}: {more}");
-            cause = more.source();
-        }
         Self::Template {
             part: part.to_owned(),
-            message,
+            message: TemplateError::of(error).message,
         }
     }
 }

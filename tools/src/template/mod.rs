@@ -110,7 +110,7 @@ impl TemplateError {
     }
 
     /// An error of the template engine, with its causes.
-    fn of(error: &Error) -> Self {
+    pub(crate) fn of(error: &Error) -> Self {
         let mut message = error.to_string();
         let mut cause = std::error::Error::source(error);
         while let Some(more) = cause {

@@ -44,10 +44,8 @@ impl Seen {
                     // What no section has opened ends the turn, or stands between blocks.
                     let mut others = vec![];
                     if section.open.is_empty() {
-                        let Section {
-                            close, separator, ..
-                        } = std::mem::take(&mut section);
-                        others = vec![close, separator];
+                        section = Section::default();
+                        others = vec![after[close.len()..].to_owned(), separator.to_owned()];
                     }
                     let before = if open.len() > before.len() {
                         open

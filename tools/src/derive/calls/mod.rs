@@ -70,8 +70,8 @@ impl Seen {
             between: between
                 .map(|(between, _)| between.to_owned())
                 .unwrap_or_default(),
-            end: writer.end().unwrap_or_default(),
-            header: writer.header()?,
+            end: writer.end.clone(),
+            header: writer.header().to_owned(),
             id: writer.id(TOOLS[0], 0),
         })
     }
