@@ -19,7 +19,7 @@ command_of() {
   case $1 in
     # The interpreter in which ci/python.sh has installed the package.
     bindings) echo "ci/bindings.sh --python $CARGO_TARGET_DIR/python-fresh/bin/python" ;;
-    fuzz) echo "ci/fuzz.sh 60" ;;
+    fuzz) echo "ci/campaign/fuzz.py --seconds 60 --no-ledger" ;;
     instructions) echo "ci/instructions.sh --short" ;;
     floods) echo "ci/instructions.sh" ;;
     *) echo "ci/$1.sh" ;;

@@ -147,30 +147,18 @@ flat_vectors() {
   TOOLGLOT_FLAT=$1 test_workspace -q --test vectors --test agents
 }
 
-fuzz_host() {
-  rustc -vV | sed -n 's/^host: //p'
-}
-
-fuzz_program() {
-  echo "$CARGO_TARGET_DIR/$(fuzz_host)/release/$1"
-}
-
-# Builds fuzz targets with coverage for libFuzzer, which is C++. Without a C++ compiler, prints a message and returns 77.
-build_fuzz() {
+# Builds the fuzzer, with coverage for libFuzzer, which is C++, and sets `fuzzer` to its path. Without a C++ compiler, prints a
+# message and returns 77. It needs neither `cargo fuzz` nor a nightly compiler, because the compiler is asked only for coverage.
+build_fuzzer() {
   if ! command -v c++ > /dev/null && ! command -v clang++ > /dev/null; then
     echo "SKIPPED: no C++ compiler for libFuzzer, so nothing was fuzzed (tests still replay the corpus)"
     return 77
   fi
   share_target
-  CARGO_TARGET_DIR=$CARGO_TARGET_DIR/fuzz
-  local target bins=()
-  for target in "$@"; do bins+=(--bin "$target"); done
-  # A target triple keeps the flags away from build scripts.
-  RUSTFLAGS="--cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module \
-    -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
-    -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
-    -Cllvm-args=-simplifycfg-branch-fold-threshold=0" \
-    cargo build -q --manifest-path fuzz/Cargo.toml --release --locked --target "$(fuzz_host)" "${bins[@]}"
+  RUSTC_WRAPPER=$PWD/ci/campaign/rustc-coverage.sh \
+    cargo build -q --manifest-path fuzz/Cargo.toml --release --locked --bin fuzz --target-dir "$CARGO_TARGET_DIR/fuzz"
+  # shellcheck disable=SC2034 # for the scripts that source this file
+  fuzzer=$CARGO_TARGET_DIR/fuzz/release/fuzz
 }
 
 # Runs stages, even after a failure, and lists at the end what was left out and what failed. The caller defines `command_of NAME`, which prints

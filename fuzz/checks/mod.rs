@@ -39,6 +39,12 @@ use watch::Watch;
 /// The check of a target.
 pub type Check = fn(&[u8]);
 
+/// Streams that the checks of this process parsed.
+#[allow(dead_code, reason = "the fuzzer prints it")]
+pub fn parses() -> u64 {
+    watch::PARSES.load(std::sync::atomic::Ordering::Relaxed)
+}
+
 /// Every target.
 #[allow(dead_code, reason = "the tests of the repository name each")]
 pub const TARGETS: [(&str, Check); 12] = [

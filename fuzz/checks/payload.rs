@@ -84,7 +84,7 @@ fn run(frames: &[Frame], data: &[u8], meaning: fn(Part, &str) -> Option<Value>) 
     let stream = [frame.head.as_bytes(), body, frame.tail.as_bytes()].concat();
     let whole = [header, stream.as_slice()].concat();
     let mut case = Case::read(&whole);
-    case.set = frame.set.clone();
+    case.choose(&frame.set);
     case.each(check);
     let mut options = Options::default();
     options.tools = Some(Arc::clone(&TOOLS));

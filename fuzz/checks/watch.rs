@@ -3,6 +3,8 @@
 //! Spans lie within the bytes fed, leaves are contiguous, data are the bytes of their span, blocks, calls and parameters
 //! nest, arguments are a JSON object, and nothing complete is retracted.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use toolglot::{
     Abandoned, Arguments, CallState, Event, Finish, Kind, Options, Origin, Parser, Prefer, Retain,
     Sink, Span, TextMode,
@@ -10,6 +12,9 @@ use toolglot::{
 
 use super::json;
 use super::log::{Log, What};
+
+/// How often a stream was watched to its end.
+pub static PARSES: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Clone)]
 pub struct Watch<'i> {
@@ -95,6 +100,7 @@ impl<'i> Watch<'i> {
 
     /// Call this after `finish`.
     pub fn at_end(&mut self, parser: &mut Parser) {
+        PARSES.fetch_add(1, Ordering::Relaxed);
         assert_eq!(
             self.at,
             self.input.len() as u64,

@@ -1,20 +1,20 @@
-//! The checks of `checks/`, and the setup that all fuzz targets share.
+//! The checks of `checks/`, one for each fuzz target.
 
 #[allow(unused_imports, reason = "the tests of the repository use the rest")]
 #[path = "../checks/mod.rs"]
 mod checks;
 
-pub use checks::{
-    TARGETS, agent_run, builtin, chunking, encode, escape, gguf, json, pythonic, snapshot, tagged,
-    template, user_dialect,
-};
+pub use checks::{Check, TARGETS, parses};
 
-/// Defines the fuzz target that runs the check of this name. Compiles the sets before the first input is timed.
-#[macro_export]
-macro_rules! target {
-    ($check:ident) => {
-        libfuzzer_sys::fuzz_target!(init: $crate::$check(b"00000000"), |data: &[u8]| {
-            $crate::$check(data);
-        });
-    };
+/// The check of a target, or the names of all.
+///
+/// # Errors
+///
+/// A sentence with the names, if there is no such target.
+pub fn check(name: &str) -> Result<Check, String> {
+    let found = TARGETS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, check)| *check).ok_or_else(|| {
+        let names: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
+        format!("no target {name:?}; there are {}", names.join(", "))
+    })
 }

@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io, panic};
 
-use toolglot_fuzz::TARGETS;
+use toolglot_fuzz::check;
 
 fn main() -> ExitCode {
     let mut args = env::args().skip(1);
-    let name = args.next().unwrap_or_default();
-    let Some((_, target)) = TARGETS.iter().find(|(known, _)| *known == name) else {
-        let names: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
-        eprintln!("usage: replay {} FILE-OR-FOLDER...", names.join("|"));
-        return ExitCode::from(2);
+    let target = match check(&args.next().unwrap_or_default()) {
+        Ok(target) => target,
+        Err(message) => {
+            eprintln!("{message}\nusage: replay TARGET FILE-OR-FOLDER...");
+            return ExitCode::from(2);
+        }
     };
     let mut files = vec![];
     for path in args.map(PathBuf::from) {

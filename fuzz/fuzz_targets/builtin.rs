@@ -1,3 +1,0 @@
-#![no_main]
-
-toolglot_fuzz::target!(builtin);
