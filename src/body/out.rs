@@ -423,19 +423,24 @@ impl<'p> Out<'p> {
             if self.io.quoted.is_some() {
                 self.unquote(data, stuff);
             }
-            match self.opts.text {
-                TextMode::Bytes => self
-                    .sink
-                    .event(stuff.event(data, Span::new(at, at + data.len() as u64))),
-                TextMode::Chars => {
-                    let sink = &mut *self.sink;
-                    self.io.gate.push(data, at, |piece, span| {
-                        sink.event(stuff.event(piece.as_bytes(), span))
-                    });
-                }
-            }
+            self.show(data, at, stuff);
         }
         self.hold(to);
+    }
+
+    /// Emits bytes that begin at `at` as text-like data, in whole characters if asked for.
+    pub fn show(&mut self, data: &[u8], at: u64, stuff: Stuff<'_>) {
+        match self.opts.text {
+            TextMode::Bytes => self
+                .sink
+                .event(stuff.event(data, Span::new(at, at + data.len() as u64))),
+            TextMode::Chars => {
+                let sink = &mut *self.sink;
+                self.io.gate.push(data, at, |piece, span| {
+                    sink.event(stuff.event(piece.as_bytes(), span))
+                });
+            }
+        }
     }
 
     /// The mark that closes the quotation in which the open block begins, if any.

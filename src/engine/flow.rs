@@ -238,9 +238,11 @@ impl Machine<'_> {
         match role {
             Role::Open { refs } => self.call(chunk, refs, start, end, safe),
             Role::Token { id } => self.token(chunk, id, start, end, safe),
+            // A longer marker that began earlier is under way.
+            Role::Reasoning { .. } | Role::Span { .. } if safe < start => false,
             Role::Reasoning { id } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
-                self.deliver(chunk, start.min(safe));
+                self.deliver(chunk, start);
                 // A token that the host vouches for is not a mention.
                 let vouched = self.st.io.vouches(start);
                 let here = vouched || (self.counts_at(reasoning.spec.at) && !self.st.tail.quoted());
@@ -279,7 +281,7 @@ impl Machine<'_> {
             }
             Role::Span { id } => {
                 let marks = &self.set.spans[usize::from(id)];
-                self.deliver(chunk, start.min(safe));
+                self.deliver(chunk, start);
                 if !self.counts_at(marks.spec.at)
                     || (self.st.tail.quoted() && !self.st.io.vouches(start))
                     || self.hidden(chunk, marks.dialect, span, safe, false)
@@ -477,8 +479,8 @@ impl Machine<'_> {
 
     /// Ends the region at `end`; text follows.
     pub fn leave(&mut self, chunk: Chunk<'_>, end: u64) {
-        self.flow_end(chunk);
         self.show_region(chunk, end);
+        self.flow_end(chunk);
         let before = self.st.region;
         self.enter(Region::Text, end);
         if let Region::Reasoning { id, .. } = before {

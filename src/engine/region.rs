@@ -5,10 +5,11 @@
 //! every one where nothing is retained or the host wants broken blocks dropped.
 
 use super::Region;
+use super::flow::stuff;
 use super::machine::{Chunk, Machine};
 use crate::body::pieces;
 use crate::error::{Kind, Severity};
-use crate::event::{Event, Span};
+use crate::event::Span;
 use crate::limits::{Broken, Retain};
 
 impl Machine<'_> {
@@ -56,18 +57,10 @@ impl Machine<'_> {
     /// Emits the bytes that were kept of the region, which is closed or hidden, up to `end`.
     pub fn show_region(&mut self, chunk: Chunk<'_>, end: u64) {
         let bytes = std::mem::take(&mut self.st.region_bytes);
-        let Region::Span { id, .. } = self.st.region else {
-            return;
-        };
-        let kind = &self.set.spans[usize::from(id)].spec.kind;
-        let span = Span::new(end.saturating_sub(bytes.len() as u64), end);
-        let data = self.retained(&bytes, span);
-        if !data.is_empty() {
-            self.out(chunk).event(Event::Protected {
-                kind,
-                data: &data,
-                span,
-            });
+        if !bytes.is_empty() {
+            let (set, region) = (self.set, self.st.region);
+            let start = end.saturating_sub(bytes.len() as u64);
+            self.out(chunk).show(&bytes, start, stuff(set, region));
         }
     }
 
