@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the seed corpus of the fuzz targets from the conformance vectors and the built-in dialect files.
+"""Writes the seed corpus of most fuzz targets, from the conformance vectors, the built-in dialect files and what is here.
 
 Usage: ci/fuzz-corpus.py (from anywhere). Existing seeds are replaced; the result depends only on the files read.
 Findings belong in fuzz/regressions/, which this script does not touch.
@@ -93,6 +93,71 @@ TEXT_BODIES = [
 ]
 
 
+# Bodies of servers' responses, by the number of the protocol in fuzz/checks/source.rs.
+RESPONSES = [
+    (0, 'data: {"id":"c1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}\n\n'
+        'data: {"choices":[{"index":0,"delta":{"reasoning_content":"h","tool_calls":[{"index":0,"id":"t","type":"function",'
+        '"function":{"name":"f","arguments":"{\\"s\\":"}}]}}]}\n\ndata: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":'
+        '{"arguments":"1}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}\n\ndata: [DONE]\n\n'),
+    (0, '{"choices":[{"message":{"content":"a","tool_calls":[{"id":"t","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"stop"}]}'),
+    (0, ': ping\n\nevent: error\ndata: {"error":{"message":"gone","type":"server_error","code":500}}\n\n'),
+    (1, 'event: message_start\ndata: {"type":"message_start","message":{"id":"m","model":"c","usage":{"input_tokens":3}}}\n\n'
+        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}\n\n'
+        'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\\"s\\":1}"}}\n\n'
+        'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\nevent: message_delta\ndata: {"type":"message_delta",'
+        '"delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":4}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n'),
+    (1, '{"type":"message","content":[{"type":"thinking","thinking":"h"},{"type":"text","text":"a"}],"stop_reason":"end_turn"}'),
+    (2, '{"model":"m","message":{"role":"assistant","content":"a","thinking":"h"},"done":false}\n'
+        '{"message":{"content":"","tool_calls":[{"function":{"name":"f","arguments":{"s":1}}}]},"done":true,"done_reason":"stop","eval_count":4}\n'),
+    (2, '{"response":"a","done":true,"done_reason":"length"}\n{"error":"gone"}\n'),
+]
+
+SCHEMA = {
+    "type": "object", "required": ["s"], "$defs": {"k": {"enum": ["a", "b"]}},
+    "properties": {
+        "s": {"type": "string", "minLength": 1}, "n": {"type": ["integer", "null"], "maximum": 9}, "k": {"$ref": "#/$defs/k"},
+        "l": {"type": "array", "items": {"anyOf": [{"type": "number"}, {"type": "boolean"}]}, "default": [1]},
+        "o": {"allOf": [{"type": "object", "properties": {"x": {"const": 1}}, "additionalProperties": False}]},
+    },
+}
+FUNCTION = {"name": "f", "description": "Does f.", "parameters": SCHEMA}
+# Definitions in every form, and arguments.
+TOOLS = [
+    ([{"type": "function", "function": FUNCTION}], {"s": "a", "n": 3}),
+    ([FUNCTION, FUNCTION, {"name": ""}], {"s": 1, "k": "a", "l": ["1", "true"]}),
+    ([{"name": "f", "input_schema": SCHEMA}], {"S": "a", "o": '{"x": 1}'}),
+    ({"tools": [{"name": "f", "inputSchema": SCHEMA}]}, {"n": "3"}),
+    ({"tools": [FUNCTION]}, []),
+]
+# Forms of agents, policies, what a run is told, saved runs.
+WIRES = [
+    ('{"dialect":"hermes","shape":"openai","config":{"maxIterations":2},"tools":[{"name":"f","parameters":{}}]}', '{"allow":[{}]}',
+     '{"model":"PHRvb2xfY2FsbD57Im5hbWUiOiAiZiIsICJhcmd1bWVudHMiOiB7fX08L3Rvb2xfY2FsbD4="}\n{"ended":"stop"}', '{}'),
+    ("", '{"deny":[{"tools":["f"]}],"confirm":[{"tools":["g*"],"where":{"n":{"const":1}}}]}', '{"tick":5}\n"cancel"\n{"failed":"gone"}', ""),
+]
+MESSAGES = [
+    {"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "a"}]},
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "t", "content": "rain"},
+]  # fmt: skip
+# Requests, by the number of the protocol in fuzz/checks/gateway.rs.
+REQUESTS = [
+    (0, {"model": "m", "messages": MESSAGES, "tools": [{"type": "function", "function": FUNCTION}], "tool_choice": "auto", "stream": True}),
+    (1, {"model": "m", "instructions": "Be brief.", "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "a"}]}, {"type": "function_call", "call_id": "t", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "t", "output": "rain"}, {"type": "reasoning", "summary": []},
+    ], "tools": [{"type": "function", **FUNCTION}], "text": {"format": {"type": "json_object"}}}),
+    (2, {"model": "m", "max_tokens": 9, "system": [{"type": "text", "text": "Be brief."}], "messages": [
+        {"role": "user", "content": "a"}, {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "rain"}], "is_error": True}]},
+    ], "tools": [{"name": "f", "input_schema": SCHEMA}], "tool_choice": {"type": "tool", "name": "f"}, "thinking": {"type": "enabled", "budget_tokens": 5}}),
+    (3, {"model": "m", "messages": [
+        {"role": "user", "content": "a", "images": ["aGk="]}, {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {}}}]},
+        {"role": "tool", "tool_name": "f", "content": "rain"},
+    ], "options": {"num_predict": 9, "temperature": 0.5}, "format": SCHEMA, "think": "low", "stream": False}),
+]  # fmt: skip
+
+
 def fresh(name):
     folder = CORPUS / name
     if folder.exists():
@@ -172,6 +237,24 @@ def main():
             # A number coprime to the number of bodies, so that frames and bodies are combined in many ways.
             header[0] = number * 7 % 256
             (folder / f"body--{number}").write_bytes(bytes(header) + bodies[number % len(bodies)].encode())
+    composed = fresh("composed")
+    for number in range(128):
+        acts = bytes((number * 37 + at * at * 11 + at * (number + 5)) % 256 for at in range(6 + number % 40))
+        header = list(HEADERS[number % len(HEADERS)])
+        header[0] = number * 2 % 256
+        (composed / f"acts--{number}").write_bytes(bytes(header) + acts)
+    source, tools, wire, gateway = fresh("source"), fresh("tools"), fresh("wire"), fresh("gateway")
+    for number in range(14):
+        which, body = RESPONSES[number % len(RESPONSES)]
+        (source / f"body--{number}").write_bytes(bytes([which, number * 5]) + body.encode())
+    for number in range(10):
+        listed, arguments = TOOLS[number % len(TOOLS)]
+        (tools / f"list--{number}").write_bytes(bytes([number]) + json.dumps(listed).encode() + b"\0" + json.dumps(arguments).encode())
+    for number in range(10):
+        (wire / f"parts--{number}").write_bytes("\0".join(WIRES[number % 2][number % 3 :]).encode())
+    for number in range(12):
+        which, body = REQUESTS[number % len(REQUESTS)]
+        (gateway / f"request--{number}").write_bytes(bytes([which + number // 4 * 4]) + json.dumps(body).encode())
     size = sum(path.stat().st_size for path in CORPUS.rglob("*") if path.is_file())
     count = sum(1 for path in CORPUS.rglob("*") if path.is_file())
     print(f"{count} seeds, {size} bytes")

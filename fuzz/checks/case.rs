@@ -24,10 +24,10 @@ pub const HEADER: usize = 8;
 pub struct Case<'d> {
     pub set: DialectSet,
     /// Whether that is the default set.
-    defaults: bool,
+    pub defaults: bool,
     pub options: Options,
     /// What a parser with this set and these options may hold.
-    bound: usize,
+    pub bound: usize,
     pub stream: &'d [u8],
     pub finish: Finish,
     /// Bytes that are one special token.
@@ -81,6 +81,23 @@ pub static TOOLS: LazyLock<Arc<Tools>> = LazyLock::new(|| {
 });
 
 impl<'d> Case<'d> {
+    /// A stream in one chunk that ends by itself.
+    pub fn whole(set: &DialectSet, options: Options, stream: &'d [u8]) -> Self {
+        Self {
+            set: set.clone(),
+            defaults: false,
+            bound: set.bound(&options.limits),
+            options,
+            stream,
+            finish: Finish::Stop,
+            special: None,
+            native: None,
+            reused: false,
+            cuts: vec![],
+            stop: 0,
+        }
+    }
+
     pub fn read(data: &'d [u8]) -> Self {
         let mut header = [0; HEADER];
         let given = data.len().min(HEADER);
@@ -98,19 +115,14 @@ impl<'d> Case<'d> {
         let special = (extra & 32 != 0).then_some((ends[0], ends[1]));
         let native = (extra & 16 != 0).then(|| place(c));
         let index = usize::from(set) % SETS.len();
-        let set = SETS[index].clone();
         let mut case = Self {
             defaults: index == 0,
-            bound: set.bound(&options.limits),
-            set,
-            options,
-            stream,
             finish: Finish::ALL[usize::from(cut) % 8 % Finish::ALL.len()],
             special,
             native,
             reused: extra & 128 != 0,
-            cuts: vec![],
             stop: place(c),
+            ..Self::whole(&SETS[index], options, stream)
         };
         let mut cuts = match cut >> 3 {
             0 => vec![place(a), place(b)],

@@ -7,15 +7,20 @@
 mod agent;
 mod case;
 mod chunking;
+mod composed;
 mod encode;
 mod escape;
+mod gateway;
 mod json;
 mod log;
 mod payload;
 mod snapshot;
+mod source;
 mod template;
+mod tools;
 mod user;
 mod watch;
+mod wire;
 
 pub use agent::agent_run;
 #[allow(unused_imports, reason = "the tests of the repository use it")]
@@ -23,14 +28,19 @@ pub use case::Case;
 pub use chunking::chunking;
 #[allow(unused_imports, reason = "the tests of the repository use it")]
 pub use chunking::{cuts, pieces};
+pub use composed::composed;
 pub use encode::encode;
 pub use escape::escape;
+pub use gateway::gateway;
 pub use payload::{json, pythonic, tagged};
 #[allow(unused_imports, reason = "the tests of the repository use it")]
 pub use snapshot::repair;
 pub use snapshot::snapshot;
+pub use source::source;
 pub use template::{gguf, template};
+pub use tools::tools;
 pub use user::user_dialect;
+pub use wire::wire;
 
 use toolglot::{Collect, DialectSet, Event, Finish, Options, Parser, Retain, Sink};
 
@@ -47,7 +57,7 @@ pub fn parses() -> u64 {
 
 /// Every target.
 #[allow(dead_code, reason = "the tests of the repository name each")]
-pub const TARGETS: [(&str, Check); 12] = [
+pub const TARGETS: [(&str, Check); 17] = [
     ("chunking", chunking),
     ("builtin", builtin),
     ("user_dialect", user_dialect),
@@ -60,6 +70,11 @@ pub const TARGETS: [(&str, Check); 12] = [
     ("agent_run", agent_run),
     ("template", template),
     ("gguf", gguf),
+    ("composed", composed),
+    ("source", source),
+    ("tools", tools),
+    ("wire", wire),
+    ("gateway", gateway),
 ];
 
 /// All default dialects, arbitrary bytes: no panic, the leaves partition the input, no more bytes are held than the set's

@@ -88,3 +88,22 @@ pub fn run(args: &Args) -> Result<(), StartError> {
         gateway.serve(end).await
     })
 }
+
+/// Returns the body of the request that a request of a client becomes: what the fuzzer checks.
+///
+/// # Errors
+/// The reason for which the request is refused.
+#[doc(hidden)]
+pub fn translated(path: &str, api: Api, body: &[u8]) -> Result<String, String> {
+    let face = face::Face::of(&axum::http::Method::POST, path).ok_or("no such path")?;
+    let asked = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let mut lost = settings::Lost::default();
+    let chat = face.to_chat(&asked, &mut lost)?;
+    let _ = (choice::Choice::of(&chat), face.streams(&asked));
+    let (_, mut sent) = translate::request(api, &chat, &mut lost);
+    if face.is(api) {
+        translate::keep(&asked, &mut sent, &mut lost);
+    }
+    lost.allowed()?;
+    Ok(sent.to_string())
+}

@@ -316,15 +316,11 @@ impl Trial {
             .collect();
         cuts.sort_unstable();
         Case {
-            set: self.set.clone(),
-            options: self.options.clone(),
-            stream,
             finish: self.finish,
-            special: None,
-            native: None,
             reused: dice.one_in(8),
             cuts,
             stop: dice.below(stream.len() + 1),
+            ..Case::whole(&self.set, self.options.clone(), stream)
         }
     }
 

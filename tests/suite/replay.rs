@@ -28,62 +28,39 @@ fn files(folder: &Path, check: fn(&[u8])) -> usize {
         .count()
 }
 
-#[test]
-fn chunking() {
-    replay("chunking", checks::chunking);
+/// One test for each target, so that they run at the same time.
+macro_rules! replayed {
+    ($($target:ident),*) => {
+        $(#[test]
+        fn $target() {
+            replay(stringify!($target), checks::$target);
+        })*
+
+        #[test]
+        fn every_target_is_replayed() {
+            let named = [$(stringify!($target)),*];
+            let targets = checks::TARGETS.map(|(name, _)| name);
+            assert_eq!(named.as_slice(), targets.as_slice());
+        }
+    };
 }
 
-#[test]
-fn builtin() {
-    replay("builtin", checks::builtin);
-}
-
-#[test]
-fn user_dialect() {
-    replay("user_dialect", checks::user_dialect);
-}
-
-#[test]
-fn escape() {
-    replay("escape", checks::escape);
-}
-
-#[test]
-fn encode() {
-    replay("encode", checks::encode);
-}
-
-#[test]
-fn json() {
-    replay("json", checks::json);
-}
-
-#[test]
-fn pythonic() {
-    replay("pythonic", checks::pythonic);
-}
-
-#[test]
-fn tagged() {
-    replay("tagged", checks::tagged);
-}
-
-#[test]
-fn snapshot() {
-    replay("snapshot", checks::snapshot);
-}
-
-#[test]
-fn agent_run() {
-    replay("agent_run", checks::agent_run);
-}
-
-#[test]
-fn template() {
-    replay("template", checks::template);
-}
-
-#[test]
-fn gguf() {
-    replay("gguf", checks::gguf);
-}
+replayed!(
+    chunking,
+    builtin,
+    user_dialect,
+    escape,
+    encode,
+    json,
+    pythonic,
+    tagged,
+    snapshot,
+    agent_run,
+    template,
+    gguf,
+    composed,
+    source,
+    tools,
+    wire,
+    gateway
+);
