@@ -161,6 +161,15 @@ build_fuzzer() {
   fuzzer=$CARGO_TARGET_DIR/fuzz/release/fuzz
 }
 
+# The same for sequences of calls of C (bindings/c/tests/calls.c), with the address sanitizer; after `build_fuzzer`.
+build_c_fuzzer() {
+  local out=$CARGO_TARGET_DIR/fuzz/release runtime
+  RUSTC_WRAPPER=$PWD/ci/campaign/rustc-coverage.sh cargo build -q -p toolglot-c --release --locked --target-dir "$CARGO_TARGET_DIR/fuzz"
+  runtime=$(find "$out/build" -name libfuzzer.a -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2)
+  cc -std=c11 -g -O1 -DTOOLGLOT_FUZZ -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude bindings/c/tests/calls.c \
+    "$out/libtoolglot.a" -Wl,--whole-archive "$runtime" -Wl,--no-whole-archive -lstdc++ -lm -lpthread -ldl -o "$out/fuzz-c"
+}
+
 # Runs stages, even after a failure, and lists at the end what was left out and what failed. The caller defines `command_of NAME`, which prints
 # the command of a stage, and may define `after_stage NAME passed|skipped|FAILED SECONDS`.
 run_stages() {

@@ -27,12 +27,14 @@ import threading
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LEDGER = ROOT / "fuzz" / "ledger.jsonl"
 SMALL, LARGE = 96, 1024
+# A target of its own program, because it is written in C.
+CALLS = "c_calls"
 
 
 def targets():
     source = (ROOT / "fuzz" / "checks" / "mod.rs").read_text()
     table = source[source.index("pub const TARGETS") :]
-    return re.findall(r'\("(\w+)", ', table[: table.index("];")])
+    return [*re.findall(r'\("(\w+)", ', table[: table.index("];")]), CALLS]
 
 
 def lines():
@@ -62,14 +64,20 @@ def open_findings():
     return {name: target for name, target in found.items() if name not in mended}
 
 
+def today():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ")
+
+
 def commit():
     run = lambda *command: subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     changed = run("git", "status", "--porcelain", "--", "scan", "src", "tools", "agent", "gateway", "bindings", "fuzz/checks")
     return run("git", "rev-parse", "--short=8", "HEAD") + ("+" if changed else "")
 
 
-def build():
-    script = '. ci/lib.sh; build_fuzzer || exit $?; echo "$fuzzer"'
+def build(names):
+    """The program of all targets; that of the C calls lies beside it."""
+    also = "build_c_fuzzer || exit $?;" if CALLS in names else ""
+    script = f'. ci/lib.sh; build_fuzzer || exit $?; {also} echo "$fuzzer"'
     run = subprocess.run(["bash", "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode:
         print(run.stdout, end="")
@@ -87,7 +95,7 @@ def fuzz(fuzzer, target, seconds, longest, seed):
     before = set(artifacts.iterdir())
     given = [where for where in (folder / "corpus" / target, folder / "regressions" / target) if where.is_dir()]
     command = [
-        fuzzer, run, *given, f"-dict={folder / 'markers.dict'}", f"-max_len={longest}", f"-max_total_time={seconds}",
+        fuzzer + "-c" if target == CALLS else fuzzer, run, *given, f"-dict={folder / 'markers.dict'}", f"-max_len={longest}", f"-max_total_time={seconds}",
         "-timeout=10", "-print_final_stats=1", "-print_funcs=0", f"-artifact_prefix={artifacts}/", f"-seed={seed}",
     ]  # fmt: skip
     environment = {**os.environ, "TARGET": target, "RUST_BACKTRACE": "0"}
@@ -106,7 +114,7 @@ def fuzz(fuzzer, target, seconds, longest, seed):
     if ended.returncode and not crashes:
         crashes = [f"exit-{ended.returncode}"]
     line = {
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ"), "target": target, "commit": commit(),
+        "date": today(), "target": target, "commit": commit(),
         "longest": longest, "executions": executions, "parses": stat("parses"), "seconds": round(executions / rate) if rate else seconds,
         "corpus": corpus, "edges": edges, "features": features, "crashes": crashes,
     }  # fmt: skip
@@ -153,7 +161,7 @@ def main():
         sys.exit(f"no target {', '.join(unknown)}; there are {', '.join(targets())}")
     names = chosen.targets or targets()
     seconds = chosen.seconds or (None if chosen.executions else 20)
-    fuzzer, lock, failed = build(), threading.Lock(), []
+    fuzzer, lock, failed = build(names), threading.Lock(), []
 
     def campaign(target):
         spent, turn = 0, 0

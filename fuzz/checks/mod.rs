@@ -21,6 +21,7 @@ mod tools;
 mod user;
 mod watch;
 mod wire;
+mod words;
 
 pub use agent::agent_run;
 #[allow(unused_imports, reason = "the tests of the repository use it")]
@@ -41,6 +42,7 @@ pub use template::{gguf, template};
 pub use tools::tools;
 pub use user::user_dialect;
 pub use wire::wire;
+pub use words::{Count, Cuts, FAMILIES, words};
 
 use toolglot::{Collect, DialectSet, Event, Finish, Options, Parser, Retain, Sink};
 

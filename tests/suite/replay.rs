@@ -64,3 +64,13 @@ replayed!(
     wire,
     gateway
 );
+
+/// All words of three symbols under all cuts; `ci/campaign/words.py` reads longer ones.
+#[test]
+fn short_words() {
+    for (family, (name, symbols)) in checks::FAMILIES.iter().enumerate() {
+        let count = |first| checks::words(family, first, 3, checks::Cuts::Two).words;
+        let read: u64 = (0..symbols.len()).map(count).sum();
+        assert_eq!(read, 12 * 12 * 12, "{name}");
+    }
+}
