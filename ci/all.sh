@@ -5,7 +5,8 @@
 #   ci/all.sh                 the stages below
 #   ci/all.sh lint test       these stages
 #
-# All stages run, even after a failure; the last lines name what was left out, and the stages that failed.
+# All stages run, even after a failure; the last lines name what was left out, and the stages that failed. With CI_STRICT=1, a
+# stage or a check that was skipped because a tool is missing is a failure too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh

@@ -111,7 +111,7 @@ if command -v pkg-config > /dev/null; then
   cc -static $tests/minimal.c "${flags[@]}" -o "$out/by-pkg-whole" && "$out/by-pkg-whole" > /dev/null
   unset PKG_CONFIG_PATH
 else
-  left_out "packages by pkg-config, which is missing"
+  lacking "packages by pkg-config, which is missing"
 fi
 if command -v cmake > /dev/null; then
   rm -rf "$out/cmake"
@@ -129,7 +129,7 @@ if command -v cmake > /dev/null; then
     [[ $found == "${wanted#* }" ]] || { echo "CMake finds version ${wanted% *}: $found"; exit 1; }
   done
 else
-  left_out "packages by CMake, which is missing"
+  lacking "packages by CMake, which is missing"
 fi
 if [[ -f $lib/libtoolglot_isolated.a ]]; then
   rustc --edition 2024 --crate-type staticlib -O -o "$out/libother.a" $tests/two/other.rs
@@ -155,7 +155,7 @@ if printf 'int main(void) { return 0; }\n' | cc "${sanitize[@]}" -x c - -o "$out
   "$out/agent-san" "$out/agents.flat"
   "$out/vectors-san" "$out/vectors.flat" 64 8
 else
-  left_out "sanitizers, which the compiler lacks"
+  lacking "sanitizers, which the compiler lacks"
 fi
 
 say "valgrind"
@@ -164,5 +164,5 @@ if need_valgrind > /dev/null; then
   valgrind -q --error-exitcode=9 --leak-check=full --suppressions=$tests/valgrind.supp "$out/vectors" \
     "$out/vectors.flat" 1 100
 else
-  left_out "valgrind, which is missing"
+  lacking "valgrind, which is missing"
 fi

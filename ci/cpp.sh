@@ -87,7 +87,7 @@ for cxx in g++ clang++ clang++-22 clang++-14; do
   done
 done
 echo "${compilers[*]}"
-if [[ ${1:-} != --quick && " ${compilers[*]} " != *clang* ]]; then left_out "clang++, which is missing"; fi
+if [[ ${1:-} != --quick && " ${compilers[*]} " != *clang* ]]; then lacking "clang++, which is missing"; fi
 
 # build NAME FLAGS...: compiles one test.
 usual=$(usual_library "$out" "${1:-}")
@@ -117,7 +117,7 @@ if printf 'int main() { return 0; }\n' | c++ "${sanitize[@]}" -x c++ - -o "$out/
     "${libs[@]}" -o "$out/cpp/calls"
   "$out/cpp/calls" 5000
 else
-  left_out "sanitizers, which the compiler lacks"
+  lacking "sanitizers, which the compiler lacks"
 fi
 
 say "examples, by their documented build lines"
@@ -139,7 +139,7 @@ for file in examples/c/minimal.c examples/c/callback.c examples/cpp/server_loop.
   while read -r line; do
     grep -qF "$line" docs/BINDINGS.md || { echo "docs/BINDINGS.md lacks: $line"; exit 1; }
     if [[ $line == *pkg-config* ]] && ! command -v pkg-config > /dev/null; then
-      left_out "pkg-config, which is missing: $line"
+      lacking "pkg-config, which is missing: $line"
       continue
     fi
     (cd "$out/cpp/examples" && rm -f "$name" && eval "$line -Wall -Wextra -Wpedantic -Werror")
@@ -171,7 +171,7 @@ if command -v cmake > /dev/null; then
     for name in minimal callback server_loop; do try $name "$out/cpp/build/$name"; done
   done
 else
-  left_out "examples by CMake, which is missing"
+  lacking "examples by CMake, which is missing"
 fi
 
 say "the ABI"
@@ -180,5 +180,5 @@ if abi_tools; then
   write_abi "$out/cpp/toolglot.abi"
   abidiff --no-added-syms $abi/toolglot.abi "$out/cpp/toolglot.abi"
 else
-  left_out "types of the ABI: abidiff (abigail-tools) is missing"
+  lacking "types of the ABI: abidiff (abigail-tools) is missing"
 fi

@@ -41,11 +41,16 @@ cargo_tool() {
   fi
 }
 
-# left_out WHAT...: says that a script leaves something out, because a tool is missing or the run is a quick one. `run_stages` lists it at
-# the end.
+# left_out WHAT...: says that a script leaves something out, because the run is a quick one. `run_stages` lists it at the end.
 left_out() {
   echo "left out: $*"
   if [[ -n ${LEFT_OUT:-} ]]; then echo "$(basename "$0" .sh): $*" >> "$LEFT_OUT"; fi
+}
+
+# lacking WHAT...: the same, because a tool is missing. With CI_STRICT=1 the run fails at its end.
+lacking() {
+  left_out "$@"
+  if [[ -n ${LEFT_OUT:-} ]]; then touch "$LEFT_OUT.lacking"; fi
 }
 
 # Prints a heading within a stage.
@@ -198,8 +203,9 @@ run_stages() {
   done
   echo
   sed 's/^/left out: /' "$LEFT_OUT"
-  rm -f "$LEFT_OUT"
   if ((${#skipped[@]} > 0)); then echo "skipped because a tool is missing: ${skipped[*]}"; fi
+  if [[ ${CI_STRICT:-} == 1 ]] && { ((${#skipped[@]} > 0)) || [[ -e $LEFT_OUT.lacking ]]; }; then failed+=("a missing tool (CI_STRICT=1)"); fi
+  rm -f "$LEFT_OUT" "$LEFT_OUT.lacking"
   if ((${#failed[@]} > 0)); then
     echo "FAILED after $SECONDS s: ${failed[*]}"
     return 1

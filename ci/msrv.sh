@@ -53,5 +53,5 @@ if [[ -n $toolchain ]]; then
   CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/msrv cargo "+$toolchain" check -q -p toolglot -p toolglot-cli --locked
   echo "checked with $toolchain"
 else
-  left_out "a build with compiler $wanted, which is not installed"
+  lacking "a build with compiler $wanted, which is not installed"
 fi

@@ -31,7 +31,7 @@ if ! cat "$wanted" "$extras" | cmp -s - "$tools/installed.txt"; then
   if "$tools/bin/python" -m pip install -q --disable-pip-version-check -r "$extras"; then
     cat "$wanted" "$extras" > "$tools/installed.txt"
   else
-    left_out "tests of optional packages that cannot be installed"
+    lacking "tests of optional packages that cannot be installed"
   fi
 fi
 

@@ -95,12 +95,12 @@ if npm_package "$tools" typescript "$typescript"; then
   (cd "$fresh" && "$tools/node_modules/.bin/tsc" -p tsconfig.json)
   echo "typescript $typescript"
 else
-  left_out "types: TypeScript is missing and could not be installed"
+  lacking "types: TypeScript is missing and could not be installed"
 fi
 
 say "headless Chromium"
 if chromium=$(find_chromium); then
   node "$here/tests/page.mjs" "$chromium"
 else
-  left_out "Chromium, which is missing and could not be installed"
+  lacking "Chromium, which is missing and could not be installed"
 fi

@@ -7,7 +7,7 @@
   ci/campaign/fuzz.py --sum                       what the ledger holds
 
 Work is done in slices of at most --slice seconds, two thirds of them with inputs of at most 96 bytes, so that a run that is
-interrupted loses one slice. Inputs with new coverage are kept in fuzz/corpus-run/. An input that fails a check is written to
+interrupted loses one slice. Inputs with new coverage are kept in fuzz/corpus-run/, the short ones in a folder of their own. An input that fails a check is written to
 fuzz/artifacts/TARGET/ and is in the ledger's line; the target is then left until the finding is mended, its input stands in
 fuzz/regressions/TARGET/ under a descriptive name, and a `--mended NAME COMMIT` line says so.
 """
@@ -88,7 +88,7 @@ def build(names):
 def fuzz(fuzzer, target, seconds, longest, seed):
     """Runs one slice. The line for the ledger, and the end of the log if a check failed."""
     folder = ROOT / "fuzz"
-    run = folder / "corpus-run" / target
+    run = folder / "corpus-run" / (target + "-small" if longest == SMALL else target)
     artifacts = folder / "artifacts" / target
     for made in (run, artifacts):
         made.mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,7 @@ def main():
     arguments.add_argument("targets", nargs="*", metavar="TARGET")
     arguments.add_argument("--executions", type=int, help="go on until the ledger holds that many of each target")
     arguments.add_argument("--seconds", type=int, help="of each target (default 20)")
-    arguments.add_argument("--slice", type=int, default=120, help="seconds of one run of the fuzzer")
+    arguments.add_argument("--slice", type=int, default=300, help="seconds of one run of the fuzzer")
     arguments.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments.add_argument("--seed", type=int, default=0, help="0: another one each time")
     arguments.add_argument("--no-ledger", action="store_true")

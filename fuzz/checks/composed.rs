@@ -24,7 +24,7 @@ use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder};
 use super::case::{Case, HEADER, SETS};
 use super::chunking::check;
 
-const LONGEST: usize = 2048;
+const LONGEST: usize = 1024;
 
 const GLUE: [&str; 16] = [
     "\n",

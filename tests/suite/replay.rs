@@ -65,7 +65,7 @@ replayed!(
     gateway
 );
 
-/// All words of three symbols under all cuts; `ci/campaign/words.py` reads longer ones.
+/// All words of three symbols under all cuts; `ci/campaign/tally.py words` reads longer ones.
 #[test]
 fn short_words() {
     for (family, (name, symbols)) in checks::FAMILIES.iter().enumerate() {

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Runs one of the counting programs of fuzz/src/ and appends what it counted to fuzz/ledger.jsonl.
+
+  ci/campaign/tally.py words 5            all words of five symbols, of all families, under all 2- and 3-way cuts
+  ci/campaign/tally.py words 7 hermes     of seven symbols, whole and byte by byte, of one family
+  ci/campaign/tally.py soak               5 GiB through one stream, and a million streams: memory stays flat
+"""
+
+import json
+import subprocess
+import sys
+
+import fuzz
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1] not in ("words", "soak"):
+        sys.exit(__doc__)
+    program, *rest = sys.argv[1:]
+    command = ["cargo", "run", "-q", "--release", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--no-default-features", "--bin", program, "--"]
+    run = subprocess.Popen(command + rest, cwd=fuzz.ROOT, stdout=subprocess.PIPE, text=True)
+    commit = fuzz.commit()
+    for line in run.stdout:
+        if line.startswith("{"):
+            fuzz.append({"date": fuzz.today(), "commit": commit, **json.loads(line)})
+        print(line, end="", flush=True)
+    return run.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
