@@ -321,14 +321,11 @@ impl Machine<'_> {
                 self.st.node = ROOT;
                 match (pattern, candidate.begins) {
                     (Some(pattern), _) => {
-                        self.in_reasoning(
-                            chunk,
-                            pattern,
-                            marker.start,
-                            marker.end,
-                            marker.end,
-                            false,
-                        );
+                        let Span { start, end, .. } = marker;
+                        if !self.in_reasoning(chunk, pattern, start, end, end, false) {
+                            // It closed a thought inside the thought.
+                            self.deliver(chunk, end);
+                        }
                     }
                     (None, Begins::Thought(id)) => self.thought_mark(chunk, id, marker, vec![]),
                     (None, _) => {}
