@@ -85,7 +85,7 @@ def build(names):
     return run.stdout.strip().splitlines()[-1]
 
 
-def fuzz(fuzzer, target, seconds, longest, seed):
+def fuzz(fuzzer, built, target, seconds, longest, seed):
     """Runs one slice. The line for the ledger, and the end of the log if a check failed."""
     folder = ROOT / "fuzz"
     run = folder / "corpus-run" / (target + "-small" if longest == SMALL else target)
@@ -114,7 +114,7 @@ def fuzz(fuzzer, target, seconds, longest, seed):
     if ended.returncode and not crashes:
         crashes = [f"exit-{ended.returncode}"]
     line = {
-        "date": today(), "target": target, "commit": commit(),
+        "date": today(), "target": target, "commit": built,
         "longest": longest, "executions": executions, "parses": stat("parses"), "seconds": round(executions / rate) if rate else seconds,
         "corpus": corpus, "edges": edges, "features": features, "crashes": crashes,
     }  # fmt: skip
@@ -161,7 +161,7 @@ def main():
         sys.exit(f"no target {', '.join(unknown)}; there are {', '.join(targets())}")
     names = chosen.targets or targets()
     seconds = chosen.seconds or (None if chosen.executions else 20)
-    fuzzer, lock, failed = build(names), threading.Lock(), []
+    fuzzer, built, lock, failed = build(names), commit(), threading.Lock(), []
 
     def campaign(target):
         spent, turn = 0, 0
@@ -172,7 +172,7 @@ def main():
             if broken or (chosen.executions and done >= chosen.executions) or (seconds and spent >= seconds):
                 return
             length = min(chosen.slice, seconds - spent) if seconds else chosen.slice
-            line, log = fuzz(fuzzer, target, length, LARGE if turn % 3 == 2 else SMALL, chosen.seed)
+            line, log = fuzz(fuzzer, built, target, length, LARGE if turn % 3 == 2 else SMALL, chosen.seed)
             spent, turn = spent + length, turn + 1
             with lock:
                 print(f"{target}: {line['executions']:,} executions in {line['seconds']} s, {line['edges']} edges", flush=True)

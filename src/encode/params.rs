@@ -99,7 +99,7 @@ fn one(
         let why = "it would be read as a tag with attributes, or one that closes itself";
         return Err(fault(Reason::Key { why }));
     }
-    if key.starts_with('=') || ends && key.contains('=') {
+    if key.starts_with('=') || ends && key.contains(['=', '"']) {
         let why = "it would be read as a piece of another markup";
         return Err(fault(Reason::Key { why }));
     }
