@@ -143,9 +143,27 @@ say "every vector, every 2-way split"
 build vectors-bounds "$out/panic/libtoolglot.a"
 "$out/vectors-bounds" "$out/vectors.flat" 16 4
 
+# must_fail CHECK FAULT...: a checker that lets one of these faults of control.c pass would find nothing in the tests either.
+must_fail() {
+  local fault
+  for fault in "${@:2}"; do
+    if $1 "$fault" > "$out/control.log" 2>&1; then
+      echo "$1 let this fault pass: $fault"
+      return 1
+    fi
+  done
+}
+
+say "guard pages"
+build control "$out/libtoolglot.a"
+"$out/control"
+must_fail "$out/control" guard
+
 say "address and undefined-behaviour sanitizers"
 sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=all)
 if printf 'int main(void) { return 0; }\n' | cc "${sanitize[@]}" -x c - -o "$out/trial" 2> /dev/null && "$out/trial"; then
+  build control-san "$out/libtoolglot.a" "${sanitize[@]}"
+  must_fail "$out/control-san" heap freed leak overflow
   build api-san "$out/panic/libtoolglot.a" -DTEST_PANIC "${sanitize[@]}"
   build threads-san "$out/libtoolglot.a" "${sanitize[@]}"
   build agent-san "$out/libtoolglot.a" "${sanitize[@]}"
@@ -160,6 +178,7 @@ fi
 
 say "valgrind"
 if need_valgrind > /dev/null; then
+  must_fail "valgrind -q --error-exitcode=9 --leak-check=full $out/control" heap freed leak
   valgrind -q --error-exitcode=9 --leak-check=full "$out/api-shared"
   valgrind -q --error-exitcode=9 --leak-check=full --suppressions=$tests/valgrind.supp "$out/vectors" \
     "$out/vectors.flat" 1 100
