@@ -38,6 +38,8 @@ pub struct Watch<'i> {
     closed: Option<u64>,
     /// Where a protected region began that is not closed.
     region: Option<u64>,
+    /// Whether issues may be left out because of their limit.
+    silent: bool,
 }
 
 #[derive(Clone)]
@@ -72,6 +74,7 @@ impl<'i> Watch<'i> {
             owed: None,
             closed: None,
             region: None,
+            silent: options.limits.max_issues < 1000,
         }
     }
 
@@ -242,7 +245,7 @@ impl Sink for Watch<'_> {
             );
         } else {
             // At the end of a stream, also what was hidden after the last call of a block.
-            let back = |start| [self.closed, self.region].contains(&Some(start));
+            let back = |start| self.silent || [self.closed, self.region].contains(&Some(start));
             assert!(
                 !matches!(event, Event::Text { recovered: true, span, .. } if !back(span.start)),
                 "recovered text of no block"
