@@ -4,7 +4,7 @@
   ci/campaign/fuzz.py --executions 5000000        until each target has that many in the ledger
   ci/campaign/fuzz.py --seconds 600 chunking      this target, for ten minutes
   ci/campaign/fuzz.py --seconds 20 --no-ledger    a short look at all targets, which leaves no line
-  ci/campaign/fuzz.py --sum                       what the ledger holds
+  ci/campaign/fuzz.py --sum                       what the ledger holds; writes it into docs/TRUST.md
 
 Work is done in slices of at most --slice seconds, two thirds of them with inputs of at most 96 bytes, so that a run that is
 interrupted loses one slice. Inputs with new coverage are kept in fuzz/corpus-run/, the short ones in a folder of their own. An input that fails a check is written to
@@ -127,14 +127,36 @@ def append(line):
         ledger.write(json.dumps(line) + "\n")
 
 
+def page(part, rows):
+    """Replaces a part of docs/TRUST.md, which stands between two comments."""
+    where = ROOT / "docs" / "TRUST.md"
+    begin, end = f"<!-- {part} -->\n", f"<!-- end of {part} -->"
+    before, rest = where.read_text().split(begin)
+    where.write_text(before + begin + "\n".join(rows) + "\n" + end + rest.split(end)[1])
+
+
 def report():
     sums = totals()
+    rows = ["| target | executions | streams parsed | minutes |", "|---|---|---|---|"]
     for target in targets():
         executions, parses, seconds = sums[target]
-        print(f"{target:14} {executions:>12,} executions {parses:>13,} streams parsed {seconds:>7,} s")
-    print(f"{'all':14} {sum(of[0] for of in sums.values()):>12,} executions {sum(of[1] for of in sums.values()):>13,} streams parsed")
-    for name, target in open_findings().items():
-        print(f"open: {target} {name}")
+        rows.append(f"| `{target}` | {executions:,} | {parses:,} | {seconds // 60:,} |")
+    done = [sum(of[at] for of in sums.values()) for at in range(3)]
+    rows.append(f"| all | {done[0]:,} | {done[1]:,} | {done[2] // 60:,} |")
+    words = collections.defaultdict(lambda: [0, 0, set()])
+    for line in lines():
+        if "words" in line:
+            of = words[line["length"], line["cuts"]]
+            of[0], of[1] = of[0] + line["count"], of[1] + line["parses"]
+            of[2].add(line["words"])
+    if words:
+        rows += ["", "| symbols a word | cut into | families | words | streams parsed |", "|---|---|---|---|---|"]
+        cuts = {"Three": "two and three", "Two": "two", "Bytes": "bytes"}
+        rows += [f"| {length} | {cuts[cut]} | {len(of[2])} | {of[0]:,} | {of[1]:,} |" for (length, cut), of in sorted(words.items())]
+    found = sorted({name for line in lines() for name in line.get("crashes", [])})
+    rows += ["", f"Findings: {len(found)}, of which open: {', '.join(open_findings()) or 'none'}."]
+    page("ledger", rows)
+    print("\n".join(rows))
 
 
 def main():

@@ -24,7 +24,9 @@ def main():
         if line.startswith("{"):
             fuzz.append({"date": fuzz.today(), "commit": commit, **json.loads(line)})
         print(line, end="", flush=True)
-    return run.wait()
+    status = run.wait()
+    fuzz.report()
+    return status
 
 
 if __name__ == "__main__":
