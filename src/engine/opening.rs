@@ -395,7 +395,8 @@ impl Machine<'_> {
     pub fn release(&mut self, chunk: Chunk<'_>, end: u64) {
         if self.flows() {
             let hold = self.scanner().dfa.hold(self.st.node) as u64;
-            self.deliver(chunk, end - hold);
+            // Only a forged state holds more than there is.
+            self.deliver(chunk, end.saturating_sub(hold));
             self.natives_now(end);
         }
     }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use toolglot_scan::Fnv;
+use toolglot_scan::{Dfa, Fnv};
 
 use super::bounds::within;
 use super::machine::scanner;
@@ -210,7 +210,8 @@ impl State {
                 family.is_some_and(|family| body.fits(family))
             }
         };
-        let node = scanner.is_some_and(|s| s.dfa.knows(self.node));
+        let came = |dfa: &Dfa| dfa.hold(self.node) as u64 <= self.pos();
+        let node = scanner.is_some_and(|s| s.dfa.knows(self.node) && came(&s.dfa));
         let waits = self.waiting.is_none_or(|waiting| {
             let ordered = waiting.in_order(self.from(), &self.together);
             ordered && waiting.end <= self.pos() && self.region == Region::Text
