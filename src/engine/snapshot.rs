@@ -10,6 +10,7 @@ use toolglot_scan::{Dfa, Fnv};
 use super::bounds::within;
 use super::machine::scanner;
 use super::opening::Candidate;
+use super::tail::Lead;
 use super::{Mode, Pace, Parser, Region, State};
 use crate::dialect::{DialectSet, SetInner};
 use crate::error::SnapshotError;
@@ -100,7 +101,6 @@ impl State {
     fn offsets(&self) -> impl serde::Serialize {
         let Self {
             origin,
-            lead,
             mode,
             candidates,
             region,
@@ -113,6 +113,8 @@ impl State {
             paired,
             io,
             begun: _,
+            // Its offsets count its own bytes.
+            lead: _,
             node: _,
             line: _,
             code: _,
@@ -139,7 +141,7 @@ impl State {
             finished: _,
         } = self;
         let tokens = (inside, waiting, together, near, paired, unlinked);
-        (origin, lead, mode, candidates, region, untagged, tokens, io)
+        (origin, mode, candidates, region, untagged, tokens, io)
     }
 
     /// Whether every index points at something; false only for a fabricated snapshot.
@@ -148,7 +150,8 @@ impl State {
         if self.pos() > MAX_POS || !within(&self.offsets(), self.pos()) {
             return false;
         }
-        let lead = self.lead.as_ref().is_none_or(|lead| lead.fits(set));
+        let lead = |lead: &Lead| lead.fits(set) && within(lead, lead.bytes.len() as u64);
+        let lead = self.lead.as_ref().is_none_or(lead);
         let link = self.link.fits();
         let mentioned = self.mentioned.len() <= set.dialects.len();
         if self.origin > self.pos() || !lead || !link || !mentioned {
