@@ -42,6 +42,7 @@ pub use template::{gguf, template};
 pub use tools::tools;
 pub use user::user_dialect;
 pub use wire::wire;
+#[allow(unused_imports, reason = "the tests of the repository use the rest")]
 pub use words::{Count, Cuts, FAMILIES, words};
 
 use toolglot::{Collect, DialectSet, Event, Finish, Options, Parser, Retain, Sink};
