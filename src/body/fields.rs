@@ -156,6 +156,7 @@ pub(crate) fn split<'a>(
     key: &'a str,
     spec: &'a spec::KeyQuote,
 ) -> impl Iterator<Item = (&'a str, u32)> {
+    let key = ended(key, spec);
     let digits = key
         .bytes()
         .rev()
@@ -179,6 +180,13 @@ pub(crate) fn split<'a>(
         (!padded && !base.is_empty())
             .then(|| number.parse().ok().map(|n| (base, n)))
             .flatten()
+    })
+}
+
+/// A key without the characters at its end that make no difference (`command1_`).
+fn ended<'a>(key: &'a str, spec: &spec::KeyQuote) -> &'a str {
+    key.trim_end_matches(|c: char| {
+        !c.is_alphanumeric() && fold(c.encode_utf8(&mut [0; 4]), &spec.fold).is_empty()
     })
 }
 
@@ -259,11 +267,14 @@ pub(crate) fn doubts(
     let Some(chain) = spec.chain.as_deref() else {
         return vec![];
     };
-    let ends: Vec<_> = keys.iter().map(|key| numbered(key.whole)).collect();
+    let ends: Vec<_> = keys
+        .iter()
+        .map(|key| numbered(ended(key.whole, spec)))
+        .collect();
     // Whether there are digits before the number.
     let more = |key: &Key<'_>, base: &str, number: u32| {
         let width = number.checked_ilog10().unwrap_or(0) as usize + 1;
-        key.whole.len() - base.len() > width
+        ended(key.whole, spec).len() - base.len() > width
     };
     let mut steps: HashSet<&str> = HashSet::new();
     for (key, end) in keys.iter().zip(&ends) {
@@ -284,8 +295,9 @@ pub(crate) fn doubts(
             }
             Some(number) => {
                 let zeros = || {
-                    let before = key.whole.len().checked_sub(number.to_string().len());
-                    before.is_some_and(|at| key.whole[..at].ends_with('0'))
+                    let whole = ended(key.whole, spec);
+                    let before = whole.len().checked_sub(number.to_string().len());
+                    before.is_some_and(|at| whole[..at].ends_with('0'))
                 };
                 more(key, base, number) && (is_step || zeros())
             }
@@ -356,6 +368,17 @@ impl<'a> Plan<'a> {
         let mut json = String::from("{");
         let mut remarks = vec![];
         let hints = self.types(out);
+        for read in self.typing() {
+            let key = read.folded.strip_prefix(&self.table.spec.type_prefix);
+            let of = |argument: &&Argument| {
+                Some(fold(&argument.key, &self.table.spec.fold).as_str()) == key
+            };
+            if read.number == self.number && !arguments.iter().any(|argument| of(&argument)) {
+                // The parameter that it types is missing, or its key is misspelt.
+                kinds.insert(Kind::OrphanParam);
+                out.tool_issue(Kind::OrphanParam, read.field.span, name, &read.field.key);
+            }
+        }
         for argument in arguments.iter().filter(|_| retained) {
             let result = self.write(out, argument, tool, &hints, &mut json);
             if result != Typed::from(Coerced::Fits) {
@@ -529,20 +552,22 @@ impl<'a> Plan<'a> {
     /// Types that fields give for other parameters, by folded key.
     fn types(&self, out: &Out<'_>) -> HashMap<String, String> {
         let prefix = self.table.spec.type_prefix.as_str();
-        if prefix.is_empty() {
-            return HashMap::new();
-        }
-        let mine = self
-            .read
-            .iter()
-            .filter(|r| r.number.is_none() || r.number == self.number);
-        mine.filter_map(|r| {
-            Some((
-                r.folded.strip_prefix(prefix)?.to_owned(),
-                text(self.table, out, r.field),
-            ))
-        })
-        .collect()
+        self.typing()
+            .filter_map(|r| {
+                Some((
+                    r.folded.strip_prefix(prefix)?.to_owned(),
+                    text(self.table, out, r.field),
+                ))
+            })
+            .collect()
+    }
+
+    /// The fields of this call that give the types of others.
+    fn typing(&self) -> impl Iterator<Item = &Read<'a>> {
+        let prefix = self.table.spec.type_prefix.as_str();
+        let mine = |r: &&Read<'a>| r.number.is_none() || r.number == self.number;
+        let types = move |r: &&Read<'a>| !prefix.is_empty() && r.folded.starts_with(prefix);
+        self.read.iter().filter(mine).filter(types)
     }
 
     /// Writes one member of the arguments object.

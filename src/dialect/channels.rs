@@ -154,7 +154,11 @@ impl spec::Channels {
         let unknown =
             !self.model.is_empty() && !self.model.iter().any(|word| fits_word(word, out.role));
         let calls = |kind| matches!(kind, RouteKind::Call | RouteKind::Calls);
-        out.unread |= !out.role.is_empty() && unknown && self.route(&out).is_some_and(calls);
+        let kind = self.route(&out);
+        out.unread |= !out.role.is_empty() && unknown && kind.is_some_and(calls);
+        // The name of a tool, in the header of a message that calls none: a word of the message, or a call was meant.
+        let plain = matches!(kind, Some(RouteKind::Text | RouteKind::Reasoning));
+        out.unread |= !out.role.is_empty() && self.recipient.is_empty() && plain;
         (out, given_up)
     }
 

@@ -644,7 +644,14 @@ fn region_openers(open: &str) -> (Vec<String>, Vec<String>) {
     let end = &open[marker.len()..];
     let mut exact = vec![open.to_owned()];
     if !end.is_empty() {
-        exact.extend([" \n", "\r\n"].map(|end| format!("{marker}{end}")));
+        let blanks = [" ", "  ", "\t"];
+        let ends = blanks
+            .iter()
+            .flat_map(|b| [format!("{b}\n"), format!("{b}\r\n")]);
+        exact.extend(
+            ends.chain(["\r\n".into()])
+                .map(|end| format!("{marker}{end}")),
+        );
     }
     let mut slips = vec![];
     for c in ["<", ">", "[", "]"] {

@@ -484,7 +484,7 @@ impl Framed {
             .map(|o| o.literal.len())
             .max()
             .unwrap_or(0);
-        let confirm = params().map(|p| p.confirm as usize).max().unwrap_or(0);
+        let confirm = params().map(|p| p.within() as usize).max().unwrap_or(0);
         let shows = self.openers.iter().any(|o| o.json.is_some());
         let shows = if shows { super::bounds::BARE } else { 0 };
         let probe = super::bounds::PROBE_BLANKS as usize + shows as usize;

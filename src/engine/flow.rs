@@ -238,8 +238,11 @@ impl Machine<'_> {
         match role {
             Role::Open { refs } => self.call(chunk, refs, start, end, safe),
             Role::Token { id } => self.token(chunk, id, start, end, safe),
-            // A longer marker that began earlier is under way.
-            Role::Reasoning { .. } | Role::Span { .. } if safe < start => false,
+            Role::Reasoning { .. } | Role::Span { .. } if safe < start => {
+                // A marker that is under way takes precedence over one inside it.
+                self.displace(span);
+                false
+            }
             Role::Reasoning { id } => {
                 let reasoning = &self.set.reasoning[usize::from(id)];
                 self.deliver(chunk, start);

@@ -92,7 +92,17 @@ fn slips(text: &str) -> Vec<String> {
 
 /// Whether a vector shows calls in text, without markup that a slip makes visible or hides.
 fn fits(case: &Case) -> bool {
-    let hides = ["call-in-reasoning", "think", "comment", "cdata", "entit"];
+    let hides = [
+        "call-in-reasoning",
+        "think",
+        "thought",
+        "comment",
+        "hash",
+        "cdata",
+        "entit",
+        "escapes",
+        "results",
+    ];
     case.native.is_empty()
         && case.input.len() < 1200
         && !hides.iter().any(|form| case.id.contains(form))

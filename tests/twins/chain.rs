@@ -46,6 +46,8 @@ impl KeyQuote {
 
     /// Splits off the longest suffix that is a declared number.
     fn split(&self, key: &str, indices: &BTreeSet<u32>) -> Option<(String, u32)> {
+        // Marks that do not matter may follow the number.
+        let key = key.trim_end_matches(|c| c == '_' || c == '-' && self.kind == Kind::Vcp);
         let digits = key.len() - key.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         let (index, cut) = (key.len() - digits..key.len()).find_map(|cut| {
             indices
@@ -139,6 +141,12 @@ impl KeyQuote {
             if name.len() > run.setup.limits.name {
                 run.error("limit_name");
                 return Block::hidden(end);
+            }
+            let typed = args.iter().filter(|e| e.index == turn);
+            let typed = typed.filter_map(|e| e.key.strip_prefix("type_hint_"));
+            let missing = |key: &&str| !args.iter().any(|e| e.key == *key);
+            if self.kind == Kind::Tam2 {
+                typed.filter(missing).for_each(|_| run.warn("orphan_param"));
             }
             let args = self.without_control(&args);
             // A list takes all its occurrences. Any other repeated field is reported, even if a numbered one replaces it.

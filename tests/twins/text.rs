@@ -40,7 +40,8 @@ fn spellings(open: &str) -> Vec<(String, bool)> {
     let end = &open[marker.len()..];
     let mut out = vec![(open.to_owned(), false)];
     if end == "\n" {
-        out.extend([" ", "\r"].map(|blank| (format!("{marker}{blank}\n"), false)));
+        let blanks = [" ", "  ", "\t", "\r", " \r", "  \r", "\t\r"];
+        out.extend(blanks.map(|blank| (format!("{marker}{blank}\n"), false)));
     }
     let mut slip = |text: String| out.push((text + end, true));
     for (two, one) in [("<<", "<"), ("[[", "[")] {

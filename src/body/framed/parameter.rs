@@ -415,7 +415,7 @@ impl Body {
         };
         let paths = &table.units[usize::from(self.unit)].inner;
         let named = table.spec.unit[usize::from(self.unit)].fix_name;
-        let late = walk.blank() && pos - *closed >= u64::from(spec.confirm) && xml::is_space(byte);
+        let late = walk.blank() && pos - *closed >= u64::from(spec.within()) && xml::is_space(byte);
         let go = if late {
             Go::None
         } else {

@@ -212,10 +212,20 @@ pub struct Param {
     /// An opener at the start of a line ends the open value.
     #[serde(default)]
     pub line: bool,
-    /// The maximum whitespace between a closer and what confirms it.
+    /// The maximum whitespace between a closer and what confirms it. With 0, only a closer with a slip needs that.
     #[serde(default = "confirm")]
     pub confirm: u32,
     pub hint: Option<Hint>,
+}
+
+impl Param {
+    /// The maximum whitespace between a closer that needs a confirmation and what confirms it.
+    pub fn within(&self) -> u32 {
+        match self.confirm {
+            0 => confirm(),
+            most => most,
+        }
+    }
 }
 
 pub(super) fn confirm() -> u32 {

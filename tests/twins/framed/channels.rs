@@ -111,6 +111,15 @@ impl<'a> Twin<'a> {
                         input.len()
                     }
                 };
+                // Left open: blanks in the token that it begins with. The engine reads them as it does those in a tag.
+                let behind = input[at + start..].trim_start();
+                let loose = behind.len() < input.len() - at - start;
+                let mut tokens = self.spec.markup.iter();
+                self.out.open |= loose
+                    && tokens.any(|token| {
+                        let rest = token.strip_prefix(&input[at..at + start]);
+                        rest.is_some_and(|rest| !rest.is_empty() && behind.starts_with(rest))
+                    });
                 // The next header begins after a message, and the reply ends: not text.
                 let role = &input[at + start..broken];
                 let role = role.len() <= 16 && role.bytes().all(|b| b.is_ascii_lowercase());
@@ -218,9 +227,23 @@ impl<'a> Twin<'a> {
                 let rest = input[end..].trim_start();
                 let mut sections = self.spec.section.iter().flat_map(|s| &s.open);
                 let section = sections.any(|open| rest.starts_with(&literal(open)));
-                let shown = section && input.len() - end - rest.len() <= 256
-                    || matches!(walk(input, end, &probes), Walk::Fits(fit) if fit.end - end <= 256);
-                shown || probes.is_empty()
+                let fits = |from: usize, probes: &[(&Pattern, ())]| matches!(walk(input, from, probes), Walk::Fits(fit) if fit.end - end <= 256);
+                let from = input.len() - rest.len();
+                // A call that needs no section shows itself.
+                let mut units = self.spec.units.iter();
+                let alone = units.any(|unit| {
+                    let probes: Vec<_> = unit.probe.iter().map(|p| (p, ())).collect();
+                    let mut heads = unit.open.iter().map(|open| literal(open));
+                    heads.any(|head| {
+                        !head.is_empty()
+                            && rest.starts_with(&head)
+                            && fits(from + head.len(), &probes)
+                    })
+                });
+                let inside = rest.strip_prefix('{').map(str::trim_start);
+                let object = inside.is_some_and(|inside| inside.starts_with(['"', '\'', '}']));
+                let shown = section && from - end <= 256 || fits(end, &probes) || alone;
+                shown || probes.is_empty() && object
             }
             "call" | "calls" => true,
             _ if whole => place,
