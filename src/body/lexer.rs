@@ -256,8 +256,22 @@ const MAX_IDLE: u8 = 32;
 /// The index to continue from, and the token, if any.
 type Took = (usize, Option<Token>);
 
-/// Converts one value that may have slips to JSON; returns what was repaired. Linear and without recursion.
+/// Converts one value that may have slips, or that Python prints with tuples, to JSON; returns what was repaired. Linear and
+/// without recursion.
 pub(crate) fn forgiven(text: &str, max_depth: u32) -> Option<(String, KindSet)> {
+    let python = || {
+        let syntax = Syntax {
+            python: true,
+            ..Syntax::default()
+        };
+        let (json, mut kinds) = read_as(&syntax, text, max_depth)?;
+        kinds.insert(Kind::RepairedLiteral);
+        Some((json, kinds))
+    };
+    read_as(&Syntax::default(), text, max_depth).or_else(python)
+}
+
+fn read_as(syntax: &Syntax, text: &str, max_depth: u32) -> Option<(String, KindSet)> {
     struct Pieces(String);
     impl Emit for Pieces {
         fn json(&mut self, text: &str, _: Span) {
@@ -265,9 +279,8 @@ pub(crate) fn forgiven(text: &str, max_depth: u32) -> Option<(String, KindSet)> 
         }
         fn text(&mut self, _: &str, _: Span) {}
     }
-    let syntax = Syntax::default();
     let rules = Rules {
-        syntax: &syntax,
+        syntax,
         max_depth,
         max_name: u32::MAX,
     };

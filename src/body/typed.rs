@@ -1,4 +1,4 @@
-//! Text where a schema demands a type: as JSON, or as Python prints it (`['a', 'b']`, `None`).
+//! Text where a schema demands a type: as JSON, or as Python prints it (`['a', 'b']`, `('a', 'b')`, `None`).
 //!
 //! Text that the schema accepts is parsed again only if it may contain a lone surrogate. In text that the schema rejects, a
 //! list, an object or a literal may have slips, which are repaired and reported. Text that the schema types as a string is
@@ -6,7 +6,7 @@
 
 use super::lexer::forgiven;
 use crate::error::{Kind, KindSet};
-use crate::hints::{Coerced, Schema, coerce, is_json};
+use crate::hints::{Coerced, Schema, Types, coerce, is_json};
 
 /// The outcome of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,11 @@ pub(super) fn typed(text: &str, schema: &Schema, max_depth: u32, out: &mut Strin
     let from = out.len();
     let how = coerce(text, schema, out);
     let bare = text.trim();
-    let opens = bare.starts_with(['[', '{']);
+    let types = schema.types;
+    let tuple = bare.starts_with('(') && types.has(Types::ARRAY) && !types.has(Types::STRING);
+    let opens = tuple || bare.starts_with(['[', '{']);
     let slip = match how {
-        Coerced::Fits => opens && out.len() == from + bare.len() && has_surrogate(bare),
+        Coerced::Fits => tuple || opens && out.len() == from + bare.len() && has_surrogate(bare),
         Coerced::Malformed => opens,
         Coerced::Mismatch => opens || bare == "None",
     };
