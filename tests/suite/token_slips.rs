@@ -334,7 +334,17 @@ fn check(step: usize) -> [BTreeSet<&'static str>; 2] {
                     continue;
                 }
                 if std::env::var("SHOW").is_ok() {
-                    println!("LOST {} {:?} {:?} [{:?}] got {:?}", pair.dialect, slipped.token, slipped.slip, slipped.text, calls.iter().map(|c| (&c.name, &c.arguments, c.grade)).collect::<Vec<_>>());
+                    println!(
+                        "LOST {} {:?} {:?} [{:?}] got {:?}",
+                        pair.dialect,
+                        slipped.token,
+                        slipped.slip,
+                        slipped.text,
+                        calls
+                            .iter()
+                            .map(|c| (&c.name, &c.arguments, c.grade))
+                            .collect::<Vec<_>>()
+                    );
                 }
                 if listed(&LOSES, pair.dialect, &slipped.token) {
                     needed[1].insert(pair.dialect);

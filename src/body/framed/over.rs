@@ -66,8 +66,15 @@ impl Over {
         let all = unit.close.iter().map(|close| (close, false));
         let all = all.chain(section.map(|close| (close, true)));
         let own = close.text();
-        let literal = |(close, ends): (&String, bool)| {
-            let literal = table.last_literal(close, fix)?;
+        // The first tag of a closer, too: what is before the last one is not part of the value.
+        let tags = |(close, ends): (&String, bool)| {
+            let tags = [
+                table.first_literal(close, fix),
+                table.last_literal(close, fix),
+            ];
+            tags.into_iter().flatten().map(move |tag| (tag, ends))
+        };
+        let literal = |(literal, ends): (String, bool)| {
             let needle = Needle::tag(literal.as_bytes());
             let both = needle.text().bytes().zip(own.bytes());
             let shared = both.take_while(|(one, other)| one == other).count();
@@ -79,7 +86,7 @@ impl Over {
                 next,
             })
         };
-        let closers: Vec<_> = all.filter_map(literal).collect();
+        let closers: Vec<_> = all.flat_map(tags).filter_map(literal).collect();
         (!closers.is_empty() && !unit.fix_name).then_some(Self {
             closers,
             strange,

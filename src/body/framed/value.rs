@@ -109,6 +109,21 @@ impl Strange {
         })
     }
 
+    /// The same behind an opener of a call: there any tag is a parameter's, where each is named after one.
+    fn behind_opener(spec: &spec::Param, fix: &str, key: &str) -> Option<Self> {
+        let own = Self::new(spec, fix, key)?;
+        let open = spec.open.first()?.replace("$x", fix);
+        let any = path::literal(&open).is_ok_and(|literal| literal.len() == 1);
+        Some(match (any, open.as_bytes().first()) {
+            (true, Some(first)) => Self {
+                needle: Needle::new(vec![*first]),
+                then: Then::Not(b'/'),
+                ..own
+            },
+            _ => own,
+        })
+    }
+
     /// The shared part as text.
     pub fn literal(&self) -> &str {
         self.needle.text()
@@ -392,7 +407,7 @@ impl Value {
     /// What may follow it.
     fn follows(&self, table: &Framed, (unit, fix, key): (u16, &[u8], &str)) -> Option<Over> {
         let fix = String::from_utf8_lossy(fix);
-        let strange = Strange::new(table.params(unit)?, &fix, key)?;
+        let strange = Strange::behind_opener(table.params(unit)?, &fix, key)?;
         let unit = &table.spec.unit[usize::from(unit)];
         Over::new(table, unit, &fix, self.closers.first()?, strange)
     }

@@ -202,7 +202,12 @@ impl<'a> Twin<'a> {
                     // Links are left to the vectors.
                     self.out.open |= may_be_link(&self.out.text, &input[at..]);
                     self.begun = true;
+                    let before = (self.out.text.len(), &input[at..]);
                     at = self.block(at);
+                    // Left open: closers after a block that came back as text, of openers in it.
+                    let back = self.out.text[before.0..].get(..2) == before.1.get(..2);
+                    let rest = &input[at..];
+                    self.out.open |= back && closers.iter().any(|closer| rest.contains(closer));
                     line = at;
                     paired = 0;
                     continue;
