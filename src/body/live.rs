@@ -389,6 +389,7 @@ impl LiveCall {
 
     /// Writes empty arguments, as is known at `at`.
     pub fn empty(&mut self, out: &mut Out<'_>, at: u64) {
+        self.begun = true;
         self.call.arg(out, "{}", Span::new(at, at));
     }
 

@@ -96,6 +96,21 @@ fn arguments_under_a_synonym_are_read() {
 }
 
 #[test]
+fn arguments_that_are_null_are_an_empty_object() {
+    let mut read_some = 0;
+    for (id, set, text) in written() {
+        for nothing in ["null", "None", "\"\""] {
+            for call in read(&set, &text.replace(ARGUMENTS, nothing)) {
+                let changed = text.contains(ARGUMENTS);
+                assert!(!changed || call.arguments == "{}", "{id}: {call:?}");
+                read_some += usize::from(changed);
+            }
+        }
+    }
+    assert!(read_some >= MANY, "only {read_some}");
+}
+
+#[test]
 fn arguments_under_any_other_key_are_reported_as_missing() {
     for key in ["arguements", "参数", "data", "kwargs"] {
         each(
