@@ -403,6 +403,7 @@ impl Lexer {
             .quote
             .filter(|_| matches!(self.at, LexerAt::After | LexerAt::Colon));
         torn.key |= self.at == LexerAt::NextKey;
+        torn.value |= self.at == LexerAt::After;
         torn.closers |= matches!(
             self.at,
             LexerAt::After | LexerAt::NextKey | LexerAt::Key | LexerAt::Item

@@ -40,6 +40,8 @@ pub(super) struct Torn {
     pub offered: bool,
     /// A key was expected.
     pub key: bool,
+    /// It broke after a value, where a comma or a bracket was expected.
+    pub value: bool,
     /// A value was complete, or a key was expected: an opener there begins the next call, and closers are missing.
     pub closers: bool,
 }
@@ -101,7 +103,7 @@ pub(super) struct Lost {
     rows: bool,
     /// The items of its list are objects.
     objects: bool,
-    /// A key was expected where it broke, and nothing has come yet.
+    /// A key was expected where it broke, or, in an object without markers, what follows a value; and nothing has come yet.
     key: bool,
     /// Its line has ended: the list continues if the next line begins with an object.
     ended: bool,
@@ -184,6 +186,10 @@ impl Lost {
             Some((open, closers.map(|close| needle(&close)).collect()))
         });
         let blind = !torn.between && param.is_none() && table.spec.params(unit).is_some();
+        let single = torn
+            .brackets
+            .as_ref()
+            .is_some_and(|open| open.starts_with(b"}"));
         let torn_quotes = torn.string.is_some() || torn.inner.is_some();
         Self {
             ends,
@@ -193,7 +199,7 @@ impl Lost {
             bare,
             rows: torn.rows,
             objects: unit.payload == spec::Payload::Json,
-            key: torn.key,
+            key: torn.key || torn.value && bare && single,
             ended: false,
             indent: torn.closers.then_some(0),
             between: torn.between,
@@ -320,7 +326,17 @@ impl Lost {
             return Some(Hit::Turn { at, ends: false });
         }
         if std::mem::take(&mut self.key) && byte == b'{' && self.objects {
-            // A key cannot begin like this: brackets are missing, and the next item of the list begins.
+            // A key cannot begin like this: brackets are missing, and the next item of the list begins, or the next object.
+            let single = self
+                .brackets
+                .as_ref()
+                .is_some_and(|open| open.starts_with(b"}"));
+            if self.bare && single {
+                return Some(Hit::Turn {
+                    at: pos,
+                    ends: true,
+                });
+            }
             self.brackets = self.brackets.take().map(|mut open| {
                 open.truncate(1);
                 open

@@ -398,9 +398,14 @@ fn scratch() {
         let (id, seed) = pair.split_once(':').unwrap();
         let twins = seconds();
         let (_, twin) = twins.iter().find(|(have, _)| *have == id).unwrap();
-        println!("SAMPLE {}", serde_json::json!({"d": id, "i": twin.sample(seed.parse().unwrap())}));
+        println!(
+            "SAMPLE {}",
+            serde_json::json!({"d": id, "i": twin.sample(seed.parse().unwrap())})
+        );
     }
-    let Ok(file) = std::fs::read_to_string("/tmp/h/scratch.jsonl") else { return };
+    let Ok(file) = std::fs::read_to_string("/tmp/h/scratch.jsonl") else {
+        return;
+    };
     for line in file.lines() {
         let v: serde_json::Value = serde_json::from_str(line).unwrap();
         let id = v["d"].as_str().unwrap();
@@ -410,6 +415,19 @@ fn scratch() {
         let (_, twin) = twins.iter().find(|(have, _)| *have == id).unwrap();
         let theirs = twin.read(input, None);
         let ours = parse(&set, Options::default(), input.as_bytes(), Finish::Stop);
-        println!("{id} {input:?}\n   open={} slipped={}\n   ours   {:?} | {:?} | {:?}\n   theirs {:?} | {:?} | {:?}", theirs.open, slipped(&ours), ours.text, ours.reasoning, ours.calls.iter().map(|c| (&c.name,&c.arguments)).collect::<Vec<_>>(), theirs.text, theirs.reasoning, theirs.calls);
+        println!(
+            "{id} {input:?}\n   open={} slipped={}\n   ours   {:?} | {:?} | {:?}\n   theirs {:?} | {:?} | {:?}",
+            theirs.open,
+            slipped(&ours),
+            ours.text,
+            ours.reasoning,
+            ours.calls
+                .iter()
+                .map(|c| (&c.name, &c.arguments))
+                .collect::<Vec<_>>(),
+            theirs.text,
+            theirs.reasoning,
+            theirs.calls
+        );
     }
 }

@@ -205,7 +205,8 @@ impl<'a> Twin<'a> {
                     let before = (self.out.text.len(), &input[at..]);
                     at = self.block(at);
                     // Left open: closers after a block that came back as text, of openers in it.
-                    let back = self.out.text[before.0..].get(..2) == before.1.get(..2);
+                    let first = |text: &str| text.chars().next();
+                    let back = first(&self.out.text[before.0..]) == first(before.1);
                     let rest = &input[at..];
                     self.out.open |= back && closers.iter().any(|closer| rest.contains(closer));
                     line = at;
