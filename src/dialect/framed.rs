@@ -500,14 +500,6 @@ impl Framed {
         literals.find(whole).or_else(|| last_literal(pattern))
     }
 
-    /// The first literal of a closer, if it is more than the beginning or the end of a tag and not the last one.
-    pub fn first_literal(&self, pattern: &str, fix: &str) -> Option<String> {
-        let parts = path::parts(&spelt(pattern, fix)).ok()?;
-        let mut literals = parts.iter().filter_map(literal_part);
-        let first = literals.next()?;
-        (first.ends_with('>') && literals.next().is_some()).then_some(first)
-    }
-
     /// The spelling of values in a payload with string syntax.
     pub fn syntax(&self, payload: Payload) -> Option<&Syntax> {
         match payload {

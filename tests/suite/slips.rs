@@ -109,7 +109,9 @@ fn arguments_that_are_null_are_an_empty_object() {
                 &text[..start],
                 &text[end + "true}".len()..]
             );
-            for call in read(&set, &text) {
+            // Lines of text take such an input for one that is not an object.
+            let sure = |call: &Call| call.grade != Grade::Recovered;
+            for call in read(&set, &text).into_iter().filter(sure) {
                 calls += 1;
                 assert_eq!(call.arguments, "{}", "{id}: {text:?}");
             }

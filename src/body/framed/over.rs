@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
-use toolglot_scan::path::{Go, Walk};
+use toolglot_scan::path::{self, Go, Walk};
 use toolglot_scan::xml;
 
 use super::{Body, FramedAt, Strange};
@@ -53,6 +53,17 @@ struct Closer {
     next: u8,
 }
 
+/// The first tag of a closer of several tags; `fix` is the suffix of the block's markers.
+fn first_tag(close: &str, fix: &str) -> Option<String> {
+    let parts = path::parts(&close.replace("$x", fix)).ok()?;
+    let mut literals = parts.iter().filter_map(|part| match part {
+        path::Part::Bytes(bytes) => String::from_utf8(bytes.clone()).ok(),
+        _ => None,
+    });
+    let first = literals.next()?;
+    (first.ends_with('>') && literals.next().is_some()).then_some(first)
+}
+
 impl Over {
     /// For values of a call of the form `unit` that `close` ends. `fix` is the suffix of the block's markers.
     pub fn new(
@@ -68,10 +79,7 @@ impl Over {
         let own = close.text();
         // The first tag of a closer, too: what is before the last one is not part of the value.
         let tags = |(close, ends): (&String, bool)| {
-            let tags = [
-                table.first_literal(close, fix),
-                table.last_literal(close, fix),
-            ];
+            let tags = [first_tag(close, fix), table.last_literal(close, fix)];
             tags.into_iter().flatten().map(move |tag| (tag, ends))
         };
         let literal = |(literal, ends): (String, bool)| {

@@ -233,7 +233,7 @@ impl<'a> Twin<'a> {
                 let mut units = self.spec.units.iter();
                 let alone = units.any(|unit| {
                     let probes: Vec<_> = unit.probe.iter().map(|p| (p, ())).collect();
-                    let mut heads = unit.open.iter().map(|open| literal(open));
+                    let mut heads = unit.open.iter().map(literal);
                     heads.any(|head| {
                         !head.is_empty()
                             && rest.starts_with(&head)
