@@ -245,20 +245,28 @@ impl spec::Channels {
 
     /// Whether the bytes so far look like the beginning of a header and not like prose: words directly after the markers.
     pub fn shaped(&self, header: &str) -> bool {
-        let word = |c: char| c.is_ascii_alphanumeric() || "_.:-/".contains(c);
-        let shaped = |part: &str| {
+        // The name of an author may be in any script.
+        let word = |c: char, author: bool| {
+            c.is_ascii_alphanumeric() || "_.:-/".contains(c) || author && c.is_alphanumeric()
+        };
+        let shaped = |part: &str, author: bool| {
             let part = part.strip_suffix(' ').unwrap_or(part);
             let words = part.split(' ').filter(|word| !word.is_empty()).count();
-            part.chars().all(|c| word(c) || c == ' ') && !part.starts_with(' ') && words < 3
+            let fits = part.chars().all(|c| word(c, author) || c == ' ');
+            fits && !part.starts_with(' ') && words < 3
         };
-        let mut rest = header;
+        let (mut rest, mut author) = (header, false);
         loop {
             let mut places = rest.char_indices();
             let next = places.find_map(|(at, _)| Some((at, self.part_begins(&rest[at..])?)));
             match next {
-                Some((at, _)) if !shaped(&rest[..at]) => return false,
-                Some((at, len)) => rest = &rest[at + len..],
-                None => return shaped(rest),
+                Some((at, _)) if !shaped(&rest[..at], author) => return false,
+                Some((at, len)) => {
+                    let marker = &rest[at..at + len];
+                    author = marker != self.channel && self.start.iter().any(|s| s == marker);
+                    rest = &rest[at + len..];
+                }
+                None => return shaped(rest, author),
             }
         }
     }
@@ -290,9 +298,21 @@ impl spec::Channels {
         (0..header.len()).filter(begins).count() >= MAX_BEGUN
     }
 
-    /// What a message with that header is.
+    /// What a message with that header is. An author whom no model's header names writes text, whatever else it names.
     pub(crate) fn route(&self, header: &Header<'_>) -> Option<RouteKind> {
-        self.matching(header).map(|route| route.kind)
+        match self.is_stranger(header) {
+            true => Some(RouteKind::Text),
+            false => self.matching(header).map(|route| route.kind),
+        }
+    }
+
+    /// Whether the author's name is in another script than the names that models write.
+    fn is_stranger(&self, header: &Header<'_>) -> bool {
+        let names = !self.recipient.is_empty() && self.names_author(header);
+        let roles = self.route.iter().filter_map(|route| route.role.as_ref());
+        let mut known = roles.flatten().chain(&self.model);
+        let foreign = names && !header.role.is_ascii();
+        foreign && !known.any(|name| fits_word(name, header.role))
     }
 
     /// Whether a header names the author of its message. Other headers begin a further part of the open message.
@@ -302,6 +322,9 @@ impl spec::Channels {
 
     /// What a message is whose header names another author than the model.
     pub(crate) fn of_others(&self, header: &Header<'_>) -> Option<RouteKind> {
+        if self.is_stranger(header) {
+            return Some(RouteKind::Text);
+        }
         let route = self.matching(header)?;
         let mut words = self.model.iter();
         let model = words.any(|word| fits_word(word, header.role) || word == header.start);

@@ -74,6 +74,9 @@ pub(super) fn dialect(spec: &Spec) -> Result<(), BuildError> {
     for (index, framing) in spec.framing.iter().enumerate() {
         marker(spec, &format!("framing[{index}]"), framing)?;
     }
+    for (index, other) in spec.others.iter().enumerate() {
+        marker(spec, &format!("others[{index}]"), other)?;
+    }
     for (index, turn) in spec.turn.iter().enumerate() {
         marker(spec, &format!("turn[{index}]"), turn)?;
     }

@@ -293,7 +293,8 @@ impl Tables {
     fn tokens(&mut self, dialects: &[Dialect], chosen: bool) {
         for (index, dialect) in dialects.iter().enumerate() {
             // A turn opener that is not a tag begins like words or brackets. A set for many models does not hold text back for one.
-            let opens = |m: &str| dialect.spec.turn.iter().any(|turn| m.starts_with(turn));
+            let turns = || dialect.spec.turn.iter().chain(&dialect.spec.others);
+            let opens = |m: &str| turns().any(|turn| m.starts_with(turn));
             let role = |m: &str| !m.starts_with('<') && opens(m);
             let tokens = dialect.tokens().into_iter();
             let counts = |marker: &str, sort| chosen || !(role(marker) || sort == Sort::Inner);
@@ -306,13 +307,13 @@ impl Tables {
                     .flatten();
                 let spaced: Vec<_> = spaced.collect();
                 for marker in std::iter::once(marker).chain(plain).chain(spaced) {
-                    self.token(index as u16, dialect, marker, sort);
+                    self.token(index as u16, dialect, marker, sort, chosen);
                 }
             }
         }
     }
 
-    fn token(&mut self, index: u16, dialect: &Dialect, marker: String, sort: Sort) {
+    fn token(&mut self, index: u16, dialect: &Dialect, marker: String, sort: Sort, chosen: bool) {
         // A marker that is text in any case is never held back.
         let pattern = Pattern {
             hold: !matches!(sort, Sort::Stray | Sort::Inner),
@@ -338,6 +339,12 @@ impl Tables {
         };
         let token = &mut self.tokens[usize::from(id)];
         token.is_also(index, dialect, &marker, sort);
+        // A tag of ordinary markup begins a turn only where the host has chosen the model.
+        if chosen || !dialect.spec.markup.contains(&marker) {
+            token.author = token.author.or(dialect.author(&marker));
+            let names = dialect.names_after(&marker).map(str::to_owned);
+            token.model.extend(names);
+        }
         // An HTML element with attributes (`<s class="x">`) is not a token.
         if !matches!(sort, Sort::Stray | Sort::Inner) && !tag::has_one_letter(&marker) {
             self.spelt.push((marker, id));

@@ -70,6 +70,17 @@ pub(crate) const BESIDE: u64 = 64;
 /// what follows them.
 pub(crate) const TOGETHER: usize = 4;
 
+/// Whose turn follows a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Author {
+    Model,
+    Other,
+    /// The name after the token says it.
+    Named,
+    /// It ends a turn.
+    Nobody,
+}
+
 /// A token that is not part of the text where it is framing.
 #[derive(Debug)]
 pub(crate) struct Token {
@@ -104,6 +115,10 @@ pub(crate) struct Token {
     pub thoughts: Vec<u16>,
     /// The reasoning that it ends without being one of its closers.
     pub ends: Vec<u16>,
+    /// Whose turn follows it, if it is a token of turns.
+    pub author: Option<Author>,
+    /// How the model is named after it.
+    pub model: Vec<String>,
 }
 
 impl Default for Token {
@@ -125,6 +140,8 @@ impl Default for Token {
             markup: false,
             thoughts: vec![],
             ends: vec![],
+            author: None,
+            model: vec![],
         }
     }
 }

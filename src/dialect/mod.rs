@@ -37,7 +37,9 @@ pub use set::{DialectSet, Lint, SetBuilder};
 pub(crate) use family::{AttributeParams, ElementTree, Family, NamedParams};
 pub(crate) use inner::SetInner;
 pub(crate) use key_quote::{KeyQuote, QuoteEnd};
-pub(crate) use marker::{BESIDE, Begins, MAX_LEAD, OpenRef, Role, TOGETHER, Token, Written};
+pub(crate) use marker::{
+    Author, BESIDE, Begins, MAX_LEAD, OpenRef, Role, TOGETHER, Token, Written,
+};
 pub(crate) use thought::{Inside, suffixed};
 
 pub(crate) use evidence::Evidence;
@@ -64,6 +66,11 @@ pub fn builtin_files() -> &'static [(&'static str, &'static str)] {
 /// The default dialect of calls for a configuration of the tools layer.
 pub const fn default_protocol() -> &'static str {
     builtin::DEFAULT_PROTOCOL
+}
+
+/// Whether a character may be in the name of an author.
+pub(crate) fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '-'
 }
 
 /// The kind of a token.
@@ -221,6 +228,9 @@ impl Dialect {
         for marker in &self.spec.framing {
             add(Sort::Turn, marker);
         }
+        for marker in &self.spec.others {
+            add(Sort::Turn, marker);
+        }
         // A turn opener is not ordinary markup in a reply that continues after it.
         let markup = |turn: &&String| self.spec.markup.contains(turn);
         let turns = self.spec.turn.iter().filter(|turn| !markup(turn));
@@ -294,6 +304,41 @@ impl Dialect {
                 .for_each(|marker| add(thought, marker));
         }
         out
+    }
+
+    /// What a token says about whose turn follows it, in a dialect that names the turns of others.
+    fn author(&self, marker: &str) -> Option<Author> {
+        let Spec { turn, others, .. } = &self.spec;
+        if others.is_empty() {
+            return None;
+        }
+        // The end of an opener may be one, too: it also ends the turn openers of others.
+        let part = |one: &String| turn.iter().any(|other| other != one && other.contains(one));
+        let mut whole = turn.iter().filter(|one| !part(one));
+        let begins = |one: &String| one.starts_with(marker) || marker.starts_with(one.as_str());
+        if whole.any(begins) {
+            let named = others.iter().any(|other| other == marker);
+            return Some(if named { Author::Named } else { Author::Model });
+        }
+        if others
+            .iter()
+            .any(|other| marker.starts_with(other.as_str()))
+        {
+            return Some(Author::Other);
+        }
+        let ends = self.spec.framing.iter().any(|token| token == marker);
+        let inside = turn.iter().any(|one| one.contains(marker));
+        (ends && !inside).then_some(Author::Nobody)
+    }
+
+    /// The author that the model's turn openers name after a marker.
+    fn names_after(&self, marker: &str) -> impl Iterator<Item = &str> {
+        let turns = self.spec.turn.iter();
+        let names = turns.filter_map(move |turn| turn.strip_prefix(marker));
+        names.map(|rest| {
+            let end = rest.find(|c: char| !is_name(c));
+            &rest[..end.unwrap_or(rest.len())]
+        })
     }
 
     /// Whether a marker begins like a message's header: the header takes precedence.

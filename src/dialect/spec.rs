@@ -53,6 +53,9 @@ pub struct Spec {
     /// How the prompt opens the model's turn; the reply, or the rest of its header, follows.
     #[serde(default)]
     pub turn: Vec<String>,
+    /// How the turns of other authors begin. What a turn opener begins with, too, precedes the name of an author.
+    #[serde(default)]
+    pub others: Vec<String>,
     /// What the prompt may have written, inferred from the beginning of the reply.
     #[serde(default)]
     pub begins: Vec<Begins>,

@@ -19,6 +19,7 @@ impl Tokens {
         let mut out = Self::default();
         let ended = spec.reasoning.iter().flat_map(|thought| &thought.ended_by);
         let plain = spec.framing.iter().chain(&spec.messages);
+        let plain = plain.chain(&spec.others);
         for marker in plain.chain(&spec.markup).chain(ended) {
             out.turns.extend(pieces(marker));
         }

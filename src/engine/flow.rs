@@ -521,6 +521,9 @@ impl Machine<'_> {
                 self.st.guided = None;
             }
             self.st.text(piece);
+            if self.st.heard.is_some() && self.st.region == Region::Text {
+                self.say(piece, start);
+            }
         }
         self.keep_region(chunk, held, to);
         let region = self.st.region;

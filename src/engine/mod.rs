@@ -7,6 +7,7 @@
 //! bytes are held in one carry. State is a function of the bytes so far and never of the chunks.
 
 mod arguments;
+mod author;
 mod bare;
 mod bounds;
 mod code;
@@ -128,6 +129,10 @@ struct State {
     message: bool,
     /// What the open message is, if its header names another author than the model. Nothing in it is a call.
     others: Option<RouteKind>,
+    /// A token of turns after which the author is not known yet.
+    heard: Option<author::Heard>,
+    /// The token that began the open turn of another author. Nothing in it is a call.
+    turn: Option<u16>,
     /// An error in the last message's header was reported.
     odd_header: bool,
     /// Reasoning has ended at least once.
@@ -253,6 +258,8 @@ impl State {
             && !self.reasoned
             && !self.message
             && self.others.is_none()
+            && self.turn.is_none()
+            && self.heard.is_none()
             && self.io.blocks.iter().all(|blocks| *blocks == 0)
     }
 
@@ -289,6 +296,8 @@ impl State {
             within: None,
             message: false,
             others: None,
+            heard: None,
+            turn: None,
             odd_header: false,
             reasoned: false,
             fresh: true,

@@ -62,6 +62,7 @@ impl Pace {
             && !(state.guided.is_some() && state.region == Region::Text)
             && state.waiting.is_none()
             && state.inside.is_none()
+            && state.heard.is_none()
             && opts.text == TextMode::Bytes;
         let settled = state.node == ROOT
             && state.from() == state.pos()

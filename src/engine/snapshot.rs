@@ -122,6 +122,8 @@ impl State {
             guided: _,
             message: _,
             others: _,
+            heard,
+            turn: _,
             odd_header: _,
             within: _,
             thoughts: _,
@@ -140,7 +142,7 @@ impl State {
             suffix: _,
             finished: _,
         } = self;
-        let tokens = (inside, waiting, together, near, paired, unlinked);
+        let tokens = (inside, waiting, together, near, paired, unlinked, heard);
         (origin, mode, candidates, region, untagged, tokens, io)
     }
 
@@ -219,6 +221,12 @@ impl State {
             let ordered = waiting.in_order(self.from(), &self.together);
             ordered && waiting.end <= self.pos() && self.region == Region::Text
         });
+        let tokens = |id: u16| usize::from(id) < set.tokens.len();
+        let turn = self
+            .heard
+            .as_ref()
+            .is_none_or(|heard| tokens(heard.token()))
+            && self.turn.is_none_or(tokens);
         let carried = self.pos().checked_sub(self.from());
         let exact = matches!(self.mode, Mode::Flow)
             && scanner.is_some_and(|s| s.dfa.exact())
@@ -231,7 +239,13 @@ impl State {
             (Some(n), false, _) => n == self.io.cursor.carried() as u64,
             _ => false,
         };
-        block && mode && waits && node && carry && self.io.blocks.len() == set.kinds_of_blocks()
+        block
+            && mode
+            && waits
+            && turn
+            && node
+            && carry
+            && self.io.blocks.len() == set.kinds_of_blocks()
     }
 }
 

@@ -221,6 +221,8 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
         state.blank = whole.blank;
         state.message = whole.message;
         state.others = whole.others;
+        state.heard.clone_from(&whole.heard);
+        state.turn = whole.turn;
         state.odd_header = whole.odd_header;
         state.within = whole.within;
         state.reasoned = whole.reasoned;

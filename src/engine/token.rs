@@ -104,7 +104,7 @@ impl Tail {
     }
 
     /// The quotation mark or bracket that the text ends with.
-    fn bracket(self) -> Option<u8> {
+    pub fn bracket(self) -> Option<u8> {
         bracket_before(&self.0.to_be_bytes())
     }
 
@@ -201,6 +201,9 @@ impl Machine<'_> {
         let hidden = code.hides() && !real();
         if paired || (hidden && (token.stray || !code.is_inline())) {
             return false;
+        }
+        if !hidden {
+            self.hear(id, span);
         }
         if token.stray {
             self.dialect_issue(chunk, token.dialects[0], Kind::OrphanClose, span);
@@ -346,6 +349,7 @@ impl Machine<'_> {
         else {
             return;
         };
+        self.hear(id, Span::new(start, end));
         self.st.waiting = Some(Waiting {
             token: id,
             end,
@@ -473,7 +477,7 @@ impl Machine<'_> {
     }
 
     /// Whether two tokens belong to one dialect.
-    fn relatives(&self, one: u16, other: u16) -> bool {
+    pub fn relatives(&self, one: u16, other: u16) -> bool {
         let of = |id: u16| self.set.tokens.get(usize::from(id));
         let Some((one, other)) = of(one).zip(of(other)) else {
             return false;

@@ -42,11 +42,15 @@ fn starters(set: &DialectSet) -> Vec<String> {
             }
         }
         let channels = file.get("channels");
-        let turns: Vec<String> = file.get("turn").into_iter().flat_map(texts).collect();
+        let keys = ["turn", "others"].into_iter();
+        let turns: Vec<String> = keys
+            .filter_map(|key| file.get(key))
+            .flat_map(texts)
+            .collect();
         // The opener of a turn is recognised only where the host chose its dialect, unless it is a tag.
         let opens = |marker: &String| turns.iter().any(|turn| marker.starts_with(turn.as_str()));
         let here = |marker: &String| chosen || marker.starts_with('<') || !opens(marker);
-        for key in ["framing", "messages", "markup"] {
+        for key in ["framing", "messages", "markup", "others"] {
             let markers = file.get(key).into_iter().flat_map(texts);
             out.extend(markers.filter(here));
         }

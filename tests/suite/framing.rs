@@ -250,6 +250,10 @@ fn tokens_beside_a_call_of_their_dialect_are_framing() {
                     // Must begin the reply or a line.
                     continue;
                 }
+                if markers::begins_others(dialect, &marker.text) {
+                    // Nothing in that turn is a call.
+                    continue;
+                }
                 let turn = read(set, &format!("before {text}{blanks}{call}"));
                 let left = blanks.strip_prefix(&line_ends(marker)).unwrap_or(blanks);
                 let stays = text != marker.text && turn.text == format!("before {blanks}");

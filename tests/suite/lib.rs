@@ -57,6 +57,7 @@ mod tags;
 mod thoughts;
 mod token_slips;
 mod tokens;
+mod turns;
 mod twins;
 mod vectors;
 mod words;

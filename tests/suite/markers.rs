@@ -63,6 +63,15 @@ pub static MARKERS: LazyLock<Vec<Marker>> = LazyLock::new(|| {
                 false => add(Does::Frame, turn),
             }
         }
+        for other in strings("others") {
+            // A name after a tag never occurs with blanks in the tag.
+            let named = strings("turn").any(|turn| turn.starts_with(other));
+            let role = named && other.starts_with('<') && !other.contains('|');
+            match role || strings("markup").any(|token| token == other) {
+                true => add(Does::Inner, other),
+                false => add(Does::Frame, other),
+            }
+        }
         for family in ["named_params", "attribute_params"] {
             let call = table.get(family).and_then(|family| family.get("call"));
             if let Some(call) = call.and_then(toml::Value::as_str) {
@@ -109,6 +118,24 @@ fn walk(table: &toml::Table, place: &str, add: &mut impl FnMut(Does, &str)) {
     }
 }
 
+/// Whether a marker of a dialect begins the turn of another author by itself.
+pub fn begins_others(id: &str, marker: &str) -> bool {
+    let mut files = builtin_files().iter();
+    let text = files
+        .find(|(have, _)| *have == id)
+        .map_or("", |(_, text)| *text);
+    let table: toml::Table = text.parse().expect("a built-in file");
+    let any = |key: &str, fits: &dyn Fn(&str) -> bool| {
+        let list = table.get(key).and_then(toml::Value::as_array);
+        let mut list = list.into_iter().flatten();
+        list.any(|word| word.as_str().is_some_and(fits))
+    };
+    let own = any("turn", &|turn| {
+        turn.starts_with(marker) || marker.starts_with(turn)
+    });
+    !own && any("others", &|other| marker.starts_with(other))
+}
+
 /// The openers of turns in a dialect, which may be ordinary markup.
 pub fn turns(id: &str) -> Vec<String> {
     let mut files = builtin_files().iter();
@@ -116,7 +143,8 @@ pub fn turns(id: &str) -> Vec<String> {
         .find(|(have, _)| *have == id)
         .map_or("", |(_, text)| *text);
     let table: toml::Table = text.parse().expect("a built-in file");
-    let lists = ["turn", "markup"].map(|key| table.get(key).and_then(toml::Value::as_array));
+    let lists =
+        ["turn", "others", "markup"].map(|key| table.get(key).and_then(toml::Value::as_array));
     let words = lists.into_iter().flatten().flatten();
     words
         .filter_map(|word| Some(word.as_str()?.to_owned()))

@@ -66,9 +66,8 @@ impl Machine<'_> {
             let call = matches!(opener.begins, Begins::Block(_) | Begins::Tag(_));
             if token {
                 self.deliver(chunk, start.min(safe));
-            } else if call && self.st.others.is_some() {
+            } else if call && self.is_of_others(chunk, start.min(safe)) {
                 // Only the model calls tools.
-                self.deliver(chunk, start.min(safe));
                 let said = reported || bare(self.dialect(opener.dialect), *opener).is_some();
                 if !said {
                     reported = true;

@@ -356,6 +356,7 @@ impl Machine<'_> {
         self.meet_block(chunk, dialect, span.start);
         if channels.spec.names_author(&read) {
             self.st.others = None;
+            self.st.turn = None;
         }
         self.st.others = self.st.others.or(channels.spec.of_others(&read));
         self.near_block(dialect, span.end);

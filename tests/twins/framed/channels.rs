@@ -468,13 +468,20 @@ fn unbroken(header: &str) -> String {
 fn looks(channels: &Channels, header: &str) -> bool {
     let marks = [&channels.recipient, &channels.channel, &channels.content];
     let mut text = header.to_owned();
-    for mark in marks.into_iter().chain(&channels.start) {
-        if !mark.is_empty() {
-            text = text.replace(mark.as_str(), "\n");
-        }
+    for mark in marks.into_iter().filter(|mark| !mark.is_empty()) {
+        text = text.replace(mark.as_str(), "\n");
+    }
+    // The name of an author may be in any script.
+    for start in &channels.start {
+        text = text.replace(start.as_str(), "\n@");
     }
     text.lines().all(|part| {
-        let fits = |c: char| c.is_ascii_alphanumeric() || "_.:-/ ".contains(c);
+        let (part, author) = match part.strip_prefix('@') {
+            Some(part) => (part, true),
+            None => (part, false),
+        };
+        let any = |c: char| author && c.is_alphanumeric();
+        let fits = |c: char| c.is_ascii_alphanumeric() || "_.:-/ ".contains(c) || any(c);
         let words = part.split_whitespace().count();
         let gaps = part.strip_suffix(' ').unwrap_or(part);
         part.chars().all(fits) && !gaps.starts_with(' ') && words <= 2
@@ -600,6 +607,13 @@ fn part<'c>(
 ) -> Option<&'c Route> {
     let authored = !header.start.is_empty() && header.start != channels.channel;
     let own = route(channels, header)?;
+    // An author whose name is in another script is nobody whom the dialect knows.
+    if authored && !channels.recipient.is_empty() && !header.role.is_ascii() {
+        return channels
+            .routes
+            .iter()
+            .find(|route| route.kind == "text" && route.role.is_some());
+    }
     Some(others.filter(|_| !authored).unwrap_or(own))
 }
 

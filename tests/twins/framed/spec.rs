@@ -22,6 +22,8 @@ pub struct Spec {
     /// Whether its calls end an open thought.
     pub ends_thought: bool,
     pub framing: Vec<String>,
+    /// The openers of others' turns, and whether a name follows each.
+    pub others: Vec<(String, bool)>,
     /// Framing that opens messages of text.
     pub messages: Vec<String>,
     /// Framing that is also ordinary markup.
@@ -390,6 +392,7 @@ impl Spec {
         });
         let channels = file.get("channels").map(channels);
         // Where messages have headers, the opener of a turn begins one.
+        let others = strings(&file, "others", &[]);
         let (turns, begun) = match channels {
             Some(_) => (vec![], turns(&file)),
             None => (turns(&file), vec![]),
@@ -428,7 +431,16 @@ impl Spec {
             doubled: word(framed, "doubled", ""),
             reasoning: reasoning.collect(),
             ends_thought: is(&file, "ends_thought"),
-            framing: [strings(&file, "framing", &[]), turns].concat(),
+            framing: [strings(&file, "framing", &[]), turns, others.clone()].concat(),
+            others: others
+                .into_iter()
+                .map(|other| {
+                    let named = strings(&file, "turn", &[])
+                        .iter()
+                        .any(|turn| turn.starts_with(&other));
+                    (other, named)
+                })
+                .collect(),
             messages: strings(&file, "messages", &[]),
             markup: [strings(&file, "markup", &[]), begun].concat(),
             begins: begins(&file),

@@ -273,6 +273,12 @@ impl<'a> Twin<'a> {
             self.out.open |= tokens.any(|marker| is_slip(&input[at..], marker));
             if let Some(len) = closer.max(thought).max(framing) {
                 self.out.open |= cut;
+                // Left to the vectors: turns of other authors.
+                let mut others = self.spec.others.iter();
+                self.out.open |= others.any(|(open, named)| {
+                    let name = input[at..].strip_prefix(open.as_str());
+                    name.is_some_and(|rest| !named || rest.starts_with(char::is_alphanumeric))
+                });
                 // A token may be the closing tag of an opener.
                 let token = framing.map(|len| &input[at..at + len]);
                 let name = token.and_then(|token| token.strip_prefix("</"));
