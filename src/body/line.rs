@@ -39,6 +39,8 @@ pub(crate) struct Body {
 enum LineAt {
     /// After the action: before its input or another header.
     Next(Walk),
+    /// After the header of another action, which begins at `start`: it may be the same action again. `name` is the text after it.
+    Again { start: u64, name: Vec<u8> },
     /// After the header of the input.
     Input(Walk),
     /// In an input that is not an object and begins at `start`; `line` is the walk at the beginning of a line.
@@ -83,6 +85,7 @@ impl Body {
         let inner = match &self.at {
             LineAt::Json { payload, .. } => payload.calls(),
             LineAt::Next(_)
+            | LineAt::Again { .. }
             | LineAt::Input(_)
             | LineAt::Plain { .. }
             | LineAt::Tail { .. }
@@ -117,6 +120,7 @@ impl Body {
             LineAt::Plain {
                 line: Some(walk), ..
             } => table.all.fits(walk),
+            LineAt::Again { start, .. } => *start >= self.last,
             LineAt::Plain { line: None, .. } | LineAt::Json { .. } | LineAt::Hidden(None) => true,
         }
     }
@@ -162,6 +166,11 @@ impl Body {
                         kind: Kind::LimitValue,
                         ended: false,
                     })
+                }
+                LineAt::Again { name, .. } => {
+                    name.push(out.seg[i]);
+                    i += 1;
+                    self.again(out, table, pos + 1)
                 }
                 LineAt::Hidden(None) => {
                     let newline = memchr::memchr(b'\n', &out.seg[i..end]);
@@ -217,7 +226,10 @@ impl Body {
             LineAt::Plain {
                 line: Some(walk), ..
             } => (&table.all, walk),
-            LineAt::Plain { line: None, .. } | LineAt::Json { .. } | LineAt::Hidden(None) => {
+            LineAt::Plain { line: None, .. }
+            | LineAt::Again { .. }
+            | LineAt::Json { .. }
+            | LineAt::Hidden(None) => {
                 return (true, None);
             }
         };
@@ -281,7 +293,7 @@ impl Body {
                 self.at = LineAt::Hidden(None);
                 (false, None)
             }
-            LineAt::Tail { .. } | LineAt::After(_) | LineAt::Json { .. } => {
+            LineAt::Tail { .. } | LineAt::Again { .. } | LineAt::After(_) | LineAt::Json { .. } => {
                 (false, Some(Flow::Closed { end: self.last }))
             }
         }
@@ -322,6 +334,13 @@ impl Body {
                     return Some(limit);
                 }
             }
+            (Head::Action, LineAt::Next(_)) => {
+                let header = out.slice(start, end);
+                let name = header.rsplit([':', '：']).next().unwrap_or_default();
+                let name = name.trim_start_matches(['*', '_', ' ']).into();
+                self.at = LineAt::Again { start, name };
+                return None;
+            }
             (_, LineAt::Next(_) | LineAt::Input(_)) => {
                 if let Some(limit) = self.no_input(out, table, start, false) {
                     return Some(limit);
@@ -350,6 +369,28 @@ impl Body {
         self.strings = Strings::new(None, None, vec![b'"']);
         self.at = LineAt::Hidden(None);
         None
+    }
+
+    /// Acts on the text up to `end` after the header of another action. An agent that reads it takes one action: the line is
+    /// repeated, or nothing shows whether the first action was meant.
+    fn again(&mut self, out: &mut Out<'_>, table: &Line, end: u64) -> Option<Flow> {
+        let LineAt::Again { start, name } = &self.at else {
+            return None;
+        };
+        let start = *start;
+        let said = name.trim_ascii();
+        if said == self.name.as_bytes() && name.ends_with(b"\n") {
+            out.repaired(Kind::RepeatedMarker, Span::new(start, end));
+            out.skip(end);
+            self.last = end;
+            self.at = LineAt::Next(table.next.begin());
+            return None;
+        }
+        if self.name.as_bytes().starts_with(said) && !name.ends_with(b"\n") {
+            return None;
+        }
+        let limit = self.no_input(out, table, start, true);
+        Some(limit.unwrap_or(Flow::Closed { end: start }))
     }
 
     /// Ends an input that is not an object, before the header at `end` or with the stream.
@@ -513,6 +554,16 @@ impl Body {
     /// Ends the stream at `end`. An action without input ends there if the model `stopped`; otherwise its input may be
     /// truncated.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64, stopped: bool) -> Finished {
+        if let LineAt::Again { start, name } = &mut self.at {
+            let start = *start;
+            // The end of the stream ends the line.
+            name.push(b'\n');
+            return match self.again(out, table, end) {
+                None => self.finish(out, table, end, stopped),
+                Some(Flow::Closed { .. }) if stopped => Finished::Closed(start),
+                Some(_) => Finished::Open,
+            };
+        }
         let header = match &self.at {
             LineAt::Next(walk) => table.next.complete(walk, end, b""),
             LineAt::After(walk) | LineAt::Hidden(Some(walk)) => table.all.complete(walk, end, b""),
@@ -558,7 +609,10 @@ impl Body {
                 None => Finished::Closed(end),
             },
             // A truncated header, beginning of the input, or input that could continue.
-            (LineAt::Next(_) | LineAt::Input(_) | LineAt::Plain { .. }, _) => Finished::Open,
+            (
+                LineAt::Next(_) | LineAt::Again { .. } | LineAt::Input(_) | LineAt::Plain { .. },
+                _,
+            ) => Finished::Open,
             (LineAt::Tail { fenced, walk }, _) => {
                 // The fence is missing or truncated.
                 let inside = *fenced || !walk.blank();

@@ -298,9 +298,17 @@ impl Twin<'_> {
                 // What a second header of the input is, the vectors show.
                 self.out.open |= self.input_follows(end);
             }
-            Walk::Fits(fit) => {
+            Walk::Fits(next) => {
+                let line = input[next.end..].split_inclusive('\n').next();
+                let line = line.unwrap_or_default();
+                if next.action == Head::Action && line.trim() == name {
+                    // The line is repeated.
+                    let end = next.end + line.len();
+                    let holes = fit.holes.clone();
+                    return self.block(&Fit { end, holes, ..next }, start);
+                }
                 let stood = self.without(&name);
-                return self.behind(&fit, end, stood);
+                return self.behind(&next, end, stood);
             }
             Walk::Breaks(_) => {
                 self.without(&name);
