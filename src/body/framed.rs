@@ -493,6 +493,10 @@ impl Body {
             }
             Go::Found { action, taken } => {
                 let found = (action, *walk, pos + u64::from(taken));
+                if self.only_words(action) {
+                    // The byte may complete what ends the hidden part.
+                    return (false, self.broken(out, pos));
+                }
                 let flow = self.after_stray(out, table, &found);
                 (
                     taken,

@@ -176,6 +176,7 @@ impl Body {
     /// Reports that nothing in the block can continue at `pos`.
     pub(super) fn broken(&mut self, out: &mut Out<'_>, pos: u64) -> Option<Flow> {
         let walk = self.pattern().and_then(Walk::start);
+        self.stray = None;
         if let Some(word) = self.trailing_words(out) {
             self.good = word;
         }

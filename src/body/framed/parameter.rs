@@ -1,6 +1,7 @@
 //! The parameters of a framed call: what opens one, its value, and what confirms that a closer ended it.
 
 use super::shorter::{half_closer, last_complete, parts};
+use super::stray::MAX_STRAY;
 use super::value::{HALF, Hit, Lead, SPACED, Strange, Value, last_tag};
 use super::{Body, FramedAt, misspells};
 use crate::body::args::As;
@@ -434,7 +435,7 @@ impl Body {
             step = (Go::None, Some((action, *walk, to)));
         }
         if !late && !matches!(step, (Go::More, _) | (_, Some(_))) && !value.mixed {
-            let from = (*closed, pos);
+            let from = (*closed, pos, MAX_STRAY);
             match Self::skip_stray(&mut self.stray, out, paths, walk, from, &self.fix) {
                 Some(found @ Some(_)) => step = (Go::None, found),
                 Some(None) => step = (Go::More, None),

@@ -1,4 +1,5 @@
-//! Bytes after a parameter that belong to nothing: a comma after its closer, a stray word or bracket.
+//! Bytes after a parameter that belong to nothing: a comma after its closer, a stray word or bracket; and words before the first
+//! one.
 //!
 //! If a marker that fits follows soon, the parameter ended at its closer, and these bytes are reported. A value may also
 //! quote its closer in a sentence: then the words around it are content.
@@ -14,7 +15,10 @@ use toolglot_scan::path::{Go, Hole, Paths, Walk};
 use toolglot_scan::xml;
 
 /// The most bytes between the end of a parameter and the marker that goes on.
-const MAX_STRAY: u64 = 64;
+pub(super) const MAX_STRAY: u64 = 64;
+
+/// The most bytes of words before the first parameter.
+const MAX_WORDS: u64 = 256;
 
 /// The pattern that a walk completed, and where it ends.
 pub(super) type Whole = (Action, Walk, u64);
@@ -27,14 +31,14 @@ impl Body {
         out: &Out<'_>,
         paths: &Paths<Action>,
         walk: &mut Walk,
-        (from, pos): (u64, u64),
+        (from, pos, most): (u64, u64, u64),
         fix: &[u8],
     ) -> Option<Option<Whole>> {
         let mut next = walk.start().unwrap_or(pos);
         stray.get_or_insert(next);
         loop {
             next += 1;
-            if next > from + MAX_STRAY {
+            if next > from + most {
                 return None;
             }
             *walk = paths.begin();
@@ -70,20 +74,34 @@ impl Body {
         let FramedAt::Inner(walk) = &mut self.at else {
             return None;
         };
-        self.args.as_ref().filter(|args| args.count() > 0)?;
+        let first = self.args.as_ref()?.count() == 0;
         let began = walk.start().unwrap_or(pos);
+        // Before the first parameter, what looks like markup or an object is no word.
+        if first && out.byte(began).is_none_or(|byte| b"<[]{\"".contains(&byte)) {
+            return None;
+        }
         let from = self.stray.unwrap_or(began);
+        let most = if first { MAX_WORDS } else { MAX_STRAY };
         let fix = std::mem::take(&mut self.fix);
-        let found = Self::skip_stray(&mut self.stray, out, paths, walk, (from, pos), &fix);
+        let found = Self::skip_stray(&mut self.stray, out, paths, walk, (from, pos, most), &fix);
         self.fix = fix;
         let Some(found) = found? else {
             return Some((true, None));
         };
+        if self.only_words(found.0) {
+            return None;
+        }
         let (action, walk, end) = found;
         let flow = self.after_stray(out, table, &found);
         let flow = flow.or_else(|| self.found(out, table, action, &walk, end));
         let flow = flow.or_else(|| self.walk_again(out, table, end, pos));
         Some((end > pos, flow))
+    }
+
+    /// Whether a call contains only words before this marker, and no parameter: they are no arguments.
+    pub(super) fn only_words(&self, action: Action) -> bool {
+        let none = self.args.as_ref().is_none_or(|args| args.count() == 0);
+        self.stray.is_some() && none && action != Action::Param
     }
 
     /// Between parameters, acts on the stray bytes before a marker, if there are any.

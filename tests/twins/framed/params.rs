@@ -113,6 +113,9 @@ impl<'a> Twin<'a> {
         let all: Vec<(&Pattern, Place)> = all.iter().map(|(p, place)| (p, *place)).collect();
         let mut at = fit.end;
         let mut some = false;
+        // Left to the vectors: words before the first parameter.
+        let first = self.input[at..].trim_start().chars().next();
+        self.out.open |= first.is_some_and(|c| !"<[]{\"".contains(c));
         loop {
             let fit = match self.walk_on(at, &all) {
                 Err(Stop::Cut) if some && self.lacks_closers(index, at) => {
