@@ -311,7 +311,7 @@ impl spec::Channels {
         let names = !self.recipient.is_empty() && self.names_author(header);
         let roles = self.route.iter().filter_map(|route| route.role.as_ref());
         let mut known = roles.flatten().chain(&self.model);
-        let foreign = names && !header.role.is_ascii();
+        let foreign = names && header.role.starts_with(|c: char| !c.is_ascii());
         foreign && !known.any(|name| fits_word(name, header.role))
     }
 

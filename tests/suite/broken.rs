@@ -57,7 +57,7 @@ fn broken(set: &DialectSet, id: &str) -> Vec<String> {
     }
     let none = written(set, id, [("f", "{}"), g]);
     if let (true, Some(text), Some(none)) = (out.is_empty(), &texts[0], none) {
-        // Parameters between tags: junk before the first of them.
+        // Parameters between tags: a bracket before the first of them.
         let same = text.bytes().zip(none.bytes()).take_while(|(a, b)| a == b);
         let same = same.count();
         let head = &text.as_bytes()[..same];
@@ -67,7 +67,7 @@ fn broken(set: &DialectSet, id: &str) -> Vec<String> {
         } else {
             same
         };
-        out.push(format!("{}nope{}", &text[..at], &text[at..]));
+        out.push(format!("{}[nope{}", &text[..at], &text[at..]));
     }
     out
 }

@@ -606,14 +606,14 @@ fn part<'c>(
     others: Option<&'c Route>,
 ) -> Option<&'c Route> {
     let authored = !header.start.is_empty() && header.start != channels.channel;
-    let own = route(channels, header)?;
     // An author whose name is in another script is nobody whom the dialect knows.
-    if authored && !channels.recipient.is_empty() && !header.role.is_ascii() {
-        return channels
-            .routes
-            .iter()
-            .find(|route| route.kind == "text" && route.role.is_some());
+    let stranger = header.role.starts_with(|c: char| !c.is_ascii());
+    if authored && stranger && !channels.recipient.is_empty() {
+        let texts = || channels.routes.iter().filter(|route| route.kind == "text");
+        let others = texts().find(|route| route.role.is_some());
+        return others.or_else(|| texts().next());
     }
+    let own = route(channels, header)?;
     Some(others.filter(|_| !authored).unwrap_or(own))
 }
 
