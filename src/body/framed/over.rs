@@ -116,6 +116,16 @@ impl Over {
         }) && self.walk.as_ref().is_none_or(|walk| table.again.fits(walk))
     }
 
+    /// Forgets what came, which is content of the value.
+    pub fn forget(&mut self) {
+        for close in &mut self.closers {
+            close.needle.reset();
+        }
+        self.strange.reset();
+        (self.awake, self.closed, self.ended, self.here) = (false, false, false, false);
+        (self.held, self.walk, self.next) = (None, None, None);
+    }
+
     fn needles(&self) -> impl Iterator<Item = &Needle> {
         self.closers.iter().map(|close| &close.needle)
     }

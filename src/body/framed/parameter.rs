@@ -557,8 +557,12 @@ impl Body {
             let span = Span::new(*end, *closed);
             out.tool_issue(Kind::AmbiguousClose, span, args.tool(), &key);
         }
-        let value = std::mem::replace(value, Box::new(Value::none()));
+        let mut value = std::mem::replace(value, Box::new(Value::none()));
         let walk = *walk;
+        // What came before is content now.
+        if let Some(over) = &mut value.over {
+            over.forget();
+        }
         match hit {
             Some(Hit::Close { len, which }) => {
                 let ends = value.ends(out, pos.saturating_sub(len));
