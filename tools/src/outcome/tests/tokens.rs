@@ -236,7 +236,19 @@ fn tokens_of_a_file() {
     assert_eq!(of("minimax-m2").turns, ["[e~[", "[e~[", "]~b]"][2..]);
     assert_eq!(
         of("mistral").turns,
-        ["[/TOOL_CALLS]", "<s>", "</s>", "[/INST]"]
+        [
+            "[/TOOL_CALLS]",
+            "[/TOOL_RESULTS]",
+            "[/SYSTEM_PROMPT]",
+            "[/AVAILABLE_TOOLS]",
+            "[INST]",
+            "[SYSTEM_PROMPT]",
+            "[AVAILABLE_TOOLS]",
+            "[TOOL_RESULTS]",
+            "<s>",
+            "</s>",
+            "[/INST]"
+        ]
     );
     assert_eq!(of("gemma4").bars, [(false, true), (true, false)]);
 }
