@@ -210,6 +210,10 @@ impl Content {
                         self.at = ContentAt::Text;
                         if lt.len() == 2 {
                             inner.begin();
+                            // Text sees every other byte itself.
+                            if matches!(byte, b'<' | b'&') {
+                                inner.step(byte);
+                            }
                         }
                     }
                 }
