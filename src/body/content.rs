@@ -318,7 +318,8 @@ impl Content {
         match (self.at, byte) {
             (ContentAt::Cdata(_), b']') => next != b']',
             (ContentAt::Cdata(_), _) => CDATA.open[1] != next,
-            (_, b'&') => self.bare && !xml::is_entity(next),
+            // What follows may belong to a tag.
+            (_, b'&') => self.bare && !inner.looks() && !xml::is_entity(next),
             _ if !self.bare || Lt::new().step(next, closer) => false,
             _ => {
                 inner.begin();

@@ -326,9 +326,6 @@ impl Body {
     pub fn close_waiting(&mut self, out: &mut Out<'_>, doubt: Option<Kind>) {
         if let Some((mut live, end)) = self.waiting.take() {
             live.recovered(doubt.into_iter().collect());
-            if !live.begun() {
-                live.empty(out, end);
-            }
             live.close(out, end);
             self.calls += 1;
         }

@@ -417,8 +417,11 @@ impl LiveCall {
         self.schema == (true, true) && !(takes("type") && takes("properties"))
     }
 
-    /// Closes the call, which ends at `end`.
-    pub fn close(&self, out: &mut Out<'_>, end: u64) {
+    /// Closes the call, which ends at `end`. One that has no arguments has empty ones.
+    pub fn close(&mut self, out: &mut Out<'_>, end: u64) {
+        if !self.begun {
+            self.empty(out, end);
+        }
         self.call.missing(out, end);
         self.call.close(out, end);
     }

@@ -138,7 +138,7 @@ impl Body {
 
     /// Closes the waiting call as it is.
     fn settle(&mut self, out: &mut Out<'_>) {
-        if let Some((call, end)) = self.call.as_ref().zip(self.ended.take()) {
+        if let Some((call, end)) = self.call.as_mut().zip(self.ended.take()) {
             call.close(out, end);
             self.call = None;
             self.calls += 1;

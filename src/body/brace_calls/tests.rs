@@ -19,7 +19,7 @@ impl Payload for Body {
         end: usize,
     ) -> (usize, Step) {
         let (i, step) = self.feed(out, table, i, end);
-        if let Some((call, end)) = self.take() {
+        if let Some((mut call, end)) = self.take() {
             call.close(out, end);
         }
         (i, step)

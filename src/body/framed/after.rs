@@ -132,7 +132,7 @@ impl Body {
     /// Closes the call whose text, or whose object in place of parameters, has ended, if one is open.
     pub(super) fn settle(&mut self, out: &mut Out<'_>) -> Option<Flow> {
         if let Some(whole) = self.whole.take() {
-            let (live, end) = *whole;
+            let (mut live, end) = *whole;
             live.close(out, end);
             self.calls += 1;
         }
