@@ -21,7 +21,7 @@ mod value;
 use serde::{Deserialize, Serialize};
 
 use self::after::After;
-pub(crate) use self::parameter::other_tags;
+pub(crate) use self::parameter::{holds_markup, other_tags};
 use self::run_on::RunOn;
 use self::value::Value;
 pub(crate) use self::value::{Strange, last_tag};

@@ -124,6 +124,11 @@ pub(super) struct Lost {
     blind: bool,
 }
 
+/// Whether the outermost of the open brackets, whose closers these are, is that of an object.
+fn is_object(brackets: Option<&[u8]>) -> bool {
+    brackets.is_some_and(|open| open.starts_with(b"}"))
+}
+
 impl Lost {
     /// `unit` is the form of the broken call, `fix` the suffix of the block's markers. `turns` are the tokens of turns, each with
     /// whether it ends the reply.
@@ -186,10 +191,7 @@ impl Lost {
             Some((open, closers.map(|close| needle(&close)).collect()))
         });
         let blind = !torn.between && param.is_none() && table.spec.params(unit).is_some();
-        let single = torn
-            .brackets
-            .as_ref()
-            .is_some_and(|open| open.starts_with(b"}"));
+        let single = bare && is_object(torn.brackets.as_deref());
         let torn_quotes = torn.string.is_some() || torn.inner.is_some();
         Self {
             ends,
@@ -199,7 +201,7 @@ impl Lost {
             bare,
             rows: torn.rows,
             objects: unit.payload == spec::Payload::Json,
-            key: torn.key || torn.value && bare && single,
+            key: torn.key || torn.value && single,
             ended: false,
             indent: torn.closers.then_some(0),
             between: torn.between,
@@ -327,11 +329,7 @@ impl Lost {
         }
         if std::mem::take(&mut self.key) && byte == b'{' && self.objects {
             // A key cannot begin like this: brackets are missing, and the next item of the list begins, or the next object.
-            let single = self
-                .brackets
-                .as_ref()
-                .is_some_and(|open| open.starts_with(b"}"));
-            if self.bare && single {
+            if self.bare && is_object(self.brackets.as_deref()) {
                 return Some(Hit::Turn {
                     at: pos,
                     ends: true,

@@ -13,7 +13,7 @@ use super::error::{Fault, Reason};
 use super::framed::{Block, Holes, Place};
 use super::text::{entities, find_all, spellings, texts};
 use super::{Ctx, Item, fits};
-use crate::body::{Elements, Strange, last_tag, other_tags};
+use crate::body::{Elements, Strange, holds_markup, last_tag, other_tags};
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
 use crate::dialect::{Action, halves, written};
 use crate::hints::{Schema, Types};
@@ -99,7 +99,7 @@ fn one(
         let why = "it would be read as a tag with attributes, or one that closes itself";
         return Err(fault(Reason::Key { why }));
     }
-    if key.starts_with('=') || ends && key.contains(['=', '"']) {
+    if holds_markup(key, ends) {
         let why = "it would be read as a piece of another markup";
         return Err(fault(Reason::Key { why }));
     }

@@ -92,8 +92,7 @@ impl Body {
             }
         }
         // A key that contains a piece of markup is not the intended one: of a tag, or of what may be in the tag that it is in.
-        let piece =
-            key.starts_with('=') || key.contains(['<', '>']) || ends && key.contains(['=', '"']);
+        let piece = key.contains(['<', '>']) || holds_markup(&key, ends);
         if piece && tag.is_empty() && !param_known(out, self.args.as_ref(), key.trim()) {
             doubt = Some(key.clone());
         }
@@ -615,6 +614,11 @@ impl Body {
         out.skip(pos);
         crate::body::named_params::fail(kind, false)
     }
+}
+
+/// Whether a key contains a piece of a tag or, where it ends its tag (`ends`), of an attribute.
+pub(crate) fn holds_markup(key: &str, ends: bool) -> bool {
+    key.starts_with('=') || ends && key.contains(['=', '"'])
 }
 
 /// The most parameters whose tags are looked for in a value.

@@ -109,8 +109,8 @@ impl Strange {
         })
     }
 
-    /// The same behind an opener of a call: there any tag is a parameter's, where each is named after one.
-    fn behind_opener(spec: &spec::Param, fix: &str, key: &str) -> Option<Self> {
+    /// The same after an opener of a call: there any tag is a parameter's, where each is named after one.
+    fn after_opener(spec: &spec::Param, fix: &str, key: &str) -> Option<Self> {
         let own = Self::new(spec, fix, key)?;
         let open = spec.open.first()?.replace("$x", fix);
         let any = path::literal(&open).is_ok_and(|literal| literal.len() == 1);
@@ -407,7 +407,7 @@ impl Value {
     /// What may follow it.
     fn follows(&self, table: &Framed, (unit, fix, key): (u16, &[u8], &str)) -> Option<Over> {
         let fix = String::from_utf8_lossy(fix);
-        let strange = Strange::behind_opener(table.params(unit)?, &fix, key)?;
+        let strange = Strange::after_opener(table.params(unit)?, &fix, key)?;
         let unit = &table.spec.unit[usize::from(unit)];
         Over::new(table, unit, &fix, self.closers.first()?, strange)
     }
