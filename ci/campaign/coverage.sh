@@ -39,7 +39,7 @@ cover -q > "$out/tests.log" 2>&1 || { tail -n 40 "$out/tests.log"; exit 1; }
 "llvm-profdata-$version" merge -sparse "$out"/*.profraw -o "$out/all.profdata"
 objects=()
 while read -r program; do objects+=(-object "$program"); done < "$out/programs.txt"
-read=("${objects[@]:1}" -instr-profile "$out/all.profdata" -ignore-filename-regex '(registry|rustc|/tests?/|tests\.rs|testkit|fuzz|target)')
+read=("${objects[@]:1}" -instr-profile "$out/all.profdata" -ignore-filename-regex '(registry|rustc|/tests?/|tests\.rs|testkit|fuzz|target|/agent/|/gateway/)')
 "llvm-cov-$version" export -summary-only "${read[@]}" > "$out/summary.json"
 python3 ci/campaign/coverage.py "$out/summary.json"
 if [[ ${1:-} == --lines ]]; then

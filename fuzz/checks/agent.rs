@@ -9,7 +9,7 @@
 //! played twice; the second one is saved and restored before each input.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use toolglot::{DialectSet, Finish, NativeCall};
 use toolglot_agent::{Agent, Decision, Do, Event, Run, RunError, Told};
@@ -39,7 +39,13 @@ const BUDGET: &str = r#"{"calls": 2, "bytes": 400, "time": 150}"#;
 static SET: LazyLock<DialectSet> =
     LazyLock::new(|| DialectSet::builtin("hermes").expect("a dialect"));
 
-fn agent(choice: u8) -> Agent {
+/// Agents are kept between executions: making one takes longer than a short run.
+fn agent(choice: u8) -> &'static Agent {
+    static MADE: [OnceLock<Agent>; 256] = [const { OnceLock::new() }; 256];
+    MADE[usize::from(choice)].get_or_init(|| make(choice))
+}
+
+fn make(choice: u8) -> Agent {
     let form = format!(
         r#"{{"dialect": "hermes", "shape": "{}", "recovered": "{}", "references": {}, "max_concurrent": {}, "budget": {}, "task_timeout": 80,
         "config": {{"parallelExecution": {}, "maxIterations": 2, "timeout": 50}},
@@ -207,7 +213,7 @@ pub fn agent_run(data: &[u8]) {
         );
         let told = told(act[0], act[1], &known);
         let saved = twin.save();
-        twin = Run::restore(&agent, &saved).expect("a saved run");
+        twin = Run::restore(agent, &saved).expect("a saved run");
         // The restored run repeats requests that were made before.
         drained(&mut twin);
         assert_eq!(twin.save(), saved);

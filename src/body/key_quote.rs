@@ -560,6 +560,7 @@ impl Body {
         let longest = limits.max_value.saturating_add(1);
         let mut max = value.start.saturating_add(longest);
         while i < end {
+            value.look(&out.seg[i..end], table);
             if value.idle() {
                 let stop = out.clip(max, i, end);
                 i = quote.scanner.skip(&out.seg[..stop], i, skip);

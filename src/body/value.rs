@@ -105,6 +105,13 @@ impl Line {
         self.anywhere = false;
     }
 
+    /// Stops a line that has just begun, if `rest` shows that no field begins it.
+    fn look(&mut self, rest: &[u8], table: &KeyQuote) {
+        if self.on && !self.begun && self.blanks == 0 && !self.anywhere && no_field(rest, table) {
+            self.stop();
+        }
+    }
+
     /// Begins a line in which a field may begin anywhere.
     fn begin_anywhere(&mut self, start: u64) {
         self.begin(start);
@@ -171,6 +178,36 @@ impl Line {
     /// Whether a newline may appear here without beginning a new line of fields.
     fn waits(&self) -> bool {
         self.on && self.begun && self.head.waits()
+    }
+}
+
+/// Whether a line that begins with these bytes cannot begin like a field. All that [`Line`] would accept passes.
+fn no_field(line: &[u8], table: &KeyQuote) -> bool {
+    let blank = |byte: &&u8| matches!(**byte, b' ' | b'\t');
+    let indent = line.iter().take_while(blank).count();
+    let line = &line[indent..];
+    let key = line
+        .iter()
+        .take_while(|byte| byte.is_ascii() && is_key(char::from(**byte)));
+    let key = key.count();
+    let line = &line[key..];
+    let line = &line[line.iter().take_while(blank).count()..];
+    let Some(byte) = line.first() else {
+        return false;
+    };
+    let begins = |text: &String| text.as_bytes()[0].eq_ignore_ascii_case(byte);
+    if key > 0 && table.spec.colon.iter().any(begins) {
+        let value = &line[1..];
+        let value = value.iter().find(|byte| !blank(byte));
+        let mut openers = table.spec.quotes.iter().flat_map(|quote| &quote.open);
+        let mut opens =
+            |byte: &u8| openers.any(|open| open.as_bytes()[0].eq_ignore_ascii_case(byte));
+        return byte.is_ascii()
+            && value.is_some_and(|value| !value.is_ascii_whitespace() && !opens(value));
+    }
+    match byte {
+        b'\n' => true,
+        _ => byte.is_ascii() && !byte.is_ascii_whitespace(),
     }
 }
 
@@ -276,6 +313,13 @@ impl Value {
     /// Whether nothing is under way, so that bytes may be skipped.
     pub fn idle(&self) -> bool {
         self.node == ROOT && !self.line.on && self.loose.is_none() && self.ahead.is_none()
+    }
+
+    /// Looks at `rest`, which follows, if a line has just begun: most lines are no fields, and bytes may then be skipped.
+    pub fn look(&mut self, rest: &[u8], table: &KeyQuote) {
+        if self.ahead.is_none() {
+            self.line.look(rest, table);
+        }
     }
 
     /// The end of what is known to be content after reading everything before `pos`.

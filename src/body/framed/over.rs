@@ -132,7 +132,13 @@ impl Over {
 
     /// Whether nothing needs every byte.
     pub fn idle(&self) -> bool {
-        !self.awake
+        !self.awake || self.waits()
+    }
+
+    /// Whether, after a closer, only the start of a line or another closer matters.
+    pub fn waits(&self) -> bool {
+        let nothing = self.held.is_none() && self.next.is_none() && self.walk.is_none();
+        self.closed && nothing && !self.here && self.needles().all(|needle| needle.have() == 0)
     }
 
     /// How many bytes before the current position may begin the first closer.

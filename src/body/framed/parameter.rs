@@ -230,7 +230,8 @@ impl Body {
         };
         let longest = out.limits().max_value.saturating_add(1);
         let mut max = value.start.saturating_add(longest);
-        let firsts = value.firsts();
+        let mut firsts = value.firsts();
+        let mut lines = false;
         while i < end {
             let pos = out.base + i as u64;
             if value.lead != Lead::Past {
@@ -263,6 +264,9 @@ impl Body {
                 }
             }
             if value.idle() {
+                if !lines && value.waits_for_line() {
+                    (firsts, lines) = (firsts.and(b'\n'), true);
+                }
                 let stop = out.clip(max, i, end);
                 i += value.skip(firsts, &out.seg[i..stop]);
                 if i >= stop {

@@ -202,6 +202,17 @@ pub(super) enum Firsts {
     Many,
 }
 
+impl Firsts {
+    /// The same and another byte.
+    pub fn and(self, byte: u8) -> Self {
+        match self {
+            Self::One(one) => Self::Two(one, byte),
+            Self::Two(one, two) => Self::Three(one, two, byte),
+            Self::Three(..) | Self::Many => Self::Many,
+        }
+    }
+}
+
 /// Added to the number of a closer that contains extra white space.
 pub(super) const SPACED: u16 = 1 << 15;
 
@@ -331,6 +342,11 @@ impl Value {
         }
     }
 
+    /// Whether the start of a line matters.
+    pub fn waits_for_line(&self) -> bool {
+        self.over.as_ref().is_some_and(|over| over.waits())
+    }
+
     /// The length of the prefix without meaning; `firsts` are at least those that the value has now.
     pub fn skip(&self, firsts: Firsts, hay: &[u8]) -> usize {
         let mut at = 0;
@@ -358,6 +374,7 @@ impl Value {
         let mut needles = self.needles().chain(&self.again);
         let over = self.over.as_ref();
         self.due
+            || first == b'\n' && self.waits_for_line()
             || needles.any(|needle| needle.may_begin(first, second))
             || over.is_some_and(|over| over.may_wake(second))
     }
@@ -368,7 +385,7 @@ impl Value {
             return None;
         }
         let mut short = args.short(self.start.saturating_add(limits.max_value))?;
-        if self.framed {
+        if self.framed || self.waits_for_line() {
             short = short.stops_at(b'\n')?;
         }
         let mut firsts = self.needles().filter_map(Needle::begins);
