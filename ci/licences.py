@@ -8,6 +8,7 @@ language or be part of this repository.
 """
 
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -77,6 +78,17 @@ def fault(package):
         return f"its licence cannot be read: {licence}"
 
 
+def unexplained(packages):
+    """What docs/DEPENDENCIES.md lacks, and what it has for nothing: the packages of the registry that released ones ask for by name."""
+    ours = [package for package in packages if package["source"] is None and package["publish"] != [] or package["name"] == "toolglot-python"]
+    asked = {needed["name"] for package in ours for needed in package["dependencies"] if needed["kind"] is None and needed["source"]}
+    page = (pathlib.Path(__file__).resolve().parent.parent / "docs" / "DEPENDENCIES.md").read_text()
+    told = set(re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE))
+    return [f"docs/DEPENDENCIES.md does not say what {name} is for" for name in sorted(asked - told)] + [
+        f"docs/DEPENDENCIES.md names {name}, which nothing asks for" for name in sorted(told - asked)
+    ]
+
+
 def main():
     packages = {}
     for manifest in sys.argv[1:]:
@@ -88,7 +100,9 @@ def main():
     for package, why in faults:
         print(f"{package['name']} {package['version']}: {why}")
     print(f"{len(packages)} packages, {len(faults)} with a fault")
-    sys.exit(1 if faults else 0)
+    missing = unexplained(packages.values())
+    print("\n".join(missing), end="\n" if missing else "")
+    sys.exit(1 if faults or missing else 0)
 
 
 if __name__ == "__main__":

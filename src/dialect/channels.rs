@@ -392,14 +392,21 @@ impl spec::Channels {
         let (mut header, mut odd) = joined(header);
         let parts = [&self.channel, &self.content].into_iter();
         for marker in parts.chain(&self.end).filter(|marker| !marker.is_empty()) {
-            let twice = format!("{marker}{marker}");
-            while header.contains(&twice) {
-                header = Cow::Owned(header.replace(&twice, marker));
+            while doubles(&header, marker) {
+                header = Cow::Owned(header.replace(&format!("{marker}{marker}"), marker));
                 odd = true;
             }
         }
         (header, odd)
     }
+}
+
+/// Whether a marker follows itself.
+fn doubles(header: &str, marker: &str) -> bool {
+    let mut end = None;
+    let mut places = header.match_indices(marker);
+    header.len() >= 2 * marker.len()
+        && places.any(|(at, _)| end.replace(at + marker.len()) == Some(at))
 }
 
 /// Removes runs of whitespace that contain a newline or tab from a header, and returns whether there were any. Such a run
