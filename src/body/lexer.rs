@@ -218,6 +218,10 @@ enum LexerAt {
     Done,
     /// Before the next item of a list of calls, in an object whose bracket is missing.
     Unclosed,
+    /// After a quotation mark that no comma precedes; it is on hold.
+    Stray,
+    /// The quotation mark on hold begins a member; whether its value has been reported.
+    Begun(bool),
 }
 
 /// The state of a value.
@@ -529,6 +533,8 @@ impl Lexer {
             LexerAt::Number(number) => self.number(rules, f, i, byte, number),
             LexerAt::Word { which, len } => self.word(rules, f, i, byte, which, len),
             LexerAt::Done => (i, Some(Token::Close)),
+            LexerAt::Stray => self.stray(f, i, byte),
+            LexerAt::Begun(told) => self.begun(f, i, told),
             LexerAt::Unclosed => {
                 self.stack.pop();
                 self.end(i)

@@ -1,8 +1,11 @@
 //! Where values begin and end: brackets, and commas between them.
 
-use super::pen::{Emit, Feed, Meaning};
+use toolglot_scan::json;
+
+use super::pen::{Decode, Emit, Feed, Meaning};
 use super::scalars::WORDS;
-use super::{Frame, Lexer, LexerAt, Rules, Shape, Token, Took};
+use super::strings::Quoted;
+use super::{Frame, Lexer, LexerAt, Rules, Shape, Token, Took, is_blank};
 use crate::error::Kind;
 
 /// The most blanks that are kept after a comma that may be superfluous; the rest is dropped.
@@ -182,6 +185,11 @@ impl Lexer {
         }
         let top = *top;
         match top {
+            _ if byte == b'"' && self.comma_is_missing(rules, top, byte) => {
+                f.hold = Some(i);
+                self.at = LexerAt::Stray;
+                (i + 1, None)
+            }
             _ if self.comma_is_missing(rules, top, byte) => {
                 f.hold = Some(i);
                 self.pen.swap(f, i, ",", Meaning::Text(""));
@@ -207,5 +215,54 @@ impl Lexer {
             top if top.closer() == byte => self.close(f, i, byte),
             _ => (i, Some(Self::unfit(rules, byte))),
         }
+    }
+
+    /// After a quotation mark that no comma precedes, and blanks. Before a bracket that closes, a comma, another quotation mark or on
+    /// a line of its own it begins nothing; before anything else a member begins with it.
+    pub(super) fn stray<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+        let waits = self.pen.waits(f, i);
+        if is_blank(byte) && waits < MAX_BLANKS {
+            return (i + 1, None);
+        }
+        let at = self.pen.held_at(f).unwrap_or(f.pos(i));
+        let held = self.pen.held(f, i);
+        let again = waits > 1 && byte == b'"';
+        if again || b",}]".contains(&byte) || held.contains(&b'\n') {
+            self.pen.swap(f, i, "", Meaning::Text(""));
+            self.at = LexerAt::After;
+            return (i, Some(Token::Repaired(Kind::BareQuote, at)));
+        }
+        self.pen.swap_but(f, i, ",", Meaning::Text(""), &held);
+        self.at = LexerAt::Begun(false);
+        (i, Some(Token::Repaired(Kind::RepairedComma, at)))
+    }
+
+    /// Begins the member whose quotation mark, and blanks after it, are on hold; `told` if the consumer knows of it.
+    pub(super) fn begun<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, told: bool) -> Took {
+        let key = self.stack.last() == Some(&Frame::Object);
+        if !key && !told && self.watched() {
+            self.at = LexerAt::Begun(true);
+            return (i, Some(Token::Open(Shape::String)));
+        }
+        f.decoded = i;
+        if key {
+            self.key_at = self.pen.held_at(f).unwrap_or(f.pos(i));
+            if self.watched() {
+                self.pen.key.clear();
+                self.pen.decode = Decode::Key;
+            }
+        }
+        let held = String::from_utf8_lossy(&self.pen.held(f, i)).into_owned();
+        let blanks = held.get(1..).unwrap_or_default();
+        let mut text = String::from("\"");
+        json::escape(blanks, |piece| text.push_str(piece));
+        self.pen.swap(f, i, &text, Meaning::Text(blanks));
+        self.at = LexerAt::String(Quoted {
+            quote: b'"',
+            triple: false,
+            key,
+            torn: false,
+        });
+        (i, None)
     }
 }
