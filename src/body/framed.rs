@@ -493,7 +493,8 @@ impl Body {
             }
             Go::Found { action, taken } => {
                 let found = (action, *walk, pos + u64::from(taken));
-                if self.only_words(action) {
+                let early = action == Action::Turn && !self.shut;
+                if early || self.only_words(action) {
                     // The byte may complete what ends the hidden part.
                     return (false, self.broken(out, pos));
                 }
@@ -700,6 +701,26 @@ impl Body {
                 None
             }
             Action::Reopen | Action::Unit(_) if self.again(out, table, action, walk, end) => None,
+            Action::Turn | Action::Header => {
+                // The end of the stream would end the call here, too.
+                let mut severity = Severity::Error;
+                let args = self.args.as_mut().filter(|_| self.shut);
+                if let Some(args) = args {
+                    severity = Severity::Warning;
+                    args.recovered(Kind::UnclosedBlock);
+                    if let Some(flow) = self.close_args(out, start) {
+                        return Some(flow);
+                    }
+                    (self.last, self.good) = (start, start);
+                } else {
+                    self.drop_call(out, start);
+                }
+                out.hold(start);
+                Some(Flow::Broken {
+                    at: start,
+                    severity,
+                })
+            }
             Action::Reopen => {
                 // After a payload, only a closer was forgotten.
                 let severity = match self.at {

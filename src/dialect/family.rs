@@ -121,7 +121,12 @@ impl Family {
                 .channels
                 .as_ref()
                 .map_or(none, |channels| &channels.start);
-            let body = Framed::new(body.clone(), starts)
+            let ends = spec
+                .channels
+                .as_ref()
+                .map_or(none, |channels| &channels.close);
+            let turns = [&spec.framing, ends].concat();
+            let body = Framed::new(body.clone(), starts, &turns)
                 .map_err(|why| check::key(spec, "framed", &why))?;
             if body.openers.is_empty() && spec.channels.is_none() {
                 return Err(check::key(spec, "framed", "nothing opens a block"));

@@ -37,6 +37,10 @@ pub(crate) enum Action {
     Half,
     /// Another argument object of a call follows the last one, without its own markers.
     Further,
+    /// A token ends the turn: the call lacks its closer.
+    Turn,
+    /// The next message begins: the call lacks its closer.
+    Header,
 }
 
 /// Tables of the framed family. Immutable.
@@ -168,7 +172,9 @@ impl Found {
 
 impl Framed {
     /// Builds the tables of a description, or returns what is wrong with it.
-    pub fn new(spec: spec::Framed, starts: &[String]) -> Result<Self, String> {
+    ///
+    /// `starts` begin a message, and `turns` end the model's turn.
+    pub fn new(spec: spec::Framed, starts: &[String], turns: &[String]) -> Result<Self, String> {
         for unit in &spec.unit {
             let keyed = |list: &[String]| list.iter().any(|p| p.contains("$key"));
             let tree = spec.tree.as_ref();
@@ -224,7 +230,8 @@ impl Framed {
         let build = |groups: Vec<Vec<(String, Action)>>| {
             let all = || groups.iter().flatten().map(|(p, a)| (p.as_str(), *a));
             let paths = Paths::tags(all()).map(Paths::with_blanks)?;
-            paths.with_twins(all().map(|(p, _)| p), &[])
+            let twice = all().filter(|(_, action)| *action != Action::Turn);
+            paths.with_twins(twice.map(|(p, _)| p), &[])
         };
         // If openers determine `$x`, each is searched for with every suffix.
         let mut fixes: Vec<&str> = spec.fixed.values().map(String::as_str).collect();
@@ -317,11 +324,19 @@ impl Framed {
                     Some(_) => marked(&units),
                     None => reopen(&units),
                 };
-                let blocks = [section_open, starts].map(|open| list(open, Action::Reopen));
                 let objects = unit.payload == Payload::Json && !unit.close.is_empty();
                 let further = ["$^{", ",$_$^{"].map(|p| (p.to_owned(), Action::Further));
                 let further = further.into_iter().filter(|_| objects).collect();
-                let tail = closers.into_iter().chain([next]).chain(blocks);
+                let closed = closers.iter().flatten().map(|(p, _)| p.clone());
+                let closed: Vec<String> = closed.collect();
+                let turn = |p: &&String| !p.contains('$') && !closed.contains(p);
+                let turns = turns.iter().filter(|p| !starts.contains(p)).filter(turn);
+                let turns: Vec<_> = turns.map(|p| (p.clone(), Action::Turn)).collect();
+                let calls = closers
+                    .into_iter()
+                    .chain([next, list(section_open, Action::Reopen)]);
+                let calls: Vec<Vec<(String, Action)>> = calls.collect();
+                let tail = calls.iter().cloned().chain([list(starts, Action::Reopen)]);
                 let tail: Vec<Vec<(String, Action)>> = tail.collect();
                 // The tag of an opener that is more than a tag may be repeated.
                 let tag = |open: &String| {
@@ -335,7 +350,8 @@ impl Framed {
                 let tags = tags.into_iter().map(|tag| (tag, Action::Unit(index)));
                 let inner = [open, stray, tags.collect()]
                     .into_iter()
-                    .chain(tail.clone());
+                    .chain(calls)
+                    .chain([list(starts, Action::Header), turns]);
                 let more = unit
                     .more
                     .iter()

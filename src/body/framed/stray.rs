@@ -146,7 +146,9 @@ impl Body {
             | Action::Whole
             | Action::Stray
             | Action::Half
-            | Action::Further => false,
+            | Action::Further
+            | Action::Turn
+            | Action::Header => false,
         }
     }
 
