@@ -121,6 +121,8 @@ pub(super) struct Draft {
     pub reasoning: Vec<(String, String)>,
     pub framing: Vec<String>,
     pub turn: Vec<String>,
+    /// How the user's turn begins, unless the model's does so too.
+    pub others: Vec<String>,
 }
 
 impl Draft {
@@ -232,6 +234,7 @@ impl Draft {
     fn head(&self, out: &mut String, id: &str, title: &str) {
         let _ = writeln!(out, "id = {}\ntitle = {}", quoted(id), quoted(title));
         list(out, "turn", &self.turn);
+        list(out, "others", &self.others);
         list(out, "framing", &self.framing);
         out.push_str("deltas = \"live\"\n");
     }

@@ -89,6 +89,7 @@ impl Report {
             self.find("reasoning", &format!("{open} .. {close}"));
         }
         self.find("turn", &draft.turn.join(" "));
+        self.find("others", &draft.others.join(" "));
         self.find("framing", &draft.framing.join(" "));
         if draft.reasoning.is_empty() {
             self.open

@@ -61,6 +61,8 @@ fn quote(text: &str) -> String {
 struct Made {
     source: String,
     parts: String,
+    /// The marker that begins the user's turn and not the model's.
+    other: Option<&'static str>,
 }
 
 #[allow(clippy::too_many_lines, reason = "one list of choices")]
@@ -79,6 +81,8 @@ fn template(dice: &mut Dice) -> Made {
             "<end_of_turn>\n",
         ),
     };
+    let marker = user.trim_end_matches("user\n").trim_end();
+    let other = Some(marker).filter(|marker| !header.starts_with(marker));
     let line = ["", "\n"][dice.roll(2)];
     let first = dice.word();
     let mut second = dice.word();
@@ -267,6 +271,7 @@ fn template(dice: &mut Dice) -> Made {
     );
     Made {
         source,
+        other,
         parts: format!("{kind}, {open} in {outer:?}, separator {separator:?}, thought {think:?}"),
     }
 }
@@ -362,6 +367,12 @@ fn templates_made_at_random_are_derived_right() {
                 continue;
             }
         };
+        let toml = derived.toml.as_deref().unwrap_or_default();
+        let others = toml.lines().find(|line| line.starts_with("others = "));
+        let wanted = made
+            .other
+            .map(|other| format!("others = [{}]", quote(other)));
+        assert_eq!(others, wanted.as_deref(), "{}", made.source);
         let set = derived.set().expect("a set");
         let writer = Writer::new(&derived.template, &made.source).expect("a writer");
         for _ in 0..40 {

@@ -22,6 +22,8 @@ pub(super) struct Around {
     end: String,
     /// What ends the user's turn.
     user: String,
+    /// The marker that begins it.
+    other: Option<String>,
     /// Pairs of markers that may surround a thought, the likeliest first.
     pub thoughts: Vec<(String, String)>,
 }
@@ -51,6 +53,7 @@ impl Around {
             between: part(Turn::text(SAID).thinking(THOUGHT), THOUGHT, SAID).unwrap_or_default(),
             after: part(Turn::call(TOOLS[0], call).saying(SAID), SAID, TOOLS[0])
                 .unwrap_or_default(),
+            other: other(writer),
             end: writer.end.clone(),
             thoughts: thoughts(writer, prompt, source),
             header: header.to_owned(),
@@ -97,6 +100,8 @@ impl Around {
             .filter(|turn| !turn.is_empty())
             .into_iter()
             .collect();
+        let begins = |other: &&String| !turn.starts_with(other.as_str());
+        out.others = self.other.iter().filter(begins).cloned().collect();
         out.reasoning = thought.cloned().into_iter().collect();
         // What precedes a text, in one piece: `<|channel|>final<|message|>`.
         let text = match thought {
@@ -155,6 +160,15 @@ impl Around {
         out.framing = framing;
         out
     }
+}
+
+/// The marker that begins the user's turn, where one does.
+fn other(writer: &Writer) -> Option<String> {
+    let between = writer.before_question()?;
+    let opener = between.strip_prefix(&writer.end).unwrap_or(&between);
+    let opener = opener.trim_start();
+    let marker = markers(opener).next()?;
+    opener.starts_with(marker).then(|| marker.to_owned())
 }
 
 /// The markers around a thought, as far as the template shows them.

@@ -213,6 +213,16 @@ impl Writer {
         Ok(after_question(&self.conversation(turn)?).to_owned())
     }
 
+    /// What stands between the model's text and the user's next words.
+    pub fn before_question(&self) -> Option<String> {
+        let messages = json!([question(), self.message(&Turn::text(SAID)), question()]);
+        let whole = self.render(&messages, false).ok()?;
+        let (before, _) = whole.rsplit_once(QUESTION)?;
+        before
+            .rsplit_once(SAID)
+            .map(|(_, between)| between.to_owned())
+    }
+
     /// How a result follows a call, with `..` for the result, and `NAME` and `ID` for those of the call.
     pub fn results(&self) -> Option<String> {
         const RESULT: &str = "Grey heron.";

@@ -122,6 +122,7 @@ impl Frame {
             sample: self.sample.clone(),
             pair: self.pair.clone(),
             reasoning: vec![],
+            others: vec![],
             framing: self.others.iter().flat_map(|text| pieces(text)).collect(),
             turn: vec![],
         }
