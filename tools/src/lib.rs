@@ -297,6 +297,8 @@ impl Tool {
 /// The documentation pages, so that their examples are compiled and run.
 #[cfg(doctest)]
 mod pages {
+    #[doc = include_str!("../README.md")]
+    mod readme {}
     #[doc = include_str!("../../docs/PROMPTS.md")]
     mod prompts {}
     #[doc = include_str!("../../docs/TOOLS.md")]

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Archives for people without a compiler, in target/archives: the C library with its headers and packages, and the command with its manual
+# pages and completions. The command is run, and the library linked, from what was packed.
+#
+#   ci/archive.sh [FOLDER]    with libraries and programs from FOLDER instead of a release build
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=ci/lib.sh
+. ci/lib.sh
+share_target
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+host=$(rustc -vV | sed -n 's/^host: //p')
+out=$CARGO_TARGET_DIR/archives
+from=${1:-$CARGO_TARGET_DIR/release}
+if (($# == 0)); then
+  cargo build -q --release --locked -p toolglot-c -p toolglot-cli -p toolglot-gateway
+fi
+rm -rf "$out"
+mkdir -p "$out"
+
+# pack NAME: one archive with the same bytes for the same files.
+pack() {
+  local time
+  time=$(git log -1 --format=%ct)
+  if tar --version 2> /dev/null | grep -q GNU; then
+    tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$time" -C "$out" -cf - "$1" | gzip -9n > "$out/$1.tar.gz"
+  else
+    tar -C "$out" -czf "$out/$1.tar.gz" "$1"
+  fi
+  rm -rf "${out:?}/$1"
+}
+
+library=libtoolglot-$version-$host
+bindings/c/install.sh "$out/$library" "$from"
+pack "$library"
+
+tool=toolglot-$version-$host
+mkdir -p "$out/$tool/bin" "$out/$tool/share/man/man1" "$out/$tool/share/bash-completion/completions" "$out/$tool/share/zsh/site-functions" \
+  "$out/$tool/share/fish/vendor_completions.d" "$out/$tool/share/licenses/toolglot"
+for program in toolglot toolglot-gateway; do
+  if [[ -f $from/$program ]]; then cp "$from/$program" "$out/$tool/bin/"; fi
+done
+command=$out/$tool/bin/toolglot
+"$command" man --dir "$out/$tool/share/man/man1"
+"$command" completions bash > "$out/$tool/share/bash-completion/completions/toolglot"
+"$command" completions zsh > "$out/$tool/share/zsh/site-functions/_toolglot"
+"$command" completions fish > "$out/$tool/share/fish/vendor_completions.d/toolglot.fish"
+cp LICENSE-* "$out/$tool/share/licenses/toolglot/"
+cp README.md CHANGELOG.md "$out/$tool/"
+pack "$tool"
+
+say "from the archives"
+fresh=$(mktemp -d)
+trap 'rm -r "$fresh"' EXIT
+for archive in "$out"/*.tar.gz; do tar xzf "$archive" -C "$fresh"; done
+printf '<tool_call>{"name": "f", "arguments": {}}</tool_call>' | "$fresh/$tool/bin/toolglot" parse --output turn - | grep -q '"name":"f"'
+cc bindings/c/tests/minimal.c -I"$fresh/$library/include" -L"$fresh/$library/lib" -Wl,-rpath,"$fresh/$library/lib" -ltoolglot -o "$fresh/minimal"
+"$fresh/minimal" > /dev/null
+(cd "$out" && wc -c -- *.tar.gz)
