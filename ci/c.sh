@@ -96,6 +96,10 @@ say "packages"
 rm -rf "$out/prefix" "$out/moved"
 bindings/c/install.sh "$out/prefix" "$out"
 mv "$out/prefix" "$out/moved"
+# The same files, where the builder of a package stages them.
+rm -rf "$out/stage"
+DESTDIR=$out/stage bindings/c/install.sh /usr "$out"
+diff <(cd "$out/moved" && find . | LC_ALL=C sort) <(cd "$out/stage/usr" && find . | LC_ALL=C sort)
 lib=$out/moved/lib
 for text in LICENSE-APACHE LICENSE-MIT; do cmp "$text" "$out/moved/share/licenses/toolglot/$text"; done
 readelf -d "$lib/libtoolglot.so" | grep -q 'SONAME.*\[libtoolglot.so.0\]'

@@ -8,6 +8,8 @@
 #   lib/libtoolglot_isolated.a          lib/pkgconfig/toolglot.pc   lib/cmake/toolglot/*.cmake
 #   share/licenses/toolglot/LICENSE-*
 #
+# With DESTDIR in the environment the same files go below that folder, for the builder of a package.
+#
 # The isolated archive is the static one as a single object whose Rust symbols are hidden. Two static Rust libraries define
 # the same names and cannot be linked into one program by GNU ld; with this one they can. It needs `ld` and LLVM's objcopy
 # (rust-objcopy of a Rust toolchain, or llvm-objcopy) and is left out with a notice if they are missing.
@@ -18,8 +20,8 @@ if (($# < 1)); then
   sed -n '2,7p' "$0" >&2
   exit 2
 fi
-mkdir -p "$1"
-prefix=$(cd "$1" && pwd)
+mkdir -p "${DESTDIR:-}$1"
+prefix=$(cd "${DESTDIR:-}$1" && pwd)
 
 version=$(sed -n 's/^#define TOOLGLOT_VERSION "\(.*\)"/\1/p' "$root/include/toolglot.h")
 if (($# > 1)); then
