@@ -338,7 +338,7 @@ impl Framed {
                 let calls: Vec<Vec<(String, Action)>> = calls.collect();
                 let tail = calls.iter().cloned().chain([list(starts, Action::Reopen)]);
                 let tail: Vec<Vec<(String, Action)>> = tail.collect();
-                // The tag of an opener that is more than a tag may be repeated.
+                // The tag of an opener that is more than a tag may be repeated, or open the next call alone.
                 let tag = |open: &String| {
                     let tag = &open[open.rfind('<').filter(|at| *at > 0)?..];
                     let own = tag.contains("$tag") && tag.ends_with('>');

@@ -50,6 +50,10 @@ enum Place {
     Stray,
     Reopen,
     Further,
+    /// The model's turn ends.
+    Turn,
+    /// The next message begins.
+    Header,
 }
 
 /// How a block ended.

@@ -103,12 +103,18 @@ impl<'a> Twin<'a> {
         }
         self.out.open |= unit.payload == "tree" && self.breaks_between_tags(index, fit.end);
         let stray: Vec<Pattern> = param.close.iter().map(|close| pattern(close)).collect();
-        let mut places = self.tail(index);
-        places.extend(param.open.iter().map(|p| (p, Place::Param)));
+        let list = |list: &'a [Pattern], place| list.iter().map(move |p| (p, place));
+        // Of equal patterns the first counts.
+        let mut places: Vec<_> = list(&self.spec.headers, Place::Header).collect();
+        places.extend(self.tail(index));
+        places.extend(list(&param.open, Place::Param));
+        let tags = self.tags(index);
         let all: Vec<(Pattern, Place)> = places
             .iter()
             .map(|(p, place)| ((*p).clone(), *place))
             .chain(stray.into_iter().map(|p| (p, Place::Stray)))
+            .chain(tags.into_iter().map(|p| (p, Place::Unit(index))))
+            .chain(self.spec.ends.iter().map(|p| (p.clone(), Place::Turn)))
             .collect();
         let all: Vec<(&Pattern, Place)> = all.iter().map(|(p, place)| (p, *place)).collect();
         let mut at = fit.end;
@@ -142,10 +148,31 @@ impl<'a> Twin<'a> {
                     self.out.calls.push((name, whole?));
                     return self.behind(at, fit, inside);
                 }
+                // Only the closer is missing.
+                Place::Turn | Place::Header if some => {
+                    let whole = arguments.whole(self.tree().as_ref())?;
+                    self.out.calls.push((name, whole));
+                    return Err(Stop::Reopen(self.unspaced(at)));
+                }
+                Place::Turn => return Err(Stop::Malformed(fit.end - 1)),
+                Place::Header => return Err(Stop::Reopen(self.unspaced(at))),
                 // The call is retracted: it has no end.
                 _ => return self.behind(at, fit, inside),
             }
         }
+    }
+
+    /// The tags that end openers of more than a tag: behind a parameter they open the next call even alone.
+    fn tags(&self, index: usize) -> Vec<Pattern> {
+        let opens = self.spec.units[index].open.iter();
+        let tag = |open: &Pattern| {
+            let from = open.iter().rposition(|part| *part == Part::Byte(b'<'))?;
+            let tag = open[from..].to_vec();
+            let whole = tag.contains(&Part::Hole("tag")) && tag.ends_with(&[Part::Byte(b'>')]);
+            let other = self.units().iter().any(|(open, _)| **open == tag);
+            (from > 0 && whole && !other).then_some(tag)
+        };
+        opens.filter_map(tag).collect()
     }
 
     /// Whether an opener or a closer of several tags is incomplete after its first tag, which could belong to a parameter.
@@ -413,7 +440,12 @@ impl<'a> Twin<'a> {
                 !words || between.contains('\n') || !between.contains(char::is_whitespace)
             }
             Place::Unit(_) | Place::Reopen => between[between.trim_end().len()..].contains('\n'),
-            Place::Section | Place::Separator | Place::Stray | Place::Further => false,
+            Place::Section
+            | Place::Separator
+            | Place::Stray
+            | Place::Further
+            | Place::Turn
+            | Place::Header => false,
         }
     }
 

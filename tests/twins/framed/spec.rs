@@ -31,6 +31,8 @@ pub struct Spec {
     /// How a reply begins if the prompt has opened something.
     pub begins: Vec<Pattern>,
     pub channels: Option<Channels>,
+    /// Tokens that end the model's turn.
+    pub ends: Vec<Pattern>,
     /// What begins a header.
     pub headers: Vec<Pattern>,
     pub malformed_is_text: bool,
@@ -397,9 +399,14 @@ impl Spec {
             Some(_) => (vec![], turns(&file)),
             None => (turns(&file), vec![]),
         };
-        let starts = channels.iter().flat_map(|channels| &channels.start);
+        let starts = || channels.iter().flat_map(|channels| &channels.start);
+        let tokens = strings(&file, "framing", &[]);
+        let ends = channels.iter().flat_map(|channels| &channels.close);
+        let ends = tokens.iter().chain(ends);
+        let ends = ends.filter(|end| !end.contains('$') && starts().all(|start| start != *end));
         Some(Self {
-            headers: starts.map(|start| pattern(start)).collect(),
+            ends: ends.map(|end| pattern(end)).collect(),
+            headers: starts().map(|start| pattern(start)).collect(),
             section,
             units: units.into_iter().flatten().map(unit).collect(),
             param: table("param").map(param),
