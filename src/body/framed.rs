@@ -493,7 +493,7 @@ impl Body {
             }
             Go::Found { action, taken } => {
                 let found = (action, *walk, pos + u64::from(taken));
-                let early = action == Action::Turn && !self.shut;
+                let early = action == Action::Turn && self.lacks_params();
                 if early || self.only_words(action) {
                     // The byte may complete what ends the hidden part.
                     return (false, self.broken(out, pos));
@@ -704,7 +704,7 @@ impl Body {
             Action::Turn | Action::Header => {
                 // The end of the stream would end the call here, too.
                 let mut severity = Severity::Error;
-                let args = self.args.as_mut().filter(|_| self.shut);
+                let args = self.args.as_mut().filter(|args| args.count() > 0);
                 if let Some(args) = args {
                     severity = Severity::Warning;
                     args.recovered(Kind::UnclosedBlock);

@@ -100,8 +100,12 @@ impl Body {
 
     /// Whether a call contains only words before this marker, and no parameter: they are no arguments.
     pub(super) fn only_words(&self, action: Action) -> bool {
-        let none = self.args.as_ref().is_none_or(|args| args.count() == 0);
-        self.stray.is_some() && none && action != Action::Param
+        self.stray.is_some() && self.lacks_params() && action != Action::Param
+    }
+
+    /// Whether no parameter of the open call has come so far.
+    pub(super) fn lacks_params(&self) -> bool {
+        self.args.as_ref().is_none_or(|args| args.count() == 0)
     }
 
     /// Between parameters, acts on the stray bytes before a marker, if there are any.
