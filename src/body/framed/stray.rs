@@ -143,7 +143,7 @@ impl Body {
                     || between.contains(&b'\n')
                     || !between.iter().any(|byte| xml::is_space(*byte))
             }
-            Action::Unit(_) | Action::Reopen => begins_line(&between),
+            Action::Unit(_) | Action::Reopen | Action::Header => begins_line(&between),
             Action::Section
             | Action::Separator
             | Action::Repeat
@@ -151,8 +151,7 @@ impl Body {
             | Action::Stray
             | Action::Half
             | Action::Further
-            | Action::Turn
-            | Action::Header => false,
+            | Action::Turn => false,
         }
     }
 
