@@ -439,13 +439,12 @@ impl<'a> Twin<'a> {
             Place::Close | Place::End => {
                 !words || between.contains('\n') || !between.contains(char::is_whitespace)
             }
-            Place::Unit(_) | Place::Reopen => between[between.trim_end().len()..].contains('\n'),
-            Place::Section
-            | Place::Separator
-            | Place::Stray
-            | Place::Further
-            | Place::Turn
-            | Place::Header => false,
+            Place::Unit(_) | Place::Reopen | Place::Header => {
+                between[between.trim_end().len()..].contains('\n')
+            }
+            Place::Section | Place::Separator | Place::Stray | Place::Further | Place::Turn => {
+                false
+            }
         }
     }
 
