@@ -316,8 +316,10 @@ impl Value {
     }
 
     /// Looks at `rest`, which follows, if a line has just begun: most lines are no fields, and bytes may then be skipped.
+    #[inline]
     pub fn look(&mut self, rest: &[u8], table: &KeyQuote) {
-        if self.ahead.is_none() {
+        // Fewer bytes rarely show it.
+        if rest.len() >= WINDOW && self.ahead.is_none() {
             self.line.look(rest, table);
         }
     }
