@@ -184,31 +184,27 @@ impl Line {
 /// Whether a line that begins with these bytes cannot begin like a field. All that [`Line`] would accept passes.
 fn no_field(line: &[u8], table: &KeyQuote) -> bool {
     let blank = |byte: &&u8| matches!(**byte, b' ' | b'\t');
-    let indent = line.iter().take_while(blank).count();
-    let line = &line[indent..];
-    let key = line
-        .iter()
-        .take_while(|byte| byte.is_ascii() && is_key(char::from(**byte)));
-    let key = key.count();
+    let blanks = |line: &[u8]| line.iter().take_while(blank).count();
+    // Characters of more than a byte are left to the walk: they may be white space.
+    let solid = |byte: u8| byte.is_ascii() && !char::from(byte).is_whitespace();
+    let begins = |text: &String, byte| {
+        let first = text.bytes().next();
+        first.is_some_and(|first| first.eq_ignore_ascii_case(&byte))
+    };
+    let line = &line[blanks(line)..];
+    let keys = |byte: &&u8| byte.is_ascii() && is_key(char::from(**byte));
+    let key = line.iter().take_while(keys).count();
     let line = &line[key..];
-    let line = &line[line.iter().take_while(blank).count()..];
-    let Some(byte) = line.first() else {
+    let Some((&byte, value)) = line[blanks(line)..].split_first() else {
         return false;
     };
-    let begins = |text: &String| text.as_bytes()[0].eq_ignore_ascii_case(byte);
-    if key > 0 && table.spec.colon.iter().any(begins) {
-        let value = &line[1..];
-        let value = value.iter().find(|byte| !blank(byte));
+    let mut colons = table.spec.colon.iter();
+    if key > 0 && colons.any(|colon| begins(colon, byte)) {
         let mut openers = table.spec.quotes.iter().flat_map(|quote| &quote.open);
-        let mut opens =
-            |byte: &u8| openers.any(|open| open.as_bytes()[0].eq_ignore_ascii_case(byte));
-        return byte.is_ascii()
-            && value.is_some_and(|value| !value.is_ascii_whitespace() && !opens(value));
+        let value = value.iter().find(|byte| !blank(byte));
+        return value.is_some_and(|&byte| solid(byte) && !openers.any(|open| begins(open, byte)));
     }
-    match byte {
-        b'\n' => true,
-        _ => byte.is_ascii() && !byte.is_ascii_whitespace(),
-    }
+    byte == b'\n' || solid(byte)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -433,5 +429,46 @@ impl Value {
             self.line.begin(pos);
         }
         opener
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DialectSet;
+    use crate::dialect::Family;
+
+    /// Every line of some symbols before a value's opener: what [`no_field`] refuses, the walk refuses too.
+    #[test]
+    fn a_line_that_is_no_field_is_none_to_the_walk() {
+        const SYMBOLS: [&str; 19] = [
+            " ", "\t", "\n", "\r", "\u{b}", "\u{c}", "\u{1c}", "\u{85}", "\u{a0}", "\u{2003}",
+            "\u{3000}", "k", "_", "键", ":", "：", "「", "<", "\"",
+        ];
+        let (mut refused, mut fields) = (0, 0);
+        for (id, _) in crate::builtin_files() {
+            let set = DialectSet::builtin(id).expect("a dialect");
+            let dialect = set.dialects().next().expect("one");
+            let Family::KeyQuote(table) = &dialect.family else {
+                continue;
+            };
+            for word in 0..SYMBOLS.len().pow(4) {
+                let symbol = |at| SYMBOLS[word / SYMBOLS.len().pow(at) % SYMBOLS.len()];
+                let text = [symbol(0), symbol(1), symbol(2), symbol(3), "「始」x"].concat();
+                let mut line = Line::default();
+                line.begin(0);
+                let mut steps = text.bytes().zip(1..);
+                let ended = steps.find_map(|(byte, pos)| {
+                    let step = line.step(byte, pos, table, 64);
+                    (step != LineStep::More).then_some(step)
+                });
+                let field = matches!(ended, Some(LineStep::Field { .. }));
+                let none = no_field(text.as_bytes(), table);
+                assert!(!(field && none), "{id}: {text:?}");
+                refused += u32::from(none);
+                fields += u32::from(field);
+            }
+        }
+        assert!(refused > 10_000 && fields > 1_000, "{refused} {fields}");
     }
 }
