@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
 . ci/lib.sh
 share_target
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+version=$(own_version)
 host=$(rustc -vV | sed -n 's/^host: //p')
 out=$CARGO_TARGET_DIR/archives
 from=${1:-$CARGO_TARGET_DIR/release}

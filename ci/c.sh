@@ -105,7 +105,7 @@ for text in LICENSE-APACHE LICENSE-MIT; do cmp "$text" "$out/moved/share/license
 readelf -d "$lib/libtoolglot.so" | grep -q 'SONAME.*\[libtoolglot.so.0\]'
 if command -v pkg-config > /dev/null; then
   export PKG_CONFIG_PATH=$lib/pkgconfig
-  [[ $(pkg-config --modversion toolglot) == "$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)" ]]
+  [[ $(pkg-config --modversion toolglot) == "$(own_version)" ]]
   read -ra flags <<< "$(pkg-config --cflags --libs toolglot)"
   cc $tests/minimal.c "${flags[@]}" -Wl,-rpath,"$lib" -o "$out/by-pkg" && "$out/by-pkg" > /dev/null
   read -ra flags <<< "$(pkg-config --cflags --libs --static toolglot)"
@@ -124,7 +124,7 @@ if command -v cmake > /dev/null; then
   "$out/cmake/host_shared" > /dev/null
   "$out/cmake/host_static" > /dev/null
   # The versions that a project may ask for.
-  own=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+  own=$(own_version)
   for wanted in "$own yes" "${own%%.*} yes" "${own%.*} yes" "${own%%.*}.99 no" "99 no"; do
     printf 'cmake_minimum_required(VERSION 3.13)\nproject(v C)\nfind_package(toolglot %s REQUIRED)\n' "${wanted% *}" > "$out/CMakeLists.txt"
     rm -rf "$out/cmake-version"

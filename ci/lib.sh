@@ -18,6 +18,11 @@ need_valgrind() {
   return 1
 }
 
+# The version of the project.
+own_version() {
+  sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1
+}
+
 # install_packages VENV REQUIREMENTS [OPTION OF PIP]...: makes a virtual environment with these packages, again when the file
 # has changed. False without venv or registry.
 install_packages() {

@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
 PERMISSIVE = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0", "NCSA",
     "Unicode-3.0", "Unicode-DFS-2016", "Unlicense", "Zlib",
@@ -82,19 +84,23 @@ def unexplained(packages):
     """What docs/DEPENDENCIES.md lacks, and what it has for nothing: the packages of the registry that released ones ask for by name."""
     ours = [package for package in packages if package["source"] is None and package["publish"] != [] or package["name"] == "toolglot-python"]
     asked = {needed["name"] for package in ours for needed in package["dependencies"] if needed["kind"] is None and needed["source"]}
-    page = (pathlib.Path(__file__).resolve().parent.parent / "docs" / "DEPENDENCIES.md").read_text()
+    page = (ROOT / "docs" / "DEPENDENCIES.md").read_text()
     told = set(re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE))
     return [f"docs/DEPENDENCIES.md does not say what {name} is for" for name in sorted(asked - told)] + [
         f"docs/DEPENDENCIES.md names {name}, which nothing asks for" for name in sorted(told - asked)
     ]
 
 
+def metadata(manifest, *features):
+    """What cargo knows of a manifest's packages and of all that they need."""
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--manifest-path", manifest, *features]
+    return json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
 def main():
     packages = {}
     for manifest in sys.argv[1:]:
-        command = ["cargo", "metadata", "--format-version", "1", "--locked", "--manifest-path", manifest]
-        found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-        packages.update((package["id"], package) for package in json.loads(found)["packages"])
+        packages.update((package["id"], package) for package in metadata(manifest)["packages"])
     faults = [(package, fault(package)) for package in packages.values()]
     faults = [(package, why) for package, why in faults if why]
     for package, why in faults:

@@ -11,6 +11,14 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
+def report(broken, about):
+    """Ends the program: lists the links that lead nowhere, and says what was read."""
+    for line in broken:
+        print(f"leads nowhere: {line}")
+    print(f"{about}, {len(broken)} lead nowhere")
+    sys.exit(1 if broken else 0)
+
+
 def main():
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
@@ -27,10 +35,7 @@ def main():
             path = page.parent / target.split("#")[0]
             if not path.exists():
                 broken.append(f"{page.relative_to(ROOT)}: {target}")
-    for line in broken:
-        print(f"leads nowhere: {line}")
-    print(f"{count} links in {len(pages)} pages, {len(broken)} lead nowhere")
-    sys.exit(1 if broken else 0)
+    report(broken, f"{count} links in {len(pages)} pages")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
 . ci/lib.sh
 share_target
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+version=$(own_version)
 out=$CARGO_TARGET_DIR/packages
 crates=(toolglot-scan toolglot toolglot-tools toolglot-agent toolglot-testkit toolglot-gateway toolglot-serve toolglot-cli toolglot-c)
 

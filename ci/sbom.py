@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tomllib
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import licences
+from licences import ROOT
 
 # What is released, the package that it is built from, its manifest, and the features of that package.
 PRODUCTS = [
@@ -27,11 +28,6 @@ PRODUCTS = [
     ("toolglot-python", "toolglot-python", "bindings/python/Cargo.toml", []),
     ("toolglot-wasm", "toolglot-wasm", "bindings/wasm/Cargo.toml", []),
 ]
-
-
-def metadata(manifest, features):
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--manifest-path", manifest, *features]
-    return json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 def linked(product, manifest, features):
@@ -67,7 +63,7 @@ def component(package, sums, kind="library"):
 
 
 def bill(product, manifest, features):
-    about, sums = metadata(manifest, features), checksums(manifest)
+    about, sums = licences.metadata(manifest, *features), checksums(manifest)
     # The features of a product alone; metadata are those of the workspace.
     inside = linked(product, manifest, features)
     packages = {package["id"]: package for package in about["packages"] if (package["name"], package["version"]) in inside}

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tomllib
 
+import links
 from markdown_it import MarkdownIt
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -126,10 +127,7 @@ def main():
         page = (f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
                 f"<style>{STYLE}</style><nav>{nav}</nav><main>{body}</main></html>\n")
         (site / html_name(name)).write_text(page, encoding="utf-8")
-    for line in broken:
-        print(f"leads nowhere: {line}")
-    print(f"{len(pages)} pages, {len(dialects)} of them dialects; {count} links, {len(broken)} lead nowhere")
-    sys.exit(1 if broken else 0)
+    links.report(broken, f"{len(pages)} pages, {len(dialects)} of them dialects; {count} links")
 
 
 if __name__ == "__main__":

@@ -38,26 +38,25 @@ sanitized() {
   RUSTFLAGS="-Zsanitizer=$sanitizer" cargo test -q --locked --target "$target" --target-dir "$CARGO_TARGET_DIR/$sanitizer" "$@"
 }
 
-for sanitizer in "${@:-address thread}"; do
-  for each in $sanitizer; do
-    echo "== $each"
-    case $each in
-      address)
-        control address overflow freed
-        # Where unsafe code is: the scanner and the C interface. The suite reads every vector. One of its tests runs on a
-        # stack that is too small for the frames of checked code.
-        sanitized address -p toolglot-scan -p toolglot-c --lib
-        sanitized address -p toolglot-suite --lib -- --skip hosts::nothing_recurses_on_input
-        ;;
-      thread)
-        control thread race
-        sanitized thread -p toolglot-c --lib
-        sanitized thread -p toolglot-suite --lib -- hosts:: threads
-        ;;
-      *)
-        echo "no sanitizer $each; there are address and thread" >&2
-        exit 2
-        ;;
-    esac
-  done
+(($# > 0)) || set -- address thread
+for sanitizer in "$@"; do
+  echo "== $sanitizer"
+  case $sanitizer in
+    address)
+      control address overflow freed
+      # Where unsafe code is: the scanner and the C interface. The suite reads every vector. One of its tests runs on a
+      # stack that is too small for the frames of checked code.
+      sanitized address -p toolglot-scan -p toolglot-c --lib
+      sanitized address -p toolglot-suite --lib -- --skip hosts::nothing_recurses_on_input
+      ;;
+    thread)
+      control thread race
+      sanitized thread -p toolglot-c --lib
+      sanitized thread -p toolglot-suite --lib -- hosts:: threads
+      ;;
+    *)
+      echo "no sanitizer $sanitizer; there are address and thread" >&2
+      exit 2
+      ;;
+  esac
 done

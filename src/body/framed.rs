@@ -701,13 +701,18 @@ impl Body {
                 None
             }
             Action::Reopen | Action::Unit(_) if self.again(out, table, action, walk, end) => None,
-            Action::Turn | Action::Header => {
-                // The end of the stream would end the call here, too.
-                let mut severity = Severity::Error;
-                let args = self.args.as_mut().filter(|args| args.count() > 0);
-                if let Some(args) = args {
-                    severity = Severity::Warning;
-                    args.recovered(Kind::UnclosedBlock);
+            Action::Reopen | Action::Turn | Action::Header => {
+                let ended = action != Action::Reopen && !self.lacks_params();
+                // After a payload, and where the end of the stream would end the call, only a closer was forgotten.
+                let severity = match self.at {
+                    FramedAt::Tail(_) => Severity::Warning,
+                    _ if ended => Severity::Warning,
+                    _ => Severity::Error,
+                };
+                if ended {
+                    if let Some(args) = &mut self.args {
+                        args.recovered(Kind::UnclosedBlock);
+                    }
                     if let Some(flow) = self.close_args(out, start) {
                         return Some(flow);
                     }
@@ -715,19 +720,6 @@ impl Body {
                 } else {
                     self.drop_call(out, start);
                 }
-                out.hold(start);
-                Some(Flow::Broken {
-                    at: start,
-                    severity,
-                })
-            }
-            Action::Reopen => {
-                // After a payload, only a closer was forgotten.
-                let severity = match self.at {
-                    FramedAt::Tail(_) => Severity::Warning,
-                    _ => Severity::Error,
-                };
-                self.drop_call(out, start);
                 out.hold(start);
                 Some(Flow::Broken {
                     at: start,

@@ -392,7 +392,7 @@ impl spec::Channels {
         let (mut header, mut odd) = joined(header);
         let parts = [&self.channel, &self.content].into_iter();
         for marker in parts.chain(&self.end).filter(|marker| !marker.is_empty()) {
-            while doubles(&header, marker) {
+            while is_doubled(marker, &header) {
                 header = Cow::Owned(header.replace(&format!("{marker}{marker}"), marker));
                 odd = true;
             }
@@ -401,8 +401,8 @@ impl spec::Channels {
     }
 }
 
-/// Whether a marker follows itself.
-fn doubles(header: &str, marker: &str) -> bool {
+/// Whether a marker follows itself in a header.
+fn is_doubled(marker: &str, header: &str) -> bool {
     let mut end = None;
     let mut places = header.match_indices(marker);
     header.len() >= 2 * marker.len()

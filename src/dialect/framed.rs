@@ -327,10 +327,9 @@ impl Framed {
                 let objects = unit.payload == Payload::Json && !unit.close.is_empty();
                 let further = ["$^{", ",$_$^{"].map(|p| (p.to_owned(), Action::Further));
                 let further = further.into_iter().filter(|_| objects).collect();
-                let closed = closers.iter().flatten().map(|(p, _)| p.clone());
-                let closed: Vec<String> = closed.collect();
-                let turn = |p: &&String| !p.contains('$') && !closed.contains(p);
-                let turns = turns.iter().filter(|p| !starts.contains(p)).filter(turn);
+                let closes = |p: &String| closers.iter().flatten().any(|(close, _)| close == p);
+                let turn = |p: &&String| !p.contains('$') && !starts.contains(p) && !closes(p);
+                let turns = turns.iter().filter(turn);
                 let turns: Vec<_> = turns.map(|p| (p.clone(), Action::Turn)).collect();
                 let calls = closers
                     .into_iter()
