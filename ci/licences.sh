@@ -5,6 +5,6 @@ cd "$(dirname "$0")/.."
 python3 ci/licences.py Cargo.toml fuzz/Cargo.toml bindings/c/header/Cargo.toml bindings/python/Cargo.toml \
   bindings/wasm/Cargo.toml tests/host/Cargo.toml
 # Each package that is published from its own folder has the licence texts.
-for folder in scan tools agent testkit cli gateway serve bindings/c bindings/python bindings/wasm; do
+for folder in scan tools agent testkit cli gateway serve bindings/c bindings/go bindings/python bindings/wasm; do
   for text in LICENSE-APACHE LICENSE-MIT; do cmp "$text" "$folder/$text"; done
 done

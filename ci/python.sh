@@ -45,7 +45,10 @@ quiet() {
 }
 
 # One profile for wheel and stubs, so that the second reuses the work of the first. Releases use `release`.
-build=(--profile quick --locked -i "$tools/bin/python")
+# A quick run does without the command, which the stages for Rust test.
+features=()
+if [[ ${1:-} == --quick ]]; then features=(--no-default-features); fi
+build=(--profile quick --locked "${features[@]}" -i "$tools/bin/python")
 cd bindings/python
 rm -rf "$wheels"
 quiet "$tools/bin/maturin" build "${build[@]}" --out "$wheels"
@@ -81,6 +84,27 @@ fi
 "$python" -m pytest -rs tests
 "$python" -m mypy.stubtest toolglot --ignore-disjoint-bases --mypy-config-file pyproject.toml --allowlist tests/stubtest.txt
 "$python" -m mypy --cache-dir "$CARGO_TARGET_DIR/python-mypy" --strict -p toolglot
+# Every public name has a type that a checker knows. Types of other packages do not count.
+mkdir -p "$CARGO_TARGET_DIR/python-pyright"
+if have_node > /dev/null && npm_package "$CARGO_TARGET_DIR/python-pyright" pyright 1.1.414; then
+  (
+    # shellcheck disable=SC1091
+    . "$fresh/bin/activate"
+    cd "$fresh"
+    unset PYTHONPATH
+    "$CARGO_TARGET_DIR/python-pyright/node_modules/.bin/pyright" --verifytypes toolglot --ignoreexternal | tee "$CARGO_TARGET_DIR/python-pyright/said.txt" | grep -E 'error|score'
+    grep -q 'completeness score: 100%' "$CARGO_TARGET_DIR/python-pyright/said.txt"
+  )
+else
+  lacking "the completeness of types, because pyright cannot be installed"
+fi
+# The command that the package carries, as a script and as a module, with its exit status.
+for run in "$fresh/bin/toolglot" "$python -m toolglot"; do
+  [[ $($run --version) == *" $(own_version)" ]]
+  status=0
+  $run no-such-command 2> /dev/null || status=$?
+  [[ $status == 2 ]]
+done
 
 # The wheel supports every later interpreter too: those that are installed run the examples.
 for version in 3.10 3.11 3.12 3.13 3.14; do

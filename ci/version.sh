@@ -19,6 +19,9 @@ PLACES = [
     (["include/toolglot.h"], rf'#define TOOLGLOT_VERSION "{NUMBER}"'),
     (["docs/WASM.md"], rf"toolglot-{NUMBER}\.tgz"),
     (["CITATION.cff"], rf"(?m)^version: {NUMBER}$"),
+    (["packaging/vcpkg/toolglot/vcpkg.json"], rf'"version-semver": "{NUMBER}"'),
+    (["packaging/conan/conanfile.py", "flake.nix"], rf'(?m)^ +version = "{NUMBER}"'),
+    (["packaging/debian/changelog"], rf"\A[a-z]+ \({NUMBER}-"),
 ]
 # Programs of the tree itself, which nobody installs.
 FREE = "0.0.0"

@@ -9,6 +9,7 @@
 //! | `text` | masking, escaping, encoding, detection |
 //! | `tools`, `agent` | the tools layer and the agent, in JSON |
 //! | `derive` | dialects from chat templates |
+//! | `command` | the command `toolglot` |
 //! | `arrow` | columns of transcripts into columns of turns; `arrow::abi` is the only file with `unsafe` |
 //!
 //! Rules: engine code runs only inside `guard`. Events are made without the interpreter and handed over at once. The lock around
@@ -20,6 +21,8 @@ mod agent;
 mod arguments;
 mod arrow;
 mod chunk;
+#[cfg(feature = "command")]
+mod command;
 mod derive;
 mod engine;
 mod events;
@@ -38,6 +41,9 @@ mod native {
     use crate::agent::{AgentCore, ResponseCore, RunCore};
     #[pymodule_export]
     use crate::arrow::{Turns, parse_arrow};
+    #[cfg(feature = "command")]
+    #[pymodule_export]
+    use crate::command::command;
     #[pymodule_export]
     use crate::derive::{Derived, derive};
     #[pymodule_export]

@@ -1608,6 +1608,10 @@ class Turns:
     def __len__(self, /) -> int: ...
     def __repr__(self, /) -> str: ...
 
+def command(arguments: list[str]) -> int:
+    """
+    Runs the command `toolglot`, and returns its exit status. It may end the process.
+    """
 def derive(template: str | bytes | PathLike[str], *, variables: Mapping[str, Any] | None = None, own: bool = False, id: str = "derived") -> Derived:
     """
     Derives the dialect of a model from its chat template, so that models without a built-in dialect can be read.

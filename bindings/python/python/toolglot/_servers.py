@@ -14,7 +14,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ._errors import ToolglotError
 from ._functions import encode
@@ -27,6 +27,14 @@ PREFIX = "toolglot"
 VLLM_PROTOCOL = ("vllm.entrypoints.generate.base.protocol", "vllm.entrypoints.openai.engine.protocol", "vllm.entrypoints.openai.protocol")
 VLLM_TOOLS = ("vllm.tool_parsers.abstract_tool_parser", "vllm.entrypoints.openai.tool_parsers.abstract_tool_parser")
 VLLM_REASONING = ("vllm.reasoning.abs_reasoning_parsers", "vllm.reasoning")
+
+if TYPE_CHECKING:
+
+    class Unseen:
+        """A class of a server, as type checkers see it: they rarely see the server, and from an unknown class only unknown ones derive."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
 
 
 def first(server: str, *modules: str) -> ModuleType:

@@ -15,7 +15,10 @@ class ParseCalls:
 
     def __init__(self, column: str, into: str = "turn", engine: Engine | None = None, **options: Any) -> None:
         """`column` holds the transcripts, `into` names the new column; `options` are those of `toolglot.arrow.parse`."""
-        self.column, self.into, self.engine, self.options = column, into, engine or Engine(), options
+        self.column: str = column
+        self.into: str = into
+        self.engine: Engine = engine or Engine()
+        self.options: dict[str, Any] = options
 
     def __call__(self, batch: Any) -> Any:
         """Returns the batch with its turns."""

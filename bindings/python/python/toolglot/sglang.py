@@ -9,19 +9,23 @@ set of dialects. For a dialect of your own, call `register` in your own plug-in.
 from __future__ import annotations
 
 import importlib
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from sglang.srt.function_call.base_format_detector import BaseFormatDetector
 from sglang.srt.function_call.core_types import StreamingParseResult, StructureInfo, ToolCallItem
 from sglang.srt.function_call.function_call_parser import FunctionCallParser
 
 from . import _servers
 from ._native import dialects
 
+if TYPE_CHECKING:
+    BaseFormatDetector = _servers.Unseen
+else:
+    from sglang.srt.function_call.base_format_detector import BaseFormatDetector
+
 __all__ = ["ToolglotDetector", "register", "setup"]
 
 
-class ToolglotDetector(BaseFormatDetector):  # type: ignore[misc]
+class ToolglotDetector(BaseFormatDetector):
     """Detects the calls of one output. Subclasses choose the dialects in `options`, as `Engine` takes them."""
 
     options: ClassVar[dict[str, Any]] = {}

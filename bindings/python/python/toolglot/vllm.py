@@ -11,7 +11,7 @@ neither kept nor read again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _servers
 from ._native import Dialect
@@ -19,13 +19,17 @@ from ._native import Dialect
 _protocol: Any = _servers.first("vLLM", *_servers.VLLM_PROTOCOL)
 _tools: Any = _servers.first("vLLM", *_servers.VLLM_TOOLS)
 _reasoning: Any = _servers.first("vLLM", *_servers.VLLM_REASONING)
-_ToolParser: Any = _tools.ToolParser
-_ReasoningParser: Any = _reasoning.ReasoningParser
+if TYPE_CHECKING:
+    _ToolParser = _servers.Unseen
+    _ReasoningParser = _servers.Unseen
+else:
+    _ToolParser = _tools.ToolParser
+    _ReasoningParser = _reasoning.ReasoningParser
 
 __all__ = ["ToolglotReasoningParser", "ToolglotToolParser", "register"]
 
 
-class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
+class ToolglotToolParser(_ToolParser):
     """Parses the calls of one output. Subclasses choose the dialects in `options`, as `Engine` takes them."""
 
     # Deltas come without the preceding text.
@@ -52,7 +56,7 @@ class ToolglotToolParser(_ToolParser):  # type: ignore[misc]
         """Makes the server keep markers in the text."""
         if request is None:
             return None
-        request = super().adjust_request(request)
+        request = super().adjust_request(request)  # type: ignore[misc]
         if getattr(request, "tools", None) and getattr(request, "tool_choice", None) != "none":
             request.skip_special_tokens = False
         return request
@@ -127,7 +131,7 @@ def _told(kind: Any, delta: _servers.Delta) -> dict[str, Any]:
     return {"toolglot": delta.told} if accepts and delta.told is not None else {}
 
 
-class ToolglotReasoningParser(_ReasoningParser):  # type: ignore[misc]
+class ToolglotReasoningParser(_ReasoningParser):
     """Parses the reasoning at the beginning of one output; whatever follows goes to the tool parser unchanged. A call ends an
     open thought where the dialect says so.
     """

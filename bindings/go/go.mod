@@ -1,0 +1,3 @@
+module toolglot
+
+go 1.19

@@ -1,0 +1,6 @@
+//go:build !toolglot_flags
+
+package toolglot
+
+// #cgo pkg-config: toolglot
+import "C"
