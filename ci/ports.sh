@@ -58,7 +58,8 @@ if install_packages "$CARGO_TARGET_DIR/ports-tools" "$out/wanted.txt"; then
   conan=$CARGO_TARGET_DIR/ports-tools/bin/conan
   "$conan" profile detect > /dev/null 2>&1
   for shared in False True; do
-    "$conan" create packaging/conan -o "toolglot/*:shared=$shared" > "$out/conan.log" 2>&1 || { tail -n 20 "$out/conan.log"; exit 1; }
+    "$conan" create packaging/conan -o "toolglot/*:shared=$shared" -c tools.cmake.cmake_layout:test_folder="$out/conan-try" \
+      -c tools.cmake.cmaketoolchain:user_presets= > "$out/conan.log" 2>&1 || { tail -n 20 "$out/conan.log"; exit 1; }
     echo "shared=$shared: $(grep "^$version: " "$out/conan.log")"
   done
 else
