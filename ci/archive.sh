@@ -32,13 +32,18 @@ pack() {
 
 library=libtoolglot-$version-$host
 bindings/c/install.sh "$out/$library" "$from"
+# Without what only a debugger reads.
+find "$out/$library/lib" -type f \( -name '*.so.*' -o -name '*.dylib' -o -name '*.a' \) -exec strip -S {} +
 pack "$library"
 
 tool=toolglot-$version-$host
 mkdir -p "$out/$tool/bin" "$out/$tool/share/man/man1" "$out/$tool/share/bash-completion/completions" "$out/$tool/share/zsh/site-functions" \
   "$out/$tool/share/fish/vendor_completions.d" "$out/$tool/share/licenses/toolglot"
 for program in toolglot toolglot-gateway; do
-  if [[ -f $from/$program ]]; then cp "$from/$program" "$out/$tool/bin/"; fi
+  if [[ -f $from/$program ]]; then
+    cp "$from/$program" "$out/$tool/bin/"
+    strip "$out/$tool/bin/$program"
+  fi
 done
 command=$out/$tool/bin/toolglot
 "$command" man --dir "$out/$tool/share/man/man1"
@@ -48,6 +53,11 @@ command=$out/$tool/bin/toolglot
 cp LICENSE-* "$out/$tool/share/licenses/toolglot/"
 cp README.md CHANGELOG.md "$out/$tool/"
 pack "$tool"
+
+# The sources, the same everywhere, so one machine of a release packs them. The ports build from them.
+if [[ $(uname -sm) == "Linux x86_64" ]]; then
+  git archive --prefix "toolglot-$version-source/" HEAD | gzip -9n > "$out/toolglot-$version-source.tar.gz"
+fi
 
 say "from the archives"
 fresh=$(mktemp -d)

@@ -25,4 +25,4 @@ class Test(ConanFile):
 
     def test(self):
         if can_run(self):
-            self.run(f'"{Path(self.cpp.build.bindir, "host")}"', env="conanrun")
+            self.run(f'"{Path(self.build_folder, self.cpp.build.bindir, "host")}"', env="conanrun")
