@@ -152,6 +152,16 @@ pub(crate) unsafe fn value<T: Copy>(value: *const T) -> Done<T> {
         .ok_or_else(|| Fault::null("an argument"))
 }
 
+/// The address of an array for the host: NULL for an empty one, whose address in Rust is no place in memory. Some hosts' runtimes
+/// check every pointer that they load.
+#[inline]
+pub(crate) fn first_of<T>(items: &[T]) -> *const T {
+    match items.is_empty() {
+        true => std::ptr::null(),
+        false => items.as_ptr(),
+    }
+}
+
 /// Returns an array of the library to the host.
 ///
 /// # Safety
@@ -159,7 +169,7 @@ pub(crate) unsafe fn value<T: Copy>(value: *const T) -> Done<T> {
 pub(crate) unsafe fn list<T>(items: &[T], first: *mut *const T, len: *mut usize) -> Done {
     // SAFETY: guaranteed by the caller.
     let (first, len) = unsafe { (out(first)?, out(len)?) };
-    first.write(items.as_ptr());
+    first.write(first_of(items));
     len.write(items.len());
     Ok(())
 }

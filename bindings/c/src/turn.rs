@@ -11,7 +11,7 @@ use crate::guard;
 use crate::handle::{self, Handle, Kind};
 use crate::memory;
 use crate::options::{self, Odd, Settings, toolglot_options};
-use crate::raw::{self, toolglot_view};
+use crate::raw::{self, first_of, toolglot_view};
 use crate::replay::{Take, replay};
 use crate::status::{Done, Fault, toolglot_status};
 use crate::stream::{in_pieces, reason};
@@ -191,7 +191,7 @@ impl Turn {
                 arguments: of(&call.arguments),
                 dialect: of(&call.dialect),
                 kinds: toolglot_view::of(why),
-                details: own.as_ptr(),
+                details: first_of(own),
                 details_len: own.len(),
                 start: call.span.start,
                 end: call.span.end,
