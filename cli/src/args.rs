@@ -17,6 +17,7 @@ use toolglot_tools::prompt::Lang;
 use crate::agent::args::{CALL_EXAMPLES, CallArgs, RUN_EXAMPLES, RunArgs};
 #[cfg(feature = "serve")]
 use crate::agent::serve;
+use crate::batch::fields::Field;
 use crate::api::{Format, MaskArgs, OpenAiArgs};
 use crate::values::{OneDialect, lang, milliseconds, prefer, start, unknown_tool, untyped};
 
@@ -60,17 +61,35 @@ reported on standard error with their line, and the rest is read.";
 
 const BATCH_EXAMPLES: &str = "\
 Records, one JSON object per line:
-  {\"id\"?, \"input\" | \"input_b64\", \"dialect\"? | \"dialects\"?, \"tools\"?, \"finish\"?, \"options\"?, \"native_tool_calls\"?,
-   \"prompt_tail\"?, \"tool_choice\"?, \"start\"?, \"prefill\"?}
+  {\"id\"?, \"input\" | \"input_b64\", \"dialect\"? | \"dialects\"?, \"tools\"?, \"finish\"?,
+   \"options\"?, \"native_tool_calls\"?, \"prompt_tail\"?, \"tool_choice\"?, \"start\"?, \"prefill\"?}
 gives, in the same order,
   {\"id\"?, \"text\", \"reasoning\", \"calls\": [...], \"errors\": [...], \"tool_issues\"?: [...]}
-and for a line that is not a record
-  {\"line\": N, \"id\"?, \"error\": \"...\"}
+
+A conversation, {\"messages\": [{\"role\", \"content\"}...]} or {\"conversations\": [{\"from\", \"value\"}...]},
+and any record with --field stays as it is and gets one more member, with a turn for each text:
+  {..., \"turns\": [{\"at\": \"/messages/1/content\", \"text\", \"reasoning\", \"calls\", \"errors\"}...]}
+Of messages only those of the model are read. Its `tools`, a list or the JSON of one, are declared.
+
+A line that is not a record gives
+  {\"line\": N, \"id\"?, \"error\": \"...\", \"record\"}
 Blank lines are skipped. Memory does not grow with the length of the file.
 
 Examples:
   toolglot batch replies.jsonl -o turns.jsonl
-  toolglot batch --dialect all --jobs 4 < replies.jsonl | jq -c '.calls[]'";
+  toolglot batch --dialect all --jobs 4 < replies.jsonl | jq -c '.calls[]'
+  toolglot batch sharegpt.jsonl -o turns.jsonl
+  toolglot batch --field '/choices/*/message/content' log.jsonl | jq -c '.turns[].calls[]'
+  toolglot batch --field /output outputs.parquet -o turns.parquet";
+
+const STATS_EXAMPLES: &str = "\
+A file named .jsonl, .ndjson or .parquet has records as `toolglot batch` reads them; any other file is one output. LOST is the
+number of bytes that no event has: it is always 0, else the status is 1.
+
+Examples:
+  toolglot stats replies.jsonl sharegpt.jsonl
+  toolglot stats --dialect all logs/*.txt
+  toolglot stats --output json --field /output outputs.parquet | jq .total.errors";
 
 const CHECK_EXAMPLES: &str = "\
 Every vector runs in one chunk, in small chunks, and split in two at every place (at a sample of places above 1 KiB), with its
@@ -242,6 +261,9 @@ pub enum Command {
     /// Parse many outputs, one JSON record per line
     #[command(after_help = BATCH_EXAMPLES)]
     Batch(BatchArgs),
+    /// Count calls, dialects and errors in files of outputs
+    #[command(after_help = STATS_EXAMPLES)]
+    Stats(StatsArgs),
     /// Check conformance vectors, split at every place
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
@@ -339,8 +361,13 @@ impl Color {
     }
 }
 
+/// Groups of options.
+const DIALECTS: &str = "Dialects";
+const RECORDS: &str = "Records";
+
 /// Which dialects are active.
 #[derive(Debug, Args)]
+#[command(next_help_heading = DIALECTS)]
 pub struct SetArgs {
     /// Dialect to look for: an id, `default`, `any`, or `all`; may be repeated [default: the default set]
     #[arg(long = "dialect", value_name = "ID")]
@@ -453,35 +480,67 @@ pub enum Output {
     Mask,
 }
 
+/// How records are read.
 #[derive(Debug, Args)]
-pub struct BatchArgs {
-    /// Records, one per line; `-` is standard input
-    #[arg(value_name = "IN.jsonl", default_value = "-")]
-    pub file: PathBuf,
-    /// Output file for the turns [default: standard output]
-    #[arg(short, long, value_name = "OUT.jsonl")]
-    pub output: Option<PathBuf>,
+pub struct RecordArgs {
+    /// Where the model's texts are in records of another form: a JSON pointer with `*` for each element; may be repeated
+    #[arg(id = "field", long, value_name = "POINTER", help_heading = RECORDS)]
+    pub fields: Vec<Field>,
+    /// Declared tools for records without any
+    #[arg(long, value_name = "TOOLS.json", help_heading = RECORDS)]
+    pub tools: Option<PathBuf>,
+    /// How text of unknown type is read, for records that do not set it [default: per dialect]
+    #[arg(long, value_parser = untyped(), value_name = "KIND", help_heading = RECORDS)]
+    pub untyped: Option<Untyped>,
+    /// Longest line in MiB; a longer one is an error and is skipped
+    #[arg(long, value_name = "MIB", default_value = "256", help_heading = RECORDS)]
+    pub max_line: NonZeroUsize,
     #[command(flatten)]
     pub set: SetArgs,
-    /// Declared tools for records without any
-    #[arg(long, value_name = "TOOLS.json")]
-    pub tools: Option<PathBuf>,
-    /// Feed every input in chunks: a number of bytes, `whole`, or `random:SEED`
-    #[arg(long, value_name = "N|whole|random:SEED", default_value = "whole")]
-    pub chunk: Chunking,
     /// Threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
-    /// Longest line in MiB; longer ones are skipped with an error record
-    #[arg(long, value_name = "MIB", default_value = "256")]
-    pub max_line: NonZeroUsize,
-    /// How text of unknown type is read, for records that do not set it [default: per dialect]
-    #[arg(long, value_parser = untyped(), value_name = "KIND")]
-    pub untyped: Option<Untyped>,
-    /// Refuse records with unknown keys [default: they pass through to the turn]
-    #[arg(long)]
+}
+
+impl RecordArgs {
+    /// The longest line in bytes.
+    pub fn max_line(&self) -> u64 {
+        (self.max_line.get() as u64).saturating_mul(1 << 20)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct BatchArgs {
+    /// Records, one per line or row (`.parquet`); `-` is standard input
+    #[arg(value_name = "IN.jsonl", default_value = "-")]
+    pub file: PathBuf,
+    /// Output file [default: standard output]
+    #[arg(short, long, value_name = "OUT.jsonl")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub records: RecordArgs,
+    /// Refuse records with unknown keys [default: they pass through]
+    #[arg(long, conflicts_with = "field", help_heading = RECORDS)]
     pub deny_unknown: bool,
+    /// Feed every text in chunks: a number of bytes, `whole`, or `random:SEED`
+    #[arg(long, value_name = "N|whole|random:SEED", default_value = "whole")]
+    pub chunk: Chunking,
     /// Exit with status 1 if a line is not a record or an error is reported in one
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StatsArgs {
+    /// Files; `-` is standard input with records
+    #[arg(id = "inputs", value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub records: RecordArgs,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Report::Pretty)]
+    pub output: Report,
+    /// Exit with status 1 if a line is not a record or an error is reported
     #[arg(long)]
     pub strict: bool,
 }

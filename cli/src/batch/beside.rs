@@ -1,4 +1,4 @@
-//! Unknown members of a record: they pass through to its turn unchanged.
+//! Members of a record, which pass through unchanged.
 
 use std::fmt;
 
@@ -9,20 +9,6 @@ use toolglot::json::Value;
 
 /// Members in order, with their JSON text.
 pub struct Beside(Vec<(String, Box<RawValue>)>);
-
-/// Members that a turn, or the answer to an invalid line, has itself. An input member of that name goes into `record`.
-const TURN: [&str; 10] = [
-    "id",
-    "text",
-    "reasoning",
-    "calls",
-    "errors",
-    "toolglot",
-    "tool_issues",
-    "record",
-    "line",
-    "error",
-];
 
 impl Beside {
     /// Returns the members without these names.
@@ -36,34 +22,47 @@ impl Beside {
         self.0.first().map(|(key, _)| key.as_str())
     }
 
-    /// Appends them to the members of a turn.
-    pub fn behind(&self, turn: String) -> String {
+    /// Returns the JSON text of a member; of several with one name the last counts, as for most readers.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        let found = self.0.iter().rev().find(|(have, _)| have == key);
+        found.map(|(_, raw)| raw.get())
+    }
+
+    /// Appends them to the members of a turn. One whose name a turn uses itself goes into `record`.
+    pub fn behind(&self, turn: String, names: &[&str]) -> String {
         let Some(open) = turn.strip_suffix('}').filter(|_| !self.0.is_empty()) else {
             return turn;
         };
-        let (own, free): (Vec<_>, Vec<_>) = self
-            .0
-            .iter()
-            .partition(|(key, _)| TURN.contains(&key.as_str()));
-        let mut out = open.to_owned();
-        for (key, raw) in free {
-            out.push_str(&member(key, raw.get()));
+        let (own, free) = self.split(names);
+        format!("{open}{free}{}}}", record(&own))
+    }
+
+    /// Puts them before added members. One whose name is among the added goes into `record`.
+    pub fn before(&self, added: &str, names: &[&str]) -> String {
+        let (own, free) = self.split(names);
+        let all = format!("{free},{added}{}", record(&own));
+        format!("{{{}}}", all.trim_start_matches(','))
+    }
+
+    /// The members of these names and the others, each with a comma before it.
+    fn split(&self, names: &[&str]) -> (String, String) {
+        let (mut own, mut free) = (String::new(), String::new());
+        for (key, raw) in &self.0 {
+            let to = match names.contains(&key.as_str()) {
+                true => &mut own,
+                false => &mut free,
+            };
+            to.push_str(&format!(",{}:{}", Value::from(key.as_str()), raw.get()));
         }
-        if !own.is_empty() {
-            let inner: String = own
-                .iter()
-                .map(|(key, raw)| member(key, raw.get()))
-                .collect();
-            out.push_str(&member("record", &format!("{{{}}}", &inner[1..])));
-        }
-        out.push('}');
-        out
+        (own, free)
     }
 }
 
-/// A member, with the comma before it.
-fn member(key: &str, json: &str) -> String {
-    format!(",{}:{json}", Value::from(key))
+fn record(members: &str) -> String {
+    match members.strip_prefix(',') {
+        Some(inner) => format!(",\"record\":{{{inner}}}"),
+        None => String::new(),
+    }
 }
 
 impl<'de> Deserialize<'de> for Beside {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolglot::json::{Map, Value};
-use toolglot::{Collect, Finish, NativeCall, Severity, Tools};
+use toolglot::{Collect, DialectSet, Finish, NativeCall, Options, Severity, Tools, Turn};
 use toolglot_testkit::chunks::{Chunking, Cutter};
 use toolglot_testkit::options::{self, ReadOptions};
 use toolglot_testkit::run::Stream;
@@ -15,6 +15,7 @@ use toolglot_testkit::vectors::{json_error, panic_text};
 use toolglot_testkit::{base64, json};
 
 use super::beside::Beside;
+use super::fields::{self, Field};
 use super::lines::{Line, Text};
 
 /// Defaults for records.
@@ -26,6 +27,100 @@ pub struct Defaults {
     pub untyped: Option<toolglot::Untyped>,
     /// Unknown keys are errors.
     pub deny_unknown: bool,
+    /// Where the texts of a record are, if it is not in the form of this command.
+    pub fields: Vec<Field>,
+    /// Look for bytes that no event has.
+    pub audit: bool,
+}
+
+/// Members that the answer to a record, or to an invalid line, has itself. An input member of that name goes into `record`.
+const TURN: [&str; 10] = [
+    "id",
+    "text",
+    "reasoning",
+    "calls",
+    "errors",
+    "toolglot",
+    "tool_issues",
+    "record",
+    "line",
+    "error",
+];
+/// The same, for records of another form.
+const TURNS: [&str; 3] = ["turns", "tool_issues", "record"];
+
+/// A parsed text.
+pub struct ReadText {
+    /// The pointer to it, in a record of another form.
+    pub at: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+    pub turn: Turn,
+    /// Bytes that no event has, if that was asked for.
+    pub lost: u64,
+}
+
+/// What a record says.
+pub struct ReadRecord {
+    form: Form,
+    pub turns: Vec<ReadText>,
+    /// Problems in the record's tools.
+    pub tool_issues: Vec<String>,
+    /// The members that pass through.
+    beside: Beside,
+}
+
+enum Form {
+    /// One text, with settings.
+    Own { id: Option<Box<RawValue>> },
+    /// Any number of texts in a record that stays as it is.
+    Other,
+}
+
+impl ReadRecord {
+    /// Whether an error was reported in a turn.
+    pub fn errors(&self) -> bool {
+        let mut reports = self.turns.iter().flat_map(|read| &read.turn.issues);
+        reports.any(|report| report.severity == Severity::Error)
+    }
+
+    /// Returns the line of the output.
+    fn line(&self) -> String {
+        let issues = match self.tool_issues.is_empty() {
+            true => String::new(),
+            false => format!(",\"tool_issues\":{}", Value::from(self.tool_issues.clone())),
+        };
+        match (&self.form, &self.turns[..]) {
+            (Form::Own { id }, [read]) => {
+                let turn = json::turn(&read.turn, id.as_deref());
+                let turn = turn.strip_suffix('}').unwrap_or(&turn);
+                self.beside.behind(format!("{turn}{issues}}}"), &TURN)
+            }
+            (Form::Own { .. } | Form::Other, turns) => {
+                let turns: Vec<String> = turns
+                    .iter()
+                    .map(|read| {
+                        let turn = json::turn(&read.turn, None);
+                        let at = Value::from(&*read.at);
+                        format!("{{\"at\":{at},{}", turn.strip_prefix('{').unwrap_or(&turn))
+                    })
+                    .collect();
+                let added = format!("\"turns\":[{}]{issues}", turns.join(","));
+                self.beside.before(&added, &TURNS)
+            }
+        }
+    }
+}
+
+#[cfg(feature = "parquet")]
+impl Defaults {
+    /// Whether a member changes what is read of a record.
+    pub fn needs(&self, member: &str) -> bool {
+        match &self.fields[..] {
+            [] => Record::KEYS.contains(&member) || fields::CONVERSATIONS.contains(&member),
+            given => member == "tools" || given.iter().any(|field| field.member() == member),
+        }
+    }
 }
 
 /// A line of the output.
@@ -97,33 +192,84 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Answers a line; a panic of the engine is an answer too.
+    /// Answers a line.
     pub fn to(&mut self, line: Line) -> Answer {
-        let text = match line.text {
-            Text::Kept(text) => text,
-            Text::TooLong => {
-                let why = format!(
-                    "the line has {} bytes, more than --max-line allows",
-                    line.bytes
-                );
-                return bad(line.number, None, &why);
-            }
-        };
-        let answer = panic::catch_unwind(AssertUnwindSafe(|| self.turn(&text)));
-        let why = match answer {
-            Ok(Ok(answer)) => return answer,
-            Ok(Err(why)) => why,
-            Err(cause) => format!("internal error: {}", panic_text(&*cause)),
-        };
-        let id = serde_json::from_slice::<Id>(&text)
-            .ok()
-            .and_then(|found| found.id);
-        bad(line.number, id.as_deref(), &why)
+        match self.read(&line) {
+            Ok(read) => Answer {
+                text: read.line(),
+                bad: false,
+                errors: read.errors(),
+            },
+            Err(why) => bad(&line, &why),
+        }
     }
 
-    fn turn(&mut self, text: &[u8]) -> Result<Answer, String> {
-        let mut record: Record = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
+    /// Reads a line; a panic of the engine is an error too.
+    pub fn read(&mut self, line: &Line) -> Result<ReadRecord, String> {
+        match &line.text {
+            Text::Kept(text) => caught(|| self.record(text)),
+            Text::TooLong => Err(format!(
+                "the line has {} bytes, more than --max-line allows",
+                line.bytes
+            )),
+        }
+    }
+
+    /// Reads a text that is no record.
+    pub fn plain(&mut self, text: &[u8]) -> Result<ReadText, String> {
+        caught(|| {
+            let set = self.set(&self.defaults.choice)?;
+            let stream = Stream {
+                set: &set,
+                options: &self.options(self.defaults.tools.clone()),
+                prefill: "",
+                native: &[],
+                finish: Finish::Stop,
+            };
+            Ok(self.parse(String::new(), text, &stream))
+        })
+    }
+
+    fn record(&mut self, text: &[u8]) -> Result<ReadRecord, String> {
         let beside: Beside = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
+        let given = &self.defaults.fields;
+        let own = beside.get("input").is_some() || beside.get("input_b64").is_some();
+        if given.is_empty() && (own || !fields::is_conversation(&beside)) {
+            return self.own(text, beside);
+        }
+        if self.defaults.deny_unknown
+            && let Some(key) = beside.first()
+        {
+            return Err(format!("unknown field `{key}`"));
+        }
+        let texts = match given.is_empty() {
+            true => fields::conversation(&beside)?,
+            false => fields::texts(&beside, given)?,
+        };
+        let (tools, tool_issues) = self.tools_beside(&beside);
+        let set = self.set(&self.defaults.choice)?;
+        let stream = Stream {
+            set: &set,
+            options: &self.options(tools),
+            prefill: "",
+            native: &[],
+            finish: Finish::Stop,
+        };
+        let turns = texts
+            .into_iter()
+            .map(|found| self.parse(found.at, found.text.as_bytes(), &stream))
+            .collect();
+        Ok(ReadRecord {
+            form: Form::Other,
+            turns,
+            tool_issues,
+            beside,
+        })
+    }
+
+    /// Reads a record in the form of this command.
+    fn own(&mut self, text: &[u8], beside: Beside) -> Result<ReadRecord, String> {
+        let mut record: Record = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
         let beside = beside.without(&Record::KEYS);
         if let Some(key) = beside.first().filter(|_| self.defaults.deny_unknown) {
             return Err(format!("unknown field `{key}`"));
@@ -143,16 +289,16 @@ impl<'a> Answers<'a> {
             switches,
         } = options::read(&record.options).map_err(|e| e.to_string())?;
         options.untyped = options.untyped.or(self.defaults.untyped);
-        let choice = self.choice(&record, switches)?;
-        let set = self.defaults.sets.get(&choice).map_err(|e| e.to_string())?;
-        let own = record.tools.is_some();
-        options.tools = self.tools(record.tools)?;
-        // Issues of the command line's tools were reported on standard error.
-        let odd = options.tools.iter().filter(|_| own);
-        let odd: Vec<String> = odd
-            .flat_map(|tools| tools.issues())
-            .map(ToString::to_string)
-            .collect();
+        let set = self.set(&self.choice(&record, switches)?)?;
+        let mut tool_issues = vec![];
+        options.tools = match record.tools.take() {
+            Some(raw) => {
+                let tools = self.tools(raw)?;
+                tool_issues = told(&tools);
+                Some(tools)
+            }
+            None => self.defaults.tools.clone(),
+        };
         let native = match &record.native_tool_calls {
             Some(calls) => {
                 NativeCall::from_json(calls.get()).map_err(|e| format!("native_tool_calls: {e}"))?
@@ -167,10 +313,14 @@ impl<'a> Answers<'a> {
             (None, Some(text)) => {
                 base64::decode(&text).map_err(|why| format!("input_b64: {why}"))?
             }
-            (None, None) => return Err("`input` or `input_b64` is missing".to_owned()),
+            (None, None) => {
+                return Err(
+                    "`input` or `input_b64` is missing, and so are `messages`, `conversations` and a --field"
+                        .to_owned(),
+                );
+            }
             (Some(_), Some(_)) => return Err("`input` and `input_b64` stand together".to_owned()),
         };
-
         let stream = Stream {
             set: &set,
             options: &options,
@@ -178,22 +328,47 @@ impl<'a> Answers<'a> {
             native: &native,
             finish,
         };
+        Ok(ReadRecord {
+            form: Form::Own { id: record.id },
+            turns: vec![self.parse("/input".to_owned(), &input, &stream)],
+            tool_issues,
+            beside,
+        })
+    }
+
+    fn parse(&self, at: String, input: &[u8], stream: &Stream<'_>) -> ReadText {
         let mut collect = Collect::new();
+        if self.defaults.audit {
+            collect = collect.keep_original();
+        }
         stream.run(
-            |take| Cutter::new(self.defaults.chunking).each(&input, take),
+            |take| Cutter::new(self.defaults.chunking).each(input, take),
             &mut collect,
         );
-        collect.hint(options.hinted());
-        let turn = collect.turn();
-        let errors = turn
-            .issues
-            .iter()
-            .any(|report| report.severity == Severity::Error);
-        Ok(Answer {
-            text: beside.behind(with_odd(json::turn(&turn, record.id.as_deref()), odd)),
-            bad: false,
-            errors,
-        })
+        collect.hint(stream.options.hinted());
+        let mut turn = collect.turn();
+        let lost = turn
+            .original
+            .take()
+            .map_or(0, |kept| lost(&String::from_utf8_lossy(input), &kept));
+        ReadText {
+            at,
+            bytes: input.len() as u64,
+            turn,
+            lost,
+        }
+    }
+
+    fn set(&self, choice: &Choice) -> Result<DialectSet, String> {
+        self.defaults.sets.get(choice).map_err(|e| e.to_string())
+    }
+
+    /// The options of a text that is not in a record of this command.
+    fn options(&self, tools: Option<Arc<Tools>>) -> Options {
+        let mut options = Options::default();
+        options.untyped = self.defaults.untyped;
+        options.tools = tools;
+        options
     }
 
     /// A record that names dialects gets only those; switches add up.
@@ -219,37 +394,83 @@ impl<'a> Answers<'a> {
         Ok(choice)
     }
 
-    fn tools(&mut self, raw: Option<Box<RawValue>>) -> Result<Option<Arc<Tools>>, String> {
-        let Some(raw) = raw else {
-            return Ok(self.defaults.tools.clone());
+    /// The tools of a record of another form, with what is wrong with them. Data sets keep them as a list, or as its JSON text.
+    fn tools_beside(&mut self, beside: &Beside) -> (Option<Arc<Tools>>, Vec<String>) {
+        let default = self.defaults.tools.clone();
+        let Some(raw) = beside.get("tools").filter(|raw| *raw != "null") else {
+            return (default, vec![]);
         };
+        let read = match serde_json::from_str::<String>(raw) {
+            Ok(text) if text.trim().is_empty() => return (default, vec![]),
+            Ok(text) => RawValue::from_string(text),
+            Err(_) => RawValue::from_string(raw.to_owned()),
+        };
+        let tools = read
+            .map_err(|e| json_error(&e))
+            .and_then(|raw| self.tools(raw));
+        match tools {
+            Ok(tools) => {
+                let issues = told(&tools);
+                (Some(tools), issues)
+            }
+            Err(why) => (default, vec![why]),
+        }
+    }
+
+    fn tools(&mut self, raw: Box<RawValue>) -> Result<Arc<Tools>, String> {
         if let Some((have, tools)) = &self.tools
             && have.get() == raw.get()
         {
-            return Ok(Some(tools.clone()));
+            return Ok(tools.clone());
         }
         let tools = Arc::new(Tools::from_json(raw.get()).map_err(|e| e.to_string())?);
         self.tools = Some((raw, tools.clone()));
-        Ok(Some(tools))
+        Ok(tools)
     }
 }
 
-/// Adds problems in the record's tools to its turn.
-fn with_odd(turn: String, odd: Vec<String>) -> String {
-    match turn.strip_suffix('}') {
-        Some(open) if !odd.is_empty() => format!("{open},\"tool_issues\":{}}}", Value::from(odd)),
-        Some(_) | None => turn,
-    }
+fn told(tools: &Tools) -> Vec<String> {
+    tools.issues().iter().map(ToString::to_string).collect()
 }
 
-fn bad(number: u64, id: Option<&RawValue>, why: &str) -> Answer {
-    let id = id
-        .map(|id| format!("\"id\":{},", id.get()))
-        .unwrap_or_default();
-    let text = format!("{{\"line\":{number},{id}\"error\":{}}}", Value::from(why));
+/// Runs a reading; a panic of the engine is an error.
+fn caught<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    panic::catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|cause| Err(format!("internal error: {}", panic_text(&*cause))))
+}
+
+/// How many bytes of a text the kept ones lack. They are all of it, in order, unless the engine has a fault.
+fn lost(text: &str, kept: &str) -> u64 {
+    if text == kept {
+        return 0;
+    }
+    (text.len().saturating_sub(kept.len())).max(1) as u64
+}
+
+/// The answer to a line that cannot be read: the reason, and the line.
+fn bad(line: &Line, why: &str) -> Answer {
+    let (id, record) = match &line.text {
+        Text::Kept(text) => {
+            let id = serde_json::from_slice::<Id>(text).ok().and_then(|found| found.id);
+            let id = id.map(|id| format!("\"id\":{},", id.get()));
+            (id.unwrap_or_default(), kept(text))
+        }
+        Text::TooLong => Default::default(),
+    };
+    let (number, why) = (line.number, Value::from(why));
     Answer {
-        text,
+        text: format!("{{\"line\":{number},{id}\"error\":{why}{record}}}"),
         bad: true,
         errors: false,
+    }
+}
+
+/// A line as a member: as JSON, as text if it is not JSON for every reader, or encoded if it is not even text.
+fn kept(text: &[u8]) -> String {
+    let json = serde_json::from_slice::<Value>(text).is_ok();
+    match std::str::from_utf8(text) {
+        Ok(text) if json => format!(",\"record\":{}", text.trim()),
+        Ok(text) => format!(",\"record\":{}", Value::from(text)),
+        Err(_) => format!(",\"record_b64\":{}", Value::from(base64::encode(text))),
     }
 }

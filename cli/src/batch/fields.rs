@@ -1,0 +1,207 @@
+//! Where a model's texts stand in a record of somebody else's making: JSON pointers, and the lists of messages of chat APIs and of
+//! ShareGPT.
+
+use std::fmt;
+use std::str::FromStr;
+
+use toolglot::json::Value;
+
+use super::beside::Beside;
+
+/// A JSON pointer in which `*` stands for each element of a list: `/messages/*/content`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    keys: Vec<String>,
+}
+
+impl FromStr for Field {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(keys) = text.strip_prefix('/') else {
+            let why = format!("a JSON pointer begins with a slash and a key: `/{text}`");
+            return Err(why);
+        };
+        let plain = |key: &str| key.replace("~1", "/").replace("~0", "~");
+        Ok(Self {
+            keys: keys.split('/').map(plain).collect(),
+        })
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let escaped = |key: &String| key.replace('~', "~0").replace('/', "~1");
+        self.keys
+            .iter()
+            .try_for_each(|key| write!(f, "/{}", escaped(key)))
+    }
+}
+
+impl Field {
+    /// The member of a record in which it begins.
+    #[cfg(feature = "parquet")]
+    pub fn member(&self) -> &str {
+        self.keys.first().map_or("", String::as_str)
+    }
+}
+
+/// A text of a model, with the pointer to it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Text {
+    pub at: String,
+    pub text: String,
+}
+
+/// Members that hold a conversation, and the names of a message's text in it. Data sets mix the two.
+pub const CONVERSATIONS: [&str; 2] = ["messages", "conversations"];
+const CONTENTS: [&str; 2] = ["content", "value"];
+
+/// Names of the model in a conversation: of APIs, of chat templates and of data sets.
+const MODEL: [&str; 8] = [
+    "assistant",
+    "model",
+    "gpt",
+    "chatgpt",
+    "bot",
+    "ai",
+    "function_call",
+    "tool_call",
+];
+
+/// Whether a record is a conversation.
+pub fn is_conversation(record: &Beside) -> bool {
+    CONVERSATIONS.iter().any(|list| record.get(list).is_some())
+}
+
+/// Returns the texts of the model in a conversation.
+pub fn conversation(record: &Beside) -> Result<Vec<Text>, String> {
+    let mut texts = vec![];
+    for list in CONVERSATIONS {
+        let Some(raw) = record.get(list) else {
+            continue;
+        };
+        let value: Value = serde_json::from_str(raw).map_err(|e| e.to_string())?;
+        let Value::Array(messages) = &value else {
+            return Err(format!("/{list} is not a list"));
+        };
+        for (number, message) in messages.iter().enumerate() {
+            let found = CONTENTS
+                .iter()
+                .find_map(|key| Some((key, message.get(key)?)));
+            // A message of API tool calls alone need not have a text.
+            if let (Some((key, content)), true) = (found, is_model(message)) {
+                end(content, &format!("/{list}/{number}/{key}"), &mut texts)?;
+            }
+        }
+    }
+    Ok(texts)
+}
+
+/// Returns the texts at these pointers.
+pub fn texts(record: &Beside, fields: &[Field]) -> Result<Vec<Text>, String> {
+    let mut texts = vec![];
+    for field in fields {
+        let (first, rest) = field.keys.split_first().expect("a pointer has a key");
+        let raw = record
+            .get(first)
+            .ok_or_else(|| format!("there is nothing at {field}"))?;
+        let value: Value = serde_json::from_str(raw).map_err(|e| e.to_string())?;
+        let mut walk = Walk {
+            texts: &mut texts,
+            elements: 0,
+            ends: 0,
+        };
+        let at = Field {
+            keys: vec![first.clone()],
+        };
+        walk.step(&value, rest, &at.to_string(), true)?;
+        // Elements may lack a member that others have. If all of them do, the pointer is misspelt.
+        if walk.ends == 0 && (walk.elements > 0 || !field.keys.iter().any(|key| key == "*")) {
+            return Err(format!("there is nothing at {field}"));
+        }
+    }
+    Ok(texts)
+}
+
+struct Walk<'a> {
+    texts: &'a mut Vec<Text>,
+    /// Elements of lists that `*` met.
+    elements: u64,
+    /// How often the end of the pointer was reached.
+    ends: u64,
+}
+
+impl Walk<'_> {
+    /// Follows the keys; `own` is false in a message of somebody else than the model.
+    fn step(&mut self, value: &Value, keys: &[String], at: &str, own: bool) -> Result<(), String> {
+        let Some((key, rest)) = keys.split_first() else {
+            self.ends += 1;
+            return match own {
+                true => end(value, at, self.texts),
+                false => Ok(()),
+            };
+        };
+        match value {
+            Value::Array(list) if key == "*" => {
+                for (number, one) in list.iter().enumerate() {
+                    self.elements += 1;
+                    let own = own && (author(one).is_none() || is_model(one));
+                    self.step(one, rest, &format!("{at}/{number}"), own)?;
+                }
+                Ok(())
+            }
+            Value::Array(list) => {
+                let one = key.parse().ok().and_then(|number: usize| list.get(number));
+                one.map_or(Ok(()), |one| {
+                    self.step(one, rest, &format!("{at}/{key}"), own)
+                })
+            }
+            Value::Object(_) => value.get(key).map_or(Ok(()), |one| {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                self.step(one, rest, &format!("{at}/{key}"), own)
+            }),
+            _ if key == "*" => Err(format!("{at} is not a list")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The author of a message.
+fn author(message: &Value) -> Option<&str> {
+    let name = message.get("role").or_else(|| message.get("from"));
+    name.and_then(Value::as_str)
+}
+
+fn is_model(message: &Value) -> bool {
+    author(message).is_some_and(|name| MODEL.iter().any(|one| name.eq_ignore_ascii_case(one)))
+}
+
+/// Takes the text at the end of a pointer. A list of content parts has one in each part of type `text`; null is a message without a text.
+fn end(value: &Value, at: &str, texts: &mut Vec<Text>) -> Result<(), String> {
+    match value {
+        Value::Null => Ok(()),
+        Value::String(text) => {
+            texts.push(Text {
+                at: at.to_owned(),
+                text: text.clone(),
+            });
+            Ok(())
+        }
+        Value::Array(parts) if parts.iter().all(|part| part.get("type").is_some()) => {
+            for (number, part) in parts.iter().enumerate() {
+                if let Some(text) = part.get("text").filter(|_| is_text(part)) {
+                    end(text, &format!("{at}/{number}/text"), texts)?;
+                }
+            }
+            Ok(())
+        }
+        Value::Array(_) | Value::Object(_) | Value::Number(_) | Value::Bool(_) => {
+            Err(format!("{at} is not a text"))
+        }
+    }
+}
+
+fn is_text(part: &Value) -> bool {
+    part.get("type").and_then(Value::as_str) == Some("text")
+}
