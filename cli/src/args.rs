@@ -17,8 +17,8 @@ use toolglot_tools::prompt::Lang;
 use crate::agent::args::{CALL_EXAMPLES, CallArgs, RUN_EXAMPLES, RunArgs};
 #[cfg(feature = "serve")]
 use crate::agent::serve;
-use crate::batch::fields::Field;
 use crate::api::{Format, MaskArgs, OpenAiArgs};
+use crate::batch::fields::Field;
 use crate::values::{OneDialect, lang, milliseconds, prefer, start, unknown_tool, untyped};
 
 const EXAMPLES: &str = "\
@@ -364,6 +364,9 @@ impl Color {
 /// Groups of options.
 const DIALECTS: &str = "Dialects";
 const RECORDS: &str = "Records";
+const INPUT: &str = "Input";
+const OUTPUT: &str = "Output";
+const TOOLS: &str = "Tools";
 
 /// Which dialects are active.
 #[derive(Debug, Args)]
@@ -405,58 +408,58 @@ pub struct ParseArgs {
     #[command(flatten)]
     pub set: SetArgs,
     /// Declared tools: a JSON array of {"name", "parameters"} or OpenAI's form of it
-    #[arg(long, value_name = "TOOLS.json")]
+    #[arg(long, value_name = "TOOLS.json", help_heading = TOOLS)]
     pub tools: Option<PathBuf>,
     /// Validate each call against the definition of its tool: a violation is an error. Accepts any form of definitions
-    #[arg(long, requires = "tools")]
+    #[arg(long, requires = "tools", help_heading = TOOLS)]
     pub validate: bool,
     /// Also show the model's whole output, markup included (`--output turn`)
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub original: bool,
     /// Feed it in chunks: a number of bytes, `whole`, or `random:SEED` [default: as it arrives]
-    #[arg(long, value_name = "N|whole|random:SEED")]
+    #[arg(long, value_name = "N|whole|random:SEED", help_heading = INPUT)]
     pub chunk: Option<Chunking>,
     /// Wait this many milliseconds after each chunk (of 8 bytes unless `--chunk` is given)
-    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    #[arg(long, value_name = "MS", value_parser = milliseconds, help_heading = INPUT)]
     pub delay: Option<Duration>,
     /// Why the output ended: stop, length, tool_calls, error, cancelled [default: as in the response, or stop]
-    #[arg(long, value_name = "REASON", value_parser = Finish::from_str)]
+    #[arg(long, value_name = "REASON", value_parser = Finish::from_str, help_heading = INPUT)]
     pub finish: Option<Finish>,
     /// Format of the input
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = INPUT)]
     pub input: Format,
     /// Which choice of an OpenAI response is read [default: 0; all of them are rewritten]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = INPUT)]
     pub choice: Option<u64>,
     /// Which calls count if a response has API tool calls
-    #[arg(long, value_parser = prefer(), default_value_t = Prefer::Text)]
+    #[arg(long, value_parser = prefer(), default_value_t = Prefer::Text, help_heading = TOOLS)]
     pub prefer: Prefer,
     /// What becomes of a call whose tool is not declared [default: deliver; text with `--dialect any`]
-    #[arg(long, value_parser = unknown_tool(), value_name = "WAY")]
+    #[arg(long, value_parser = unknown_tool(), value_name = "WAY", help_heading = TOOLS)]
     pub unknown_tool: Option<UnknownTool>,
     /// The request's tool choice: auto, none, required, or the JSON of a named function. Guided output is bare JSON
-    #[arg(long, value_name = "CHOICE", value_parser = ToolChoice::from_json)]
+    #[arg(long, value_name = "CHOICE", value_parser = ToolChoice::from_json, help_heading = TOOLS)]
     pub tool_choice: Option<ToolChoice>,
     /// The prompt, or the end of it: the output continues what its last bytes have opened (a thought, a header, a call)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = INPUT)]
     pub prompt_tail: Option<PathBuf>,
     /// Where the output begins [default: by the prompt's tail or the dialects]
-    #[arg(long, value_parser = start(), value_name = "WHERE")]
+    #[arg(long, value_parser = start(), value_name = "WHERE", help_heading = INPUT)]
     pub start: Option<Start>,
     /// How text of unknown type is read [default: per dialect]
-    #[arg(long, value_parser = untyped(), value_name = "KIND")]
+    #[arg(long, value_parser = untyped(), value_name = "KIND", help_heading = TOOLS)]
     pub untyped: Option<Untyped>,
     /// Assistant prefix that is already in the prompt, for example a forced call's opener: read, not shown
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = INPUT)]
     pub prefill: Option<String>,
     /// Write the stream, its chunks and its log into a file for `toolglot replay`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub record: Option<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Output::Pretty)]
+    #[arg(long, value_enum, default_value_t = Output::Pretty, help_heading = OUTPUT)]
     pub output: Output,
     /// Exit with status 1 if an error is reported
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub strict: bool,
     #[command(flatten)]
     pub openai: OpenAiArgs,

@@ -45,13 +45,17 @@ pub fn run(args: &DetectArgs, color: ColorChoice) -> Result<Verdict, Stop> {
         Report::Json => writeln!(out, "{}", json::detection(&found, &sightings)),
         Report::Pretty => {
             let mut out = AutoStream::new(out, color);
-            pretty(&mut out, &bytes, &found, &sightings).and_then(|()| {
-                if calls {
-                    Ok(())
-                } else {
-                    nothing(&mut out, args, &sightings)
-                }
-            })
+            // Dialects whose markers were found are an answer too, if a faint one.
+            let answer = match calls || !found.is_empty() {
+                true => Ok(()),
+                false => writeln!(out, "No dialect finds a call in this input."),
+            };
+            answer
+                .and_then(|()| pretty(&mut out, &bytes, &found, &sightings))
+                .and_then(|()| match calls {
+                    true => Ok(()),
+                    false => nothing(&mut out, args, &found, &sightings),
+                })
         }
     }
     .map_err(Stop::output)?;
@@ -133,8 +137,15 @@ fn pretty(
 }
 
 /// Suggests what to try next.
-fn nothing(out: &mut dyn Write, args: &DetectArgs, sightings: &[Sighting]) -> io::Result<()> {
-    writeln!(out, "No dialect finds a call in this input.")?;
+fn nothing(
+    out: &mut dyn Write,
+    args: &DetectArgs,
+    found: &[Evidence],
+    sightings: &[Sighting],
+) -> io::Result<()> {
+    if !found.is_empty() {
+        writeln!(out, "No dialect finds a call in this input.")?;
+    }
     if args.tools.is_none() {
         writeln!(
             out,

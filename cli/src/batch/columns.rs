@@ -124,12 +124,17 @@ pub fn write(
     for column in &added {
         if rows.schema.column_with_name(column.name()).is_some() {
             let (file, name) = (rows.path.display(), column.name());
-            return Err(Stop::because(format!("{file} has a column `{name}` already")));
+            return Err(Stop::because(format!(
+                "{file} has a column `{name}` already"
+            )));
         }
         fields.push(column.clone());
     }
     rows.only_needed(defaults);
-    let schema = Arc::new(Schema::new_with_metadata(fields, rows.schema.metadata().clone()));
+    let schema = Arc::new(Schema::new_with_metadata(
+        fields,
+        rows.schema.metadata().clone(),
+    ));
     let fail = |error: &dyn std::fmt::Display| {
         Stop::because(format!("cannot write {}: {error}", path.display()))
     };
@@ -188,14 +193,18 @@ fn added() -> Vec<FieldRef> {
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let number = |name: &str| Field::new(name, DataType::Int64, true);
     let list = |name: &str, fields: Vec<Field>| Field::new_list(name, record(fields), true);
-    let mut call = ["name", "arguments", "state", "id", "dialect"].map(text).to_vec();
+    let mut call = ["name", "arguments", "state", "id", "dialect"]
+        .map(text)
+        .to_vec();
     call.extend(["start", "end"].map(number));
     let mut error = ["kind", "severity", "message"].map(text).to_vec();
     error.extend(["start", "end"].map(number));
     let mut turn = ["at", "text", "reasoning"].map(text).to_vec();
     turn.extend([list("calls", call), list("errors", error)]);
     let issues = Field::new_list("tool_issues", text("item"), true);
-    [list("turns", turn), issues, text("error")].map(Arc::new).to_vec()
+    [list("turns", turn), issues, text("error")]
+        .map(Arc::new)
+        .to_vec()
 }
 
 fn record(fields: Vec<Field>) -> Field {
@@ -251,7 +260,9 @@ impl<'a> Row<'a> {
         let record = read.as_ref().ok();
         let turns = record.map(|record| {
             let turns = record.turns.iter();
-            turns.map(|read| TurnRow::of(&read.at, &read.turn)).collect()
+            turns
+                .map(|read| TurnRow::of(&read.at, &read.turn))
+                .collect()
         });
         Self {
             turns,

@@ -451,7 +451,9 @@ fn lost(text: &str, kept: &str) -> u64 {
 fn bad(line: &Line, why: &str) -> Answer {
     let (id, record) = match &line.text {
         Text::Kept(text) => {
-            let id = serde_json::from_slice::<Id>(text).ok().and_then(|found| found.id);
+            let id = serde_json::from_slice::<Id>(text)
+                .ok()
+                .and_then(|found| found.id);
             let id = id.map(|id| format!("\"id\":{},", id.get()));
             (id.unwrap_or_default(), kept(text))
         }

@@ -172,7 +172,10 @@ pub fn run(args: &StatsArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     }
     let total = &all.total;
     let errors = total.bad > 0 || total.error_count() > 0;
-    Ok(Verdict::of(errors || total.lost > 0, args.strict || total.lost > 0))
+    Ok(Verdict::of(
+        errors || total.lost > 0,
+        args.strict || total.lost > 0,
+    ))
 }
 
 /// Counts in a file of records.
@@ -257,11 +260,17 @@ fn table(out: &mut dyn Write, all: &All) -> io::Result<()> {
         kinds(out, "warnings", WARN, &tally.warnings)?;
         if let Some(first) = &tally.first_bad {
             let (count, line, why) = (tally.bad, first.line, one_line(&first.error));
-            writeln!(out, "  {BAD}bad lines{BAD:#} {count}; the first is line {line}: {why}")?;
+            writeln!(
+                out,
+                "  {BAD}bad lines{BAD:#} {count}; the first is line {line}: {why}"
+            )?;
         }
     }
     if all.total.lost > 0 {
-        writeln!(out, "\n{BAD}Bytes were lost. That is a bug: please report it.{BAD:#}")?;
+        writeln!(
+            out,
+            "\n{BAD}Bytes were lost. That is a bug: please report it.{BAD:#}"
+        )?;
     }
     Ok(())
 }

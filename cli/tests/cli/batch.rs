@@ -299,3 +299,150 @@ fn bad_input_is_named() {
     run(&["batch", "--dialect", "vpc"], b"").refused(&["vpc"]);
     run(&["batch", "--tools", "no/such.json"], b"").refused(&["no/such.json"]);
 }
+
+const REPLY: &str = "好 <tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1.50}}</tool_call>";
+
+/// The record stays as it is, and each text of the model gets a turn.
+#[test]
+fn conversations_are_read_turn_by_turn() {
+    let lines = [
+        json!({"id": 3, "conversations": [{"from": "human", "value": REPLY}, {"from": "gpt", "value": REPLY},
+            {"from": "gpt", "value": "完"}], "k": null}),
+        json!({"messages": [{"role": "system", "content": REPLY}, {"role": "assistant", "content": null},
+            {"role": "assistant", "content": [{"type": "text", "text": REPLY}, {"type": "image"}]}], "turns": 7}),
+    ];
+    let out = batch(&[], &lines);
+    let places = |line: &Value| -> Vec<(Value, usize)> {
+        let turns = line["turns"].as_array().expect("turns");
+        let calls = |turn: &Value| turn["calls"].as_array().map_or(0, Vec::len);
+        let place = |turn: &Value| (turn["at"].clone(), calls(turn));
+        turns.iter().map(place).collect()
+    };
+    assert_eq!(
+        places(&out[0]),
+        [
+            (json!("/conversations/1/value"), 1),
+            (json!("/conversations/2/value"), 0)
+        ]
+    );
+    assert_eq!(places(&out[1]), [(json!("/messages/2/content/0/text"), 1)]);
+    assert_eq!(out[1]["record"], json!({"turns": 7}));
+    let text = lines[0].to_string();
+    let ran = run(&["batch"], text.as_bytes());
+    let same = text.strip_suffix('}').expect("an object");
+    assert!(
+        ran.out.starts_with(&format!("{same},\"turns\":[")),
+        "{}",
+        ran.out
+    );
+    let tools = json!([{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}, 5]);
+    let record =
+        json!({"messages": [{"role": "assistant", "content": "x"}], "tools": tools.to_string()});
+    assert_eq!(
+        batch(&[], &[record])[0]["tool_issues"],
+        json!(["tools[1]: a tool must be an object"])
+    );
+}
+
+#[test]
+fn a_field_says_where_the_texts_are() {
+    let record =
+        json!({"choices": [{"message": {"content": REPLY}}, {"message": {}}], "a/b": "回答"});
+    let fields = ["--field", "/choices/*/message/content", "--field", "/a~1b"];
+    let out = batch(&fields, std::slice::from_ref(&record));
+    let turns = out[0]["turns"].as_array().expect("turns");
+    assert_eq!(turns.len(), 2);
+    assert_eq!(turns[0]["at"], "/choices/0/message/content");
+    assert_eq!(turns[0]["calls"][0]["name"], "f");
+    assert_eq!(
+        (&turns[1]["at"], &turns[1]["text"]),
+        (&json!("/a~1b"), &json!("回答"))
+    );
+    assert_eq!(
+        batch(&["--field", "/l/*"], &[json!({"l": []})])[0]["turns"],
+        json!([])
+    );
+    for (field, words) in [
+        (
+            "/choices/*/message/contents",
+            "there is nothing at /choices/*/message/contents",
+        ),
+        ("/answer", "there is nothing at /answer"),
+        ("/a~1b/*", "/a~1b is not a list"),
+        ("/choices/0", "/choices/0 is not a text"),
+    ] {
+        let line = batch(&["--field", field], std::slice::from_ref(&record)).remove(0);
+        assert_eq!(
+            (&line["line"], &line["error"], &line["record"]),
+            (&json!(1), &json!(words), &record)
+        );
+    }
+    run(&["batch", "--field", "x"], b"").refused(&["slash"]);
+}
+
+/// A line that cannot be read is in its answer.
+#[test]
+fn nothing_of_a_bad_line_is_lost() {
+    let out = run(&["batch"], b"{\"a\": 1.50}\nnot JSON \n\xff\n");
+    assert!(out.out.contains("\"record\":{\"a\": 1.50}}"), "{}", out.out);
+    let lines = out.json();
+    assert_eq!(lines[1]["record"], "not JSON ");
+    assert_eq!(lines[2]["record_b64"], "/w==");
+}
+
+#[test]
+fn stats_count_files_of_records_and_texts() {
+    let records = format!(
+        "{}\n{}\nbad\n",
+        json!({"conversations": [{"from": "gpt", "value": REPLY}, {"from": "gpt", "value": CALL}]}),
+        json!({"input": CUT})
+    );
+    let records = file("r.jsonl", records);
+    let text = file("r.txt", CALL);
+    let ran = run(&["stats", "--output", "json", &records, &text], b"");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let all = ran.json().remove(0);
+    let first = &all["files"][0];
+    for (key, count) in [
+        ("records", 2),
+        ("bad", 1),
+        ("turns", 3),
+        ("calls", 2),
+        ("complete", 2),
+        ("lost", 0),
+    ] {
+        assert_eq!(first[key], count, "{key}: {first}");
+    }
+    assert_eq!(first["first_bad"]["line"], 3);
+    assert_eq!(first["dialects"], json!({"hermes": 1, "tool-call-xml": 1}));
+    assert_eq!(first["errors"]["unclosed_block"], 1);
+    assert_eq!(
+        (&all["total"]["calls"], &all["total"]["records"]),
+        (&json!(3), &json!(3))
+    );
+    let ran = run(&["stats", "--strict", &records, &text], b"");
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.starts_with("RECORDS  TURNS  CALLS"), "{}", ran.out);
+    for word in ["total", "hermes 1", "bad lines 1; the first is line 3"] {
+        assert!(ran.out.contains(word), "{word}: {}", ran.out);
+    }
+    let stdin = run(
+        &["stats", "--output", "json", "-"],
+        json!({"input": CALL}).to_string().as_bytes(),
+    );
+    assert_eq!(stdin.json()[0]["total"]["complete"], 1);
+    run(&["stats", "no/such.jsonl"], b"").refused(&["no/such.jsonl"]);
+    #[cfg(not(feature = "parquet"))]
+    run(&["stats", "x.parquet"], b"").refused(&["feature `parquet`"]);
+}
+
+/// A Parquet file keeps its columns; `pyarrow` reads what is written in ci/parquet.sh.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_parquet_file_needs_one_to_be_made_of() {
+    let input = file("in.jsonl", format!("{}\n", json!({"input": CALL})));
+    let output = directory().join("out.parquet").display().to_string();
+    run(&["batch", &input, "-o", &output], b"").refused(&["is written from a Parquet file"]);
+    let not = file("not.parquet", "words");
+    run(&["stats", &not], b"").refused(&[&not]);
+}

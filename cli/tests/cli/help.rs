@@ -23,6 +23,7 @@ fn every_command_has_help_with_examples() {
     for name in [
         "parse",
         "batch",
+        "stats",
         "check",
         "detect",
         "replay",
