@@ -77,7 +77,7 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         None => help(),
         Some(Command::Parse(args)) => parse::run(args, color),
         Some(Command::Batch(args)) => batch::run(args),
-        Some(Command::Stats(args)) => batch::stats::run(args),
+        Some(Command::Stats(args)) => batch::stats::run(args, color),
         Some(Command::Check(args)) => check::run(args, color),
         Some(Command::Detect(args)) => detect::run(args, color),
         Some(Command::Replay(args)) => replay::run(args, color),
