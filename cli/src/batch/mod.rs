@@ -97,7 +97,7 @@ fn write(
     pipeline::run(
         (threads(args.jobs).get(), defaults),
         move || source.lines(),
-        |answers, lines| answer(answers, lines),
+        answer,
         |(text, done)| {
             totals.add(&done);
             out.write_all(&text).map_err(Stop::output)?;
