@@ -367,14 +367,37 @@ impl Body {
         if self.waiting.is_some() && self.lexer.depth() == 0 {
             return self.after(out, i, end);
         }
+        match self.fenced(out, i, end) {
+            (i, Step::More) => self.read(out, table, Source::chunk(out, end), i),
+            (i, broken) => {
+                out.skip(out.base + i as u64);
+                (i, broken)
+            }
+        }
+    }
+
+    /// Consumes the source from index `i` on. No fence is open, and no call waits.
+    pub fn read(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &JsonTable,
+        source: Source<'_>,
+        i: usize,
+    ) -> (usize, Step) {
         let rules = rules(out, &table.syntax);
-        let source = Source::chunk(out, end);
-        let (i, step) = match self.fenced(out, i, end) {
-            (i, Step::More) => self.run(out, table, &rules, source, i),
-            broken => broken,
-        };
+        let (i, step) = self.run(out, table, &rules, source, i);
         out.skip(source.pos(i));
         (i, step)
+    }
+
+    /// Whether no string, number or word is open.
+    pub fn between(&self) -> bool {
+        let item = self.item.as_ref();
+        let reading = item.filter(|item| item.reading == Reading::Args);
+        match reading.and_then(|item| item.args.as_ref()) {
+            Some(args) => args.between(),
+            None => self.lexer.between(),
+        }
     }
 
     /// Reads the opener of a code fence, if the payload begins with one.

@@ -218,8 +218,9 @@ enum LexerAt {
     Done,
     /// Before the next item of a list of calls, in an object whose bracket is missing.
     Unclosed,
-    /// After a quotation mark that no comma precedes; it is on hold.
-    Stray,
+    /// After a quotation mark that no comma precedes; it is on hold. Whether it directly follows the end of a string, and whether
+    /// that string is a key.
+    Stray { joined: bool, key: bool },
     /// The quotation mark on hold begins a member; whether its value has been reported.
     Begun(bool),
 }
@@ -236,6 +237,8 @@ pub(crate) struct Lexer {
     key_at: u64,
     /// The quotation mark of the string that has just ended, on the same line.
     quote: Option<u8>,
+    /// A string in double quotation marks has just ended, and nothing has come since.
+    joined: bool,
     pen: Pen,
     #[serde(skip)]
     idle: Idle,
@@ -321,6 +324,7 @@ impl Lexer {
             stack: vec![],
             watch,
             quote: None,
+            joined: false,
             force: false,
             key_at: 0,
             pen: Pen::default(),
@@ -336,6 +340,20 @@ impl Lexer {
     /// Whether a value inside another one has just ended.
     pub fn after_member(&self) -> bool {
         self.at == LexerAt::After
+    }
+
+    /// Whether no string, number or word is open, and the value is not complete.
+    pub fn between(&self) -> bool {
+        matches!(
+            self.at,
+            LexerAt::Value
+                | LexerAt::Item
+                | LexerAt::NextItem
+                | LexerAt::Key
+                | LexerAt::NextKey
+                | LexerAt::Colon
+                | LexerAt::After
+        )
     }
 
     /// Whether the whole value has come.
@@ -395,6 +413,7 @@ impl Lexer {
                 Some(Quote::Byte(quoted.quote))
             }
             LexerAt::Delim { which, .. } => Some(Quote::Delim(which)),
+            LexerAt::Stray { .. } => Some(Quote::Byte(b'"')),
             _ => None,
         };
         torn.triple = match self.at {
@@ -533,7 +552,7 @@ impl Lexer {
             LexerAt::Number(number) => self.number(rules, f, i, byte, number),
             LexerAt::Word { which, len } => self.word(rules, f, i, byte, which, len),
             LexerAt::Done => (i, Some(Token::Close)),
-            LexerAt::Stray => self.stray(f, i, byte),
+            LexerAt::Stray { joined, key } => self.stray(rules, f, i, byte, joined, key),
             LexerAt::Begun(told) => self.begun(f, i, told),
             LexerAt::Unclosed => {
                 self.stack.pop();

@@ -3,12 +3,13 @@
 //! The header and the name are read before the block opens. The input is a JSON object and ends by itself; the rest of its
 //! line belongs to it. If a dialect has a parameter for it, the input may be text up to the next header. JSON that names the
 //! tool may replace name and input. What the model writes afterwards as if the tool had run is hidden: results up to the
-//! next thought or action, and answers beside an action. Headers have no meaning inside the object.
+//! next thought or action, and answers beside an action. A header ends an object that lacks its brackets; in the strings of
+//! one it has no meaning.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{Go, Walk};
 
-use super::live::{LiveCall, Step, rules};
+use super::live::{LiveCall, Source, Step, rules};
 use super::lost::{Strings, Torn};
 use super::plain::unfenced;
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
@@ -49,9 +50,11 @@ enum LineAt {
         text: Vec<u8>,
         line: Option<Walk>,
     },
+    /// In JSON; `line` is the walk at the beginning of a line outside strings. The bytes of a header have not been read as JSON.
     Json {
         payload: Box<json_calls::Body>,
         fenced: bool,
+        line: Option<Walk>,
     },
     /// After the input, on its line or before the end of its fence.
     Tail { fenced: bool, walk: Walk },
@@ -98,7 +101,11 @@ impl Body {
     /// Begins JSON that names the tool and follows the block's header, in a fence or not.
     pub fn begin_blob(&mut self, fenced: bool) {
         let payload = Box::new(json_calls::Body::new());
-        self.at = LineAt::Json { payload, fenced };
+        self.at = LineAt::Json {
+            payload,
+            fenced,
+            line: None,
+        };
     }
 
     /// The notation of the JSON under way.
@@ -119,16 +126,25 @@ impl Body {
             LineAt::Tail { fenced, walk } => table.tails[usize::from(*fenced)].fits(walk),
             LineAt::Plain {
                 line: Some(walk), ..
+            }
+            | LineAt::Json {
+                line: Some(walk), ..
             } => table.all.fits(walk),
             LineAt::Again { start, .. } => *start >= self.last,
-            LineAt::Plain { line: None, .. } | LineAt::Json { .. } | LineAt::Hidden(None) => true,
+            LineAt::Plain { line: None, .. }
+            | LineAt::Json { line: None, .. }
+            | LineAt::Hidden(None) => true,
         }
     }
 
     /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &Line, limits: &Limits) -> Option<Short> {
         match &self.at {
-            LineAt::Json { payload, .. } => payload.short(self.json_table(table), limits),
+            LineAt::Json {
+                payload,
+                line: None,
+                ..
+            } => payload.short(self.json_table(table), limits),
             _ => None,
         }
     }
@@ -143,13 +159,21 @@ impl Body {
     ) -> (usize, Flow) {
         while i < end {
             let pos = out.base + i as u64;
-            let json = self.json_table(table);
             let flow = match &mut self.at {
-                LineAt::Json { payload, fenced } => {
-                    let (next, step) = payload.feed(out, json, i, end);
-                    let fenced = *fenced;
-                    i = next;
-                    self.json(out, table, step, fenced, out.base + i as u64)
+                LineAt::Json { line: None, .. } => {
+                    let newline = memchr::memchr(b'\n', &out.seg[i..end]);
+                    let to = newline.map_or(end, |n| i + n + 1);
+                    let source = Source::chunk(out, to);
+                    let flow;
+                    (i, flow) = self.read(out, table, source, i);
+                    if let LineAt::Json { payload, line, .. } = &mut self.at
+                        && newline.is_some()
+                        && i == to
+                        && payload.between()
+                    {
+                        *line = Some(table.all.begin());
+                    }
+                    flow
                 }
                 LineAt::Plain {
                     start, text, line, ..
@@ -186,6 +210,7 @@ impl Body {
                 LineAt::Next(_)
                 | LineAt::Input(_)
                 | LineAt::Plain { .. }
+                | LineAt::Json { .. }
                 | LineAt::Tail { .. }
                 | LineAt::After(_)
                 | LineAt::Hidden(_) => {
@@ -225,10 +250,13 @@ impl Body {
             LineAt::Tail { fenced, walk } => (&table.tails[usize::from(*fenced)], walk),
             LineAt::Plain {
                 line: Some(walk), ..
+            }
+            | LineAt::Json {
+                line: Some(walk), ..
             } => (&table.all, walk),
             LineAt::Plain { line: None, .. }
+            | LineAt::Json { line: None, .. }
             | LineAt::Again { .. }
-            | LineAt::Json { .. }
             | LineAt::Hidden(None) => {
                 return (true, None);
             }
@@ -289,11 +317,28 @@ impl Body {
                 *line = None;
                 (false, None)
             }
+            LineAt::Json { ref mut line, .. } => {
+                *line = None;
+                let base = out.from();
+                let source = Source {
+                    bytes: &out.bytes(base, pos),
+                    base,
+                    until: pos,
+                    raw: true,
+                };
+                let (_, flow) = self.read(out, table, source, 0);
+                if let LineAt::Hidden(line) = &mut self.at {
+                    // It has just been compared with the headers.
+                    *line = None;
+                }
+                out.skip(pos);
+                (false, flow)
+            }
             LineAt::Hidden(_) => {
                 self.at = LineAt::Hidden(None);
                 (false, None)
             }
-            LineAt::Tail { .. } | LineAt::Again { .. } | LineAt::After(_) | LineAt::Json { .. } => {
+            LineAt::Tail { .. } | LineAt::Again { .. } | LineAt::After(_) => {
                 (false, Some(Flow::Closed { end: self.last }))
             }
         }
@@ -329,6 +374,7 @@ impl Body {
                 self.at = LineAt::Input(table.input.begin());
                 return None;
             }
+            (_, LineAt::Json { .. }) => self.cut_off(out, table, start),
             (_, LineAt::Plain { .. }) => {
                 if let Some(limit) = self.plain(out, table, start) {
                     return Some(limit);
@@ -447,7 +493,11 @@ impl Body {
         match json_calls::Body::arguments(out, &self.name, &[], self.span) {
             Ok(payload) => {
                 let payload = Box::new(payload);
-                self.at = LineAt::Json { payload, fenced };
+                self.at = LineAt::Json {
+                    payload,
+                    fenced,
+                    line: None,
+                };
                 None
             }
             Err(kind) => Some(Flow::Limit { kind, ended: false }),
@@ -499,6 +549,29 @@ impl Body {
                 Some(Flow::Limit { kind, ended: false })
             }
         }
+    }
+
+    /// Reads JSON from index `i` on.
+    fn read(
+        &mut self,
+        out: &mut Out<'_>,
+        table: &Line,
+        source: Source<'_>,
+        i: usize,
+    ) -> (usize, Option<Flow>) {
+        let json = self.json_table(table);
+        let LineAt::Json { payload, fenced, .. } = &mut self.at else {
+            return (i, None);
+        };
+        let fenced = *fenced;
+        let (i, step) = payload.read(out, json, source, i);
+        (i, self.json(out, table, step, fenced, source.pos(i)))
+    }
+
+    /// Breaks JSON off before a header at `at`: its brackets are missing.
+    fn cut_off(&mut self, out: &mut Out<'_>, table: &Line, at: u64) {
+        out.tool_issue(Kind::MalformedBody, Span::new(at, at + 1), &self.name, "");
+        self.json(out, table, Step::Malformed, false, at);
     }
 
     /// Completes the JSON.
@@ -555,12 +628,16 @@ impl Body {
     /// truncated.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64, stopped: bool) -> Finished {
         if let LineAt::Again { start, name } = &mut self.at {
+            if !stopped {
+                // The line may go on as the same action.
+                return Finished::Open;
+            }
             let start = *start;
             // The end of the stream ends the line.
             name.push(b'\n');
             return match self.again(out, table, end) {
                 None => self.finish(out, table, end, stopped),
-                Some(Flow::Closed { .. }) if stopped => Finished::Closed(start),
+                Some(Flow::Closed { .. }) => Finished::Closed(start),
                 Some(_) => Finished::Open,
             };
         }
@@ -570,23 +647,22 @@ impl Body {
             LineAt::Plain {
                 line: Some(walk), ..
             } if stopped => table.all.complete(walk, end, b""),
+            LineAt::Json {
+                line: Some(walk), ..
+            } => table.all.complete(walk, end, b""),
             _ => None,
         };
         match (&self.at, header) {
             // The input may have this header, too.
             (LineAt::Next(_), Some(Head::Action)) if !stopped => Finished::Open,
-            (LineAt::Json { .. }, _) => {
-                if let LineAt::Json { payload, .. } = &mut self.at {
-                    payload.finish(out, stopped);
-                }
-                self.abandon(out, end);
-                Finished::Open
-            }
             (
                 LineAt::Next(walk)
                 | LineAt::After(walk)
                 | LineAt::Hidden(Some(walk))
                 | LineAt::Plain {
+                    line: Some(walk), ..
+                }
+                | LineAt::Json {
                     line: Some(walk), ..
                 },
                 Some(action),
@@ -597,6 +673,13 @@ impl Body {
                     Some(_) => Finished::Open,
                     None => self.finish(out, table, end, stopped),
                 }
+            }
+            (LineAt::Json { .. }, _) => {
+                if let LineAt::Json { payload, .. } = &mut self.at {
+                    payload.finish(out, stopped);
+                }
+                self.abandon(out, end);
+                Finished::Open
             }
             (LineAt::Next(walk) | LineAt::Input(walk), None)
                 if walk.blank() && (stopped || table.is_null(&self.name)) =>

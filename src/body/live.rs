@@ -297,6 +297,11 @@ impl LiveCall {
         self.lexer.torn(syntax, torn);
     }
 
+    /// Whether no string, number or word is open.
+    pub fn between(&self) -> bool {
+        self.lexer.between()
+    }
+
     /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
         let start = self.param.as_ref()?.start?;

@@ -117,6 +117,17 @@ impl Arguments {
         }
     }
 
+    /// Whether no string, number or word is open.
+    pub fn between(&self) -> bool {
+        match &self.how {
+            How::Open => true,
+            How::Object => self.live.between(),
+            How::Null(lexer) | How::Plain { lexer, .. } | How::Text { lexer, .. } => {
+                lexer.between()
+            }
+        }
+    }
+
     /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
         match self.how {

@@ -18,6 +18,9 @@ impl Lexer {
         byte: u8,
     ) -> Took {
         let call = self.stack.last() == Some(&Frame::Call);
+        if std::mem::take(&mut self.joined) && byte == b'"' {
+            return self.open_stray(f, i, true, true);
+        }
         if byte == if call { b'=' } else { b':' } {
             if call {
                 f.hold = Some(i);

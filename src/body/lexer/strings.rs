@@ -158,7 +158,9 @@ impl Lexer {
             // The next bytes decide, except in strict JSON or where nothing is known to follow.
             let sure = !rules.syntax.python && byte == b'"' || self.stack.is_empty();
             if !quoted.triple && sure {
-                return self.closed(f, i + 1, quoted);
+                let took = self.closed(f, i + 1, quoted);
+                self.joined = !self.stack.is_empty();
+                return took;
             }
             self.at = if quoted.triple {
                 LexerAt::Triple(quoted, 1)
@@ -176,7 +178,8 @@ impl Lexer {
     }
 
     /// After a quote on hold, and blanks. It closes the string if the next byte can follow a string. It is content if a word
-    /// continues right after it; from then on so is every other quote that cannot end the string.
+    /// continues right after it; from then on so is every other quote that cannot end the string. Further quotes right after it
+    /// are superfluous if the next byte can follow the string.
     pub(super) fn closing<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -188,6 +191,20 @@ impl Lexer {
         let waits = self.pen.waits(f, i);
         if is_blank(byte) && waits < MAX_BLANKS_AFTER {
             return (i + 1, None);
+        }
+        let run = if waits == 1 || quoted.torn {
+            1
+        } else {
+            let held = self.pen.held(f, i);
+            held.iter()
+                .take_while(|byte| **byte == quoted.quote)
+                .count()
+        };
+        if byte == quoted.quote && run == waits && !quoted.torn && waits < MAX_BLANKS_AFTER {
+            return (i + 1, None);
+        }
+        if run > 1 {
+            return self.repeated(rules, f, i, byte, quoted, run);
         }
         if waits > 1 && matches!(byte, b'"' | b'\'') && self.joins(rules, quoted) {
             // Python joins adjacent strings.
@@ -211,6 +228,45 @@ impl Lexer {
             ..quoted
         });
         (i, Some(Token::Repaired(Kind::BareQuote, at)))
+    }
+
+    /// Decides about several quotes in a row, and blanks, before `byte`: the first closes the string, and the others are superfluous.
+    /// If text follows two, they are content, or in Python the end of a string and the beginning of the next.
+    fn repeated<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        quoted: Quoted,
+        run: usize,
+    ) -> Took {
+        let held = self.pen.held(f, i);
+        let at = self.pen.held_at(f).unwrap_or(f.pos(i));
+        let colon = if quoted.key { b':' } else { b',' };
+        if byte == colon || !quoted.key && b",}])".contains(&byte) {
+            let rest = &held[run - 1..];
+            self.pen.swap_but(f, i, "", Meaning::Text(""), rest);
+            return (i, Some(Token::Repaired(Kind::BareQuote, at + 1)));
+        }
+        let line = held.contains(&b'\n') || is_blank(byte);
+        if run == 2 && !line && self.joins(rules, quoted) {
+            let blanks = String::from_utf8_lossy(&held[run..]).into_owned();
+            let mut text = String::new();
+            json::escape(&blanks, |piece| text.push_str(piece));
+            self.pen.swap(f, i, &text, Meaning::Text(&blanks));
+            self.at = LexerAt::String(quoted);
+            return (i, None);
+        }
+        if run == held.len() && is_name(byte) && !rules.syntax.python {
+            self.spell(f, i, "");
+            self.at = LexerAt::String(Quoted {
+                torn: true,
+                ..quoted
+            });
+            return (i, Some(Token::Repaired(Kind::BareQuote, at)));
+        }
+        (i, Some(Self::unfit(rules, byte)))
     }
 
     /// Whether another string may follow this one. In a list, a comma may be missing instead.

@@ -16,6 +16,7 @@ impl Lexer {
         if f.src[i] == b'\n' {
             self.quote = None;
         }
+        self.joined = false;
         if self.stack.is_empty() {
             self.pen.skip(f, i + 1);
         } else if self.pen.waits(f, i) >= MAX_BLANKS {
@@ -168,6 +169,7 @@ impl Lexer {
         i: usize,
         byte: u8,
     ) -> Took {
+        let joined = std::mem::take(&mut self.joined);
         let Some(top) = self.stack.last_mut() else {
             return (i, Some(Token::Malformed(Kind::MalformedBody)));
         };
@@ -186,9 +188,7 @@ impl Lexer {
         let top = *top;
         match top {
             _ if byte == b'"' && self.comma_is_missing(rules, top, byte) => {
-                f.hold = Some(i);
-                self.at = LexerAt::Stray;
-                (i + 1, None)
+                self.open_stray(f, i, joined, false)
             }
             _ if self.comma_is_missing(rules, top, byte) => {
                 f.hold = Some(i);
@@ -217,19 +217,48 @@ impl Lexer {
         }
     }
 
-    /// After a quotation mark that no comma precedes, and blanks. Before a bracket that closes, a comma, another quotation mark or on
-    /// a line of its own it begins nothing; before anything else a member begins with it.
-    pub(super) fn stray<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
+    /// Holds a quotation mark that no comma precedes. `joined` if it directly follows the end of a string, which is a `key`.
+    pub(super) fn open_stray<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        joined: bool,
+        key: bool,
+    ) -> Took {
+        f.hold = Some(i);
+        self.at = LexerAt::Stray { joined, key };
+        (i + 1, None)
+    }
+
+    /// After a quotation mark that no comma precedes, and blanks. Before what may follow the string, another quotation mark or on
+    /// a line of its own it begins nothing; before anything else a member begins with it. Of several that directly follow the end of
+    /// a string, none begins anything.
+    pub(super) fn stray<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        joined: bool,
+        key: bool,
+    ) -> Took {
         let waits = self.pen.waits(f, i);
         if is_blank(byte) && waits < MAX_BLANKS {
             return (i + 1, None);
         }
         let at = self.pen.held_at(f).unwrap_or(f.pos(i));
         let held = self.pen.held(f, i);
-        let again = waits > 1 && byte == b'"';
-        if again || b",}]".contains(&byte) || held.contains(&b'\n') {
+        let run = held.iter().take_while(|byte| **byte == b'"').count();
+        if joined && byte == b'"' && run == waits && waits < MAX_BLANKS {
+            return (i + 1, None);
+        }
+        if key && byte != b':' {
+            return (i, Some(Self::unfit(rules, byte)));
+        }
+        let again = waits > run && byte == b'"';
+        if key || run > 1 || again || b",}]".contains(&byte) || held.contains(&b'\n') {
             self.pen.swap(f, i, "", Meaning::Text(""));
-            self.at = LexerAt::After;
+            self.at = if key { LexerAt::Colon } else { LexerAt::After };
             return (i, Some(Token::Repaired(Kind::BareQuote, at)));
         }
         self.pen.swap_but(f, i, ",", Meaning::Text(""), &held);
