@@ -220,7 +220,10 @@ enum LexerAt {
     Unclosed,
     /// After a quotation mark that no comma precedes; it is on hold. Whether it directly follows the end of a string, and whether
     /// that string is a key.
-    Stray { joined: bool, key: bool },
+    Stray {
+        joined: bool,
+        key: bool,
+    },
     /// The quotation mark on hold begins a member; whether its value has been reported.
     Begun(bool),
 }

@@ -560,7 +560,10 @@ impl Body {
         i: usize,
     ) -> (usize, Option<Flow>) {
         let json = self.json_table(table);
-        let LineAt::Json { payload, fenced, .. } = &mut self.at else {
+        let LineAt::Json {
+            payload, fenced, ..
+        } = &mut self.at
+        else {
             return (i, None);
         };
         let fenced = *fenced;

@@ -371,7 +371,12 @@ impl Twin<'_> {
 
     /// Broken input is hidden up to a header; without a header it is text from `start` on.
     fn broken(&mut self, at: usize, start: usize) -> usize {
-        let end = self.hidden(at, false);
+        // A header may be where the line begins with what broke it.
+        let before = self.input[..at].trim_end_matches([' ', '\t']);
+        let line = before.strip_suffix('\n').map_or(at, str::len);
+        // The stream may end in one.
+        self.out.open |= matches!(self::at(self.input, at, &self.line.block), Walk::Cut(_));
+        let end = self.hidden(line, false);
         if end == self.input.len() {
             // A result that the model wrote after it would be hidden anyway.
             self.out.open |= self
