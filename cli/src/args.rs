@@ -18,7 +18,7 @@ use crate::agent::args::{CALL_EXAMPLES, CallArgs, RUN_EXAMPLES, RunArgs};
 #[cfg(feature = "serve")]
 use crate::agent::serve;
 use crate::api::{Format, MaskArgs, OpenAiArgs};
-use crate::batch::fields::Field;
+use crate::field::Field;
 use crate::values::{OneDialect, lang, milliseconds, prefer, start, unknown_tool, untyped};
 
 const EXAMPLES: &str = "\

@@ -17,6 +17,7 @@ mod detect;
 mod dialects;
 mod encode;
 mod escape;
+mod field;
 mod import;
 mod input;
 mod manual;

@@ -13,7 +13,7 @@ use crate::support::root;
 /// Checks or writes a file of the repository.
 pub fn page(name: &str, made: impl FnOnce(&str) -> String) {
     let path = root().join(name);
-    let have = fs::read_to_string(&path).expect("the page");
+    let have = fs::read_to_string(&path).unwrap_or_else(|why| panic!("{name}: {why}"));
     let wanted = made(&have);
     if std::env::var_os("TOOLGLOT_WRITE").is_some() {
         fs::write(&path, wanted).expect("the page can be written");
@@ -33,8 +33,9 @@ pub fn part(name: &str, mark: &str, text: &str) {
             format!("<!-- {mark}:begin -->\n"),
             format!("<!-- {mark}:end -->"),
         );
-        let (head, rest) = have.split_once(&begin).expect("where the part begins");
-        let (_, tail) = rest.split_once(&end).expect("where the part ends");
+        let lacks = |line: &str| -> ! { panic!("{name} lacks the line {}", line.trim_end()) };
+        let (head, rest) = have.split_once(&begin).unwrap_or_else(|| lacks(&begin));
+        let (_, tail) = rest.split_once(&end).unwrap_or_else(|| lacks(&end));
         [head, &begin, text, &end, tail].concat()
     });
 }

@@ -6,7 +6,7 @@ mod beside;
 mod budget;
 #[cfg(feature = "parquet")]
 mod columns;
-pub mod fields;
+mod fields;
 mod lines;
 mod pipeline;
 mod record;

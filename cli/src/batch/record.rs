@@ -15,8 +15,9 @@ use toolglot_testkit::vectors::{json_error, panic_text};
 use toolglot_testkit::{base64, json};
 
 use super::beside::Beside;
-use super::fields::{self, Field};
+use super::fields;
 use super::lines::{Line, Text};
+use crate::field::Field;
 
 /// Defaults for records.
 pub struct Defaults {

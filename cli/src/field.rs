@@ -1,0 +1,42 @@
+//! JSON pointers with wildcards.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A JSON pointer in which `*` stands for each element of a list: `/messages/*/content`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    pub keys: Vec<String>,
+}
+
+impl FromStr for Field {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(keys) = text.strip_prefix('/') else {
+            let why = format!("a JSON pointer begins with a slash and a key: `/{text}`");
+            return Err(why);
+        };
+        let plain = |key: &str| key.replace("~1", "/").replace("~0", "~");
+        Ok(Self {
+            keys: keys.split('/').map(plain).collect(),
+        })
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let escaped = |key: &String| key.replace('~', "~0").replace('/', "~1");
+        self.keys
+            .iter()
+            .try_for_each(|key| write!(f, "/{}", escaped(key)))
+    }
+}
+
+impl Field {
+    /// The member of a record in which it begins.
+    #[cfg(feature = "parquet")]
+    pub fn member(&self) -> &str {
+        self.keys.first().map_or("", String::as_str)
+    }
+}
