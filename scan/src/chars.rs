@@ -74,6 +74,7 @@ pub(crate) fn is_simple(letter: u8) -> bool {
 }
 
 /// The letter of the escape that means this byte, or 0.
+#[cfg(any(target_arch = "x86_64", test))]
 pub(crate) fn letter(byte: u8) -> u8 {
     const FOR: [u8; 256] = {
         let (mut letters, mut at) = ([0; 256], 0);
