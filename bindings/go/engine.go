@@ -33,7 +33,6 @@ import "C"
 import (
 	"runtime"
 	"sync"
-	"unsafe"
 )
 
 // Version returns the version of the linked library.
@@ -137,15 +136,10 @@ func (e *Engine) use(run func(*C.toolglot_engine) error) error {
 // Dialects returns the ids of the engine's dialects, in order.
 func (e *Engine) Dialects() (ids []string, err error) {
 	err = e.use(func(c *C.toolglot_engine) error {
-		var first *C.toolglot_view
-		var count C.size_t
-		if status := C.toolglot_engine_dialects(c, &first, &count); status != C.TOOLGLOT_OK {
-			return &Error{Status: Status(status)}
-		}
-		if count > 0 {
-			ids = views(unsafe.Slice(first, int(count)))
-		}
-		return nil
+		ids, err = list(func(first **C.toolglot_view, count *C.size_t) C.toolglot_status {
+			return C.toolglot_engine_dialects(c, first, count)
+		})
+		return err
 	})
 	return ids, err
 }

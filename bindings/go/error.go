@@ -53,11 +53,17 @@ func view(v C.toolglot_view) string {
 	return string(unsafe.Slice((*byte)(unsafe.Pointer(v.ptr)), int(v.len)))
 }
 
-func views(list []C.toolglot_view) (texts []string) {
-	for at := range list {
-		texts = append(texts, view(list[at]))
+// list copies a list of texts of the library.
+func list(get func(**C.toolglot_view, *C.size_t) C.toolglot_status) (texts []string, err error) {
+	var first *C.toolglot_view
+	var count C.size_t
+	if status := get(&first, &count); status != C.TOOLGLOT_OK {
+		return nil, &Error{Status: Status(status)}
 	}
-	return texts
+	for _, text := range unsafe.Slice(first, int(count)) {
+		texts = append(texts, view(text))
+	}
+	return texts, nil
 }
 
 // fails makes an error of a status, nil for success.

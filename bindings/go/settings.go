@@ -13,7 +13,6 @@ import "C"
 import (
 	"runtime"
 	"sync"
-	"unsafe"
 )
 
 // Prefer says which calls count if API tool calls are given.
@@ -220,15 +219,10 @@ func (s *Settings) fill(o *Options) error {
 // ToolIssues returns the problems of the list of tools, one sentence each: what was left out or ignored, and where.
 func (s *Settings) ToolIssues() (issues []string, err error) {
 	err = s.use(func(c *C.toolglot_options) error {
-		var first *C.toolglot_view
-		var count C.size_t
-		if status := C.toolglot_options_tool_issues(c, &first, &count); status != C.TOOLGLOT_OK {
-			return &Error{Status: Status(status)}
-		}
-		if count > 0 {
-			issues = views(unsafe.Slice(first, int(count)))
-		}
-		return nil
+		issues, err = list(func(first **C.toolglot_view, count *C.size_t) C.toolglot_status {
+			return C.toolglot_options_tool_issues(c, first, count)
+		})
+		return err
 	})
 	return issues, err
 }

@@ -35,7 +35,7 @@ type TurnIssue struct {
 	Dialect     string
 }
 
-// readTurn copies a turn. It loads no pointer to an empty list: the library's is no address, and Go's own pointers must be one.
+// readTurn copies a turn.
 func readTurn(c *C.toolglot_turn) (*Turn, error) {
 	var calls *C.toolglot_call
 	var issues *C.toolglot_issue
@@ -45,8 +45,9 @@ func readTurn(c *C.toolglot_turn) (*Turn, error) {
 	if err := fails(C.toolglot_turn_calls(c, &calls, &count), message); err != nil {
 		return nil, err
 	}
-	for at := 0; at < int(count); at++ {
-		one := &unsafe.Slice(calls, int(count))[at]
+	made := unsafe.Slice(calls, int(count))
+	for at := range made {
+		one := &made[at]
 		call := Call{
 			Span:      Span{uint64(one.start), uint64(one.end)},
 			Name:      view(one.name),
@@ -56,8 +57,7 @@ func readTurn(c *C.toolglot_turn) (*Turn, error) {
 			Kinds:     kindsOf(view(one.kinds)),
 			Native:    one.flags&C.TOOLGLOT_FLAG_NATIVE != 0,
 		}
-		for at := 0; at < int(one.details_len); at++ {
-			detail := &unsafe.Slice(one.details, int(one.details_len))[at]
+		for _, detail := range unsafe.Slice(one.details, int(one.details_len)) {
 			call.Details = append(call.Details, Detail{view(detail.key), view(detail.value)})
 		}
 		turn.Calls = append(turn.Calls, call)
@@ -65,8 +65,9 @@ func readTurn(c *C.toolglot_turn) (*Turn, error) {
 	if err := fails(C.toolglot_turn_issues(c, &issues, &wrong), message); err != nil {
 		return nil, err
 	}
-	for at := 0; at < int(wrong); at++ {
-		one := &unsafe.Slice(issues, int(wrong))[at]
+	odd := unsafe.Slice(issues, int(wrong))
+	for at := range odd {
+		one := &odd[at]
 		turn.Issues = append(turn.Issues, TurnIssue{
 			Span:        Span{uint64(one.start), uint64(one.end)},
 			Kind:        kindOf(uint32(one.code)),

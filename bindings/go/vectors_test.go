@@ -178,34 +178,41 @@ func joined(events []Event) (log []Event) {
 		case ParamClose:
 			log = append(log, ParamDelta{now.Span, now.Call, params[now.Call]})
 			delete(params, now.Call)
-		case Text:
-			if have, ok := last.(Text); ok && have.Recovered == now.Recovered {
-				have.Text, have.End = have.Text+now.Text, now.End
-				log[len(log)-1] = have
-				continue
-			}
-		case Reasoning:
-			if have, ok := last.(Reasoning); ok && have.Framing == now.Framing {
-				have.Text, have.End = have.Text+now.Text, now.End
-				log[len(log)-1] = have
-				continue
-			}
-		case Protected:
-			if have, ok := last.(Protected); ok && have.Region == now.Region {
-				have.Text, have.End = have.Text+now.Text, now.End
-				log[len(log)-1] = have
-				continue
-			}
-		case Raw:
-			if have, ok := last.(Raw); ok {
-				have.Text, have.End = have.Text+now.Text, now.End
-				log[len(log)-1] = have
-				continue
-			}
 		}
-		log = append(log, event)
+		if both := both(last, event); both != nil {
+			log[len(log)-1] = both
+		} else {
+			log = append(log, event)
+		}
 	}
 	return log
+}
+
+// both is the event that two adjacent fragments make, nil for others.
+func both(last, event Event) Event {
+	switch now := event.(type) {
+	case Text:
+		if have, ok := last.(Text); ok && have.Recovered == now.Recovered {
+			have.Text, have.End = have.Text+now.Text, now.End
+			return have
+		}
+	case Reasoning:
+		if have, ok := last.(Reasoning); ok && have.Framing == now.Framing {
+			have.Text, have.End = have.Text+now.Text, now.End
+			return have
+		}
+	case Protected:
+		if have, ok := last.(Protected); ok && have.Region == now.Region {
+			have.Text, have.End = have.Text+now.Text, now.End
+			return have
+		}
+	case Raw:
+		if have, ok := last.(Raw); ok {
+			have.Text, have.End = have.Text+now.Text, now.End
+			return have
+		}
+	}
+	return nil
 }
 
 // same compares JSON values; numbers by value.

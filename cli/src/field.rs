@@ -26,10 +26,8 @@ impl FromStr for Field {
 
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let escaped = |key: &String| key.replace('~', "~0").replace('/', "~1");
-        self.keys
-            .iter()
-            .try_for_each(|key| write!(f, "/{}", escaped(key)))
+        let mut keys = self.keys.iter();
+        keys.try_for_each(|key| f.write_str(&step(key)))
     }
 }
 
@@ -39,4 +37,9 @@ impl Field {
     pub fn member(&self) -> &str {
         self.keys.first().map_or("", String::as_str)
     }
+}
+
+/// A step of a JSON pointer.
+pub fn step(key: &str) -> String {
+    format!("/{}", key.replace('~', "~0").replace('/', "~1"))
 }

@@ -243,13 +243,16 @@ impl Body {
         self.end
     }
 
+    /// The arguments that are being read.
+    #[inline]
+    fn open_args(&self) -> Option<&Arguments> {
+        let item = self.item.as_ref()?;
+        item.args.as_ref().filter(|_| item.reading == Reading::Args)
+    }
+
     /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &JsonTable, limits: &Limits) -> Option<Short> {
-        let item = self.item.as_ref()?;
-        let args = item.args.as_ref()?;
-        (item.reading == Reading::Args)
-            .then(|| args.short(&table.syntax, limits))
-            .flatten()
+        self.open_args()?.short(&table.syntax, limits)
     }
 
     /// What was open where the payload broke.
@@ -259,11 +262,7 @@ impl Body {
             ..Torn::default()
         };
         self.lexer.torn(&table.syntax, &mut torn);
-        let reading = self
-            .item
-            .as_ref()
-            .filter(|item| item.reading == Reading::Args);
-        if let Some(args) = reading.and_then(|item| item.args.as_ref()) {
+        if let Some(args) = self.open_args() {
             args.torn(&table.syntax, &mut torn);
         }
         torn
@@ -392,9 +391,7 @@ impl Body {
 
     /// Whether no string, number or word is open.
     pub fn between(&self) -> bool {
-        let item = self.item.as_ref();
-        let reading = item.filter(|item| item.reading == Reading::Args);
-        match reading.and_then(|item| item.args.as_ref()) {
+        match self.open_args() {
             Some(args) => args.between(),
             None => self.lexer.between(),
         }

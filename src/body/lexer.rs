@@ -521,17 +521,7 @@ impl Lexer {
         byte: u8,
     ) -> Took {
         match self.at {
-            LexerAt::Value
-            | LexerAt::Item
-            | LexerAt::NextItem
-            | LexerAt::Key
-            | LexerAt::NextKey
-            | LexerAt::Colon
-            | LexerAt::After
-                if is_blank(byte) =>
-            {
-                self.blank(f, i)
-            }
+            _ if is_blank(byte) && self.between() => self.blank(f, i),
             LexerAt::Item | LexerAt::Key if self.closes(byte) => self.close(f, i, byte),
             LexerAt::NextItem | LexerAt::NextKey if f.hold.is_some() && self.closes(byte) => {
                 self.trailing(rules, f, i)

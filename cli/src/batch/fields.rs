@@ -4,7 +4,7 @@
 use toolglot::json::Value;
 
 use super::beside::Beside;
-use crate::field::Field;
+use crate::field::{Field, step};
 
 /// A text of a model, with the pointer to it.
 #[derive(Debug, PartialEq, Eq)]
@@ -72,10 +72,7 @@ pub fn texts(record: &Beside, fields: &[Field]) -> Result<Vec<Text>, String> {
             elements: 0,
             ends: 0,
         };
-        let at = Field {
-            keys: vec![first.clone()],
-        };
-        walk.step(&value, rest, &at.to_string(), true)?;
+        walk.step(&value, rest, &step(first), true)?;
         // Elements may lack a member that others have. If all of them do, the pointer is misspelt.
         if walk.ends == 0 && (walk.elements > 0 || !field.keys.iter().any(|key| key == "*")) {
             return Err(format!("there is nothing at {field}"));
@@ -118,8 +115,7 @@ impl Walk<'_> {
                 })
             }
             Value::Object(_) => value.get(key).map_or(Ok(()), |one| {
-                let key = key.replace('~', "~0").replace('/', "~1");
-                self.step(one, rest, &format!("{at}/{key}"), own)
+                self.step(one, rest, &format!("{at}{}", step(key)), own)
             }),
             _ if key == "*" => Err(format!("{at} is not a list")),
             _ => Ok(()),

@@ -220,14 +220,8 @@ impl<'a> Answers<'a> {
     pub fn plain(&mut self, text: &[u8]) -> Result<ReadText, String> {
         caught(|| {
             let set = self.set(&self.defaults.choice)?;
-            let stream = Stream {
-                set: &set,
-                options: &self.options(self.defaults.tools.clone()),
-                prefill: "",
-                native: &[],
-                finish: Finish::Stop,
-            };
-            Ok(self.parse(String::new(), text, &stream))
+            let options = self.options(self.defaults.tools.clone());
+            Ok(self.parse(String::new(), text, &whole(&set, &options)))
         })
     }
 
@@ -249,13 +243,8 @@ impl<'a> Answers<'a> {
         };
         let (tools, tool_issues) = self.tools_beside(&beside);
         let set = self.set(&self.defaults.choice)?;
-        let stream = Stream {
-            set: &set,
-            options: &self.options(tools),
-            prefill: "",
-            native: &[],
-            finish: Finish::Stop,
-        };
+        let options = self.options(tools);
+        let stream = whole(&set, &options);
         let turns = texts
             .into_iter()
             .map(|found| self.parse(found.at, found.text.as_bytes(), &stream))
@@ -427,6 +416,17 @@ impl<'a> Answers<'a> {
         let tools = Arc::new(Tools::from_json(raw.get()).map_err(|e| e.to_string())?);
         self.tools = Some((raw, tools.clone()));
         Ok(tools)
+    }
+}
+
+/// How a text is read that comes without settings.
+fn whole<'a>(set: &'a DialectSet, options: &'a Options) -> Stream<'a> {
+    Stream {
+        set,
+        options,
+        prefill: "",
+        native: &[],
+        finish: Finish::Stop,
     }
 }
 

@@ -314,7 +314,7 @@ impl Lexer {
             return (i + 1, None);
         }
         // It is not a literal but a string.
-        self.spell(f, i, "\"");
+        self.spell(f, i, "\"", 0);
         self.at = LexerAt::BareText { which: 0, len: 0 };
         (i, None)
     }
@@ -359,7 +359,7 @@ impl Lexer {
                 .held(f, i)
                 .iter()
                 .any(|b| matches!(b, b'\n' | b'\r'));
-            self.spell(f, i, "");
+            self.spell(f, i, "", 0);
         }
         if byte < 0x20 || byte == b'"' || byte == b'\\' {
             self.written(f, i, byte);
@@ -379,10 +379,16 @@ impl Lexer {
         (i + 1, doubt.or(line))
     }
 
-    /// Emits the bytes on hold before `i` as string content, after `open`.
-    pub(super) fn spell<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, open: &str) {
+    /// Emits the bytes on hold before `i`, but for the first `skip`, as string content, after `open`.
+    pub(super) fn spell<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        open: &str,
+        skip: usize,
+    ) {
         let held = self.pen.held(f, i);
-        let text = String::from_utf8_lossy(&held);
+        let text = String::from_utf8_lossy(held.get(skip..).unwrap_or_default());
         let mut json = String::from(open);
         json::escape(&text, |piece| json.push_str(piece));
         self.pen.swap(f, i, &json, Meaning::Text(&text));

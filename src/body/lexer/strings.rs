@@ -222,7 +222,7 @@ impl Lexer {
             return self.closed(f, i, quoted);
         }
         let at = self.pen.held_at(f).unwrap_or(f.pos(i));
-        self.spell(f, i, "");
+        self.spell(f, i, "", 0);
         self.at = LexerAt::String(Quoted {
             torn: true,
             ..quoted
@@ -251,15 +251,12 @@ impl Lexer {
         }
         let line = held.contains(&b'\n') || is_blank(byte);
         if run == 2 && !line && self.joins(rules, quoted) {
-            let blanks = String::from_utf8_lossy(&held[run..]).into_owned();
-            let mut text = String::new();
-            json::escape(&blanks, |piece| text.push_str(piece));
-            self.pen.swap(f, i, &text, Meaning::Text(&blanks));
+            self.spell(f, i, "", run);
             self.at = LexerAt::String(quoted);
             return (i, None);
         }
         if run == held.len() && is_name(byte) && !rules.syntax.python {
-            self.spell(f, i, "");
+            self.spell(f, i, "", 0);
             self.at = LexerAt::String(Quoted {
                 torn: true,
                 ..quoted

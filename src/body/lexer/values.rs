@@ -1,7 +1,5 @@
 //! Where values begin and end: brackets, and commas between them.
 
-use toolglot_scan::json;
-
 use super::pen::{Decode, Emit, Feed, Meaning};
 use super::scalars::WORDS;
 use super::strings::Quoted;
@@ -281,11 +279,7 @@ impl Lexer {
                 self.pen.decode = Decode::Key;
             }
         }
-        let held = String::from_utf8_lossy(&self.pen.held(f, i)).into_owned();
-        let blanks = held.get(1..).unwrap_or_default();
-        let mut text = String::from("\"");
-        json::escape(blanks, |piece| text.push_str(piece));
-        self.pen.swap(f, i, &text, Meaning::Text(blanks));
+        self.spell(f, i, "\"", 1);
         self.at = LexerAt::String(Quoted {
             quote: b'"',
             triple: false,
