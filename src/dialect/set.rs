@@ -1,7 +1,8 @@
 //! Dialects that are compiled together.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, TryLockError};
 
 use serde::Deserialize;
 use toolglot_scan::{Fnv, ROOT, Skip};
@@ -198,7 +199,8 @@ impl fmt::Debug for DialectSet {
 #[derive(Clone, Debug)]
 struct File {
     origin: String,
-    text: String,
+    /// Borrowed for a built-in dialect.
+    text: Cow<'static, str>,
     /// Only calls with their own marker: bare ones could fire on prose.
     marked: bool,
     /// Only calls of declared tools: its markers could occur in prose.
@@ -275,14 +277,13 @@ impl SetBuilder {
             .iter()
             .filter_map(|file| Head::of(&file.text)?.group)
             .collect();
-        for (id, text) in builtin::FILES {
-            let Some(head) = Head::of(text) else { continue };
+        for (id, text, head) in heads() {
             let taken = head
                 .group
                 .as_ref()
                 .is_some_and(|group| groups.contains(group));
-            if wanted(&head) && !taken {
-                groups.extend(head.group);
+            if wanted(head) && !taken {
+                groups.extend(head.group.clone());
                 self.add(id, text, marked, offered);
             }
         }
@@ -309,7 +310,7 @@ impl SetBuilder {
     pub fn toml(mut self, origin: &str, text: &str) -> Self {
         self.files.push(File {
             origin: origin.to_owned(),
-            text: text.to_owned(),
+            text: text.to_owned().into(),
             marked: false,
             offered: false,
         });
@@ -332,6 +333,9 @@ impl SetBuilder {
 
     /// Compiles the set. Linear in the size of the files; takes milliseconds for all built-in ones.
     ///
+    /// A set of built-in dialects without variations is compiled once in a process: builders that ask for the same one again get it
+    /// in microseconds, and share its tables. The last eight such sets are kept.
+    ///
     /// # Errors
     /// The first problem, with the key and the reason.
     pub fn build(mut self) -> Result<DialectSet, BuildError> {
@@ -345,6 +349,11 @@ impl SetBuilder {
         }
         if self.files.is_empty() {
             return Err(BuildError::Empty);
+        }
+        let key = self.key();
+        let known = |key: &Key| Compiled::with(|sets| sets.find(key))?;
+        if let Some(set) = key.as_ref().and_then(known) {
+            return Ok(set);
         }
         let mut fingerprint = Fnv::default();
         let mut specs = vec![];
@@ -375,16 +384,28 @@ impl SetBuilder {
         fingerprint.add(&[u8::from(self.any)]);
         let mut inner = SetInner::new(specs, fingerprint.0)?;
         inner.any = self.any;
-        Ok(DialectSet {
+        let set = DialectSet {
             inner: Arc::new(inner),
-        })
+        };
+        if let Some(key) = key {
+            Compiled::with(|sets| sets.keep(key, &set));
+        }
+        Ok(set)
     }
 
-    fn add(&mut self, id: &str, text: &str, marked: bool, offered: bool) {
+    /// Identifies a set of built-in dialects without variations.
+    fn key(&self) -> Option<Key> {
+        let builtin = |file: &File| matches!(file.text, Cow::Borrowed(_));
+        let all = self.switches.is_empty() && self.files.iter().all(builtin);
+        let file = |file: &File| (file.origin.clone(), file.marked, file.offered);
+        all.then(|| (self.any, self.files.iter().map(file).collect()))
+    }
+
+    fn add(&mut self, id: &str, text: &'static str, marked: bool, offered: bool) {
         if !self.files.iter().any(|file| file.origin == id) {
             self.files.push(File {
                 origin: id.to_owned(),
-                text: text.to_owned(),
+                text: text.into(),
                 marked,
                 offered,
             });
@@ -392,13 +413,59 @@ impl SetBuilder {
     }
 }
 
+/// What determines the tables of a set of built-in dialects: whether it is the preset `any`, and per dialect its id, whether only
+/// calls with their own marker count, and whether only those of declared tools do.
+type Key = (bool, Vec<(String, bool, bool)>);
+
+/// Sets of built-in dialects that were compiled, the newest at the end.
+struct Compiled(Vec<(Key, DialectSet)>);
+
+static COMPILED: Mutex<Compiled> = Mutex::new(Compiled(vec![]));
+
+impl Compiled {
+    /// How many sets are kept.
+    const MOST: usize = 8;
+
+    /// Runs with the sets of the process. Never waits: in a process that was forked while another thread held the lock, it stays
+    /// locked.
+    fn with<R>(run: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        match COMPILED.try_lock() {
+            Ok(mut sets) => Some(run(&mut sets)),
+            Err(TryLockError::Poisoned(sets)) => Some(run(&mut sets.into_inner())),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    fn find(&self, key: &Key) -> Option<DialectSet> {
+        let found = self.0.iter().find(|(have, _)| have == key);
+        found.map(|(_, set)| set.clone())
+    }
+
+    fn keep(&mut self, key: Key, set: &DialectSet) {
+        // Another thread may have compiled it meanwhile.
+        self.0.retain(|(have, _)| *have != key);
+        if self.0.len() == Self::MOST {
+            self.0.remove(0);
+        }
+        self.0.push((key, set.clone()));
+    }
+}
+
 fn find_builtin(id: &str) -> Option<(&'static str, &'static str)> {
-    let files = || builtin::FILES.iter().copied();
-    let alias =
-        |text: &str| Head::of(text).is_some_and(|head| head.aliases.iter().any(|a| a == id));
     // Files are read only if the name is not an id.
-    let by_id = files().find(|(have, _)| *have == id);
-    by_id.or_else(|| files().find(|(_, text)| alias(text)))
+    let by_id = builtin::FILES.iter().copied().find(|(have, _)| *have == id);
+    let alias = |head: &Head| head.aliases.iter().any(|alias| alias == id);
+    let by_alias = || heads().iter().find(|(_, _, head)| alias(head));
+    by_id.or_else(|| by_alias().map(|(id, text, _)| (*id, *text)))
+}
+
+/// Each built-in file with its id and the part that determines where it belongs.
+fn heads() -> &'static [(&'static str, &'static str, Head)] {
+    static HEADS: LazyLock<Vec<(&str, &str, Head)>> = LazyLock::new(|| {
+        let read = |(id, text): &(&'static str, &'static str)| Some((*id, *text, Head::of(text)?));
+        builtin::FILES.iter().filter_map(read).collect()
+    });
+    &HEADS
 }
 
 /// The part of a file that determines where it belongs.
@@ -539,5 +606,56 @@ fn overlay(base: &mut toml::Table, layer: &toml::Table) {
                 base.insert(key.clone(), value.clone());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sets_compiled_last_are_shared() {
+        let builtin = |id: &str| DialectSet::builder().builtin(id);
+        let mut kept = Compiled(vec![]);
+        let ids = builtin::FILES.iter().map(|(id, _)| *id);
+        let ids: Vec<&str> = ids.take(Compiled::MOST + 1).collect();
+        let sets: Vec<(Key, DialectSet)> = ids
+            .iter()
+            .map(|id| {
+                let key = builtin(id).key().expect("built in");
+                (key, builtin(id).build().expect("built in"))
+            })
+            .collect();
+        for (key, set) in sets.iter().chain(&sets[1..3]) {
+            kept.keep(key.clone(), set);
+        }
+        assert!(kept.find(&sets[0].0).is_none());
+        assert_eq!(kept.0.len(), Compiled::MOST);
+        for (key, set) in &sets[1..] {
+            let found = kept.find(key).expect("kept");
+            assert!(Arc::ptr_eq(&found.inner, &set.inner));
+        }
+    }
+
+    #[test]
+    fn what_determines_the_tables_is_in_the_key() {
+        let key = |builder: SetBuilder| builder.key();
+        let vcp = || DialectSet::builder().builtin("vcp");
+        assert!(key(vcp()).is_some());
+        assert_eq!(
+            key(vcp()),
+            key(DialectSet::builder().builtin("vcp").builtin("vcp"))
+        );
+        assert_ne!(key(vcp()), key(vcp().builtin("hermes")));
+        assert_ne!(
+            key(vcp().builtin("hermes")),
+            key(DialectSet::builder().builtin("hermes").builtin("vcp"))
+        );
+        assert_ne!(key(vcp()), key(vcp().defaults()));
+        assert_ne!(key(vcp()), key(vcp().any()));
+        // A file of the host's may have the id of a built-in dialect.
+        let (id, text) = builtin::FILES[0];
+        assert_eq!(key(DialectSet::builder().toml(id, text)), None);
+        assert_eq!(key(vcp().switch("vcp", "fuzzy")), None);
     }
 }
