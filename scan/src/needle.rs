@@ -119,6 +119,23 @@ impl Needle {
         self.bytes[0] == first && (goes_on || blank)
     }
 
+    /// Calls `add` with each byte that may be its second one: those with which [`may_begin`](Self::may_begin) is true.
+    ///
+    /// ```
+    /// let mut seconds = vec![];
+    /// toolglot_scan::Needle::new(b"</a>".into()).seconds(|byte| seconds.push(byte));
+    /// assert_eq!(seconds, *b"/");
+    /// ```
+    pub fn seconds(&self, mut add: impl FnMut(u8)) {
+        match self.bytes.get(1) {
+            Some(own) => add(*own),
+            None => (0..=255).for_each(&mut add),
+        }
+        if self.gaps.first() == Some(&1) {
+            (0..=255).filter(|byte| xml::is_space(*byte)).for_each(add);
+        }
+    }
+
     /// How many bytes of a partial match precede the current position.
     pub fn have(&self) -> u64 {
         u64::from(self.have + self.blanks)

@@ -307,6 +307,37 @@ fn code(digits: &[u8], radix: u32) -> Option<char> {
         .filter(|c| *c != '\0')
 }
 
+/// The entity at the start of a text that begins with `&`: its character, and its length.
+///
+/// ```
+/// use toolglot_scan::xml::first_entity;
+///
+/// assert_eq!(first_entity(b"&lt; b"), Some(('<', 4)));
+/// assert_eq!(first_entity(b"&l"), None);
+/// ```
+pub fn first_entity(text: &[u8]) -> Option<(char, usize)> {
+    let rest = text.get(1..)?;
+    let name = rest.iter().take(MAX_ENTITY);
+    let len = name.take_while(|byte| is_entity(**byte)).count();
+    let c = entity(&rest[..len]).filter(|_| rest.get(len) == Some(&b';'))?;
+    Some((c, len + 2))
+}
+
+/// Whether what a text begins with, which is `&`, is no entity whatever follows the text.
+///
+/// ```
+/// use toolglot_scan::xml::begins_no_entity;
+///
+/// assert!(begins_no_entity(b"& b") && begins_no_entity(b"&mut self"));
+/// assert!(!begins_no_entity(b"&mut") && !begins_no_entity(b"&nbsp;")); // one may be, the other is one that XML lacks
+/// ```
+pub fn begins_no_entity(text: &[u8]) -> bool {
+    let rest = text.get(1..).unwrap_or_default();
+    let name = rest.iter().take(MAX_ENTITY);
+    let len = name.take_while(|byte| is_entity(**byte)).count();
+    rest.get(len).is_some_and(|end| *end != b';' || len == 0)
+}
+
 /// Decodes the entities of a short string and keeps everything else.
 ///
 /// ```
@@ -318,17 +349,12 @@ pub fn decode(bytes: &[u8]) -> String {
     while let Some(at) = memchr::memchr(b'&', rest) {
         out.extend(&rest[..at]);
         rest = &rest[at..];
-        let len = rest[1..]
-            .iter()
-            .take(MAX_ENTITY + 1)
-            .take_while(|b| is_entity(**b))
-            .count();
-        match (rest.get(len + 1), entity(&rest[1..=len])) {
-            (Some(b';'), Some(c)) => {
+        match first_entity(rest) {
+            Some((c, len)) => {
                 out.extend(c.encode_utf8(&mut [0; 4]).bytes());
-                rest = &rest[len + 2..];
+                rest = &rest[len..];
             }
-            _ => {
+            None => {
                 out.push(b'&');
                 rest = &rest[1..];
             }

@@ -4,8 +4,9 @@
 //! type that may be JSON is buffered until it cannot be. A value whose type decides its form is buffered until it ends, a
 //! list that repetition may extend until the call ends. The joined pieces are one JSON object.
 
+use memchr::memchr;
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Gate, json};
+use toolglot_scan::{Gate, json, valid_prefix, xml};
 
 use super::call::{CallWriter, UNTYPED};
 use super::given::{Attribute, Given, given, is_fact, unread};
@@ -92,6 +93,66 @@ enum Wait {
     Over(String, Span),
 }
 
+/// Pieces of a value that are delivered together. On the stack, so that values cost no allocation.
+struct Joined {
+    call: u32,
+    text: [u8; Joined::MOST],
+    len: usize,
+    /// The bytes that it is made from.
+    span: Span,
+}
+
+impl Joined {
+    /// The most bytes of text. In JSON a byte becomes at most six.
+    const MOST: usize = 168;
+
+    fn new(call: u32, start: u64) -> Self {
+        Self {
+            call,
+            text: [0; Self::MOST],
+            len: 0,
+            span: Span::new(start, start),
+        }
+    }
+
+    /// Adds a piece of text that is written with `len` bytes.
+    #[inline]
+    fn add(&mut self, out: &mut Out<'_>, piece: &str, len: usize) {
+        if piece.len() > Self::MOST - self.len {
+            self.deliver(out);
+        }
+        let start = self.span.end;
+        self.span.end += len as u64;
+        match self.text.get_mut(self.len..self.len + piece.len()) {
+            Some(room) => {
+                room.copy_from_slice(piece.as_bytes());
+                self.len += piece.len();
+            }
+            // It was not decoded: only entities are, to one character each.
+            None => {
+                json::escape_joined(piece, |json, part| {
+                    let at = |n: usize| start + n as u64;
+                    out.arg(self.call, json, Span::new(at(part.start), at(part.end)));
+                });
+                self.span.start = self.span.end;
+            }
+        }
+    }
+
+    fn deliver(&mut self, out: &mut Out<'_>) {
+        let (mut json, mut len) = ([0; 6 * Self::MOST], 0);
+        json::escape_joined(valid_prefix(&self.text[..self.len]), |piece, _| {
+            json[len..len + piece.len()].copy_from_slice(piece.as_bytes());
+            len += piece.len();
+        });
+        if len > 0 {
+            out.arg(self.call, valid_prefix(&json[..len]), self.span);
+        }
+        self.len = 0;
+        self.span.start = self.span.end;
+    }
+}
+
 /// The effective name of a tool, or what is wrong with it.
 pub(crate) fn tool_name(raw: &str, max: u32) -> Result<&str, Kind> {
     let name = raw.trim();
@@ -170,7 +231,27 @@ impl Args {
         match &self.param.as_ref()?.writer {
             Writer::Live(gate) => (gate.len() == 0).then_some(short),
             Writer::Decoded(decoder) if decoder.idle() => short.stops_at(b'&'),
-            _ => None,
+            Writer::Typed(_)
+            | Writer::Trimmed(_)
+            | Writer::Json(_)
+            | Writer::Clean(..)
+            | Writer::List(_) => Some(Short::late(until)),
+            Writer::Decoded(_) | Writer::Guess(_) | Writer::Left => None,
+        }
+    }
+
+    /// Keeps bytes of the open value that bypassed it.
+    pub fn passed(&mut self, bytes: &[u8]) {
+        let writer = self.param.as_mut().map(|param| &mut param.writer);
+        if let Some(
+            Writer::Typed(kept)
+            | Writer::Trimmed(kept)
+            | Writer::Json(kept)
+            | Writer::Clean(kept, _)
+            | Writer::List(kept),
+        ) = writer
+        {
+            kept.extend_from_slice(bytes);
         }
     }
 
@@ -371,6 +452,34 @@ impl Args {
         out.skip(to);
     }
 
+    /// Whether [`decoded`](Self::decoded) can deliver the next bytes of the value: it is delivered as it arrives, and no character is
+    /// under way.
+    pub(super) fn takes_decoded(&self, out: &Out<'_>) -> bool {
+        let writer = self.param.as_ref().map(|param| &param.writer);
+        let live = matches!(writer, Some(Writer::Live(gate)) if gate.len() == 0);
+        live && out.io.undeclared.is_none()
+    }
+
+    /// Delivers bytes of the chunk up to `to`, which are whole characters, with their entities decoded.
+    pub(super) fn decoded(&mut self, out: &mut Out<'_>, to: u64) {
+        let span = Span::new(out.from(), to);
+        let place = |at: u64| at.saturating_sub(out.base) as usize;
+        let data = &out.seg[place(span.start)..place(to)];
+        out.event(Event::ParamDelta { data, span });
+        let mut joined = Joined::new(self.call.number(), span.start);
+        let mut rest = valid_prefix(data);
+        while let Some(at) = memchr(b'&', rest.as_bytes()) {
+            let (before, entity) = rest.split_at(at);
+            let (c, len) = xml::first_entity(entity.as_bytes()).unwrap_or(('&', 1));
+            joined.add(out, before, before.len());
+            joined.add(out, c.encode_utf8(&mut [0; 4]), len);
+            rest = &entity[len..];
+        }
+        joined.add(out, rest, rest.len());
+        joined.deliver(out);
+        out.skip(to);
+    }
+
     /// Buffers a piece of a value that may be JSON. Once it cannot be JSON, it is text and is delivered as it arrives.
     fn waits(&mut self, data: &[u8], at: u64) -> Wait {
         let Some(Param { key, writer, start }) = &mut self.param else {
@@ -380,9 +489,14 @@ impl Args {
             return Wait::No;
         };
         let had = bytes.len();
-        bytes.extend_from_slice(data);
+        // Its beginning mostly shows it.
+        let (first, rest) = data.split_at(data.len().min(128));
+        bytes.extend_from_slice(first);
         if may_be_json(bytes) {
-            return Wait::Yes;
+            bytes.extend_from_slice(rest);
+            if may_be_json(bytes) {
+                return Wait::Yes;
+            }
         }
         // The buffer holds the beginning of a number or a word, or white space.
         let waited = String::from_utf8_lossy(&bytes[..had]).into_owned();

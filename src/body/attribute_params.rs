@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
 
 use super::again::{self, Again};
-use super::content::{Content, EntityStep, Step, entity, report_spaced};
+use super::content::{Content, Entities, EntityStep, Step, entity, report_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
 use super::named_params::{fail, limit, malformed};
@@ -218,8 +218,17 @@ impl Body {
         }
         match &self.at {
             AttributesAt::Content(value) if !self.inner.looks() => value.short(&self.args, limits),
+            AttributesAt::Value { quote } => {
+                let until = self.args.value_start().saturating_add(limits.max_value);
+                self.args.short(until)?.stops_at(*quote)?.stops_at(b'&')
+            }
             _ => None,
         }
+    }
+
+    /// Keeps bytes of the open value that bypassed it.
+    pub fn passed(&mut self, bytes: &[u8]) {
+        self.args.passed(bytes);
     }
 
     /// Whether the call is final, whatever follows.
@@ -327,8 +336,17 @@ impl Body {
             .saturating_add(out.limits().max_value)
             .saturating_add(1);
         let stop = out.clip(max, i + 1, end);
-        let found = memchr2(quote, b'&', &out.seg[i..stop]);
-        let at = i + found.unwrap_or(stop - i);
+        let mut entities = Entities::new(out, &self.args, i);
+        let mut at = i;
+        let found = loop {
+            let found = memchr2(quote, b'&', &out.seg[at..stop]);
+            at += found.unwrap_or(stop - at);
+            match found.and_then(|_| entities.takes(&out.seg[..stop], at)) {
+                Some(next) => at = next,
+                None => break found,
+            }
+        };
+        entities.deliver(out, &mut self.args);
         self.args.value(out, out.base + at as u64);
         if out.from() >= max {
             return Err((at, limit(Kind::LimitValue)));

@@ -6,7 +6,7 @@
 
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
-use toolglot_scan::xml;
+use toolglot_scan::{valid_prefix, xml};
 
 use super::inner::Inner;
 use super::tags::{CDATA, InXmlSection, MAX_BLANKS, XmlSectionStep};
@@ -281,6 +281,7 @@ impl Content {
     ) -> usize {
         let hay = &out.seg[..stop];
         let cdata = matches!(self.at, ContentAt::Cdata(_));
+        let mut entities = Entities::new(out, args, i);
         let mut at = i;
         loop {
             let rest = &hay[at..];
@@ -289,10 +290,19 @@ impl Content {
             } else {
                 memchr2(b'<', b'&', rest)
             };
-            let Some(n) = found else { return stop };
+            let Some(n) = found else {
+                entities.deliver(out, args);
+                return stop;
+            };
             at += n;
-            let next = hay.get(at + 1);
-            if !next.is_some_and(|next| self.means_itself(hay[at], *next, closer, inner)) {
+            if !cdata
+                && !inner.looks()
+                && let Some(next) = entities.takes(hay, at)
+            {
+                at = next;
+                continue;
+            }
+            if !self.means_itself(&hay[at..], closer, inner) {
                 break;
             }
             at += 1;
@@ -303,6 +313,7 @@ impl Content {
             cdata.step(&CDATA, hay[at]);
             self.at = ContentAt::Cdata(cdata);
         } else {
+            entities.deliver(out, args);
             args.value(out, pos);
             self.at = if hay[at] == b'<' {
                 ContentAt::Lt(Lt::new())
@@ -313,13 +324,16 @@ impl Content {
         at + 1
     }
 
-    /// Whether a byte that may begin something begins nothing before this `next` byte, and that needs no report.
-    fn means_itself(&self, byte: u8, next: u8, closer: &[u8], inner: &mut Inner) -> bool {
+    /// Whether the first byte of `hay`, which may begin something, begins nothing, and that needs no report.
+    fn means_itself(&self, hay: &[u8], closer: &[u8], inner: &mut Inner) -> bool {
+        let &[byte, next, ..] = hay else {
+            return false;
+        };
         match (self.at, byte) {
             (ContentAt::Cdata(_), b']') => next != b']',
             (ContentAt::Cdata(_), _) => CDATA.open[1] != next,
             // What follows may belong to a tag.
-            (_, b'&') => self.bare && !inner.looks() && !xml::is_entity(next),
+            (_, b'&') => self.bare && !inner.looks() && xml::begins_no_entity(hay),
             _ if !self.bare || Lt::new().step(next, closer) => false,
             _ => {
                 inner.begin();
@@ -357,6 +371,52 @@ impl Content {
 pub(super) fn report_spaced(out: &mut Out<'_>, args: &mut Args, span: Span) {
     out.issue(Kind::RepairedCloseTag, span, "");
     args.recovered(Kind::RepairedCloseTag);
+}
+
+/// Entities in a piece of a value that are delivered with the text between them: the piece is in one chunk and is whole characters.
+pub(super) struct Entities {
+    /// Where the last entity ended.
+    last: Option<usize>,
+    /// Up to this index the bytes are whole characters.
+    whole: usize,
+    /// The value takes such pieces.
+    fits: bool,
+}
+
+impl Entities {
+    /// Begins at index `i` of the chunk.
+    pub fn new(out: &Out<'_>, args: &Args, i: usize) -> Self {
+        let here = out.from() == out.base + i as u64;
+        Self {
+            last: None,
+            whole: i,
+            fits: here && args.takes_decoded(out),
+        }
+    }
+
+    /// Takes the entity at index `at`, if it is whole and known, with the text before it; returns where it ends.
+    #[inline]
+    pub fn takes(&mut self, hay: &[u8], at: usize) -> Option<usize> {
+        if !self.fits || hay[at] != b'&' {
+            return None;
+        }
+        let (_, len) = xml::first_entity(&hay[at..])?;
+        let before = &hay[self.whole..at];
+        if valid_prefix(before).len() < before.len() {
+            self.fits = false;
+            return None;
+        }
+        self.whole = at + len;
+        self.last = Some(self.whole);
+        self.last
+    }
+
+    /// Delivers what was taken.
+    pub fn deliver(&self, out: &mut Out<'_>, args: &mut Args) {
+        if let Some(last) = self.last {
+            args.decoded(out, out.base + last as u64);
+        }
+    }
 }
 
 /// The effect of a byte after `&`.

@@ -12,10 +12,11 @@ use super::args::tool_name;
 use super::named_params::limit;
 use super::tags::{COMMENT, Edge, InXmlSection, MAX_BLANKS, Match, MatchStep, XmlSectionStep};
 use super::tree::{self, Element};
-use super::{Flow, Out};
+use super::{Flow, Out, Short};
 use crate::dialect::ElementTree;
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Span};
+use crate::limits::Limits;
 
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,6 +99,20 @@ impl Body {
                 .is_none_or(|parent| (parent as usize) < index)
         };
         self.open.iter().all(known) && self.elements.iter().enumerate().all(earlier)
+    }
+
+    /// The open value, if its next bytes can be delivered unchanged.
+    pub fn short(&self, limits: &Limits) -> Option<Short> {
+        let element = &self.elements[*self.open.last()? as usize];
+        if self.open.len() < 2 || !element.text {
+            return None;
+        }
+        let short = Short::late(element.inner.0.saturating_add(limits.max_value));
+        match self.at {
+            ElementAt::Text => short.stops_at(b'<'),
+            ElementAt::Cdata { len: 0 } => short.stops_at(b']'),
+            _ => None,
+        }
     }
 
     /// Ends the stream: the block is not closed.

@@ -250,7 +250,15 @@ impl Body {
             // The first byte may reveal a mention.
             _ if self.mention.is_some() => None,
             FramedAt::Value(value) => value.short(self.args.as_ref()?, limits),
+            FramedAt::Plain(plain) => plain.short(self.args.as_ref()?, limits),
             _ => None,
+        }
+    }
+
+    /// Keeps bytes of the open value that bypassed it.
+    pub fn passed(&mut self, bytes: &[u8]) {
+        if let Some(args) = &mut self.args {
+            args.passed(bytes);
         }
     }
 

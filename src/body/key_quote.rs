@@ -11,12 +11,13 @@ use super::args::tool_name;
 use super::fields::{self, Field};
 use super::head::{Head, HeadStep, is_key};
 use super::named_params::limit;
-use super::value::{Ahead, Bounds, Value, ValueStep};
-use super::{Finished, Flow, Out};
+use super::value::{Ahead, Bounds, Lines, Value, ValueStep};
+use super::{Finished, Flow, Out, Short};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::CommentAt;
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Span};
+use crate::limits::Limits;
 
 /// The body of an open block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,6 +89,28 @@ impl Body {
 
     pub fn undecided(&self) -> bool {
         matches!(&self.at, KeyQuoteAt::Value(Value { ahead: Some(_), .. }))
+    }
+
+    /// The open value, if its next bytes can be delivered unchanged.
+    pub fn short(&self, table: &KeyQuote, limits: &Limits) -> Option<Short> {
+        let KeyQuoteAt::Value(value) = &self.at else {
+            return None;
+        };
+        let looks = self.mention.is_some() && self.fields.len() == 1;
+        let kept = self.fields.last().is_none_or(|field| field.kept.is_some());
+        if !value.idle() || looks || self.waits() > 0 || kept {
+            return None;
+        }
+        let short = Short::late(value.start.saturating_add(limits.max_value));
+        let mut firsts = table.quotes[usize::from(value.quote)].firsts.iter();
+        firsts.try_fold(short, |short, first| short.stops_at(*first))
+    }
+
+    /// Notes bytes of the open value at offset `at` that bypassed it.
+    pub fn passed(&mut self, bytes: &[u8], at: u64) {
+        if let KeyQuoteAt::Value(value) = &mut self.at {
+            value.looked(bytes, at, at + bytes.len() as u64);
+        }
     }
 
     /// Whether the open part may be any text.
@@ -559,11 +582,15 @@ impl Body {
         };
         let longest = limits.max_value.saturating_add(1);
         let mut max = value.start.saturating_add(longest);
+        let mut lines = Lines::new(table, quote.but_newlines.as_ref());
         while i < end {
             value.look(&out.seg[i..end], table);
             if value.idle() {
                 let stop = out.clip(max, i, end);
-                i = quote.scanner.skip(&out.seg[..stop], i, skip);
+                i = match &mut lines {
+                    Some(lines) => lines.skip(&out.seg[..end], i, stop),
+                    None => quote.scanner.skip(&out.seg[..stop], i, skip),
+                };
                 if out.base + i as u64 >= max {
                     deliver(out, &mut self.fields, max);
                     return Err((i, limit(Kind::LimitValue)));

@@ -191,7 +191,21 @@ impl Body {
             }
             (Self::Framed(body), Family::Framed(table)) => body.short(table, limits),
             (Self::Line(body), Family::Line(table)) => body.short(table, limits),
+            (Self::KeyQuote(body), Family::KeyQuote(table)) => body.short(table, limits),
+            (Self::ElementTree(body), _) => body.short(limits),
             _ => None,
+        }
+    }
+
+    /// Keeps bytes at offset `at` of a parameter whose argument is written when it ends, and that bypassed the body.
+    pub fn passed(&mut self, bytes: &[u8], at: u64) {
+        match self {
+            Self::KeyQuote(body) => body.passed(bytes, at),
+            Self::NamedParams(body) => body.passed(bytes),
+            Self::AttributeParams(body) => body.passed(bytes),
+            Self::Framed(body) => body.passed(bytes),
+            // Its values are read in the retained block.
+            Self::ElementTree(_) | Self::Line(_) => {}
         }
     }
 

@@ -137,6 +137,11 @@ impl Body {
         }
     }
 
+    /// Keeps bytes of the open value that bypassed it.
+    pub fn passed(&mut self, bytes: &[u8]) {
+        self.args.passed(bytes);
+    }
+
     /// Whether the call is final, whatever follows.
     pub fn is_final(&self) -> bool {
         self.object.as_ref().is_some_and(|object| object.is_final())

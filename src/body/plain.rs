@@ -6,9 +6,10 @@
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
 
-use super::{Args, Out};
+use super::{Args, Out, Short};
 use crate::error::Kind;
 use crate::event::Span;
+use crate::limits::Limits;
 
 /// The state of an open text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,6 +66,17 @@ impl Plain {
     fn idle(&self) -> bool {
         let mut all = self.closers.iter().chain(&self.openers);
         !self.opened && all.all(|needle| needle.have() == 0)
+    }
+
+    /// The text, if its next bytes can be delivered unchanged.
+    pub fn short(&self, args: &Args, limits: &Limits) -> Option<Short> {
+        if !self.idle() {
+            return None;
+        }
+        let short = args.short(self.start.saturating_add(limits.max_value))?;
+        let needles = self.closers.iter().chain(&self.openers);
+        let mut firsts = needles.filter_map(Needle::begins);
+        firsts.try_fold(short, Short::stops_at)
     }
 
     fn have(&self) -> u64 {

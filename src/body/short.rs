@@ -16,6 +16,9 @@ const LESS: u8 = 4;
 const AMPERSAND: u8 = 8;
 const LINE: u8 = 16;
 const BRACKET: u8 = 32;
+const DOUBLE: u8 = 64;
+/// The first byte of corner brackets in UTF-8.
+const CORNER: u8 = 128;
 
 /// The kinds of each byte.
 const KINDS: [u8; 256] = {
@@ -25,7 +28,7 @@ const KINDS: [u8; 256] = {
         kinds[byte] = ESCAPED;
         byte += 1;
     }
-    kinds[b'"' as usize] = ESCAPED;
+    kinds[b'"' as usize] = ESCAPED | DOUBLE;
     kinds[b'\\' as usize] = ESCAPED;
     kinds[b'\'' as usize] = SINGLE;
     kinds[b'<' as usize] = LESS;
@@ -33,6 +36,7 @@ const KINDS: [u8; 256] = {
     kinds[b'\n' as usize] |= LINE;
     kinds[b'\r' as usize] |= LINE;
     kinds[b']' as usize] = BRACKET;
+    kinds["「".as_bytes()[0] as usize] = CORNER;
     kinds
 };
 
@@ -45,12 +49,16 @@ enum Form {
     Json,
     /// Text.
     Text,
+    /// Bytes of a parameter whose argument is written when it ends.
+    Late,
 }
 
 /// What bypasses the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken<'c> {
-    pub text: &'c str,
+    pub data: &'c [u8],
+    /// The same as text, unless it is written when the parameter ends.
+    text: &'c str,
     /// No byte of it is escaped in JSON, as far as was looked.
     plain: bool,
 }
@@ -75,9 +83,13 @@ impl Short {
     /// The inside of a JSON string between these quotation marks, which may extend to `until`.
     pub fn quoted(call: u32, until: u64, quote: u8) -> Option<Self> {
         let form = Form::Quoted(quote);
-        Self::json(call, until)
-            .stops_at(quote)
-            .map(|short| Self { form, ..short })
+        let short = Self::json(call, until);
+        let short = match quote {
+            // JSON escapes it.
+            b'"' => short,
+            _ => short.stops_at(quote)?,
+        };
+        Some(Self { form, ..short })
     }
 
     /// Text of a call that is the inside of a JSON string, if no byte of it is escaped, and may extend to `until`.
@@ -100,11 +112,24 @@ impl Short {
         }
     }
 
+    /// Bytes of a parameter that may extend to `until` and whose argument is written when it ends.
+    pub fn late(until: u64) -> Self {
+        Self {
+            form: Form::Late,
+            ..Self::text(0, until)
+        }
+    }
+
+    /// Whether the body keeps what bypasses it.
+    pub fn is_late(&self) -> bool {
+        self.form == Form::Late
+    }
+
     /// Lets the byte stop the value; returns `None` if there is no kind for it.
     pub fn stops_at(mut self, byte: u8) -> Option<Self> {
-        let kind = match byte {
-            b'\n' | b'\r' => LINE,
-            _ => KINDS[usize::from(byte)],
+        let kind = match KINDS[usize::from(byte)] {
+            ESCAPED => ESCAPED,
+            kinds => kinds & !ESCAPED,
         };
         self.stops |= kind;
         (kind != 0).then_some(self)
@@ -130,32 +155,47 @@ impl Short {
                 (ESCAPED, Form::Quoted(quote)) => json::verbatim(chunk, quote) == len,
                 _ => false,
             };
-            let text = valid_prefix(if whole { chunk } else { &[] });
             let plain = all & ESCAPED == 0;
-            return (text.len() == len).then_some(Taken { text, plain });
+            let taken = self.taken(if whole { chunk } else { &[] }, plain);
+            return (taken.data.len() == len).then_some(taken);
         }
         let to = match self.form {
             Form::Quoted(quote) => json::verbatim(chunk, quote),
-            Form::Json | Form::Text => {
+            Form::Json | Form::Text | Form::Late => {
                 let stop = chunk.iter().position(|byte| kind(byte) & self.stops != 0);
                 stop.unwrap_or(len)
             }
         };
-        let text = valid_prefix(&chunk[..to]);
-        let taken = Taken { text, plain: false };
-        (text.len() >= LONG).then_some(taken)
+        let taken = self.taken(&chunk[..to], false);
+        (taken.data.len() >= LONG).then_some(taken)
+    }
+
+    /// What of these bytes bypasses the body.
+    #[inline]
+    fn taken<'c>(&self, data: &'c [u8], plain: bool) -> Taken<'c> {
+        let text = match self.form {
+            Form::Late => {
+                return Taken {
+                    data,
+                    text: "",
+                    plain,
+                };
+            }
+            Form::Quoted(_) | Form::Json | Form::Text => valid_prefix(data),
+        };
+        let data = text.as_bytes();
+        Taken { data, text, plain }
     }
 
     /// Delivers what was taken, in the order in which the body would; `hears` gets the pieces of arguments.
     pub fn deliver(
         &self,
-        Taken { text, plain }: Taken<'_>,
+        Taken { data, text, plain }: Taken<'_>,
         span: Span,
         sink: &mut dyn Sink,
         mut hears: impl FnMut(&str),
     ) {
         let call = self.call;
-        let data = text.as_bytes();
         match self.form {
             Form::Quoted(_) | Form::Json => {
                 let json = text;
@@ -163,6 +203,7 @@ impl Short {
                 sink.event(Event::ArgDelta { call, json, span });
                 sink.event(Event::ParamDelta { data, span });
             }
+            Form::Late => sink.event(Event::ParamDelta { data, span }),
             Form::Text => {
                 sink.event(Event::ParamDelta { data, span });
                 if plain {
@@ -184,7 +225,9 @@ mod tests {
     use super::*;
 
     fn takes(short: Short, chunk: &[u8], start: u64) -> Option<&str> {
-        short.takes(chunk, start).map(|taken| taken.text)
+        let taken = short.takes(chunk, start)?;
+        assert!(short.is_late() || taken.data == taken.text.as_bytes());
+        std::str::from_utf8(taken.data).ok()
     }
 
     #[test]
@@ -205,6 +248,15 @@ mod tests {
         assert_eq!(takes(text, b"\"\n&", 0), Some("\"\n&"));
         assert_eq!(takes(text, b"a<", 0), None);
         assert_eq!(text.stops_at(b'x'), None);
+        let late = Short::late(10).stops_at(b'"').expect("a kind exists");
+        assert_eq!(takes(late, b"\n\\&", 0), Some("\n\\&"));
+        assert_eq!(takes(late, b"a\"", 0), None);
+        // A part of a character.
+        let part = late.takes(b"\xE4", 0);
+        assert_eq!(part.map(|taken| taken.data), Some(&b"\xE4"[..]));
+        let late = late.stops_at("「".as_bytes()[0]).expect("a kind exists");
+        assert_eq!(takes(late, "中」".as_bytes(), 0), None);
+        assert_eq!(takes(late, "中".as_bytes(), 0), Some("中"));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! Its own closer ends it. Two other things may, depending on what follows: the block's closer ([`Ahead`]) and, if the
 //! dialect says so, a line that begins like a field ([`Line`]). Another quote's closer counts at the end of a line.
 
+use memchr::memchr2;
 use serde::{Deserialize, Serialize};
-use toolglot_scan::Utf8;
-use toolglot_scan::{Node, ROOT};
+use toolglot_scan::{Node, ROOT, Scanner, Skip, Utf8};
 
 use super::Out;
 use super::head::{Head, HeadStep, WINDOW, begins_inside, is_key};
@@ -181,10 +181,32 @@ impl Line {
     }
 }
 
+/// ASCII characters that may be in a key, and blanks.
+const CLASS: [u8; 256] = {
+    let mut class = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        class[byte as usize] = match byte {
+            b' ' | b'\t' => BLANK,
+            b'_' | b'-' | b'.' => KEY,
+            _ if byte.is_ascii_alphanumeric() => KEY,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    class
+};
+const BLANK: u8 = 1;
+const KEY: u8 = 2;
+
 /// Whether a line that begins with these bytes cannot begin like a field. All that [`Line`] would accept passes.
 fn no_field(line: &[u8], table: &KeyQuote) -> bool {
-    let blank = |byte: &&u8| matches!(**byte, b' ' | b'\t');
-    let blanks = |line: &[u8]| line.iter().take_while(blank).count();
+    let run = |line: &[u8], class| {
+        line.iter()
+            .take_while(|byte| CLASS[usize::from(**byte)] == class)
+            .count()
+    };
+    let blanks = |line: &[u8]| run(line, BLANK);
     // Characters of more than a byte are left to the walk: they may be white space.
     let solid = |byte: u8| byte.is_ascii() && !char::from(byte).is_whitespace();
     let begins = |text: &String, byte| {
@@ -192,8 +214,7 @@ fn no_field(line: &[u8], table: &KeyQuote) -> bool {
         first.is_some_and(|first| first.eq_ignore_ascii_case(&byte))
     };
     let line = &line[blanks(line)..];
-    let keys = |byte: &&u8| byte.is_ascii() && is_key(char::from(**byte));
-    let key = line.iter().take_while(keys).count();
+    let key = run(line, KEY);
     let line = &line[key..];
     let Some((&byte, value)) = line[blanks(line)..].split_first() else {
         return false;
@@ -201,10 +222,59 @@ fn no_field(line: &[u8], table: &KeyQuote) -> bool {
     let mut colons = table.spec.colon.iter();
     if key > 0 && colons.any(|colon| begins(colon, byte)) {
         let mut openers = table.spec.quotes.iter().flat_map(|quote| &quote.open);
-        let value = value.iter().find(|byte| !blank(byte));
+        let value = value.get(blanks(value));
         return value.is_some_and(|&byte| solid(byte) && !openers.any(|open| begins(open, byte)));
     }
     byte == b'\n' || solid(byte)
+}
+
+/// Passes over lines that no field begins.
+pub(super) struct Lines<'t> {
+    table: &'t KeyQuote,
+    /// Finds all markers but newlines.
+    others: &'t Scanner,
+    skip: Skip,
+    /// No other marker begins before this index of the chunk, since the last search.
+    clear: Option<usize>,
+}
+
+impl<'t> Lines<'t> {
+    pub fn new(table: &'t KeyQuote, others: Option<&'t Scanner>) -> Option<Self> {
+        Some(Self {
+            table,
+            others: others?,
+            skip: Skip::default(),
+            clear: None,
+        })
+    }
+
+    /// The next index from `at` at which a marker may begin: a newline only if a field may follow it, as far as `chunk` shows.
+    /// Other markers are searched for up to `stop`. Nothing may be under way at `at`.
+    pub fn skip(&mut self, chunk: &[u8], mut at: usize, stop: usize) -> usize {
+        let clear = match self.clear.filter(|clear| at <= *clear) {
+            Some(clear) => clear,
+            None => self.others.skip(&chunk[..stop], at, &mut self.skip),
+        };
+        self.clear = Some(clear);
+        while let Some(n) = memchr2(b'\n', b'\r', &chunk[at..clear]) {
+            let newline = at + n;
+            at = match chunk[newline..] {
+                [b'\r', b'\n', ..] => newline + 2,
+                [b'\r', _, ..] => {
+                    at = newline + 1;
+                    continue;
+                }
+                [b'\r'] => return newline,
+                _ => newline + 1,
+            };
+            let rest = &chunk[at..];
+            // A marker may begin in the newline.
+            if at > clear || rest.len() < WINDOW || !no_field(rest, self.table) {
+                return newline;
+            }
+        }
+        clear
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

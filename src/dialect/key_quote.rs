@@ -22,6 +22,10 @@ pub(crate) struct KeyQuote {
 pub(crate) struct QuoteTable {
     pub scanner: Scanner,
     pub ends: Vec<QuoteEnd>,
+    /// The bytes with which markers begin.
+    pub firsts: Vec<u8>,
+    /// The same without newlines, if a line may end the value: most lines are passed over without the automaton.
+    pub but_newlines: Option<Scanner>,
 }
 
 /// What a marker inside an open value means.
@@ -126,7 +130,14 @@ impl QuoteTable {
                 }
             }
         }
+        let rest = patterns.iter().zip(&ends);
+        let rest = rest.filter(|(_, end)| **end != QuoteEnd::Newline);
+        let rest: Vec<Pattern> = rest.map(|(pattern, _)| pattern.clone()).collect();
+        let lines = rest.len() < patterns.len();
+        let begins = |byte: &u8| patterns.iter().any(|p: &Pattern| p.accepts(0, *byte));
         Ok(Self {
+            firsts: (0..=255).filter(begins).collect(),
+            but_newlines: lines.then(|| Scanner::new(rest)).transpose()?,
             scanner: Scanner::new(patterns)?,
             ends,
         })

@@ -146,7 +146,12 @@ impl Parser {
         let Some(taken) = short.takes(chunk, state.pos()) else {
             return 0;
         };
-        let len = taken.text.len();
+        let len = taken.data.len();
+        if short.is_late()
+            && let Mode::Body(body) = &mut state.mode
+        {
+            body.passed(&chunk[..len], state.io.cursor.chunk(chunk).base);
+        }
         if short.retained
             && let Some(block) = &mut state.io.block
         {

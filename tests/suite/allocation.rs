@@ -87,11 +87,10 @@ const OPENERS: [(&str, &str); 9] = [
     ),
 ];
 
-fn streaming(dialect: &str, open: &str) -> Parser {
+fn streaming(set: &DialectSet, open: &str) -> Parser {
     let mut options = Options::default();
     options.retain = Retain::None;
-    let set = DialectSet::builtin(dialect).expect("a built-in dialect");
-    let mut parser = Parser::new(&set, options);
+    let mut parser = Parser::new(set, options);
     parser.feed(open.as_bytes(), &mut nothing);
     // The first round of each construct may grow a buffer to its bounded size.
     parser.feed(
@@ -106,8 +105,9 @@ fn argument_deltas_cost_no_allocation() {
     let value = "let x = a < b; // 中文 \"quoted\" \\ back ] &lt; &#20013; & \r\n\tmore 「 words\n"
         .repeat(300);
     for (dialect, open) in OPENERS {
+        let set = DialectSet::builtin(dialect).expect("a built-in dialect");
         for size in [1, 3, 4, 16, 1024, value.len()] {
-            let mut parser = streaming(dialect, open);
+            let mut parser = streaming(&set, open);
             let (calls, live) = cost(&mut parser, value.as_bytes(), size);
             assert_eq!(calls, 0, "{dialect} after {open:?}, chunks of {size} bytes");
             assert!(
@@ -121,9 +121,10 @@ fn argument_deltas_cost_no_allocation() {
 #[test]
 fn memory_does_not_grow_with_a_value() {
     for (dialect, open) in OPENERS {
+        let set = DialectSet::builtin(dialect).expect("a built-in dialect");
         let live = |len: usize| {
             let before = LIVE.get();
-            let mut parser = streaming(dialect, open);
+            let mut parser = streaming(&set, open);
             let line = b"0123456789 abcdef < & \" some words of a value, then a newline\n";
             for _ in 0..len / line.len() {
                 parser.feed(line, &mut nothing);

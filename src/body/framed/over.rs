@@ -165,8 +165,13 @@ impl Over {
 
     /// Whether a byte matters after the first byte of the value's closer.
     pub fn may_wake(&self, byte: u8) -> bool {
-        let mut closers = self.closers.iter();
-        closers.any(|close| close.shared == 1 && close.next == byte)
+        self.wake().any(|next| next == byte)
+    }
+
+    /// The bytes that matter after the first byte of the value's closer.
+    pub fn wake(&self) -> impl Iterator<Item = u8> {
+        let closers = self.closers.iter().filter(|close| close.shared == 1);
+        closers.map(|close| close.next)
     }
 
     /// Whether a byte matters: `have` bytes of the value's closer precede it, and it does not continue that closer.

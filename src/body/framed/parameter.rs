@@ -2,7 +2,7 @@
 
 use super::shorter::{half_closer, last_complete, parts};
 use super::stray::MAX_STRAY;
-use super::value::{HALF, Hit, Lead, SPACED, Strange, Value, last_tag};
+use super::value::{HALF, Hit, Lead, SPACED, Seconds, Strange, Value, last_tag};
 use super::{Body, FramedAt, misspells};
 use crate::body::args::As;
 use crate::body::given::is_fact;
@@ -231,6 +231,7 @@ impl Body {
         let longest = out.limits().max_value.saturating_add(1);
         let mut max = value.start.saturating_add(longest);
         let mut firsts = value.firsts();
+        let mut seconds = None;
         let mut lines = false;
         while i < end {
             let pos = out.base + i as u64;
@@ -266,9 +267,13 @@ impl Body {
             if value.idle() {
                 if !lines && value.waits_for_line() {
                     (firsts, lines) = (firsts.and(b'\n'), true);
+                    seconds = None;
                 }
                 let stop = out.clip(max, i, end);
-                i += value.skip(firsts, &out.seg[i..stop]);
+                if seconds.is_none() && stop - i >= Seconds::MANY && !value.due {
+                    seconds = Some(value.seconds());
+                }
+                i += value.skip(firsts, seconds.as_ref(), &out.seg[i..stop]);
                 if i >= stop {
                     if out.base + (i as u64) < max {
                         break;

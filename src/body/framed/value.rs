@@ -213,6 +213,32 @@ impl Firsts {
     }
 }
 
+/// What may come second after each first byte of what may have a meaning. It is worth its making where many bytes follow.
+pub(super) struct Seconds {
+    /// A first byte, and a set of bytes.
+    after: Vec<(u8, [bool; 256])>,
+}
+
+impl Seconds {
+    /// How many bytes are many.
+    pub const MANY: usize = 1024;
+
+    fn add(&mut self, first: u8, second: u8) {
+        let index = self.after.iter().position(|(have, _)| *have == first);
+        let index = index.unwrap_or_else(|| {
+            self.after.push((first, [false; 256]));
+            self.after.len() - 1
+        });
+        self.after[index].1[usize::from(second)] = true;
+    }
+
+    #[inline]
+    fn has(&self, first: u8, second: u8) -> bool {
+        let mut after = self.after.iter();
+        after.any(|(have, seconds)| *have == first && seconds[usize::from(second)])
+    }
+}
+
 /// Added to the number of a closer that contains extra white space.
 pub(super) const SPACED: u16 = 1 << 15;
 
@@ -347,8 +373,28 @@ impl Value {
         self.over.as_ref().is_some_and(|over| over.waits())
     }
 
-    /// The length of the prefix without meaning; `firsts` are at least those that the value has now.
-    pub fn skip(&self, firsts: Firsts, hay: &[u8]) -> usize {
+    /// What may come second after each first byte, as far as the value has been read, once `over` is made.
+    pub fn seconds(&self) -> Seconds {
+        let mut seconds = Seconds { after: vec![] };
+        for needle in self.needles().chain(&self.again) {
+            if let Some(first) = needle.begins() {
+                needle.seconds(|second| seconds.add(first, second));
+            }
+        }
+        if let Some(over) = &self.over {
+            let firsts: Vec<u8> = seconds.after.iter().map(|(first, _)| *first).collect();
+            for first in firsts {
+                over.wake().for_each(|second| seconds.add(first, second));
+            }
+        }
+        if self.waits_for_line() {
+            (0..=255).for_each(|second| seconds.add(b'\n', second));
+        }
+        seconds
+    }
+
+    /// The length of the prefix without meaning; `firsts` and `seconds` are at least those that the value has now.
+    pub fn skip(&self, firsts: Firsts, seconds: Option<&Seconds>, hay: &[u8]) -> usize {
         let mut at = 0;
         loop {
             let rest = &hay[at..];
@@ -363,8 +409,18 @@ impl Value {
             };
             at += found;
             match hay.get(at + 1) {
-                Some(second) if !self.may_begin(hay[at], *second) => at += 1,
-                _ => return at,
+                Some(second) => {
+                    let (first, second) = (hay[at], *second);
+                    let may = match seconds {
+                        Some(seconds) => seconds.has(first, second),
+                        None => self.may_begin(first, second),
+                    };
+                    if may {
+                        return at;
+                    }
+                    at += 1;
+                }
+                None => return at,
             }
         }
     }
@@ -373,7 +429,7 @@ impl Value {
     fn may_begin(&self, first: u8, second: u8) -> bool {
         let mut needles = self.needles().chain(&self.again);
         let over = self.over.as_ref();
-        self.due
+        self.due && self.closers.first().and_then(Needle::begins) == Some(first)
             || first == b'\n' && self.waits_for_line()
             || needles.any(|needle| needle.may_begin(first, second))
             || over.is_some_and(|over| over.may_wake(second))

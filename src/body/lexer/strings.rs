@@ -33,6 +33,21 @@ const MAX_BLANKS_AFTER: usize = 64;
 /// The replacement for half of a surrogate pair.
 const LONE: (&str, &str) = ("\\ufffd", "\u{FFFD}");
 
+/// The length of the text before a delimiter, of which only the beginning may have come.
+fn before(delim: &[u8], text: &[u8]) -> usize {
+    let Some(first) = delim.first() else {
+        return text.len();
+    };
+    let mut firsts = memchr::memchr_iter(*first, text);
+    let begins = |at: &usize| {
+        text[*at..]
+            .iter()
+            .zip(delim)
+            .all(|(one, other)| one == other)
+    };
+    firsts.find(begins).unwrap_or(text.len())
+}
+
 /// How much of `delim` matches after `len` bytes of it and then `byte`, which broke the match.
 pub(super) fn border(delim: &[u8], len: usize, byte: u8) -> usize {
     let fits = |n: &usize| {
@@ -589,10 +604,9 @@ impl Lexer {
             if i == stop {
                 return (i, None);
             }
-            if f.src[i] != *first {
-                let rest = &f.src[i..stop];
-                let len = memchr::memchr(*first, rest).unwrap_or(rest.len());
-                return (self.pen.escape(f, i, valid_prefix(&rest[..len])), None);
+            let text = valid_prefix(&f.src[i..i + before(delim, &f.src[i..stop])]);
+            if !text.is_empty() {
+                return (self.pen.escape(f, i, text), None);
             }
             f.hold = Some(i);
         }
