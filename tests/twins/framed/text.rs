@@ -220,8 +220,10 @@ impl<'a> Twin<'a> {
                         spoilt = end;
                     }
                     // After a marker of equal bytes that opens nothing, the next one begins after it.
-                    let equal =
-                        |o: &&&Opener<'_>| o.literal[1..] == o.literal[..o.literal.len() - 1];
+                    let equal = |o: &&&Opener<'_>| {
+                        let bytes = o.literal.as_bytes();
+                        bytes.windows(2).all(|pair| pair[0] == pair[1])
+                    };
                     let passed_by = all.iter().find(equal).map_or(0, |o| o.literal.len());
                     passed = passed.max(at + passed_by);
                 }
