@@ -1,5 +1,13 @@
 #!/usr/bin/env bash
-# Rewrites what pages and the fuzzer's dictionary say about the built-in dialects and about a stream. The same tests check it.
+# Rewrites what pages, the list of built-in dialects and the fuzzer's dictionary say about dialects and about a stream. The same
+# tests check it. A new file in src/dialect/builtin needs nothing else: it is listed, and gets an entry in docs/FORMATS.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# The order of the list is that of the default set; dialects of reasoning alone come after those with calls.
+list=src/dialect/builtin.rs
+for file in src/dialect/builtin/*.toml; do
+  id=$(basename "$file" .toml)
+  grep -q "^    \"$id\"\$" "$list" || sed -i "0,/^    \"reasoning-/s//    \"$id\"\n&/" "$list"
+done
+
 TOOLGLOT_WRITE=1 cargo test -q --locked -p toolglot-suite -- --test-threads 1 pages:: rooms:: formats::entries_have_the_facts

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use toolglot::{
-    Dialect, DialectSet, Finish, Options, Report, Severity, Tools, Turn, builtin_files, parse,
+    Dialect, DialectSet, EncodeCall, EncodeOptions, Finish, Options, Report, Severity, Tools, Turn,
+    builtin_files, parse,
 };
 
 use crate::pages::page;
@@ -87,14 +88,74 @@ fn every_dialect_has_an_entry() {
     }
     for (id, _) in builtin_files() {
         let there = entries.contains_key(*id) || ELSEWHERE.contains(id);
-        assert!(there, "docs/FORMATS.md lacks {id}");
+        assert!(there, "docs/FORMATS.md lacks {id}, run ci/pages.sh");
     }
+}
+
+/// What the calls of a dialect look like: its payload, else its family.
+fn shape(id: &str) -> String {
+    let set = DialectSet::builtin(id).expect("a built-in dialect");
+    let dialect = set.dialects().next().expect("one dialect");
+    let (_, text) = builtin_files()
+        .iter()
+        .find(|(have, _)| *have == id)
+        .expect("its file");
+    let file: toml::Table = text.parse().expect("a built-in file");
+    let units = file.get("framed").and_then(|framed| framed.get("unit"));
+    let payload = units.and_then(|units| units.get(0)?.get("payload")?.as_str());
+    payload.unwrap_or(dialect.family()).to_owned()
+}
+
+/// The page with an entry for each dialect that it lacks, after the last one of the same shape.
+fn with_missing_entries(page: &str) -> String {
+    let mut parts: Vec<String> = page.split("\n### `").map(str::to_owned).collect();
+    let known = entries();
+    for (id, _) in builtin_files() {
+        if known.contains_key(*id) || ELSEWHERE.contains(id) {
+            continue;
+        }
+        let of_shape = |part: &String| {
+            let (have, _) = part.split_once('`').unwrap_or_default();
+            known.contains_key(have) && shape(have) == shape(id)
+        };
+        let after = parts.iter().rposition(of_shape).unwrap_or(parts.len() - 1);
+        let entry = new_entry(id);
+        // The last entry of a chapter ends with the heading of the next one.
+        match parts[after].find("\n## ") {
+            Some(heading) => {
+                let rest = parts[after].split_off(heading);
+                parts.insert(after + 1, entry + &rest);
+            }
+            None => parts.insert(after + 1, entry),
+        }
+    }
+    parts.join("\n### `")
+}
+
+/// The entry of a dialect, from the end of the mark before its id: its title, and a call as it is encoded.
+fn new_entry(id: &str) -> String {
+    let set = DialectSet::builtin(id).expect("a built-in dialect");
+    let title = set.dialects().next().expect("one dialect").title();
+    let call = EncodeCall::new("open_gate", r#"{"gate": "north", "minutes": 5}"#);
+    let tools = Arc::new(Tools::from_json(TOOLS).expect("tools"));
+    let options = EncodeOptions::default().tools(tools);
+    let example = toolglot::encode(&set, id, &[call], &options).unwrap_or_else(|why| {
+        panic!("docs/FORMATS.md: write the entry of {id} by hand, no call of `open_gate` can be encoded: {why}")
+    });
+    let fence = if example.contains("```") {
+        "````"
+    } else {
+        "```"
+    };
+    let example = example.trim_end();
+    format!("{id}`\n\n{title}.\n\n* source:\n\n{fence}text\n{example}\n{fence}\n")
 }
 
 /// The first list of an entry repeats the dialect's file.
 #[test]
 fn entries_have_the_facts() {
     page("docs/FORMATS.md", |have| {
+        let have = with_missing_entries(have);
         let (head, entries) = have.split_once("\n### `").expect("entries");
         let mut out = vec![head.to_owned()];
         for entry in entries.split("\n### `") {
