@@ -123,7 +123,9 @@ fn the_general_layout_is_the_same_for_all_that_have_it() {
             let own = have
                 .strip_prefix(want[..before].trim_end())
                 .and_then(|rest| rest.strip_suffix(want[behind..].trim_start()))
-                .unwrap_or_else(|| panic!("{id}: {have}"));
+                .unwrap_or_else(|| {
+                    panic!("{id} has words of its own and no tests/golden/prompt/{id}.LANG.txt to show them: {have}")
+                });
             let hints = Arc::new(tools.hints(id, layout.rule()).expect("hints"));
             let options = Options::default().tools(hints);
             let set = DialectSet::builtin(id).expect("a set");
@@ -487,7 +489,7 @@ fn the_template_has_format_and_list_and_says_where_there_are_none() {
                 .system(&none, &PromptOptions::default())
                 .expect(id),
             "",
-            "{id}"
+            "{id}: a prompt without tools"
         );
     }
 }
