@@ -1,29 +1,12 @@
 //! Parser options as JSON: the `options` of a conformance vector and of a batch record.
 //!
-//! | key | value |
-//! |---|---|
-//! | `switches` | `["vcp.fuzzy", ...]`; or `"vcp.fuzzy": true` |
-//! | `limits` | `{"max_value": 65536, ...}`, the fields of [`toolglot::Limits`] |
-//! | `prefer` | `text`, `native`, `both` |
-//! | `reasoning` | `split`, `off`, `text` |
-//! | `calls_in_reasoning`, `trusted_only` | `true`, `false` |
-//! | `fence` | `skip`, `allow` |
-//! | `broken` | `text`, `drop` |
-//! | `unclosed` | `drop`, `text`, `salvage` |
-//! | `untyped` | `string`, `json` |
-//! | `unknown_tool` | `deliver`, `text`, `drop` |
-//! | `tool_choice` | `auto`, `none`, `required`, `{"type": "function", "function": {"name": ..}}` |
-//! | `start` | `dialect`, `text`, `reasoning` |
-//! | `prompt_tail` | the end of the prompt |
-//! | `retain` | `block`, `none` |
-//! | `text` | `bytes`, `chars` |
+//! The keys are the fields of [`toolglot::Options`] in their serde form, except `tools`, which vectors and records have a place
+//! of their own for; and `switches`, `["vcp.fuzzy", ...]`, or `"vcp.fuzzy": true`. A new option is read here without a change.
 //!
-//! A key or word that is not in the table is an error: otherwise a typo would silently select the default.
+//! An unknown key or word is an error: otherwise a typo would silently select the default.
 
-use std::str::FromStr;
-
+use toolglot::Options;
 use toolglot::json::{Map, Value};
-use toolglot::{Limits, Options, ToolChoice, ToolChoiceError, UnknownWord};
 
 /// Options of a stream, and switches, which belong to the set.
 #[derive(Clone, Debug, Default)]
@@ -57,12 +40,55 @@ fn wrong<T>(key: &str, why: impl Into<String>) -> Result<T, OptionsError> {
 /// A key is unknown or its value is unusable.
 pub fn read(map: &Map) -> Result<ReadOptions, OptionsError> {
     let mut out = ReadOptions::default();
+    let mut fields = Map::new();
     for (key, value) in map {
-        option(&mut out, key, value)?;
+        match key.as_str() {
+            "switches" => out.switches.extend(switches(value)?),
+            "tools" => return wrong(key, "declared tools stand beside the options, not in them"),
+            _ if key.contains('.') => {
+                let pair = switch(key).or_else(|why| wrong(key, why))?;
+                match value.as_bool() {
+                    Some(true) => out.switches.push(pair),
+                    Some(false) => {}
+                    None => return wrong(key, "true or false is needed"),
+                }
+            }
+            _ => drop(fields.insert(key.clone(), value.clone())),
+        }
     }
+    out.options = options(fields)?;
     out.switches.sort();
     out.switches.dedup();
     Ok(out)
+}
+
+/// Options from their fields.
+fn options(fields: Map) -> Result<Options, OptionsError> {
+    let parse = |fields: Map| serde_json::from_str(&Value::Object(fields).to_string());
+    parse(fields.clone()).or_else(|error| {
+        // Serde does not say which field it was in: each alone does.
+        for (key, value) in fields {
+            let alone = |value| parse(Map::from_iter([(key.clone(), value)]));
+            match value {
+                Value::Object(limits) if key == "limits" => {
+                    for (name, value) in limits {
+                        let one = Value::Object(Map::from_iter([(name.clone(), value)]));
+                        alone(one)
+                            .or_else(|error| wrong(&format!("limits.{name}"), said(&error)))?;
+                    }
+                }
+                value => drop(alone(value).or_else(|error| wrong(&key, said(&error)))?),
+            }
+        }
+        wrong("", said(&error))
+    })
+}
+
+/// What an error says, without the place in a text that nobody wrote.
+fn said(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let end = text.rfind(" at line ").unwrap_or(text.len());
+    text[..end].to_owned()
 }
 
 /// A JSON pointer.
@@ -94,42 +120,6 @@ pub fn switch(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn option(out: &mut ReadOptions, key: &str, value: &Value) -> Result<(), OptionsError> {
-    let options = &mut out.options;
-    match key {
-        "switches" => out.switches.extend(switches(value)?),
-        "limits" => limits(&mut options.limits, value)?,
-        "prefer" => options.prefer = word(key, value)?,
-        "reasoning" => options.reasoning = word(key, value)?,
-        "calls_in_reasoning" => options.calls_in_reasoning = boolean(key, value)?,
-        "trusted_only" => options.trusted_only = boolean(key, value)?,
-        "fence" => options.fence = Some(word(key, value)?),
-        "broken" => options.broken = word(key, value)?,
-        "unclosed" => options.unclosed = Some(word(key, value)?),
-        "untyped" => options.untyped = Some(word(key, value)?),
-        "tool_choice" => {
-            let needed = format!("{} is needed", ToolChoiceError::EXPECTED);
-            options.tool_choice = ToolChoice::from_value(value).or_else(|_| wrong(key, needed))?;
-        }
-        "unknown_tool" => options.unknown_tool = Some(word(key, value)?),
-        "start" => options.start = word(key, value)?,
-        "prompt_tail" => match value.as_str() {
-            Some(tail) => options.set_prompt_tail(tail.as_bytes()),
-            None => return wrong(key, "a string is needed"),
-        },
-        "retain" => options.retain = word(key, value)?,
-        "text" => options.text = word(key, value)?,
-        _ if key.contains('.') => {
-            let pair = switch(key).or_else(|why| wrong(key, why))?;
-            if boolean(key, value)? {
-                out.switches.push(pair);
-            }
-        }
-        _ => return wrong(key, "there is no such option"),
-    }
-    Ok(())
-}
-
 fn switches(value: &Value) -> Result<Vec<(String, String)>, OptionsError> {
     let Some(list) = value.as_array() else {
         return wrong("switches", "an array of strings is needed");
@@ -139,58 +129,6 @@ fn switches(value: &Value) -> Result<Vec<(String, String)>, OptionsError> {
         None => wrong("switches", "an array of strings is needed"),
     };
     list.iter().map(read).collect()
-}
-
-fn limits(limits: &mut Limits, value: &Value) -> Result<(), OptionsError> {
-    let Some(map) = value.as_object() else {
-        return wrong("limits", "an object is needed");
-    };
-    for (name, value) in map {
-        let key = format!("limits.{name}");
-        let Some(number) = value.as_u64() else {
-            return wrong(&key, "a whole number from 0 is needed");
-        };
-        let small = || match u32::try_from(number) {
-            Ok(small) => Ok(small),
-            Err(_) => wrong(&key, format!("it is at most {}", u32::MAX)),
-        };
-        match name.as_str() {
-            "max_value" => limits.max_value = number,
-            "max_block" => limits.max_block = number,
-            "max_native" => limits.max_native = number,
-            "max_calls" => limits.max_calls = small()?,
-            "max_chain" => limits.max_chain = small()?,
-            "max_depth" => limits.max_depth = small()?,
-            "max_params" => limits.max_params = small()?,
-            "max_name" => limits.max_name = small()?,
-            "max_header" => limits.max_header = small()?,
-            "max_lookahead" => limits.max_lookahead = small()?,
-            "max_issues" => limits.max_issues = small()?,
-            _ => return wrong(&key, "there is no such limit"),
-        }
-    }
-    Ok(())
-}
-
-fn boolean(key: &str, value: &Value) -> Result<bool, OptionsError> {
-    value
-        .as_bool()
-        .map_or_else(|| wrong(key, "true or false is needed"), Ok)
-}
-
-fn word<T: FromStr<Err = UnknownWord>>(key: &str, value: &Value) -> Result<T, OptionsError> {
-    value
-        .as_str()
-        .unwrap_or_default()
-        .parse()
-        .or_else(|unknown: UnknownWord| {
-            let known: Vec<String> = unknown
-                .expected
-                .iter()
-                .map(|word| format!("\"{word}\""))
-                .collect();
-            wrong(key, format!("{value} is none of: {}", known.join(", ")))
-        })
 }
 
 #[cfg(test)]
@@ -237,23 +175,27 @@ mod tests {
         for (text, message) in [
             (
                 r#"{"prefers": "text"}"#,
-                "options.prefers: there is no such option",
+                "options.prefers: unknown field `prefers`, expected one of `text`",
             ),
             (
                 r#"{"prefer": "texts"}"#,
-                r#"options.prefer: "texts" is none of: "text", "native", "both""#,
+                "options.prefer: unknown variant `texts`, expected one of `text`, `native`, `both`",
             ),
             (
                 r#"{"limits": {"max": 1}}"#,
-                "options.limits.max: there is no such limit",
+                "options.limits.max: unknown field `max`, expected one of `max_value`",
             ),
             (
                 r#"{"limits": {"max_name": -1}}"#,
-                "options.limits.max_name: a whole number from 0 is needed",
+                "options.limits.max_name: invalid value: integer `-1`, expected u32",
             ),
             (
                 r#"{"limits": {"max_name": 4294967296}}"#,
-                "options.limits.max_name: it is at most 4294967295",
+                "options.limits.max_name: invalid value: integer `4294967296`, expected u32",
+            ),
+            (
+                r#"{"tools": []}"#,
+                "options.tools: declared tools stand beside the options, not in them",
             ),
             (
                 r#"{"vcp.fuzzy": 1}"#,
@@ -264,7 +206,8 @@ mod tests {
                 "options.switches: an array of strings is needed",
             ),
         ] {
-            assert_eq!(parse(text).expect_err("a mistake"), message);
+            let error = parse(text).expect_err("a mistake");
+            assert!(error.starts_with(message), "{error}");
         }
     }
 }
