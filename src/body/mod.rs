@@ -24,6 +24,7 @@ mod lexer;
 mod line;
 mod live;
 mod lost;
+mod mapping_call;
 mod named_params;
 mod object;
 mod out;
@@ -36,7 +37,6 @@ mod tree;
 mod tree_payload;
 mod typed;
 mod value;
-mod yaml_call;
 
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::live::{LiveCall, Step};
 use super::lost::Torn;
-use super::{Args, Opened, Out, Short, brace_calls, json_calls, python_calls, yaml_call};
+use super::{Args, Opened, Out, Short, brace_calls, json_calls, mapping_call, python_calls};
 use crate::dialect::{Framed, spec};
 use crate::error::Kind;
 use crate::limits::Limits;
@@ -16,7 +16,7 @@ pub(crate) enum Payload {
     Json(json_calls::Body),
     Python(python_calls::Body),
     Braces(brace_calls::Body),
-    Yaml(yaml_call::Body),
+    Mapping(mapping_call::Body),
 }
 
 impl Payload {
@@ -32,10 +32,10 @@ impl Payload {
                 let body = json_calls::Body::arguments(out, name, meta, span)?;
                 Self::Json(body.followed(!unit.close.is_empty()))
             }
-            spec::Payload::Yaml => {
+            spec::Payload::Mapping(notation) => {
                 let close = unit.close.first().map_or("", String::as_str);
                 let close = close.replace("$x", opened.name);
-                Self::Yaml(yaml_call::Body::open(out, opened, close)?)
+                Self::Mapping(mapping_call::Body::open(out, opened, notation, close)?)
             }
             // The frame itself reads parameters and text.
             spec::Payload::Json
@@ -64,7 +64,7 @@ impl Payload {
             Self::Json(body) => body.feed(out, &table.json, i, end),
             Self::Python(body) => body.feed(out, &table.python, i, end),
             Self::Braces(body) => body.feed(out, &table.braces, i, end),
-            Self::Yaml(body) => body.feed(out, i, end),
+            Self::Mapping(body) => body.feed(out, i, end),
         }
     }
 
@@ -74,7 +74,7 @@ impl Payload {
             Self::Json(body) => body.short(&table.json, limits),
             Self::Python(body) => body.short(&table.python, limits),
             Self::Braces(body) => body.short(&table.braces, limits),
-            Self::Yaml(_) => None,
+            Self::Mapping(_) => None,
         }
     }
 
@@ -84,7 +84,7 @@ impl Payload {
             Self::Json(body) => body.torn(&table.json),
             Self::Python(body) => body.torn(&table.python),
             Self::Braces(body) => body.torn(&table.braces),
-            Self::Yaml(_) => Torn::default(),
+            Self::Mapping(_) => Torn::default(),
         }
     }
 
@@ -98,7 +98,7 @@ impl Payload {
             | spec::Payload::Params
             | spec::Payload::Tree
             | spec::Payload::Braces
-            | spec::Payload::Yaml
+            | spec::Payload::Mapping(_)
             | spec::Payload::Content => None,
         }
     }
@@ -107,7 +107,7 @@ impl Payload {
     pub fn takes_any(&self) -> bool {
         match self {
             Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
-            Self::Yaml(_) => true,
+            Self::Mapping(_) => true,
         }
     }
 
@@ -123,7 +123,7 @@ impl Payload {
         match self {
             Self::Json(body) => body.take_waiting(),
             Self::Braces(body) => body.take(),
-            Self::Python(_) | Self::Yaml(_) => None,
+            Self::Python(_) | Self::Mapping(_) => None,
         }
     }
 
@@ -133,7 +133,7 @@ impl Payload {
             Self::Json(body) => body.calls(),
             Self::Python(body) => body.calls(),
             Self::Braces(_) => 0,
-            Self::Yaml(body) => body.calls(),
+            Self::Mapping(body) => body.calls(),
         }
     }
 
@@ -142,14 +142,14 @@ impl Payload {
         match self {
             Self::Json(body) => body.closed(),
             Self::Python(_) | Self::Braces(_) => None,
-            Self::Yaml(body) => body.closed(),
+            Self::Mapping(body) => body.closed(),
         }
     }
 
     /// Whether it contains a closer that was taken for content.
     pub fn runs_on(&self) -> bool {
         match self {
-            Self::Yaml(body) => body.runs_on(),
+            Self::Mapping(body) => body.runs_on(),
             Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
         }
     }
@@ -158,7 +158,7 @@ impl Payload {
     pub fn ended(&self) -> bool {
         match self {
             Self::Json(body) => body.ended(),
-            Self::Python(_) | Self::Braces(_) | Self::Yaml(_) => false,
+            Self::Python(_) | Self::Braces(_) | Self::Mapping(_) => false,
         }
     }
 
@@ -166,7 +166,7 @@ impl Payload {
     pub fn fits(&self) -> bool {
         match self {
             Self::Json(_) | Self::Python(_) | Self::Braces(_) => true,
-            Self::Yaml(body) => body.fits(),
+            Self::Mapping(body) => body.fits(),
         }
     }
 
@@ -176,7 +176,7 @@ impl Payload {
             Self::Json(body) => body.under_way(),
             Self::Python(body) => body.under_way(),
             Self::Braces(body) => body.under_way(),
-            Self::Yaml(body) => body.calls() == 0,
+            Self::Mapping(body) => body.calls() == 0,
         }
     }
 
@@ -184,7 +184,7 @@ impl Payload {
     pub fn offered(&self, out: &Out<'_>) -> bool {
         match self {
             Self::Python(body) => body.offered(out),
-            Self::Json(_) | Self::Braces(_) | Self::Yaml(_) => false,
+            Self::Json(_) | Self::Braces(_) | Self::Mapping(_) => false,
         }
     }
 
@@ -192,7 +192,7 @@ impl Payload {
     pub fn only_name(&self) -> bool {
         match self {
             Self::Python(body) => body.only_name(),
-            Self::Json(_) | Self::Braces(_) | Self::Yaml(_) => false,
+            Self::Json(_) | Self::Braces(_) | Self::Mapping(_) => false,
         }
     }
 
@@ -202,7 +202,7 @@ impl Payload {
             Self::Json(body) => body.doubts(kind),
             Self::Python(body) => body.doubts(kind),
             Self::Braces(body) => body.doubts(kind),
-            Self::Yaml(_) => false,
+            Self::Mapping(_) => false,
         }
     }
 
@@ -210,7 +210,7 @@ impl Payload {
     pub fn complete(&self) -> bool {
         match self {
             Self::Python(body) => body.closed(),
-            Self::Json(_) | Self::Braces(_) | Self::Yaml(_) => false,
+            Self::Json(_) | Self::Braces(_) | Self::Mapping(_) => false,
         }
     }
 
@@ -219,7 +219,7 @@ impl Payload {
         match self {
             Self::Python(body) => body.finish(out, stopped),
             Self::Json(body) => body.finish(out, stopped),
-            Self::Yaml(body) => body.finish(out),
+            Self::Mapping(body) => body.finish(out),
             Self::Braces(_) => {}
         }
     }
@@ -227,7 +227,7 @@ impl Payload {
     /// Ends the call without arguments at `end`, with its own tag; returns false if the call continues.
     pub fn empty(&mut self, out: &mut Out<'_>, end: u64) -> bool {
         match self {
-            Self::Yaml(body) => body.empty(out, end),
+            Self::Mapping(body) => body.empty(out, end),
             Self::Json(_) | Self::Python(_) | Self::Braces(_) => false,
         }
     }
@@ -238,7 +238,7 @@ impl Payload {
             Self::Json(body) => body.abandon(out, end),
             Self::Python(body) => body.abandon(out, end),
             Self::Braces(body) => body.abandon(out, end),
-            Self::Yaml(body) => body.abandon(out, end),
+            Self::Mapping(body) => body.abandon(out, end),
         }
     }
 }

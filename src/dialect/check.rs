@@ -254,7 +254,7 @@ fn framed_deltas(payloads: impl Iterator<Item = Payload>) -> (Vec<Deltas>, &'sta
                 (&[Deltas::Live], "values are read as they come")
             }
             Payload::Content => (&[Deltas::AtValueEnd], "what the text is, its end decides"),
-            Payload::Yaml => (
+            Payload::Mapping(_) => (
                 &[Deltas::AtCallEnd],
                 "a later line may change what a block is",
             ),

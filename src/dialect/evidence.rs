@@ -196,7 +196,7 @@ fn payload(spec: &spec::Framed, unit: &spec::Unit) -> Vec<String> {
             .into_iter()
             .map(|first| blank(&first))
             .collect(),
-        Payload::Yaml | Payload::Content => vec![],
+        Payload::Mapping(_) | Payload::Content => vec![],
     }
 }
 

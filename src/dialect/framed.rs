@@ -183,8 +183,8 @@ impl Framed {
             {
                 return Err("the payload tree needs a table tree, whose tags hold $key".to_owned());
             }
-            if unit.payload == Payload::Yaml && unit.close.len() != 1 {
-                return Err("the payload yaml needs one closer".to_owned());
+            if matches!(unit.payload, Payload::Mapping(_)) && unit.close.len() != 1 {
+                return Err("a payload that is a mapping needs one closer".to_owned());
             }
         }
         contents(&spec)?;
@@ -521,7 +521,7 @@ impl Framed {
             Payload::Json | Payload::Arguments => Some(&self.json.syntax),
             Payload::Python => Some(&self.python.syntax),
             Payload::Braces => Some(&self.braces.syntax),
-            Payload::Params | Payload::Tree | Payload::Yaml | Payload::Content => None,
+            Payload::Params | Payload::Tree | Payload::Mapping(_) | Payload::Content => None,
         }
     }
 
@@ -565,7 +565,7 @@ impl spec::Framed {
         match unit.payload {
             Payload::Params => self.param.as_ref(),
             Payload::Tree => self.tree.as_ref(),
-            Payload::Yaml
+            Payload::Mapping(_)
             | Payload::Json
             | Payload::Arguments
             | Payload::Python
@@ -619,7 +619,7 @@ fn evidence(unit: &spec::Unit, open: &str) -> Vec<String> {
         | Payload::Braces
         | Payload::Params
         | Payload::Tree
-        | Payload::Yaml
+        | Payload::Mapping(_)
         | Payload::Content => &[""],
     };
     firsts

@@ -13,7 +13,7 @@ use serde::Deserialize;
 pub use self::channels::{
     AfterCall, Blob, Channels, Line, Reasoning, ReasoningAt, Route, RouteKind,
 };
-pub use self::framed::{Bare, Brackets, Framed, Framing, Hint, Param, Payload, Unit};
+pub use self::framed::{Bare, Brackets, Framed, Framing, Hint, Notation, Param, Payload, Unit};
 pub use self::key_quote::{CommentAt, KeyQuote, Quote, Trim};
 use crate::limits::{Fence, Unclosed, Untyped};
 

@@ -151,9 +151,11 @@ pub(super) fn shared<'t>(table: &'t Framed, unit: &spec::Unit) -> Option<&'t str
     let section = table.spec.section.as_ref()?;
     match unit.payload {
         Payload::Params | Payload::Tree | Payload::Content => section.argument.as_deref(),
-        Payload::Json | Payload::Arguments | Payload::Python | Payload::Braces | Payload::Yaml => {
-            None
-        }
+        Payload::Json
+        | Payload::Arguments
+        | Payload::Python
+        | Payload::Braces
+        | Payload::Mapping(_) => None,
     }
 }
 

@@ -10,7 +10,7 @@ use toolglot_scan::path::{self, Go, Hole, Part, Paths};
 
 use super::error::{Fault, Reason};
 use super::text::entities;
-use super::{Ctx, Item, Written, content, literals, params, yaml};
+use super::{Ctx, Item, Written, content, literals, mapping, params};
 use crate::body::name_in_id;
 use crate::dialect::bounds::PROBE_BLANKS;
 use crate::dialect::spec::{self, Brackets, Payload, Unit};
@@ -151,7 +151,7 @@ fn together(
                 | Payload::Braces
                 | Payload::Content
                 | Payload::Tree
-                | Payload::Yaml => false,
+                | Payload::Mapping(_) => false,
             });
     several
         .map(|form| block(ctx, table, &[(form, items)]))
@@ -182,7 +182,7 @@ fn forms(table: &Framed) -> Vec<Form<'_>> {
                 | Payload::Braces
                 | Payload::Content
                 | Payload::Tree
-                | Payload::Yaml => &[(false, true)],
+                | Payload::Mapping(_) => &[(false, true)],
             };
             out.extend(ways.iter().map(|(list, id)| Form {
                 unit,
@@ -282,7 +282,7 @@ impl<'a> Block<'a> {
             Payload::Braces => literals::braces(self, first)?,
             // The end of these payloads is searched for in their text and consumed with it.
             Payload::Content => return content::write(self, spec, first),
-            Payload::Yaml => return yaml::write(self, spec, first),
+            Payload::Mapping(notation) => return mapping::write(self, spec, notation, first),
         }
         let place = match spec.payload {
             Payload::Params | Payload::Tree => Place::Inner(form.unit),
@@ -291,7 +291,7 @@ impl<'a> Block<'a> {
             | Payload::Python
             | Payload::Braces
             | Payload::Content
-            | Payload::Yaml => {
+            | Payload::Mapping(_) => {
                 self.at = self.text.len();
                 Place::Tail(form.unit)
             }

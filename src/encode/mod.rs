@@ -18,13 +18,13 @@ mod framed;
 mod key_quote;
 mod line;
 mod literals;
+mod mapping;
 mod named_params;
 mod params;
 #[cfg(test)]
 mod tests;
 mod text;
 mod transcode;
-mod yaml;
 
 use std::sync::Arc;
 

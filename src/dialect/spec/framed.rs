@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::channels::ReasoningAt;
 use super::name_attribute;
@@ -166,14 +166,14 @@ impl Content {
 
 /// The format of a call's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(from = "PayloadWord")]
 pub enum Payload {
     /// Parameters between tags.
     Params,
     /// Parameters that are elements: the table `tree`.
     Tree,
-    /// A YAML mapping, up to the call's closer.
-    Yaml,
+    /// A mapping, up to the call's closer.
+    Mapping(Notation),
     /// JSON that names the tool: an object, or a list of them.
     Json,
     /// A JSON object that is the arguments.
@@ -184,6 +184,42 @@ pub enum Payload {
     Braces,
     /// Text that is one argument.
     Content,
+}
+
+/// How a mapping is spelled. It is read when its call has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Notation {
+    /// YAML.
+    Yaml,
+}
+
+/// A payload as dialect files name it.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum PayloadWord {
+    Params,
+    Tree,
+    Yaml,
+    Json,
+    Arguments,
+    Python,
+    Braces,
+    Content,
+}
+
+impl From<PayloadWord> for Payload {
+    fn from(word: PayloadWord) -> Self {
+        match word {
+            PayloadWord::Params => Self::Params,
+            PayloadWord::Tree => Self::Tree,
+            PayloadWord::Yaml => Self::Mapping(Notation::Yaml),
+            PayloadWord::Json => Self::Json,
+            PayloadWord::Arguments => Self::Arguments,
+            PayloadWord::Python => Self::Python,
+            PayloadWord::Braces => Self::Braces,
+            PayloadWord::Content => Self::Content,
+        }
+    }
 }
 
 /// Parameters between tags.

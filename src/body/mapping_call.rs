@@ -1,27 +1,28 @@
-//! A call whose arguments are YAML: buffers the text up to the call's closer, then reads it.
+//! A call whose arguments are a mapping in some notation: buffers the text up to the call's closer, then reads it.
 //!
 //! The closer begins a line, or ends the only line or a mapping in brackets. In the middle of a line it is provisional: text that follows on its line,
 //! or an indented next line, shows that a value quotes it; otherwise it ends the call, which is recovered.
-//!
-//! One leniency: a plain value may contain `: ` (`title: Hut: repairs`).
+//! Each notation has a reader of its own (`yaml`).
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
 
 use super::live::Step;
 use super::{Opened, Out};
+use crate::dialect::spec::Notation;
 use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
-use crate::hints::Tool;
-use crate::json::{Map, Value};
-use crate::limits::Limits;
-use crate::yaml::{self, Fault, Yaml};
+use crate::json::Value;
+use crate::yaml::Fault;
+
+mod yaml;
 
 /// The state of an open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
     call: u32,
     tool: String,
+    notation: Notation,
     /// Offset of the call's opener, and of its text.
     start: u64,
     from: u64,
@@ -51,11 +52,17 @@ const MAX_BLANKS: u64 = 64;
 
 impl Body {
     /// Opens the call that `opened` names and `closer` ends.
-    pub fn open(out: &mut Out<'_>, opened: &Opened<'_>, closer: String) -> Result<Self, Kind> {
+    pub fn open(
+        out: &mut Out<'_>,
+        opened: &Opened<'_>,
+        notation: Notation,
+        closer: String,
+    ) -> Result<Self, Kind> {
         let call = out.call_open(opened.name, opened.meta, opened.span, Origin::Text)?;
         Ok(Self {
             call,
             tool: opened.name.to_owned(),
+            notation,
             start: opened.span.start,
             from: opened.at,
             kinds: KindSet::default(),
@@ -185,7 +192,10 @@ impl Body {
     /// Writes the mapping, which ends before `last`, and closes the call at `end`.
     fn write(&mut self, out: &mut Out<'_>, text: &str, last: u64, end: u64) -> Step {
         let tool = out.tool(&self.tool);
-        let (map, read) = match mapping(text, out.limits(), tool) {
+        let read = match self.notation {
+            Notation::Yaml => yaml::read(text, out.limits(), tool),
+        };
+        let (map, read) = match read {
             Ok(read) => read,
             Err(Fault::Limit(kind)) => return Step::Limit(kind),
             Err(Fault::Malformed { at, why }) => {
@@ -261,71 +271,4 @@ fn begins_line(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let brackets = text.starts_with(b"{") && text.ends_with(b"}");
     only || brackets || line.trim_ascii().is_empty()
-}
-
-/// Reads the arguments: a mapping, or nothing.
-fn mapping(text: &str, limits: &Limits, tool: Option<&Tool>) -> Result<(Map, Yaml), Fault> {
-    let schema = |name: &str| Some(&tool?.param(name)?.schema);
-    let read = yaml::read(text, limits, schema).or_else(|fault| match &fault {
-        Fault::Malformed { .. } => match with_quotes(text) {
-            Some(text) => yaml::read(&text, limits, schema).map_err(|_| fault),
-            None => Err(fault),
-        },
-        Fault::Limit(_) => Err(fault),
-    });
-    let mut read = read?;
-    match read.value.take() {
-        None => Ok((Map::new(), read)),
-        Some(Value::Object(map)) => Ok((map, read)),
-        Some(_) => Err(Fault::Malformed {
-            at: 0,
-            why: "it is not a mapping".to_owned(),
-        }),
-    }
-}
-
-/// Quotes the plain values that contain `: `. Returns `None` if there are none, or if a quoted or bracketed value continues
-/// on the next line, because its content is unknown.
-fn with_quotes(text: &str) -> Option<String> {
-    let mut out = String::new();
-    // The column of the entry that a literal or folded scalar belongs to.
-    let mut block = None;
-    let mut mended = false;
-    for line in text.split_inclusive('\n') {
-        let body = line.trim_end();
-        let indent = body.len() - body.trim_start_matches(' ').len();
-        if block.is_some_and(|column| indent > column) || body.is_empty() {
-            out.push_str(line);
-            continue;
-        }
-        let entry = body.trim_start_matches([' ', '-']);
-        let value = match entry.find(": ") {
-            Some(at) if !entry.starts_with(['"', '\'']) => entry[at + 1..].trim_start(),
-            _ => entry,
-        };
-        let start = body.len() - value.len();
-        let scalar = value.starts_with(['|', '>']);
-        block = scalar.then_some(match value.len() == entry.len() {
-            true => indent,
-            false => body.len() - entry.len(),
-        });
-        let closed =
-            |open: char, close: char| !value.starts_with(open) || value[1..].ends_with(close);
-        if !(closed('"', '"') && closed('\'', '\'') && closed('[', ']') && closed('{', '}')) {
-            return None;
-        }
-        let plain = !value.starts_with([
-            '"', '\'', '[', '{', '|', '>', '&', '*', '!', '#', '%', '@', '`',
-        ]);
-        let text = &value[..value.find(" #").unwrap_or(value.len())];
-        if plain && value.len() < entry.len() && (text.contains(": ") || text.ends_with(':')) {
-            out.push_str(&line[..start]);
-            out.push_str(&format!("'{}'", text.replace('\'', "''")));
-            out.push_str(&line[start + text.len()..]);
-            mended = true;
-        } else {
-            out.push_str(line);
-        }
-    }
-    mended.then_some(out)
 }

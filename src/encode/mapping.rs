@@ -1,6 +1,6 @@
-//! Arguments as YAML: one mapping, one line per argument, its value in flow style.
+//! Arguments as a mapping, up to the call's closer.
 //!
-//! Strings are written in double quotes with escapes, so every text is possible. Numbers, booleans and null are plain: the
+//! YAML: one line per argument, its value in flow style. Strings are written in double quotes with escapes, so every text is possible. Numbers, booleans and null are plain: the
 //! schema may read them as another value.
 
 use super::doc::{Doc, Node, Spelling, Style, Text, key};
@@ -8,7 +8,7 @@ use super::error::{Fault, Reason, pointer};
 use super::framed::Block;
 use super::text::find_all;
 use super::{Ctx, Item, PLAIN, fits};
-use crate::dialect::spec;
+use crate::dialect::spec::{self, Notation};
 use crate::hints::Schema;
 use crate::yaml::scalar;
 
@@ -16,6 +16,7 @@ use crate::yaml::scalar;
 pub(super) fn write(
     block: &mut Block<'_>,
     unit: &spec::Unit,
+    notation: Notation,
     item: &Item<'_>,
 ) -> Result<(), Fault> {
     let limit = |limit| Fault::from(Reason::Limit { limit });
@@ -26,16 +27,12 @@ pub(super) fn write(
     if item.doc.len() - 1 > limits.max_params as usize {
         return Err(limit("max_params"));
     }
-    for (key, node) in item.arguments() {
-        value(block.ctx, &item.doc, node, item.schema(key), key)?;
-    }
+    let texts = match notation {
+        Notation::Yaml => yaml(block.ctx, item)?,
+    };
     let close = unit.close.first().map_or("", String::as_str);
     let close = close.replace("$x", item.name);
-    let plain = mapping(item, Spelling::Plain);
-    // Such closers begin like this, and only text contains it.
-    let slash = plain.replace("</", "<\\/");
-    let marks = [Spelling::Marks, Spelling::All].map(|spelling| mapping(item, spelling));
-    for text in [plain, slash].into_iter().chain(marks) {
+    for text in texts {
         let whole = format!("{text}{close}");
         if find_all(&whole, &close, false).next() == Some(text.len()) {
             fits(block.ctx, &text)?;
@@ -47,7 +44,19 @@ pub(super) fn write(
     Err(Reason::Marker { marker: close }.into())
 }
 
-fn mapping(item: &Item<'_>, spelling: Spelling) -> String {
+/// The spellings of the arguments, the usual one first: a later one hides the closer.
+fn yaml(ctx: &Ctx<'_>, item: &Item<'_>) -> Result<Vec<String>, Fault> {
+    for (key, node) in item.arguments() {
+        value(ctx, &item.doc, node, item.schema(key), key)?;
+    }
+    let plain = lines(item, Spelling::Plain);
+    // Such closers begin like this, and only text contains it.
+    let slash = plain.replace("</", "<\\/");
+    let marks = [Spelling::Marks, Spelling::All].map(|spelling| lines(item, spelling));
+    Ok([plain, slash].into_iter().chain(marks).collect())
+}
+
+fn lines(item: &Item<'_>, spelling: Spelling) -> String {
     let mut out = String::from("\n");
     for (name, node) in item.arguments() {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
