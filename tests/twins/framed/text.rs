@@ -342,14 +342,14 @@ impl<'a> Twin<'a> {
         let before = &self.input[..token.start];
         let brackets = [('[', ']'), ('(', ')'), ('【', '】'), ('（', '）')];
         let bracket = brackets.iter().find(|(open, _)| before.ends_with(*open));
-        // A bracket that begins a marker quotes nothing.
+        // A bracket or a quotation mark that begins a marker quotes nothing.
         let section = self.spec.section.iter().flat_map(|section| &section.open);
         let mut opens = section.chain(self.spec.units.iter().flat_map(|unit| &unit.open));
         let mark = |open: &Pattern| Some(literal(open)).filter(|mark| !mark.is_empty());
         let marked = opens
             .any(|open| mark(open).is_some_and(|mark| self.input[token.end..].starts_with(&mark)));
-        let bracket = bracket.filter(|_| !marked);
         let close = quote_before(before).or(bracket.map(|(_, close)| *close));
+        let close = close.filter(|_| !marked);
         close.is_some_and(|close| self.input[token.end..].starts_with(close))
     }
 
