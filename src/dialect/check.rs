@@ -245,20 +245,7 @@ fn framed_deltas(payloads: impl Iterator<Item = Payload>) -> (Vec<Deltas>, &'sta
     let mut allowed: Vec<Deltas> = vec![];
     let mut why = "";
     for payload in payloads {
-        let (can, because): (&[Deltas], _) = match payload {
-            Payload::Params | Payload::Tree => (
-                &[Deltas::Live, Deltas::AtValueEnd],
-                "a parameter is final at its closer at the latest",
-            ),
-            Payload::Json | Payload::Arguments | Payload::Python | Payload::Braces => {
-                (&[Deltas::Live], "values are read as they come")
-            }
-            Payload::Content => (&[Deltas::AtValueEnd], "what the text is, its end decides"),
-            Payload::Mapping(_) => (
-                &[Deltas::AtCallEnd],
-                "a later line may change what a block is",
-            ),
-        };
+        let (can, because) = payload.deltas();
         why = because;
         for one in can {
             if !allowed.contains(one) {

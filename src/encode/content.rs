@@ -149,14 +149,8 @@ fn attribute(key: &str, value: Result<&str, Reason>) -> Result<String, Reason> {
 /// The argument that the section's attributes form, for calls of that form.
 pub(super) fn shared<'t>(table: &'t Framed, unit: &spec::Unit) -> Option<&'t str> {
     let section = table.spec.section.as_ref()?;
-    match unit.payload {
-        Payload::Params | Payload::Tree | Payload::Content => section.argument.as_deref(),
-        Payload::Json
-        | Payload::Arguments
-        | Payload::Python
-        | Payload::Braces
-        | Payload::Mapping(_) => None,
-    }
+    let argument = section.argument.as_deref();
+    argument.filter(|_| unit.payload.takes_attributes())
 }
 
 /// The attributes of a section, which all calls in it share.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::channels::ReasoningAt;
-use super::name_attribute;
+use super::{Deltas, name_attribute};
 
 /// Calls between markers: the frame of most model formats. Its markers are patterns; see [`toolglot_scan::path`].
 #[derive(Clone, Debug, Deserialize)]
@@ -184,6 +184,34 @@ pub enum Payload {
     Braces,
     /// Text that is one argument.
     Content,
+}
+
+impl Payload {
+    /// When its arguments can be delivered, and why.
+    pub fn deltas(self) -> (&'static [Deltas], &'static str) {
+        match self {
+            Self::Params | Self::Tree => (
+                &[Deltas::Live, Deltas::AtValueEnd],
+                "a parameter is final at its closer at the latest",
+            ),
+            Self::Json | Self::Arguments | Self::Python | Self::Braces => {
+                (&[Deltas::Live], "values are read as they come")
+            }
+            Self::Content => (&[Deltas::AtValueEnd], "what the text is, its end decides"),
+            Self::Mapping(_) => (
+                &[Deltas::AtCallEnd],
+                "a later line may change what a block is",
+            ),
+        }
+    }
+
+    /// Whether the attributes of a section can be an argument beside it.
+    pub fn takes_attributes(self) -> bool {
+        match self {
+            Self::Params | Self::Tree | Self::Content => true,
+            Self::Json | Self::Arguments | Self::Python | Self::Braces | Self::Mapping(_) => false,
+        }
+    }
 }
 
 /// How a mapping is spelled. It is read when its call has ended.
