@@ -161,7 +161,7 @@ fn nothing(
     }
     writeln!(
         out,
-        "`toolglot dialects` lists what is known; a format of your own is one file: see docs/DIALECTS.md, then give \
+        "`toolglot dialects` lists what is known; a format of your own is one file: see docs/FIRST-DIALECT.md, then give \
          --dialect-file."
     )
 }
