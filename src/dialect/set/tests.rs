@@ -1,3 +1,5 @@
+//! When sets are shared: as long as they are among the last ones, and if their keys are equal.
+
 use super::*;
 
 #[test]
