@@ -104,7 +104,7 @@ struct Joined {
 
 impl Joined {
     /// The most bytes of text. In JSON a byte becomes at most six.
-    const MOST: usize = 168;
+    const MOST: usize = 320;
 
     fn new(call: u32, start: u64) -> Self {
         Self {
