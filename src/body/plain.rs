@@ -79,6 +79,29 @@ impl Plain {
         firsts.try_fold(short, Short::stops_at)
     }
 
+    /// The length of the prefix in which no closer or opener begins.
+    fn skip(&self, hay: &[u8]) -> usize {
+        let needles = || self.closers.iter().chain(&self.openers);
+        let mut at = 0;
+        loop {
+            let mut rest = &hay[at..];
+            let mut looked_for = None;
+            for needle in needles() {
+                if looked_for != needle.begins() {
+                    looked_for = needle.begins();
+                    rest = &rest[..needle.first(rest)];
+                }
+            }
+            at += rest.len();
+            match hay[at..] {
+                [first, second, ..] if !needles().any(|one| one.may_begin(first, second)) => {
+                    at += 1
+                }
+                _ => return at,
+            }
+        }
+    }
+
     fn have(&self) -> u64 {
         self.closers.iter().map(Needle::have).max().unwrap_or(0)
     }
@@ -102,15 +125,7 @@ impl Plain {
         while i < end {
             if self.idle() {
                 let stop = out.clip(max, i, end);
-                let mut hay = &out.seg[i..stop];
-                let mut looked_for = None;
-                for needle in self.closers.iter().chain(&self.openers) {
-                    if looked_for != needle.begins() {
-                        looked_for = needle.begins();
-                        hay = &hay[..needle.first(hay)];
-                    }
-                }
-                i += hay.len();
+                i += self.skip(&out.seg[i..stop]);
                 if i >= stop {
                     let pos = out.base + i as u64;
                     let (to, came) = match pos < max {

@@ -56,9 +56,7 @@ enum Form {
 /// What bypasses the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken<'c> {
-    pub data: &'c [u8],
-    /// The same as text, unless it is written when the parameter ends.
-    text: &'c str,
+    pub text: &'c str,
     /// No byte of it is escaped in JSON, as far as was looked.
     plain: bool,
 }
@@ -155,9 +153,9 @@ impl Short {
                 (ESCAPED, Form::Quoted(quote)) => json::verbatim(chunk, quote) == len,
                 _ => false,
             };
+            let text = valid_prefix(if whole { chunk } else { &[] });
             let plain = all & ESCAPED == 0;
-            let taken = self.taken(if whole { chunk } else { &[] }, plain);
-            return (taken.data.len() == len).then_some(taken);
+            return (text.len() == len).then_some(Taken { text, plain });
         }
         let to = match self.form {
             Form::Quoted(quote) => json::verbatim(chunk, quote),
@@ -166,36 +164,32 @@ impl Short {
                 stop.unwrap_or(len)
             }
         };
-        let taken = self.taken(&chunk[..to], false);
-        (taken.data.len() >= LONG).then_some(taken)
+        let text = valid_prefix(&chunk[..to]);
+        let taken = Taken { text, plain: false };
+        (text.len() >= LONG).then_some(taken)
     }
 
-    /// What of these bytes bypasses the body.
-    #[inline]
-    fn taken<'c>(&self, data: &'c [u8], plain: bool) -> Taken<'c> {
-        let text = match self.form {
-            Form::Late => {
-                return Taken {
-                    data,
-                    text: "",
-                    plain,
-                };
-            }
-            Form::Quoted(_) | Form::Json | Form::Text => valid_prefix(data),
-        };
-        let data = text.as_bytes();
-        Taken { data, text, plain }
+    /// How many bytes at the beginning of the chunk bypass the body, which keeps them. The chunk is at `start`.
+    pub fn takes_late(&self, chunk: &[u8], start: u64) -> usize {
+        let len = chunk.len();
+        if start.saturating_add(len as u64) > self.until {
+            return 0;
+        }
+        let stop = |byte: &u8| KINDS[usize::from(*byte)] & self.stops != 0;
+        let to = chunk.iter().position(stop).unwrap_or(len);
+        if to == len || to >= LONG { to } else { 0 }
     }
 
     /// Delivers what was taken, in the order in which the body would; `hears` gets the pieces of arguments.
     pub fn deliver(
         &self,
-        Taken { data, text, plain }: Taken<'_>,
+        Taken { text, plain }: Taken<'_>,
         span: Span,
         sink: &mut dyn Sink,
         mut hears: impl FnMut(&str),
     ) {
         let call = self.call;
+        let data = text.as_bytes();
         match self.form {
             Form::Quoted(_) | Form::Json => {
                 let json = text;
@@ -203,7 +197,7 @@ impl Short {
                 sink.event(Event::ArgDelta { call, json, span });
                 sink.event(Event::ParamDelta { data, span });
             }
-            Form::Late => sink.event(Event::ParamDelta { data, span }),
+            Form::Late => {}
             Form::Text => {
                 sink.event(Event::ParamDelta { data, span });
                 if plain {
@@ -225,9 +219,7 @@ mod tests {
     use super::*;
 
     fn takes(short: Short, chunk: &[u8], start: u64) -> Option<&str> {
-        let taken = short.takes(chunk, start)?;
-        assert!(short.is_late() || taken.data == taken.text.as_bytes());
-        std::str::from_utf8(taken.data).ok()
+        short.takes(chunk, start).map(|taken| taken.text)
     }
 
     #[test]
@@ -249,14 +241,14 @@ mod tests {
         assert_eq!(takes(text, b"a<", 0), None);
         assert_eq!(text.stops_at(b'x'), None);
         let late = Short::late(10).stops_at(b'"').expect("a kind exists");
-        assert_eq!(takes(late, b"\n\\&", 0), Some("\n\\&"));
-        assert_eq!(takes(late, b"a\"", 0), None);
+        assert_eq!(late.takes_late(b"\n\\&", 0), 3);
+        assert_eq!(late.takes_late(b"\n\\&", 8), 0);
+        assert_eq!(late.takes_late(b"a\"", 0), 0);
         // A part of a character.
-        let part = late.takes(b"\xE4", 0);
-        assert_eq!(part.map(|taken| taken.data), Some(&b"\xE4"[..]));
+        assert_eq!(late.takes_late(b"\xE4", 0), 1);
         let late = late.stops_at("「".as_bytes()[0]).expect("a kind exists");
-        assert_eq!(takes(late, "中」".as_bytes(), 0), None);
-        assert_eq!(takes(late, "中".as_bytes(), 0), Some("中"));
+        assert_eq!(late.takes_late("中」".as_bytes(), 0), 0);
+        assert_eq!(late.takes_late("中".as_bytes(), 0), 3);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::machine::scanner;
 use super::{Mode, Parser, Region, State};
 use crate::body::{Body, Short, pieces};
 use crate::dialect::SetInner;
-use crate::event::{Sink, Span};
+use crate::event::{Event, Sink, Span};
 use crate::limits::{Fence, Options, Prefer, ReasoningMode, Retain, TextMode};
 
 /// The fastest path takes chunks up to this length.
@@ -142,16 +142,14 @@ impl State {
 impl Parser {
     /// Consumes the beginning of a chunk of an open value that bypasses the body, and returns its length.
     pub(super) fn writes(&mut self, short: Short, chunk: &[u8], sink: &mut dyn Sink) -> usize {
+        if short.is_late() {
+            return self.writes_late(short, chunk, sink);
+        }
         let state = &mut self.state;
         let Some(taken) = short.takes(chunk, state.pos()) else {
             return 0;
         };
-        let len = taken.data.len();
-        if short.is_late()
-            && let Mode::Body(body) = &mut state.mode
-        {
-            body.passed(&chunk[..len], state.io.cursor.chunk(chunk).base);
-        }
+        let len = taken.text.len();
         if short.retained
             && let Some(block) = &mut state.io.block
         {
@@ -161,6 +159,28 @@ impl Parser {
         let max = self.opts.limits.max_native;
         let heard = &mut state.io.heard;
         short.deliver(taken, span, sink, |json| heard.hears(json, max));
+        len
+    }
+
+    /// The same for a parameter whose argument is written when it ends.
+    #[inline(never)]
+    fn writes_late(&mut self, short: Short, chunk: &[u8], sink: &mut dyn Sink) -> usize {
+        let state = &mut self.state;
+        let len = short.takes_late(chunk, state.pos());
+        let data = &chunk[..len];
+        if len == 0 {
+            return 0;
+        }
+        if let Mode::Body(body) = &mut state.mode {
+            body.passed(data, state.io.cursor.chunk(chunk).base);
+        }
+        if short.retained
+            && let Some(block) = &mut state.io.block
+        {
+            block.raw.extend_from_slice(data);
+        }
+        let span = state.pass(len);
+        sink.event(Event::ParamDelta { data, span });
         len
     }
 
