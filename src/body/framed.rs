@@ -427,7 +427,7 @@ impl Body {
                 walk,
                 self.args.as_ref().is_none_or(|args| args.count() == 0),
             ),
-            FramedAt::Gap(walk) => (walk, self.args.is_none()),
+            FramedAt::Gap(walk) => (walk, self.args.is_none() && self.loose.is_none()),
             _ => return None,
         };
         if !first || walk.start().is_some() || self.is_final() || self.broke {
@@ -523,12 +523,7 @@ impl Body {
                     };
                     return (false, Some(flow));
                 }
-                let prose = table
-                    .spec
-                    .section
-                    .as_ref()
-                    .is_some_and(|section| section.prose);
-                if prose && self.section && matches!(self.at, FramedAt::Gap(_)) {
+                if self.is_prose(table) && matches!(self.at, FramedAt::Gap(_)) {
                     // The byte itself may begin a pattern.
                     let again = !blank;
                     self.words(out, began);
@@ -557,6 +552,12 @@ impl Body {
             }
             _ => false,
         }
+    }
+
+    /// Whether text may appear between calls here.
+    fn is_prose(&self, table: &Framed) -> bool {
+        let section = table.spec.section.as_ref().filter(|_| self.section);
+        section.is_some_and(|section| section.prose)
     }
 
     /// Whether the block up to `end` has no call, not even a broken one.
@@ -707,6 +708,11 @@ impl Body {
                 out.skip(end);
                 self.at = FramedAt::Gap(table.gap.begin());
                 None
+            }
+            // It has text and no call.
+            Action::Reopen if self.loose.is_some() && self.has_none(out, start) => {
+                out.hold(start);
+                Some(Flow::Mention { at: start })
             }
             Action::Reopen | Action::Unit(_) if self.again(out, table, action, walk, end) => None,
             Action::Reopen | Action::Turn | Action::Header => {

@@ -97,8 +97,8 @@ pub(crate) enum Flow {
 pub(crate) enum Finished {
     /// The block counts as closed at that offset.
     Closed(u64),
-    /// Only closers are missing.
-    Forgotten,
+    /// Only closers are missing. The block ends at that offset; the bytes after it are read again.
+    Forgotten(u64),
     /// The block is not closed.
     Open,
     /// It broke, and ended at that offset all the same.

@@ -59,7 +59,7 @@ impl Object {
     pub fn finish(&mut self, out: &mut Out<'_>, end: u64, stopped: bool) -> Finished {
         self.body.finish(out, stopped);
         if self.is_final() {
-            return Finished::Forgotten;
+            return Finished::Forgotten(end);
         }
         self.body.abandon(out, end);
         Finished::Open

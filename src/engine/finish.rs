@@ -424,8 +424,8 @@ impl Machine<'_> {
                     block.kept |= body.is_final() && self.st.io.valid > block.before.0;
                 }
                 match finished {
-                    Finished::Forgotten => {
-                        let span = Span::new(start, end);
+                    Finished::Forgotten(closed) => {
+                        let span = Span::new(start, closed);
                         let why = reason.why();
                         self.out(chunk).report(
                             Kind::UnclosedBlock,
@@ -435,7 +435,9 @@ impl Machine<'_> {
                             why,
                             "",
                         );
-                        self.close(chunk, end);
+                        self.close(chunk, closed);
+                        let again = self.rewind(chunk, closed, end);
+                        self.again(again);
                     }
                     Finished::Closed(closed) | Finished::Hidden(closed) => {
                         if matches!(finished, Finished::Hidden(_)) {

@@ -86,9 +86,8 @@ impl Body {
 
     /// Whether the call whose closer ends at `end` waits for what follows.
     pub(super) fn waits(&mut self, table: &Framed, end: u64) -> bool {
-        let section = table.spec.section.as_ref().filter(|_| self.section);
         let text = matches!(&self.at, FramedAt::Plain(plain) if plain.start() < end);
-        let waits = text && self.args.is_some() && section.is_some_and(|section| section.prose);
+        let waits = text && self.args.is_some() && self.is_prose(table);
         self.after = waits.then_some(After {
             end,
             line: false,

@@ -17,9 +17,8 @@ impl Body {
         let spec = &table.spec;
         let (from, end, key) = match (&self.at, &self.args) {
             (FramedAt::Gap(_), _) => {
-                let section = spec.section.as_ref().filter(|_| self.section);
                 let none = self.good == out.block_span(end).start;
-                return none && section.is_some_and(|section| section.prose);
+                return none && self.is_prose(table);
             }
             // In CDATA no closer has a meaning.
             (FramedAt::Value(value), Some(args)) if !value.in_cdata() => {
@@ -121,8 +120,11 @@ impl Body {
                 Some(action) => self.found(out, table, action, &walk, end),
                 None => self.shorter(out, table, end).flatten(),
             };
-            if let Some(Flow::Closed { end }) = flow {
-                return Finished::Closed(end);
+            match flow {
+                Some(Flow::Closed { end }) => return Finished::Closed(end),
+                // The opener of another block: what follows decides there.
+                Some(Flow::Broken { at, .. }) => return Finished::Forgotten(at),
+                _ => {}
             }
         }
         if let FramedAt::Payload(payload) = &mut self.at {
@@ -153,7 +155,7 @@ impl Body {
             }
             FramedAt::Gap(_) if self.looks_ahead(table) => Finished::Hidden(self.last),
             FramedAt::Payload(payload) if !payload.under_way() && self.is_final() => {
-                Finished::Forgotten
+                Finished::Forgotten(end)
             }
             // The model was done: a string that seems to have no end began or ended elsewhere, and after calls a word
             // without a bracket is the rest of the reply.
@@ -165,9 +167,9 @@ impl Body {
                 broken
             }
             // Text after the last call.
-            FramedAt::Gap(_) if self.is_final() && self.loose.is_some() => broken,
+            FramedAt::Gap(_) if self.loose.is_some() && !self.has_none(out, end) => broken,
             FramedAt::Gap(walk) | FramedAt::Tail(walk) if self.calls > 0 && walk.blank() => {
-                Finished::Forgotten
+                Finished::Forgotten(end)
             }
             _ if stopped && self.runs_on(out, table, end) => broken,
             _ => Finished::Open,
@@ -252,7 +254,7 @@ impl Body {
         }
         out.skip(end);
         match self.close_args(out, end) {
-            None if self.calls > 0 => Finished::Forgotten,
+            None if self.calls > 0 => Finished::Forgotten(end),
             None | Some(_) => Finished::Open,
         }
     }
