@@ -44,6 +44,10 @@ pub(super) struct Torn {
     pub value: bool,
     /// A value was complete, or a key was expected: an opener there begins the next call, and closers are missing.
     pub closers: bool,
+    /// It broke in what may be an opener at the start of a line.
+    pub opener: Option<Walk>,
+    /// Only so many blanks came before on its line, if that is known.
+    pub indent: Option<u8>,
 }
 
 /// What ends an open string.
@@ -203,9 +207,9 @@ impl Lost {
             objects: unit.payload == spec::Payload::Json,
             key: torn.key || torn.value && single,
             ended: false,
-            indent: torn.closers.then_some(0),
+            indent: torn.indent.or(torn.closers.then_some(0)),
             between: torn.between,
-            walk: None,
+            walk: torn.opener,
             provisional: None,
             done: false,
             after: false,

@@ -78,6 +78,14 @@ impl Payload {
         }
     }
 
+    /// Whether the payload is JSON in which no string, number or word is open.
+    pub fn between(&self) -> bool {
+        match self {
+            Self::Json(body) => body.between(),
+            Self::Python(_) | Self::Braces(_) | Self::Yaml(_) => false,
+        }
+    }
+
     /// What was open where the payload broke.
     pub fn torn(&self, table: &Framed) -> Torn {
         match self {

@@ -1,9 +1,13 @@
-//! A string of a payload that runs over the end of its call, because its closing mark is missing.
+//! A payload that runs over the end of its call: into the next one.
 //!
 //! A string in JSON or Python has no line break in it. If one has, and an opener with its evidence begins a line in it, the
 //! next call has begun: the evidence of JSON contains a quotation mark, which such a string cannot contain. The call with the
 //! string is broken, and the next one is at most recovered. The payload goes on reading meanwhile; only the bytes of the
 //! opener are held back.
+//!
+//! Where brackets are missing, the first byte of the next opener breaks JSON, except if that byte may begin a key or a value, as
+//! a letter may (`functools[`). In dialects with such openers the lines outside strings are watched in the same way. If the JSON
+//! breaks in an opener, the hidden bytes begin with it.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{Go, Walk};
@@ -16,7 +20,7 @@ use crate::dialect::{Framed, spec};
 use crate::error::Kind;
 use crate::event::Span;
 
-/// A line that begins in a string.
+/// The beginning of a line of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct RunOn {
     indent: u8,
@@ -24,6 +28,8 @@ pub(super) struct RunOn {
     start: Option<u64>,
     /// The opener that may begin there.
     walk: Option<Walk>,
+    /// The line begins in a string.
+    string: bool,
 }
 
 impl RunOn {
@@ -45,22 +51,35 @@ impl Body {
         let FramedAt::Payload(payload) = &mut self.at else {
             return (end, None);
         };
-        let stop = match self.run_on {
-            Some(_) => i + 1,
-            None => end,
+        let line = memchr::memchr(b'\n', &out.seg[i..end]).filter(|_| table.worded);
+        let stop = match (self.run_on, line) {
+            (Some(_), _) => i + 1,
+            (None, Some(len)) => i + len + 1,
+            (None, None) => end,
         };
         let (next, step) = payload.feed(out, table, i, stop);
         let watched = match step {
             Step::Line => true,
-            Step::More => self.run_on.is_some(),
+            Step::More => self.run_on.is_some() || line.is_some(),
             Step::Done | Step::Malformed | Step::Limit(_) => false,
         };
+        let run = self.run_on.filter(|_| !watched);
         if !watched {
             self.run_on = None;
         } else if let Some((taken, flow)) = self.next_call(out, table, next) {
             return (next - usize::from(!taken), flow);
         }
-        (next, self.payload(out, table, step, out.base + next as u64))
+        let flow = self.payload(out, table, step, out.base + next as u64);
+        if let (Some(Flow::Malformed { ended: false }), Some(torn)) = (flow, &mut self.torn)
+            && let Some(run) = run.filter(|run| !run.string)
+        {
+            torn.opener = run.walk;
+            match run.start {
+                Some(start) => out.hold(start),
+                None => torn.indent = Some(run.indent),
+            }
+        }
+        (next, flow)
     }
 
     /// Acts on the byte before index `next`, which the payload has consumed. If the next call begins, returns whether the byte
@@ -99,7 +118,7 @@ impl Body {
                 taken,
             };
             let end = pos + u64::from(taken);
-            return Some((taken, self.hidden(out, table, hit, true, end)));
+            return Some((taken, self.hidden(out, table, hit, run.string, end)));
         }
         run.walk = run.walk.filter(|_| go == Go::More);
         let (whole, begun) = header(out, start, pos + 1);
@@ -109,7 +128,7 @@ impl Body {
                 at: start,
                 ends: false,
             };
-            return Some((true, self.hidden(out, table, hit, true, pos + 1)));
+            return Some((true, self.hidden(out, table, hit, run.string, pos + 1)));
         }
         if pos - start <= u64::from(out.limits().max_header) && (begun || run.walk.is_some()) {
             self.run_on = Some(run);
@@ -122,12 +141,16 @@ impl Body {
         }
     }
 
-    /// Watches a line, if it begins in a string.
+    /// Watches a line, if an opener in it would be read as something else.
     fn begin_line<T>(&mut self, out: &Out<'_>, table: &Framed) -> Option<T> {
-        self.run_on = self.in_line(out, table).then_some(RunOn {
+        let string = self.in_line(out, table);
+        let between = table.worded
+            && matches!(&self.at, FramedAt::Payload(payload) if payload.between());
+        self.run_on = (string || between).then_some(RunOn {
             indent: 0,
             start: None,
             walk: None,
+            string,
         });
         None
     }
