@@ -122,6 +122,11 @@ impl Lexer {
                 });
                 (i + 1, None)
             }
+            // The string is empty, and another one may follow.
+            (_, false) if is_blank(byte) => {
+                self.at = LexerAt::Closing(quoted);
+                (i, None)
+            }
             (_, false) => self.closed(f, i, quoted),
         }
     }
@@ -207,7 +212,7 @@ impl Lexer {
         if is_blank(byte) && waits < MAX_BLANKS_AFTER {
             return (i + 1, None);
         }
-        let run = if waits == 1 || quoted.torn {
+        let run = if waits == 1 || quoted.torn || quoted.triple {
             1
         } else {
             let held = self.pen.held(f, i);
@@ -215,24 +220,27 @@ impl Lexer {
                 .take_while(|byte| **byte == quoted.quote)
                 .count()
         };
-        if byte == quoted.quote && run == waits && !quoted.torn && waits < MAX_BLANKS_AFTER {
+        let again = byte == quoted.quote && run == waits && waits < MAX_BLANKS_AFTER;
+        if again && !quoted.torn && !quoted.triple {
             return (i + 1, None);
         }
         if run > 1 {
             return self.repeated(rules, f, i, byte, quoted, run);
         }
-        if waits > 1 && matches!(byte, b'"' | b'\'') && self.joins(rules, quoted) {
+        let apart = waits > 1 || quoted.triple;
+        if apart && matches!(byte, b'"' | b'\'') && self.joins(rules, quoted) {
             // Python joins adjacent strings.
             self.pen.swap(f, i + 1, "", Meaning::Text(""));
             let next = Quoted {
                 quote: byte,
+                triple: false,
                 ..quoted
             };
             self.at = LexerAt::Quote(next, 1);
             return (i + 1, None);
         }
         let follows = is_blank(byte) || b",:}])".contains(&byte);
-        let inside = quoted.torn || (waits == 1 && is_name(byte));
+        let inside = quoted.torn || (waits == 1 && !quoted.triple && is_name(byte));
         if follows || !inside {
             return self.closed(f, i, quoted);
         }
@@ -300,7 +308,11 @@ impl Lexer {
     ) -> Took {
         if byte == quoted.quote {
             if len == 2 {
-                return self.closed(f, i + 1, quoted);
+                // One quote stays on hold, for another string may follow.
+                let last = [quoted.quote];
+                self.pen.swap_but(f, i + 1, "", Meaning::Text(""), &last);
+                self.at = LexerAt::Closing(quoted);
+                return (i + 1, None);
             }
             self.at = LexerAt::Triple(quoted, len + 1);
             return (i + 1, None);
