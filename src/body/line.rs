@@ -261,7 +261,12 @@ impl Body {
                 return (true, None);
             }
         };
-        let go = paths.step(walk, byte, pos, b"");
+        let hash = walk.start().filter(|_| byte == b'\n');
+        let go = match hash {
+            // The hashes of a heading are on its line.
+            Some(start) if out.bytes(start, pos).iter().all(|b| b"# \t".contains(b)) => Go::None,
+            _ => paths.step(walk, byte, pos, b""),
+        };
         let walk = *walk;
         match go {
             Go::More => {
@@ -689,6 +694,15 @@ impl Body {
             {
                 self.no_input(out, table, end, false);
                 Finished::Closed(end)
+            }
+            // The model was done: what began like a header or an object is text.
+            (LineAt::Input(walk), None) if stopped => {
+                let walk = *walk;
+                match self.nothing(out, table, &walk, end).1 {
+                    Some(Flow::Closed { end }) => Finished::Closed(end),
+                    Some(_) => Finished::Open,
+                    None => self.finish(out, table, end, stopped),
+                }
             }
             (LineAt::Plain { .. }, _) if stopped => match self.plain(out, table, end) {
                 Some(_) => Finished::Open,
