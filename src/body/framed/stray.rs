@@ -159,7 +159,9 @@ impl Body {
     pub(super) fn fits_key(&self, out: &Out<'_>, table: &Framed, walk: &Walk) -> bool {
         let args = self.args.as_ref();
         let key = walk.span(Hole::Key);
-        !table.spec.unit[usize::from(self.unit)].fix_name
+        let params = table.params(self.unit);
+        let any_tag = |open: &String| open.replace("$x", "").starts_with("<$key");
+        !params.is_some_and(|params| params.open.iter().any(any_tag))
             || !foreign(out, args, key) && param_known(out, args, &out.slice(key.start, key.end))
     }
 
