@@ -120,8 +120,7 @@ impl<'a> Twin<'a> {
                 self.input.len()
             }
             Stop::RunsOn => {
-                let from = if stands { self.good } else { at };
-                self.out.text.push_str(&self.input[from..]);
+                self.out.text.push_str(&self.input[self.good..]);
                 self.input.len()
             }
             Stop::Cut => {
@@ -247,18 +246,32 @@ impl<'a> Twin<'a> {
         }
         match fit.action {
             Place::Unit(unit) => {
-                let (mut end, mut next) = self.unit(unit, &fit, false)?;
+                let section = spec.section.as_ref().filter(|section| section.optional);
+                let close = section.iter().flat_map(|section| &section.close);
+                let close: Vec<_> = close.map(|close| (close, Place::End)).collect();
+                let ends = |end: usize| {
+                    let literal = |(close, _): &(&Pattern, Place)| last_literal(close);
+                    let mut closers = close.iter().map(literal);
+                    closers.any(|close| self.input[..end].ends_with(&close))
+                };
+                let (mut end, mut next) = match self.unit(unit, &fit, false) {
+                    // The closer of its section follows a call that is not valid, too.
+                    Err(Stop::Ends(end)) if !ends(end) => {
+                        // Left open: blanks between.
+                        self.out.open |= self.unspaced(end) > end;
+                        (end, None)
+                    }
+                    read => read?,
+                };
                 // After a call outside a section, only the closer of its section continues the block.
                 while let Some(fit) = next {
                     let Place::Unit(unit) = fit.action else {
                         return self.section(end);
                     };
+                    self.good = end;
                     (end, next) = self.unit(unit, &fit, false)?;
                 }
                 // The closer of a section without its opener belongs to the block.
-                let section = spec.section.as_ref().filter(|section| section.optional);
-                let close = section.iter().flat_map(|section| &section.close);
-                let close: Vec<_> = close.map(|close| (close, Place::End)).collect();
                 match self.walk_on(end, &close) {
                     Ok(fit) if !close.is_empty() => Ok(fit.end),
                     _ => Ok(end),
@@ -355,9 +368,13 @@ impl<'a> Twin<'a> {
             };
             match fit.action {
                 Place::Unit(unit) => {
+                    let before = self.out.calls.len();
                     (at, known) = self.unit(unit, &fit, true)?;
-                    self.good = at;
-                    self.quoted = false;
+                    // A call that the next one interrupts does not count.
+                    if self.out.calls.len() > before || known.is_none() {
+                        self.good = at;
+                        self.quoted = false;
+                    }
                     (stood, words) = (true, false);
                 }
                 Place::Separator => {
@@ -365,6 +382,9 @@ impl<'a> Twin<'a> {
                     if section.prose && stood {
                         (self.good, words) = (at, false);
                     }
+                }
+                Place::Reopen if words && !stood => {
+                    return Err(Stop::Spoken(self.unspaced(at)));
                 }
                 Place::Reopen => return Err(Stop::Reopen(self.unspaced(at))),
                 // With text and no call the section is text.

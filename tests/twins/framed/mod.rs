@@ -103,6 +103,8 @@ pub struct Twin<'a> {
     fix: Option<String>,
     /// The end of the block's last call, or the start of the block.
     good: usize,
+    /// The end of the last block.
+    ended: usize,
     /// The closing mark of the quotation directly before the block, until a value has begun.
     quote: Option<char>,
     /// Whether there is one, and no call has ended.
@@ -123,6 +125,7 @@ pub fn read(spec: &Spec, input: &str, tools: Option<&Value>) -> Outcome {
         fix: None,
         shared: None,
         good: 0,
+        ended: usize::MAX,
         quote: None,
         quoted: false,
     };

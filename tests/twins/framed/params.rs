@@ -246,6 +246,15 @@ impl<'a> Twin<'a> {
         known.is_some_and(|list| list.iter().any(|(name, _)| *name == key))
     }
 
+    /// Whether any tag may be a parameter.
+    fn any_tag(&self) -> bool {
+        let mut open = self.spec.params(self.unit).open.iter();
+        open.any(|open| {
+            let mut parts = open.iter().filter(|part| **part != Part::Hole("x"));
+            parts.next() == Some(&Part::Byte(b'<')) && parts.next() == Some(&Part::Hole("key"))
+        })
+    }
+
     /// Whether a tag is not one of the parameters of a tool that has some.
     fn foreign(&self, tool: &str, fit: &Fit<Place>) -> bool {
         let key = fit.holes.get("key").map_or("", |key| tag_name(key));
@@ -385,7 +394,12 @@ impl<'a> Twin<'a> {
         let first = closers.iter().filter_map(|close| text.find(close)).min();
         let mixed = |at: usize| {
             let text = &text[..first.unwrap_or(at).min(at)];
-            openers.iter().any(|open| text.contains(open))
+            openers.iter().any(|open| {
+                // A tag needs a blank before its attributes.
+                let begun = !open.ends_with(['>', '=']);
+                let mut rests = text.match_indices(open).map(|(at, _)| &text[at + open.len()..]);
+                rests.any(|rest| !begun || rest.starts_with(char::is_whitespace))
+            })
         };
         let slips = |close: &String| {
             let last = close.char_indices().next_back().map_or(0, |(at, _)| at);
@@ -423,7 +437,7 @@ impl<'a> Twin<'a> {
         let closes = |at: usize| closers.iter().any(|c| rest[at..].starts_with(c.as_str()));
         let near = rest.char_indices().map(|(at, _)| at);
         let mut fits = near
-            .take_while(|at| *at <= 64 && !closes(*at))
+            .take_while(|at| rest[..*at].trim_end().len() <= 64 && !closes(*at))
             .filter_map(|at| Some((at, self.walk(end + at, all).ok()?)));
         let Some((at, fit)) = fits.next() else {
             return false;
@@ -435,7 +449,7 @@ impl<'a> Twin<'a> {
         match fit.action {
             _ if between.trim().is_empty() => fit.action != Place::Stray,
             // Any tag may be a parameter there.
-            Place::Param => !self.spec.units[self.unit].fix_name || self.is_param(tool, &fit),
+            Place::Param => !self.any_tag() || self.is_param(tool, &fit),
             Place::Close | Place::End => {
                 !words || between.contains('\n') || !between.contains(char::is_whitespace)
             }

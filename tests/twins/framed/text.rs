@@ -204,6 +204,9 @@ impl<'a> Twin<'a> {
                     self.begun = true;
                     let before = (self.out.text.len(), &input[at..]);
                     at = self.block(at);
+                    self.ended = at;
+                    // A list may be the text of a link.
+                    self.out.open |= input[..at].ends_with(']') && input[at..].starts_with('(');
                     // Left open: closers after a block that came back as text, of openers in it.
                     let first = |text: &str| text.chars().next();
                     let back = first(&self.out.text[before.0..]) == first(before.1);
@@ -322,6 +325,8 @@ impl<'a> Twin<'a> {
                 .chain(&thoughts);
             let mut markers = framing.chain(&literals).chain(reasoning);
             if markers.any(|marker| cut_off(&marker)) {
+                // Left open behind an opener that the end truncates too.
+                self.out.open |= cut;
                 return;
             }
             let c = input[at..].chars().next().expect("not at the end");
@@ -348,6 +353,17 @@ impl<'a> Twin<'a> {
         let mark = |open: &Pattern| Some(literal(open)).filter(|mark| !mark.is_empty());
         let marked = opens
             .any(|open| mark(open).is_some_and(|mark| self.input[token.end..].starts_with(&mark)));
+        // Neither does one that ends a token.
+        let mut tokens = self.spec.framing.iter().chain(&self.spec.messages);
+        let ends = tokens.any(|token| before.ends_with(token.as_str()));
+        // Left open: the marker may turn out to open nothing.
+        let between = |(_, close): &&(char, char)| self.input[token.end..].starts_with(*close);
+        self.out.open |= marked && bracket.is_some_and(|bracket| between(&bracket));
+        let bracket = bracket.filter(|_| !ends);
+        // A backtick that ends a block quotes nothing.
+        if self.ended == token.start {
+            return false;
+        }
         let close = quote_before(before).or(bracket.map(|(_, close)| *close));
         let close = close.filter(|_| !marked);
         close.is_some_and(|close| self.input[token.end..].starts_with(close))
@@ -608,6 +624,18 @@ impl<'a> Twin<'a> {
             reader.blanks();
         }
         let mut alone = None;
+        // It may be the schema of a definition.
+        let schema = |rest: &str| {
+            let (mut string, mut shown) = (false, String::new());
+            for c in rest.chars().take(256) {
+                string ^= c == '"';
+                if string || !c.is_whitespace() {
+                    shown.push(c);
+                }
+            }
+            let mut known = ["\"type\":\"object\"", "\"properties\":{", "\"$schema\":"].into_iter();
+            known.any(|known| known.starts_with(&shown) || shown.starts_with(known))
+        };
         let mut take = |reader: &mut Reader<'_>, key: String| {
             others |= !rules.name.contains(&key);
             if rules.name_is_key || named && rules.arguments.contains(&key) {
@@ -615,7 +643,10 @@ impl<'a> Twin<'a> {
                     true => matches!(reader.peek(), Some(b'{' | b'"' | b'\'' | b'N')),
                     false => matches!(reader.peek(), Some(b'{' | b'"' | b'n')),
                 };
-                if begins && (named || self.offers(&key)) {
+                let schema = key == "parameters"
+                    && reader.peek() == Some(b'{')
+                    && schema(&reader.input[reader.at + 1..]);
+                if begins && !schema && (named || self.offers(&key)) {
                     shown = Some(reader.at);
                 }
                 return Err(reader.fault());
