@@ -120,7 +120,8 @@ impl<'a> Twin<'a> {
                 self.input.len()
             }
             Stop::RunsOn => {
-                self.out.text.push_str(&self.input[self.good..]);
+                let from = if stands { self.good } else { at };
+                self.out.text.push_str(&self.input[from..]);
                 self.input.len()
             }
             Stop::Cut => {

@@ -397,7 +397,9 @@ impl<'a> Twin<'a> {
             openers.iter().any(|open| {
                 // A tag needs a blank before its attributes.
                 let begun = !open.ends_with(['>', '=']);
-                let mut rests = text.match_indices(open).map(|(at, _)| &text[at + open.len()..]);
+                let mut rests = text
+                    .match_indices(open)
+                    .map(|(at, _)| &text[at + open.len()..]);
                 rests.any(|rest| !begun || rest.starts_with(char::is_whitespace))
             })
         };
