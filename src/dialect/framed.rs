@@ -55,8 +55,6 @@ pub(crate) struct Framed {
     pub openers: Vec<Opener>,
     /// What begins a block, or a call, in hidden bytes: openers with their evidence.
     pub again: Paths<Action>,
-    /// One of these openers begins with a letter, as a key or a value of JSON may.
-    pub worded: bool,
     pub json: JsonTable,
     pub python: PythonTable,
     pub braces: BraceTable,
@@ -461,13 +459,8 @@ impl Framed {
         };
         let (json, python, braces) = payloads(&spec);
         let again = again(&spec, bare)?;
-        let opens = spec.unit.iter().flat_map(|unit| &unit.open);
-        let worded = opens
-            .into_iter()
-            .any(|open| open.starts_with(|c: char| c.is_ascii_alphabetic()));
         Ok(Self {
             again,
-            worded,
             json,
             python,
             braces,

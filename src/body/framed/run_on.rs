@@ -5,9 +5,9 @@
 //! string is broken, and the next one is at most recovered. The payload goes on reading meanwhile; only the bytes of the
 //! opener are held back.
 //!
-//! Where brackets are missing, the first byte of the next opener breaks JSON, except if that byte may begin a key or a value, as
-//! a letter may (`functools[`). In dialects with such openers the lines outside strings are watched in the same way. If the JSON
-//! breaks in an opener, the hidden bytes begin with it.
+//! Where brackets are missing, the next opener breaks JSON: by its first byte, or later if that byte may begin a key or a value,
+//! as in `functools[` and `[TOOL_CALLS]`. So the lines of JSON that an opener may begin are watched in the same way. If the JSON
+//! breaks in one, the hidden bytes begin with it.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{Go, Walk};
@@ -51,16 +51,14 @@ impl Body {
         let FramedAt::Payload(payload) = &mut self.at else {
             return (end, None);
         };
-        let line = memchr::memchr(b'\n', &out.seg[i..end]).filter(|_| table.worded);
-        let stop = match (self.run_on, line) {
-            (Some(_), _) => i + 1,
-            (None, Some(len)) => i + len + 1,
-            (None, None) => end,
+        let stop = match self.run_on {
+            Some(_) => i + 1,
+            None => next_line(table, &out.seg[i..end], &self.fix).map_or(end, |len| i + len),
         };
         let (next, step) = payload.feed(out, table, i, stop);
         let watched = match step {
             Step::Line => true,
-            Step::More => self.run_on.is_some() || line.is_some(),
+            Step::More => self.run_on.is_some() || out.seg[..next].ends_with(b"\n"),
             Step::Done | Step::Malformed | Step::Limit(_) => false,
         };
         let run = self.run_on.filter(|_| !watched);
@@ -144,8 +142,7 @@ impl Body {
     /// Watches a line, if an opener in it would be read as something else.
     fn begin_line<T>(&mut self, out: &Out<'_>, table: &Framed) -> Option<T> {
         let string = self.in_line(out, table);
-        let between = table.worded
-            && matches!(&self.at, FramedAt::Payload(payload) if payload.between());
+        let between = matches!(&self.at, FramedAt::Payload(payload) if payload.between());
         self.run_on = (string || between).then_some(RunOn {
             indent: 0,
             start: None,
@@ -174,6 +171,19 @@ impl Body {
             matches!(torn.string, Some(Quote::Byte(_))) && !torn.triple
         }
     }
+}
+
+/// Where the first line begins that an opener may begin.
+fn next_line(table: &Framed, bytes: &[u8], fix: &[u8]) -> Option<usize> {
+    let mut lines = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
+    lines.find(|line| {
+        let rest = &bytes[*line..];
+        let blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
+        let blanks = rest.iter().take_while(blank).count();
+        let begins =
+            |byte: &u8| table.again.step(&mut table.again.begin(), *byte, 0, fix) != Go::None;
+        blanks <= usize::from(MAX_INDENT) && rest.get(blanks).is_none_or(begins)
+    })
 }
 
 /// Whether the bytes from `start` to `end` are what begins a message of the dialect, or the beginning of that.
