@@ -264,6 +264,7 @@ fn compare_meaning(place: &str, input: &str, ours: &Turn, theirs: &framed::Outco
 fn framed_and_line_agree_on_every_vector() {
     let twins = seconds();
     assert!(twins.len() > 50, "{} twins", twins.len());
+    // Left out: what the rules of a twin leave open.
     let (mut compared, mut left) = (0, 0);
     for (vector, case) in VECTORS.iter().zip(CASES.iter()) {
         let Some((_, twin)) = twins.iter().find(|(id, _)| *id == case.dialect) else {
@@ -279,7 +280,6 @@ fn framed_and_line_agree_on_every_vector() {
             continue;
         }
         let Some(input) = input.filter(|_| plain) else {
-            left += 1;
             continue;
         };
         let ours = parse(&case.set, case.options.clone(), case.input, Finish::Stop);
