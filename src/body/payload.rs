@@ -82,7 +82,7 @@ impl Payload {
     pub fn between(&self) -> bool {
         match self {
             Self::Json(body) => body.between(),
-            Self::Python(_) | Self::Braces(_) | Self::Yaml(_) => false,
+            Self::Python(_) | Self::Braces(_) | Self::Mapping(_) => false,
         }
     }
 
