@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 ci/version.sh
 cargo fmt --all --check
 cargo fmt --manifest-path fuzz/Cargo.toml --check
+cargo fmt --manifest-path ci/compare/Cargo.toml --check
 cargo fmt --manifest-path bindings/c/header/Cargo.toml --check
 cargo fmt --manifest-path benches/bindings/Cargo.toml --check
 cargo fmt --manifest-path bindings/python/Cargo.toml --check

@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CALL = '{"name": "weather", "arguments": {"city": "Leith"}}'
 FIRST = ["README.md", "docs/FORMATS.md", "docs/CLI.md", "docs/PYTHON.md", "docs/WASM.md", "docs/C-API.md", "docs/GATEWAY.md", "docs/AGENT.md",
-         "docs/GLOSSARY.md", "docs/ARCHITECTURE.md"]
+         "docs/COMPARISON.md", "docs/GLOSSARY.md", "docs/ARCHITECTURE.md"]
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
 body { margin: 0; font: 16px/1.55 system-ui, sans-serif; display: grid; grid-template-columns: 15rem minmax(0, 1fr); }

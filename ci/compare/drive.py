@@ -134,6 +134,16 @@ def read(peer, one):
     return out
 
 
+def parsed(answer):
+    """The calls, for a declaration of their tools."""
+    return [(name, json.loads(arguments)) for name, arguments in pieces(answer)]
+
+
+def peer_of(line):
+    name, version, *command = line.split()
+    return Peer(name, version, command)
+
+
 def show(peer, dialect, everything):
     for one in everything:
         said = one.said.get(peer)
@@ -145,15 +155,14 @@ def show(peer, dialect, everything):
 
 def main():
     folder, rest = Path(sys.argv[1]), sys.argv[2:]
-    peers = []
-    for line in (folder / "versions.txt").read_text().splitlines():
-        name, version, *command = line.split()
-        peers.append(Peer(name, version, command))
+    lines = (folder / "versions.txt").read_text().splitlines()
+    peers, own = [peer_of(line) for line in lines], peer_of(lines[0])
     if rest[:1] == ["--show"]:
         peers = [peer for peer in peers if peer.name == rest[1]]
     everything = list(inputs.vectors())
     if (folder / "cells.jsonl").exists():
-        everything += inputs.rendered(folder / "cells.jsonl")
+        everything += inputs.rendered(folder / "cells.jsonl", lambda dialect, text: parsed(own.ask(dialect, text, [], None)))
+        own.close()
     for peer in peers:
         for one in everything:
             if one.dialect in PARSERS[peer.name] and (rest[:1] != ["--show"] or one.dialect == rest[2]):

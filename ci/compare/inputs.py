@@ -14,7 +14,7 @@ PLACES = 8
 
 @dataclass
 class Input:
-    source: str  # "vectors" or "templates"
+    source: str  # "vectors", "templates" or "tests"
     id: str
     dialect: str
     text: str
@@ -64,10 +64,15 @@ def vectors():
             yield Input("vectors", vector["id"], dialect, vector["input"], tools, expect["text"], calls, not expect.get("errors"))
 
 
-def rendered(path):
-    """What templates.py wrote."""
+def rendered(path, calls_in):
+    """What templates.py wrote. Of the strings of tests, those in which toolglot finds calls (`calls_in`), which are then declared."""
     for line in path.read_text(encoding="utf-8").splitlines():
         cell = json.loads(line)
+        if "calls" not in cell:
+            found = calls_in(cell["dialect"], cell["input"])
+            if found:
+                yield Input("tests", cell["id"], cell["dialect"], cell["input"], tools_of(found), "", found, True)
+            continue
         calls = [(call["name"], call["arguments"]) for call in cell["calls"]]
         tools = [plain(tool) for tool in cell["tools"]]
         yield Input("templates", cell["id"], cell["dialect"], cell["input"], tools, cell["text"], calls, True)

@@ -100,16 +100,20 @@ def parts(peers, everything, costs):
     vectors = [one for one in everything if one.source == "vectors"]
     clean, broken = [one for one in vectors if one.clean], [one for one in vectors if not one.clean]
     cells = [one for one in everything if one.source == "templates"]
+    tests = [one for one in everything if one.source == "tests"]
+    judged = [*vectors, *cells]
     read = [one for one in cells if any(not said[way]["fault"] for said in one.said.values() for way in ("stream", "once"))]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     left = sorted(set(PARSERS) - {peer.name for peer in peers})
     yield "versions", table(["peer", "version"], [[f"`{peer.name}`", peer.version] for peer in peers]) + (
         f"\n\nMeasured on {datetime.datetime.now(datetime.UTC):%F}, toolglot at commit {commit}: {len(clean)} vectors that keep to their format, "
-        f"{len(broken)} that deviate, {len(cells)} outputs of chat templates."
+        f"{len(broken)} that deviate, {len(cells)} outputs of chat templates, {len(tests)} strings of tests."
         + (f"\nLeft out, because they could not be fetched or built: {', '.join(left)}." if left else "")
     )
-    yield "cuts", "Outputs:\n\n" + matrix(peers, everything, depends(0)) + "\n\nCalls alone:\n\n" + matrix(peers, everything, depends(1))
+    yield "cuts", "Outputs:\n\n" + matrix(peers, judged, depends(0)) + "\n\nCalls alone:\n\n" + matrix(peers, judged, depends(1)) + (
+        "\n\nStrings of vLLM's own tests, outputs:\n\n" + matrix(peers, tests, depends(0)))
     yield "templates", matrix(peers, read, wrong) + f"\n\nLeft out: {len(cells) - len(read)} outputs that no parser here reads as they were meant."
+    yield "tests", matrix(peers, tests, wrong)
     yield "clean", matrix(peers, clean, wrong)
     yield "broken", matrix(peers, broken, wrong)
     yield "classes", "Vectors that keep to their format, and outputs of templates:\n\n" + classes(peers, clean + read) + (
