@@ -7,7 +7,7 @@
 #   ci/compare.sh --write               rewrite the figures of docs/COMPARISON.md
 #   ci/compare.sh --show PEER DIALECT   print the inputs that a peer reads otherwise than expected, or differently under some cut
 #
-# Not part of ci/all.sh: it downloads some 150 MB, builds some 400 crates and runs for half an hour.
+# Not part of ci/all.sh: it downloads some 150 MB, builds some 400 crates and runs for some ten minutes when these are built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh

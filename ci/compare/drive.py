@@ -51,6 +51,7 @@ class Peer:
         if self.process is not None:
             self.process.stdin.close()
             self.process.wait()
+            self.process = None
 
 
 def canonical(value):
