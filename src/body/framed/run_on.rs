@@ -15,6 +15,7 @@ use toolglot_scan::path::{Go, Walk};
 use super::{Body, FramedAt};
 use crate::body::live::Step;
 use crate::body::lost::{Hit, MAX_INDENT, Quote};
+use crate::body::payload::Payload;
 use crate::body::{Flow, Out};
 use crate::dialect::{Framed, spec};
 use crate::error::Kind;
@@ -51,14 +52,16 @@ impl Body {
         let FramedAt::Payload(payload) = &mut self.at else {
             return (end, None);
         };
+        let json = matches!(**payload, Payload::Json(_));
         let stop = match self.run_on {
             Some(_) => i + 1,
+            None if !json => end,
             None => next_line(table, &out.seg[i..end], &self.fix).map_or(end, |len| i + len),
         };
         let (next, step) = payload.feed(out, table, i, stop);
         let watched = match step {
             Step::Line => true,
-            Step::More => self.run_on.is_some() || out.seg[..next].ends_with(b"\n"),
+            Step::More => self.run_on.is_some() || json && out.seg[..next].ends_with(b"\n"),
             Step::Done | Step::Malformed | Step::Limit(_) => false,
         };
         let run = self.run_on.filter(|_| !watched);
