@@ -79,7 +79,7 @@ fn nothing_found_says_what_to_try() {
         "tool-call-xml",
         "No dialect finds a call",
         "--tools",
-        "docs/DIALECTS.md",
+        "docs/FIRST-DIALECT.md",
     ] {
         assert!(ran.out.contains(word), "{word}: {}", ran.out);
     }
