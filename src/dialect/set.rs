@@ -333,8 +333,8 @@ impl SetBuilder {
 
     /// Compiles the set. Linear in the size of the files; takes milliseconds for all built-in ones.
     ///
-    /// A set of built-in dialects without variations is compiled once in a process: builders that ask for the same one again get it
-    /// in microseconds, and share its tables. The last eight such sets are kept.
+    /// A set of several built-in dialects without variations is compiled once in a process: builders that ask for the same one again
+    /// get it in microseconds, and share its tables. The last eight such sets are kept.
     ///
     /// # Errors
     /// The first problem, with the key and the reason.
@@ -393,10 +393,11 @@ impl SetBuilder {
         Ok(set)
     }
 
-    /// Identifies a set of built-in dialects without variations.
+    /// Identifies a set of several built-in dialects without variations. One alone is compiled so fast that it is not kept.
     fn key(&self) -> Option<Key> {
         let builtin = |file: &File| matches!(file.text, Cow::Borrowed(_));
-        let all = self.switches.is_empty() && self.files.iter().all(builtin);
+        let several = self.any || self.files.len() > 1;
+        let all = several && self.switches.is_empty() && self.files.iter().all(builtin);
         let file = |file: &File| (file.origin.clone(), file.marked, file.offered);
         all.then(|| (self.any, self.files.iter().map(file).collect()))
     }
