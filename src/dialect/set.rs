@@ -1,8 +1,7 @@
 //! Dialects that are compiled together.
 
-use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, LazyLock, Mutex, TryLockError};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use toolglot_scan::{Fnv, ROOT, Skip};
@@ -199,8 +198,7 @@ impl fmt::Debug for DialectSet {
 #[derive(Clone, Debug)]
 struct File {
     origin: String,
-    /// Borrowed for a built-in dialect.
-    text: Cow<'static, str>,
+    text: String,
     /// Only calls with their own marker: bare ones could fire on prose.
     marked: bool,
     /// Only calls of declared tools: its markers could occur in prose.
@@ -277,13 +275,14 @@ impl SetBuilder {
             .iter()
             .filter_map(|file| Head::of(&file.text)?.group)
             .collect();
-        for (id, text, head) in heads() {
+        for (id, text) in builtin::FILES {
+            let Some(head) = Head::of(text) else { continue };
             let taken = head
                 .group
                 .as_ref()
                 .is_some_and(|group| groups.contains(group));
-            if wanted(head) && !taken {
-                groups.extend(head.group.clone());
+            if wanted(&head) && !taken {
+                groups.extend(head.group);
                 self.add(id, text, marked, offered);
             }
         }
@@ -310,7 +309,7 @@ impl SetBuilder {
     pub fn toml(mut self, origin: &str, text: &str) -> Self {
         self.files.push(File {
             origin: origin.to_owned(),
-            text: text.to_owned().into(),
+            text: text.to_owned(),
             marked: false,
             offered: false,
         });
@@ -333,9 +332,6 @@ impl SetBuilder {
 
     /// Compiles the set. Linear in the size of the files; takes milliseconds for all built-in ones.
     ///
-    /// A set of several built-in dialects without variations is compiled once in a process: builders that ask for the same one again
-    /// get it in microseconds, and share its tables. The last eight such sets are kept.
-    ///
     /// # Errors
     /// The first problem, with the key and the reason.
     pub fn build(mut self) -> Result<DialectSet, BuildError> {
@@ -349,11 +345,6 @@ impl SetBuilder {
         }
         if self.files.is_empty() {
             return Err(BuildError::Empty);
-        }
-        let key = self.key();
-        let known = |key: &Key| Compiled::with(|sets| sets.find(key))?;
-        if let Some(set) = key.as_ref().and_then(known) {
-            return Ok(set);
         }
         let mut fingerprint = Fnv::default();
         let mut specs = vec![];
@@ -384,29 +375,16 @@ impl SetBuilder {
         fingerprint.add(&[u8::from(self.any)]);
         let mut inner = SetInner::new(specs, fingerprint.0)?;
         inner.any = self.any;
-        let set = DialectSet {
+        Ok(DialectSet {
             inner: Arc::new(inner),
-        };
-        if let Some(key) = key {
-            Compiled::with(|sets| sets.keep(key, &set));
-        }
-        Ok(set)
+        })
     }
 
-    /// Identifies a set of several built-in dialects without variations. One alone is compiled so fast that it is not kept.
-    fn key(&self) -> Option<Key> {
-        let builtin = |file: &File| matches!(file.text, Cow::Borrowed(_));
-        let several = self.any || self.files.len() > 1;
-        let all = several && self.switches.is_empty() && self.files.iter().all(builtin);
-        let file = |file: &File| (file.origin.clone(), file.marked, file.offered);
-        all.then(|| (self.any, self.files.iter().map(file).collect()))
-    }
-
-    fn add(&mut self, id: &str, text: &'static str, marked: bool, offered: bool) {
+    fn add(&mut self, id: &str, text: &str, marked: bool, offered: bool) {
         if !self.files.iter().any(|file| file.origin == id) {
             self.files.push(File {
                 origin: id.to_owned(),
-                text: text.into(),
+                text: text.to_owned(),
                 marked,
                 offered,
             });
@@ -414,59 +392,13 @@ impl SetBuilder {
     }
 }
 
-/// What determines the tables of a set of built-in dialects: whether it is the preset `any`, and per dialect its id, whether only
-/// calls with their own marker count, and whether only those of declared tools do.
-type Key = (bool, Vec<(String, bool, bool)>);
-
-/// Sets of built-in dialects that were compiled, the newest at the end.
-struct Compiled(Vec<(Key, DialectSet)>);
-
-static COMPILED: Mutex<Compiled> = Mutex::new(Compiled(vec![]));
-
-impl Compiled {
-    /// How many sets are kept.
-    const MOST: usize = 8;
-
-    /// Runs with the sets of the process. Never waits: in a process that was forked while another thread held the lock, it stays
-    /// locked.
-    fn with<R>(run: impl FnOnce(&mut Self) -> R) -> Option<R> {
-        match COMPILED.try_lock() {
-            Ok(mut sets) => Some(run(&mut sets)),
-            Err(TryLockError::Poisoned(sets)) => Some(run(&mut sets.into_inner())),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-
-    fn find(&self, key: &Key) -> Option<DialectSet> {
-        let found = self.0.iter().find(|(have, _)| have == key);
-        found.map(|(_, set)| set.clone())
-    }
-
-    fn keep(&mut self, key: Key, set: &DialectSet) {
-        // Another thread may have compiled it meanwhile.
-        self.0.retain(|(have, _)| *have != key);
-        if self.0.len() == Self::MOST {
-            self.0.remove(0);
-        }
-        self.0.push((key, set.clone()));
-    }
-}
-
 fn find_builtin(id: &str) -> Option<(&'static str, &'static str)> {
+    let files = || builtin::FILES.iter().copied();
+    let alias =
+        |text: &str| Head::of(text).is_some_and(|head| head.aliases.iter().any(|a| a == id));
     // Files are read only if the name is not an id.
-    let by_id = builtin::FILES.iter().copied().find(|(have, _)| *have == id);
-    let alias = |head: &Head| head.aliases.iter().any(|alias| alias == id);
-    let by_alias = || heads().iter().find(|(_, _, head)| alias(head));
-    by_id.or_else(|| by_alias().map(|(id, text, _)| (*id, *text)))
-}
-
-/// Each built-in file with its id and the part that determines where it belongs.
-fn heads() -> &'static [(&'static str, &'static str, Head)] {
-    static HEADS: LazyLock<Vec<(&str, &str, Head)>> = LazyLock::new(|| {
-        let read = |(id, text): &(&'static str, &'static str)| Some((*id, *text, Head::of(text)?));
-        builtin::FILES.iter().filter_map(read).collect()
-    });
-    &HEADS
+    let by_id = files().find(|(have, _)| *have == id);
+    by_id.or_else(|| files().find(|(_, text)| alias(text)))
 }
 
 /// The part of a file that determines where it belongs.
@@ -609,6 +541,3 @@ fn overlay(base: &mut toml::Table, layer: &toml::Table) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
