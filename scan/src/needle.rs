@@ -240,6 +240,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_second_bytes_are_those_that_it_may_begin_with() {
+        for tag in [
+            "<",
+            "</a>",
+            "</ a>",
+            "\n<param=",
+            "<a>",
+            "[/x]",
+            "「末」",
+            "< / a >",
+        ] {
+            for needle in [
+                Needle::new(tag.into()),
+                Needle::tag(tag.as_bytes()),
+                Needle::opener(tag.as_bytes()),
+            ] {
+                let mut seconds = [false; 256];
+                needle.seconds(|second| seconds[usize::from(second)] = true);
+                for byte in 0..=255 {
+                    let may = needle.may_begin(needle.bytes[0], byte);
+                    assert_eq!(seconds[usize::from(byte)], may, "{tag:?} {byte}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn closing_tags_may_contain_white_space() {
         for (tag, text, found) in [
             ("</a>", "x</ a >y</a></ a", vec![(7, 6), (12, 4)]),

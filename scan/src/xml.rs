@@ -316,11 +316,17 @@ fn code(digits: &[u8], radix: u32) -> Option<char> {
 /// assert_eq!(first_entity(b"&l"), None);
 /// ```
 pub fn first_entity(text: &[u8]) -> Option<(char, usize)> {
-    let rest = text.get(1..)?;
+    let (name, end) = entity_name(text);
+    let c = entity(name).filter(|_| end == Some(b';'))?;
+    Some((c, name.len() + 2))
+}
+
+/// What may be the name of the entity at the start of a text that begins with `&`, and the byte after it.
+fn entity_name(text: &[u8]) -> (&[u8], Option<u8>) {
+    let rest = text.get(1..).unwrap_or_default();
     let name = rest.iter().take(MAX_ENTITY);
     let len = name.take_while(|byte| is_entity(**byte)).count();
-    let c = entity(&rest[..len]).filter(|_| rest.get(len) == Some(&b';'))?;
-    Some((c, len + 2))
+    (&rest[..len], rest.get(len).copied())
 }
 
 /// Whether what a text begins with, which is `&`, is no entity whatever follows the text.
@@ -332,10 +338,8 @@ pub fn first_entity(text: &[u8]) -> Option<(char, usize)> {
 /// assert!(!begins_no_entity(b"&mut") && !begins_no_entity(b"&nbsp;")); // one may be, the other is one that XML lacks
 /// ```
 pub fn begins_no_entity(text: &[u8]) -> bool {
-    let rest = text.get(1..).unwrap_or_default();
-    let name = rest.iter().take(MAX_ENTITY);
-    let len = name.take_while(|byte| is_entity(**byte)).count();
-    rest.get(len).is_some_and(|end| *end != b';' || len == 0)
+    let (name, end) = entity_name(text);
+    end.is_some_and(|end| end != b';' || name.is_empty())
 }
 
 /// Decodes the entities of a short string and keeps everything else.

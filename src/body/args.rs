@@ -85,6 +85,20 @@ enum Writer {
     Left,
 }
 
+impl Writer {
+    /// The buffer, if the value is only read when it ends.
+    fn kept(&mut self) -> Option<&mut Vec<u8>> {
+        match self {
+            Self::Typed(bytes)
+            | Self::Trimmed(bytes)
+            | Self::Json(bytes)
+            | Self::Clean(bytes, _)
+            | Self::List(bytes) => Some(bytes),
+            Self::Live(_) | Self::Decoded(_) | Self::Guess(_) | Self::Left => None,
+        }
+    }
+}
+
 /// Whether a piece of a value stays in the buffer.
 enum Wait {
     No,
@@ -242,15 +256,8 @@ impl Args {
 
     /// Keeps bytes of the open value that bypassed it.
     pub fn passed(&mut self, bytes: &[u8]) {
-        let writer = self.param.as_mut().map(|param| &mut param.writer);
-        if let Some(
-            Writer::Typed(kept)
-            | Writer::Trimmed(kept)
-            | Writer::Json(kept)
-            | Writer::Clean(kept, _)
-            | Writer::List(kept),
-        ) = writer
-        {
+        let kept = self.param.as_mut().and_then(|param| param.writer.kept());
+        if let Some(kept) = kept {
             kept.extend_from_slice(bytes);
         }
     }
@@ -441,12 +448,11 @@ impl Args {
                 Writer::Live(gate) => gate.push(data, at, |piece, span| {
                     json::escape_joined(piece, |json, _| arg(json, span));
                 }),
-                Writer::Typed(bytes)
-                | Writer::Trimmed(bytes)
-                | Writer::Json(bytes)
-                | Writer::Clean(bytes, _)
-                | Writer::List(bytes) => bytes.extend_from_slice(data),
-                Writer::Guess(_) | Writer::Left => {}
+                other => {
+                    if let Some(kept) = other.kept() {
+                        kept.extend_from_slice(data);
+                    }
+                }
             }
         }
         out.skip(to);
@@ -524,13 +530,12 @@ impl Args {
                 gate.end(span.start, |piece, _| out.arg(call, piece, span));
                 json::escape_joined(text, |piece, _| out.arg(call, piece, span));
             }
-            Writer::Typed(bytes)
-            | Writer::Trimmed(bytes)
-            | Writer::Json(bytes)
-            | Writer::Clean(bytes, _)
-            | Writer::List(bytes) => bytes.extend_from_slice(text.as_bytes()),
-            // Decoded text has been read already, and so have buffered bytes.
-            Writer::Decoded(_) | Writer::Guess(_) | Writer::Left => {}
+            // Decoded text has been read already, and so have bytes that may be JSON.
+            other => {
+                if let Some(kept) = other.kept() {
+                    kept.extend_from_slice(text.as_bytes());
+                }
+            }
         }
     }
 

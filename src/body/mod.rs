@@ -13,6 +13,7 @@ mod content;
 mod cursor;
 mod element_tree;
 mod fields;
+mod firsts;
 mod framed;
 mod given;
 mod head;
@@ -198,6 +199,7 @@ impl Body {
     }
 
     /// Keeps bytes at offset `at` of a parameter whose argument is written when it ends, and that bypassed the body.
+    #[inline]
     pub fn passed(&mut self, bytes: &[u8], at: u64) {
         match self {
             Self::KeyQuote(body) => body.passed(bytes, at),

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use toolglot_scan::Needle;
 
+use super::firsts::Firsts;
 use super::{Args, Out, Short};
 use crate::error::Kind;
 use crate::event::Span;
@@ -58,14 +59,16 @@ impl Plain {
     }
 
     pub fn fits(&self) -> bool {
-        let mut all = self.closers.iter().chain(&self.openers);
-        !self.closers.is_empty() && all.all(Needle::fits)
+        !self.closers.is_empty() && self.needles().all(Needle::fits)
+    }
+
+    fn needles(&self) -> impl Iterator<Item = &Needle> {
+        self.closers.iter().chain(&self.openers)
     }
 
     /// Whether no closer or opener is under way.
     fn idle(&self) -> bool {
-        let mut all = self.closers.iter().chain(&self.openers);
-        !self.opened && all.all(|needle| needle.have() == 0)
+        !self.opened && self.needles().all(|needle| needle.have() == 0)
     }
 
     /// The text, if its next bytes can be delivered unchanged.
@@ -74,32 +77,8 @@ impl Plain {
             return None;
         }
         let short = args.short(self.start.saturating_add(limits.max_value))?;
-        let needles = self.closers.iter().chain(&self.openers);
-        let mut firsts = needles.filter_map(Needle::begins);
+        let mut firsts = self.needles().filter_map(Needle::begins);
         firsts.try_fold(short, Short::stops_at)
-    }
-
-    /// The length of the prefix in which no closer or opener begins.
-    fn skip(&self, hay: &[u8]) -> usize {
-        let needles = || self.closers.iter().chain(&self.openers);
-        let mut at = 0;
-        loop {
-            let mut rest = &hay[at..];
-            let mut looked_for = None;
-            for needle in needles() {
-                if looked_for != needle.begins() {
-                    looked_for = needle.begins();
-                    rest = &rest[..needle.first(rest)];
-                }
-            }
-            at += rest.len();
-            match hay[at..] {
-                [first, second, ..] if !needles().any(|one| one.may_begin(first, second)) => {
-                    at += 1
-                }
-                _ => return at,
-            }
-        }
     }
 
     fn have(&self) -> u64 {
@@ -122,10 +101,13 @@ impl Plain {
             Some(args) => args.value(out, to),
             None => out.skip(to),
         };
+        let firsts = Firsts::of(self.needles());
         while i < end {
             if self.idle() {
                 let stop = out.clip(max, i, end);
-                i += self.skip(&out.seg[i..stop]);
+                i += firsts.skip(&out.seg[i..stop], |first, second| {
+                    self.needles().any(|needle| needle.may_begin(first, second))
+                });
                 if i >= stop {
                     let pos = out.base + i as u64;
                     let (to, came) = match pos < max {

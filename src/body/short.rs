@@ -159,24 +159,28 @@ impl Short {
         }
         let to = match self.form {
             Form::Quoted(quote) => json::verbatim(chunk, quote),
-            Form::Json | Form::Text | Form::Late => {
-                let stop = chunk.iter().position(|byte| kind(byte) & self.stops != 0);
-                stop.unwrap_or(len)
-            }
+            Form::Json | Form::Text | Form::Late => self.before_stop(chunk),
         };
         let text = valid_prefix(&chunk[..to]);
         let taken = Taken { text, plain: false };
         (text.len() >= LONG).then_some(taken)
     }
 
+    /// The length of the prefix of which no byte stops the value.
+    #[inline]
+    fn before_stop(&self, chunk: &[u8]) -> usize {
+        let stop = |byte: &u8| KINDS[usize::from(*byte)] & self.stops != 0;
+        chunk.iter().position(stop).unwrap_or(chunk.len())
+    }
+
     /// How many bytes at the beginning of the chunk bypass the body, which keeps them. The chunk is at `start`.
+    #[inline]
     pub fn takes_late(&self, chunk: &[u8], start: u64) -> usize {
         let len = chunk.len();
         if start.saturating_add(len as u64) > self.until {
             return 0;
         }
-        let stop = |byte: &u8| KINDS[usize::from(*byte)] & self.stops != 0;
-        let to = chunk.iter().position(stop).unwrap_or(len);
+        let to = self.before_stop(chunk);
         if to == len || to >= LONG { to } else { 0 }
     }
 

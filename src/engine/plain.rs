@@ -119,6 +119,15 @@ impl State {
         self.pass(chunk.len())
     }
 
+    /// The same for bytes of a value.
+    #[inline]
+    fn pass_value(&mut self, data: &[u8], retained: bool) -> Span {
+        if retained && let Some(block) = &mut self.io.block {
+            block.raw.extend_from_slice(data);
+        }
+        self.pass(data.len())
+    }
+
     /// Updates what the brackets show for a short text with nothing else under way, and returns the pace after it.
     pub fn brackets(&mut self, chunk: &[u8]) -> Pace {
         self.link = self.link.after(chunk);
@@ -150,12 +159,7 @@ impl Parser {
             return 0;
         };
         let len = taken.text.len();
-        if short.retained
-            && let Some(block) = &mut state.io.block
-        {
-            block.raw.extend_from_slice(&chunk[..len]);
-        }
-        let span = state.pass(len);
+        let span = state.pass_value(&chunk[..len], short.retained);
         let max = self.opts.limits.max_native;
         let heard = &mut state.io.heard;
         short.deliver(taken, span, sink, |json| heard.hears(json, max));
@@ -174,12 +178,7 @@ impl Parser {
         if let Mode::Body(body) = &mut state.mode {
             body.passed(data, state.io.cursor.chunk(chunk).base);
         }
-        if short.retained
-            && let Some(block) = &mut state.io.block
-        {
-            block.raw.extend_from_slice(data);
-        }
-        let span = state.pass(len);
+        let span = state.pass_value(data, short.retained);
         sink.event(Event::ParamDelta { data, span });
         len
     }

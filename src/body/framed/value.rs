@@ -6,6 +6,7 @@ use toolglot_scan::path;
 use toolglot_scan::tag::{self, Loose, LooseStep, Room};
 use toolglot_scan::xml;
 
+use super::super::firsts::Firsts;
 use super::super::tags::{CDATA, InXmlSection, XmlSectionStep};
 use super::super::{Args, Out, Short};
 use super::over::Over;
@@ -193,26 +194,6 @@ impl Lead {
     }
 }
 
-/// The first bytes of everything that may have a meaning in a value.
-#[derive(Clone, Copy)]
-pub(super) enum Firsts {
-    One(u8),
-    Two(u8, u8),
-    Three(u8, u8, u8),
-    Many,
-}
-
-impl Firsts {
-    /// The same and another byte.
-    pub fn and(self, byte: u8) -> Self {
-        match self {
-            Self::One(one) => Self::Two(one, byte),
-            Self::Two(one, two) => Self::Three(one, two, byte),
-            Self::Three(..) | Self::Many => Self::Many,
-        }
-    }
-}
-
 /// What may come second after each first byte of what may have a meaning. It is worth its making where many bytes follow.
 pub(super) struct Seconds {
     /// A first byte, and a set of bytes.
@@ -350,22 +331,7 @@ impl Value {
 
     /// The bytes that may have a meaning, as far as the value has been read.
     pub fn firsts(&self) -> Firsts {
-        let (mut bytes, mut count) = ([0; 3], 0);
-        for first in self.needles().filter_map(Needle::begins) {
-            if bytes[..count].contains(&first) {
-                continue;
-            }
-            match bytes.get_mut(count) {
-                Some(byte) => *byte = first,
-                None => return Firsts::Many,
-            }
-            count += 1;
-        }
-        match (count, bytes) {
-            (0 | 1, [one, ..]) => Firsts::One(one),
-            (2, [one, two, _]) => Firsts::Two(one, two),
-            (_, [one, two, three]) => Firsts::Three(one, two, three),
-        }
+        Firsts::of(self.needles())
     }
 
     /// Whether the start of a line matters.
@@ -395,34 +361,10 @@ impl Value {
 
     /// The length of the prefix without meaning; `firsts` and `seconds` are at least those that the value has now.
     pub fn skip(&self, firsts: Firsts, seconds: Option<&Seconds>, hay: &[u8]) -> usize {
-        let mut at = 0;
-        loop {
-            let rest = &hay[at..];
-            let found = match firsts {
-                Firsts::One(one) => memchr::memchr(one, rest),
-                Firsts::Two(one, two) => memchr::memchr2(one, two, rest),
-                Firsts::Three(one, two, three) => memchr::memchr3(one, two, three, rest),
-                Firsts::Many => return at,
-            };
-            let Some(found) = found else {
-                return hay.len();
-            };
-            at += found;
-            match hay.get(at + 1) {
-                Some(second) => {
-                    let (first, second) = (hay[at], *second);
-                    let may = match seconds {
-                        Some(seconds) => seconds.has(first, second),
-                        None => self.may_begin(first, second),
-                    };
-                    if may {
-                        return at;
-                    }
-                    at += 1;
-                }
-                None => return at,
-            }
-        }
+        firsts.skip(hay, |first, second| match seconds {
+            Some(seconds) => seconds.has(first, second),
+            None => self.may_begin(first, second),
+        })
     }
 
     /// Whether these two bytes may have a meaning. A value's opener begins with the same byte as its closer.
