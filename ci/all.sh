@@ -16,8 +16,6 @@ export CARGO_INCREMENTAL=0
 
 stages=(format licences msrv lint test c cpp python wasm docs)
 if (($# > 0)); then stages=("$@"); fi
-# The tests for Rust keep one of two cores busy for half of their time. These stages don't need what they build.
-beside=(python docs)
 
 command_of() {
   case $1 in

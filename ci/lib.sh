@@ -180,46 +180,37 @@ build_c_fuzzer() {
     "$out/libtoolglot.a" -Wl,--whole-archive "$runtime" -Wl,--no-whole-archive -lstdc++ -lm -lpthread -ldl -o "$out/fuzz-c"
 }
 
-# run_stage NAME: runs a stage, and says how it ended. The caller defines `command_of NAME`, which prints the command of a stage, and may
-# define `after_stage NAME passed|skipped|FAILED SECONDS`.
-run_stage() {
-  local begun=$SECONDS status=0 verdict command
-  printf '\n==== %s ====\n' "$1"
-  read -ra command <<< "$(command_of "$1")"
-  "${command[@]}" || status=$?
-  case $status in
-    0) verdict=passed ;;
-    77) verdict=skipped ;;
-    *) verdict=FAILED ;;
-  esac
-  echo "---- $1 $verdict after $((SECONDS - begun)) s"
-  echo "$1 $verdict" >> "$VERDICTS"
-  if declare -F after_stage > /dev/null; then after_stage "$1" "$verdict" $((SECONDS - begun)); fi
-}
-
-# Runs stages, even after a failure, and lists at the end what was left out and what failed. Stages that the caller names in the
-# array `beside` run one after another beside the others, and are shown at the end.
+# Runs stages, even after a failure, and lists at the end what was left out and what failed. The caller defines `command_of NAME`, which prints
+# the command of a stage, and may define `after_stage NAME passed|skipped|FAILED SECONDS`.
 run_stages() {
-  local stage shown others=() apart=() failed skipped
+  local stage begun status verdict command failed=() skipped=()
   LEFT_OUT=$(mktemp)
-  VERDICTS=$(mktemp)
   export LEFT_OUT
   for stage in "$@"; do
-    if [[ " ${beside[*]-} " == *" $stage "* ]]; then apart+=("$stage"); else others+=("$stage"); fi
+    printf '\n==== %s ====\n' "$stage"
+    begun=$SECONDS
+    status=0
+    read -ra command <<< "$(command_of "$stage")"
+    "${command[@]}" || status=$?
+    case $status in
+      0) verdict=passed ;;
+      77)
+        verdict=skipped
+        skipped+=("$stage")
+        ;;
+      *)
+        verdict=FAILED
+        failed+=("$stage")
+        ;;
+    esac
+    echo "---- $stage $verdict after $((SECONDS - begun)) s"
+    if declare -F after_stage > /dev/null; then after_stage "$stage" "$verdict" $((SECONDS - begun)); fi
   done
-  shown=$(mktemp)
-  for stage in "${apart[@]}"; do run_stage "$stage"; done > "$shown" 2>&1 &
-  for stage in "${others[@]}"; do run_stage "$stage"; done
-  wait $!
-  cat "$shown"
   echo
   sed 's/^/left out: /' "$LEFT_OUT"
-  read -ra failed <<< "$(sed -n 's/ FAILED$//p' "$VERDICTS" | tr '\n' ' ')"
-  read -ra skipped <<< "$(sed -n 's/ skipped$//p' "$VERDICTS" | tr '\n' ' ')"
   if ((${#skipped[@]} > 0)); then echo "skipped because a tool is missing: ${skipped[*]}"; fi
   if [[ ${CI_STRICT:-} == 1 ]] && { ((${#skipped[@]} > 0)) || [[ -e $LEFT_OUT.lacking ]]; }; then failed+=("a missing tool (CI_STRICT=1)"); fi
-  if (($(wc -l < "$VERDICTS") < $#)); then failed+=("a stage that did not end"); fi
-  rm -f "$LEFT_OUT" "$LEFT_OUT.lacking" "$VERDICTS" "$shown"
+  rm -f "$LEFT_OUT" "$LEFT_OUT.lacking"
   if ((${#failed[@]} > 0)); then
     echo "FAILED after $SECONDS s: ${failed[*]}"
     return 1
