@@ -115,9 +115,8 @@ pub(crate) struct Vector {
     rare: Vec<Table>,
     /// Frequent bytes that begin markers, and the byte that must follow each.
     pairs: Vec<[Table; 2]>,
-    /// Groups of markers by the halves of the bytes after the first one.
-    groups: [[Table; 2]; HEAD - 1],
     heads: Option<Heads>,
+    hashes: Hashes,
     /// Whether marks of code are among the rare bytes.
     pub marks: bool,
 }
@@ -152,12 +151,13 @@ impl Vector {
         let mut begins: Vec<Vec<u8>> = patterns.iter().flat_map(|p| spellings(p, 2)).collect();
         begins.sort_unstable();
         begins.dedup();
+        let heads = Heads::new(patterns);
         let mut all = Self {
             width: Width::best()?,
             rare: vec![],
             pairs: vec![],
-            groups: Group::tables(patterns),
-            heads: Heads::new(patterns),
+            hashes: Hashes::new(heads.as_ref()),
+            heads,
             marks: true,
         };
         for begin in &begins {
@@ -220,7 +220,7 @@ impl Vector {
     }
 
     /// Whether a marker begins at `at`, as far as four bytes show. Notes a mark of code.
-    #[inline(always)]
+    #[inline(never)]
     fn begins(
         &self,
         hay: &[u8],
@@ -239,8 +239,11 @@ impl Vector {
     }
 
     /// The first place of a mask of places from `at` on at which a marker may begin.
+    ///
+    /// # Safety
+    /// `hay` has four bytes from each place on.
     #[inline(always)]
-    fn first(
+    unsafe fn first(
         &self,
         hay: &[u8],
         at: usize,
@@ -250,7 +253,12 @@ impl Vector {
     ) -> Option<usize> {
         while mask != 0 {
             let found = at + mask.trailing_zeros() as usize;
-            if self.begins(hay, found, marks, may) {
+            debug_assert!(found + HEAD <= hay.len());
+            // SAFETY: the caller has four bytes there.
+            let four = unsafe { hay.as_ptr().add(found).cast::<u32>().read_unaligned() };
+            let four = u32::from_le(four);
+            let look = self.hashes.may_hold(four) || marks_code(four as u8);
+            if look && self.begins(hay, found, marks, may) {
                 return Some(found);
             }
             mask &= mask - 1;
@@ -287,128 +295,27 @@ fn spellings(pattern: &Pattern, most: usize) -> Vec<Vec<u8>> {
     all
 }
 
-/// How frequent a byte is in text and markup, roughly.
-fn frequency(byte: u8) -> u64 {
-    match byte {
-        b' ' | b'e' | b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 32,
-        b'a'..=b'z' => 16,
-        b'<' | b'>' | b'/' | b'\n' | b'"' | b'=' | 0x80.. => 8,
-        _ => 2,
-    }
-}
-
-/// For each byte of some markers after the first one: the low and the high halves that occur, as bits. A byte that is missing
-/// may be any.
-#[derive(Clone, Copy)]
-struct Group([[u16; 2]; HEAD - 1]);
-
-impl Group {
-    /// A group is a bit.
-    const MOST: usize = 8;
-
-    fn new(begin: &[u8]) -> Self {
-        let halves = |at: usize| {
-            let byte = begin.get(at + 1);
-            byte.map_or([u16::MAX; 2], |byte| [1 << half(*byte), 1 << (byte >> 4)])
-        };
-        Self(std::array::from_fn(halves))
-    }
-
-    fn with(self, other: Self) -> Self {
-        let halves = |at: usize| std::array::from_fn(|n| self.0[at][n] | other.0[at][n]);
-        Self(std::array::from_fn(halves))
-    }
-
-    /// How much of a text fits, to compare groups by.
-    fn share(self) -> u64 {
-        let bits = |halves: u16| (0..16_u8).filter(move |half| halves >> half & 1 != 0);
-        let share = |[low, high]: [u16; 2]| -> u64 {
-            let bytes = bits(high).flat_map(|high| bits(low).map(move |low| high << 4 | low));
-            bytes.map(frequency).sum()
-        };
-        self.0.into_iter().map(share).product()
-    }
-
-    /// Divides markers into groups that fit little other text. Those that begin with the same two bytes stay together.
-    fn of(patterns: &[Pattern]) -> Vec<Self> {
-        let mut begins: Vec<Vec<u8>> = patterns.iter().flat_map(|p| spellings(p, HEAD)).collect();
-        begins.sort_unstable();
-        begins.dedup();
-        let alike = |a: &Vec<u8>, b: &Vec<u8>| a.len() > 1 && a[..2] == b[..b.len().min(2)];
-        let mut groups: Vec<(Self, u64)> = vec![];
-        for begins in begins.chunk_by(alike) {
-            let each = begins.iter().map(|begin| Self::new(begin));
-            let Some(group) = each.reduce(Self::with) else {
-                continue;
-            };
-            groups.push((group, group.share()));
-            if groups.len() > Self::MOST {
-                Self::join(&mut groups);
-            }
-        }
-        groups.into_iter().map(|(group, _)| group).collect()
-    }
-
-    /// Joins those two of at least two groups to which this adds the least.
-    fn join(groups: &mut Vec<(Self, u64)>) {
-        let pairs = (1..groups.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
-        let joined = pairs.map(|(a, b)| {
-            let both = groups[a].0.with(groups[b].0);
-            let share = both.share();
-            let more = share.saturating_sub(groups[a].1 + groups[b].1);
-            (more, a, b, (both, share))
-        });
-        if let Some((_, a, b, both)) = joined.min_by_key(|(more, ..)| *more) {
-            groups[a] = both;
-            groups.swap_remove(b);
-        }
-    }
-
-    /// For each byte and half: the groups that have it.
-    fn tables(patterns: &[Pattern]) -> [[Table; 2]; HEAD - 1] {
-        let mut tables = [[[0; 16]; 2]; HEAD - 1];
-        for (bit, group) in Self::of(patterns).into_iter().enumerate() {
-            for (tables, halves) in tables.iter_mut().zip(group.0) {
-                for (table, halves) in tables.iter_mut().zip(halves) {
-                    for (half, entry) in table.iter_mut().enumerate() {
-                        *entry |= ((halves >> half & 1) << bit) as u8;
-                    }
-                }
-            }
-        }
-        tables
-    }
-}
-
 /// The first four bytes of all markers. A marker of three bytes has 0 as the fourth.
 #[derive(Clone, Debug)]
 struct Heads {
-    /// A bit for each hash: some head has it.
-    hashes: Box<[u64; HASHES / 64]>,
     /// Sorted.
     heads: Vec<u32>,
     /// Whether a marker has only three bytes.
     short: bool,
 }
 
-const HASHES: usize = 1 << HASH_BITS;
-const HASH_BITS: u32 = 13;
-
 impl Heads {
     /// Returns `None` if a marker is shorter than three bytes.
     fn new(patterns: &[Pattern]) -> Option<Self> {
         let mut all = Self {
-            hashes: Box::new([0; HASHES / 64]),
             heads: vec![],
             short: false,
         };
         for begin in patterns.iter().flat_map(|p| spellings(p, HEAD)) {
             let fourth = begin.get(3).copied();
             let bytes = [*begin.first()?, *begin.get(1)?, *begin.get(2)?];
-            let head = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], fourth.unwrap_or(0)]);
-            let hash = Self::hash(head);
-            all.hashes[hash / 64] |= 1 << (hash % 64);
-            all.heads.push(head);
+            let head = [bytes[0], bytes[1], bytes[2], fourth.unwrap_or(0)];
+            all.heads.push(u32::from_le_bytes(head));
             all.short |= fourth.is_none();
         }
         all.heads.sort_unstable();
@@ -416,27 +323,48 @@ impl Heads {
         Some(all)
     }
 
-    #[inline]
+    fn holds(&self, four: u32) -> bool {
+        let finds = |head| self.heads.binary_search(&head).is_ok();
+        finds(four) || (self.short && finds(four & 0x00FF_FFFF))
+    }
+}
+
+/// A bit for each hash of four bytes: some marker may begin with them.
+#[derive(Clone, Debug)]
+struct Hashes(Box<[u64; HASHES / 64]>);
+
+const HASHES: usize = 1 << HASH_BITS;
+const HASH_BITS: u32 = 15;
+
+impl Hashes {
+    fn new(heads: Option<&Heads>) -> Self {
+        let Some(heads) = heads else {
+            return Self(Box::new([u64::MAX; HASHES / 64]));
+        };
+        let mut all = Self(Box::new([0; HASHES / 64]));
+        for head in &heads.heads {
+            all.add(*head);
+            if head >> 24 == 0 {
+                (1..=255).for_each(|fourth| all.add(head | fourth << 24));
+            }
+        }
+        all
+    }
+
+    #[inline(always)]
     fn hash(head: u32) -> usize {
         (head.wrapping_mul(0x9E37_79B1) >> (u32::BITS - HASH_BITS)) as usize
     }
 
-    #[inline(always)]
-    fn may_hold(&self, head: u32) -> bool {
+    fn add(&mut self, head: u32) {
         let hash = Self::hash(head);
-        self.hashes[hash / 64] >> (hash % 64) & 1 != 0
+        self.0[hash / 64] |= 1 << (hash % 64);
     }
 
     #[inline(always)]
-    fn holds(&self, four: u32) -> bool {
-        let three = four & 0x00FF_FFFF;
-        (self.may_hold(four) && self.finds(four))
-            || (self.short && self.may_hold(three) && self.finds(three))
-    }
-
-    #[inline(never)]
-    fn finds(&self, head: u32) -> bool {
-        self.heads.binary_search(&head).is_ok()
+    fn may_hold(&self, four: u32) -> bool {
+        let hash = Self::hash(four);
+        self.0[hash / 64] >> (hash % 64) & 1 != 0
     }
 }
 

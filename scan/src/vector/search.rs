@@ -24,7 +24,6 @@ macro_rules! search {
             rare: [V; RARE],
             first: [V; PAIRS],
             second: [V; PAIRS],
-            groups: [[V; 2]; HEAD - 1],
         }
 
         impl<const RARE: usize, const PAIRS: usize> Tests<RARE, PAIRS> {
@@ -35,11 +34,7 @@ macro_rules! search {
                     rare: [splat(0); RARE],
                     first: [splat(0); PAIRS],
                     second: [splat(0); PAIRS],
-                    groups: [[splat(0); 2]; HEAD - 1],
                 };
-                for (to, from) in all.groups.iter_mut().zip(&vector.groups) {
-                    *to = [table(&from[0]), table(&from[1])];
-                }
                 for (to, from) in all.rare.iter_mut().zip(&vector.rare) {
                     *to = table(from);
                 }
@@ -67,26 +62,38 @@ macro_rules! search {
                 }
                 all
             }
+        }
 
-            /// Those bytes of `some`, from `at` on, after which some group has the bytes that follow, and all that may mark code.
-            /// `W + 3` bytes are there.
-            #[inline]
-            #[target_feature(enable = $feature)]
-            fn of(&self, some: V, hay: &[u8], at: usize) -> u64 {
-                if !any(some) {
-                    return 0;
+        /// Looks up what counts, until a block has no such bytes. Returns where a marker may begin and true, or how far there is none
+        /// and false. Apart from [`search`], so that its tables stay in registers.
+        #[inline(never)]
+        #[target_feature(enable = $feature)]
+        fn dense<const RARE: usize, const PAIRS: usize>(
+            vector: &Vector,
+            hay: &[u8],
+            mut at: usize,
+            marks: &mut Marks,
+            may: &dyn Fn(usize) -> bool,
+        ) -> (usize, bool) {
+            let tests = Tests::<RARE, PAIRS>::new(vector);
+            while at + 4 * W + 2 < hay.len() {
+                let ab = mask(tests.at(hay, at)) | mask(tests.at(hay, at + W)) << W;
+                let far = at + 2 * W;
+                let cd = mask(tests.at(hay, far)) | mask(tests.at(hay, far + W)) << W;
+                if ab | cd == 0 {
+                    break;
                 }
-                let v = load(hay, at);
-                let mut groups = splat(-1);
-                for (n, [low, high]) in self.groups.iter().enumerate() {
-                    let u = load(hay, at + 1 + n);
-                    groups = and(groups, shuffle(*low, and(u, splat(15))));
-                    groups = and(groups, shuffle(*high, upper(u)));
+                // SAFETY: `hay` goes on for three bytes behind the block.
+                if let Some(found) = unsafe { vector.first(hay, at, ab, marks, may) } {
+                    return (found, true);
                 }
-                let no_group = eq(groups, splat(0));
-                let no_mark = greater(splat(b'`' as i8), v);
-                mask(without(some, and(no_group, no_mark)))
+                // SAFETY: as above.
+                if let Some(found) = unsafe { vector.first(hay, far, cd, marks, may) } {
+                    return (found, true);
+                }
+                at += 4 * W;
             }
+            (at, false)
         }
 
         #[target_feature(enable = $feature)]
@@ -99,27 +106,23 @@ macro_rules! search {
         ) -> usize {
             let tests = Tests::<RARE, PAIRS>::new(vector);
             while at + 4 * W + 2 < hay.len() {
-                let a = tests.at(hay, at);
-                let b = tests.at(hay, at + W);
-                let c = tests.at(hay, at + 2 * W);
-                let d = tests.at(hay, at + 3 * W);
-                if any(or(or(a, b), or(c, d))) {
-                    let ab = tests.of(a, hay, at) | tests.of(b, hay, at + W) << W;
-                    if let Some(found) = vector.first(hay, at, ab, marks, may) {
-                        return found;
-                    }
-                    let cd = tests.of(c, hay, at + 2 * W) | tests.of(d, hay, at + 3 * W) << W;
-                    if let Some(found) = vector.first(hay, at + 2 * W, cd, marks, may) {
-                        return found;
-                    }
+                let (a, b) = (tests.at(hay, at), tests.at(hay, at + W));
+                let (c, d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
+                if !any(or(or(a, b), or(c, d))) {
+                    at += 4 * W;
+                    continue;
                 }
-                at += 4 * W;
+                match dense::<RARE, PAIRS>(vector, hay, at, marks, may) {
+                    (found, true) => return found,
+                    (to, false) => at = to,
+                }
             }
-            // Less than a block: single vectors, the last of which ends with the last byte but one.
-            while at + 1 < hay.len() && hay.len() > W {
-                let from = at.min(hay.len() - W - 1);
+            // Less than a block: single vectors, the last of which ends before the last three bytes.
+            while at + 3 < hay.len() && hay.len() >= W + 3 {
+                let from = at.min(hay.len() - W - 3);
                 let mask = mask(tests.at(hay, from)) >> (at - from) << (at - from);
-                if let Some(found) = vector.first(hay, from, mask, marks, may) {
+                // SAFETY: `hay` goes on for three bytes behind the vector.
+                if let Some(found) = unsafe { vector.first(hay, from, mask, marks, may) } {
                     return found;
                 }
                 at = from + W;
