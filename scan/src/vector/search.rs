@@ -106,15 +106,17 @@ macro_rules! search {
         ) -> usize {
             let tests = Tests::<RARE, PAIRS>::new(vector);
             while at + 4 * W + 2 < hay.len() {
-                let (a, b) = (tests.at(hay, at), tests.at(hay, at + W));
-                let (c, d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
-                if !any(or(or(a, b), or(c, d))) {
-                    at += 4 * W;
-                    continue;
-                }
                 match dense::<RARE, PAIRS>(vector, hay, at, marks, may) {
                     (found, true) => return found,
                     (to, false) => at = to,
+                }
+                while at + 4 * W + 2 < hay.len() {
+                    let (a, b) = (tests.at(hay, at), tests.at(hay, at + W));
+                    let (c, d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
+                    if any(or(or(a, b), or(c, d))) {
+                        break;
+                    }
+                    at += 4 * W;
                 }
             }
             // Less than a block: single vectors, the last of which ends before the last three bytes.

@@ -10,6 +10,15 @@ macro_rules! string {
         /// inside an escape, and false. A string ends at `quote`.
         #[target_feature(enable = $feature)]
         pub fn verbatim(hay: &[u8], quote: u8) -> (usize, bool) {
+            match quote {
+                b'"' => inside::<false>(hay, quote),
+                _ => inside::<true>(hay, quote),
+            }
+        }
+
+        /// With `OTHER` the quotation mark is not the one that JSON escapes.
+        #[target_feature(enable = $feature)]
+        fn inside<const OTHER: bool>(hay: &[u8], quote: u8) -> (usize, bool) {
             let [double, quote, backslash] = [b'"', quote, b'\\'].map(|byte| splat(byte as i8));
             let mut at = 0;
             // The places of the block that are known to be letters of escapes.
@@ -18,7 +27,10 @@ macro_rules! string {
                 let (mut stops, mut slashes) = (0, 0);
                 for n in 0..BLOCK / W {
                     let v = load(hay, at + n * W);
-                    let marks = or(eq(v, double), eq(v, quote));
+                    let mut marks = eq(v, double);
+                    if OTHER {
+                        marks = or(marks, eq(v, quote));
+                    }
                     stops |= mask(or(marks, control(v))) << (n * W);
                     slashes |= mask(eq(v, backslash)) << (n * W);
                 }
