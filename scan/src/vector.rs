@@ -295,39 +295,69 @@ fn spellings(pattern: &Pattern, most: usize) -> Vec<Vec<u8>> {
     all
 }
 
-/// The first four bytes of all markers. A marker of three bytes has 0 as the fourth.
+/// The first four bytes of all markers: a hash table in which a head is at its place or behind it, before the next 0. A marker of
+/// three bytes has 0 as the fourth.
 #[derive(Clone, Debug)]
 struct Heads {
-    /// Sorted.
-    heads: Vec<u32>,
+    slots: Box<[u32]>,
     /// Whether a marker has only three bytes.
     short: bool,
 }
 
 impl Heads {
-    /// Returns `None` if a marker is shorter than three bytes.
+    /// Returns `None` if a marker is shorter than three bytes, or is only NUL.
     fn new(patterns: &[Pattern]) -> Option<Self> {
-        let mut all = Self {
-            heads: vec![],
-            short: false,
-        };
+        let (mut heads, mut short) = (vec![], false);
         for begin in patterns.iter().flat_map(|p| spellings(p, HEAD)) {
             let fourth = begin.get(3).copied();
             let bytes = [*begin.first()?, *begin.get(1)?, *begin.get(2)?];
             let head = [bytes[0], bytes[1], bytes[2], fourth.unwrap_or(0)];
-            all.heads.push(u32::from_le_bytes(head));
-            all.short |= fourth.is_none();
+            // An empty slot is 0.
+            heads.push(Some(u32::from_le_bytes(head)).filter(|head| *head != 0)?);
+            short |= fourth.is_none();
         }
-        all.heads.sort_unstable();
-        all.heads.dedup();
+        heads.sort_unstable();
+        heads.dedup();
+        // A quarter of the slots is taken.
+        let slots = vec![0; heads.len().max(1).next_power_of_two() * 4].into();
+        let mut all = Self { slots, short };
+        for head in heads {
+            let mut at = all.place(head);
+            while all.slots[at] != 0 {
+                at = (at + 1) & (all.slots.len() - 1);
+            }
+            all.slots[at] = head;
+        }
         Some(all)
     }
 
+    /// The heads, and zeros.
+    fn all(&self) -> impl Iterator<Item = u32> {
+        self.slots.iter().copied()
+    }
+
+    fn place(&self, head: u32) -> usize {
+        (head.wrapping_mul(HASH) >> 16) as usize & (self.slots.len() - 1)
+    }
+
     fn holds(&self, four: u32) -> bool {
-        let finds = |head| self.heads.binary_search(&head).is_ok();
-        finds(four) || (self.short && finds(four & 0x00FF_FFFF))
+        self.finds(four) || (self.short && self.finds(four & 0x00FF_FFFF))
+    }
+
+    fn finds(&self, head: u32) -> bool {
+        let mut at = self.place(head);
+        while self.slots[at] != 0 {
+            if self.slots[at] == head {
+                return true;
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        false
     }
 }
+
+/// What four bytes are multiplied by; the upper bits of the product are their hash.
+const HASH: u32 = 0x9E37_79B1;
 
 /// A bit for each hash of four bytes: some marker may begin with them.
 #[derive(Clone, Debug)]
@@ -342,8 +372,8 @@ impl Hashes {
             return Self(Box::new([u64::MAX; HASHES / 64]));
         };
         let mut all = Self(Box::new([0; HASHES / 64]));
-        for head in &heads.heads {
-            all.add(*head);
+        for head in heads.all().filter(|head| *head != 0) {
+            all.add(head);
             if head >> 24 == 0 {
                 (1..=255).for_each(|fourth| all.add(head | fourth << 24));
             }
@@ -353,7 +383,7 @@ impl Hashes {
 
     #[inline(always)]
     fn hash(head: u32) -> usize {
-        (head.wrapping_mul(0x9E37_79B1) >> (u32::BITS - HASH_BITS)) as usize
+        (head.wrapping_mul(HASH) >> (u32::BITS - HASH_BITS)) as usize
     }
 
     fn add(&mut self, head: u32) {
