@@ -217,7 +217,14 @@ fn output(
     };
     let openai = &args.openai;
     match args.output {
-        Shown::Pretty => Box::new(Pretty::new(BufWriter::new(AutoStream::new(out, color)))),
+        Shown::Pretty => {
+            let width =
+                terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
+            Box::new(Pretty::new(
+                BufWriter::new(AutoStream::new(out, color)),
+                width,
+            ))
+        }
         Shown::Turn => Box::new(Turn::new(BufWriter::new(out), args.original)),
         Shown::Events => Box::new(Events::new(BufWriter::new(out))),
         Shown::Openai => Box::new(Chunks::new(

@@ -99,8 +99,7 @@ fn pretty_is_the_default_and_plain_without_a_terminal() {
     assert_eq!(ran.code, 0);
     for word in [
         "Looking.",
-        "tool-call-xml",
-        "call weather",
+        "┌ weather  tool-call-xml",
         "city: Leith",
         "1 call, 0 errors",
     ] {
