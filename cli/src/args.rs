@@ -19,6 +19,7 @@ use crate::agent::args::{CALL_EXAMPLES, CallArgs, RUN_EXAMPLES, RunArgs};
 use crate::agent::serve;
 use crate::api::{Format, MaskArgs, OpenAiArgs};
 use crate::field::Field;
+use crate::help::{DIALECTS, INPUT, OUTPUT, RECORDS, RUN, TOOLS};
 use crate::values::{OneDialect, lang, milliseconds, prefer, start, unknown_tool, untyped};
 
 const EXAMPLES: &str = "\
@@ -148,7 +149,7 @@ Prints its address when it is ready. All settings are described in docs/GATEWAY.
 
 Examples:
   toolglot gateway --upstream http://127.0.0.1:8000
-  toolglot gateway --upstream http://127.0.0.1:8000 --dialect hermes --mode prompt --listen 127.0.0.1:0";
+  toolglot gateway --upstream http://127.0.0.1:8000 --dialect hermes --mode prompt";
 
 const PROMPT_EXAMPLES: &str = "\
 Tools are a list of OpenAI's, Anthropic's or MCP's, or a plugin manifest. Layouts are listed in docs/PROMPTS.md.
@@ -178,7 +179,8 @@ Examples:
 
 const RESULT_EXAMPLES: &str = "\
 Results are a JSON array (or one object) of
-  {\"id\"?, \"name\", \"status\"?: success | error | denied | cancelled | timeout, \"content\"?, \"duration_ms\"?}
+  {\"id\"?, \"name\", \"status\"?: success | error | denied | cancelled | timeout, \"content\"?,
+   \"duration_ms\"?}
 with content that is text, any JSON, or a list of MCP's content parts. No marker of a dialect comes through.
 
 Examples:
@@ -187,8 +189,8 @@ Examples:
 
 const REPLAY_EXAMPLES: &str = "\
 A recording is one JSON object; docs/REPLAY.md has every key:
-  {\"note\"?, \"input\" | \"input_b64\", \"cuts\"?: [LENGTH...], \"dialects\"?: [ID | {\"file\", \"toml\"}...], \"options\"?,
-   \"tools\"?, \"native_tool_calls\"?, \"finish\"?, \"expect\": [ENTRY...]}
+  {\"note\"?, \"input\" | \"input_b64\", \"cuts\"?: [LENGTH...], \"dialects\"?: [ID | {\"file\", \"toml\"}...],
+   \"options\"?, \"tools\"?, \"native_tool_calls\"?, \"finish\"?, \"expect\": [ENTRY...]}
 It runs in its own chunks and in one chunk; both must give the log in `expect`.
 
 The log of an agent's run (`toolglot run --log FILE`) is replayed too: its inputs are given again, and must give the same
@@ -213,8 +215,8 @@ Examples:
 
 const VALIDATE_EXAMPLES: &str = "\
 Reads a turn printed by `toolglot parse --output turn`, or calls in the form that `toolglot encode` takes. Prints
-  {\"valid\", \"calls\": [{\"tool\", \"name\", \"valid\", \"arguments\", \"state\", \"kinds\", \"changes\", \"violations\",
-    \"observation\"}...], \"observations\"}
+  {\"valid\", \"calls\": [{\"tool\", \"name\", \"valid\", \"arguments\", \"state\", \"kinds\", \"changes\",
+    \"violations\", \"observation\"}...], \"observations\"}
 Arguments are coerced to the types of the tool's schema and get its defaults; each change is reported. Observations are error
 messages for the model, in the words of the dialect of each call. Exit status 1 if a call is invalid or recovered.
 
@@ -361,25 +363,17 @@ impl Color {
     }
 }
 
-/// Groups of options.
-const DIALECTS: &str = "Dialects";
-const RECORDS: &str = "Records";
-const INPUT: &str = "Input";
-const OUTPUT: &str = "Output";
-const TOOLS: &str = "Tools";
-
 /// Which dialects are active.
 #[derive(Debug, Args)]
-#[command(next_help_heading = DIALECTS)]
 pub struct SetArgs {
     /// Dialect to look for: an id, `default`, `any`, or `all`; may be repeated [default: the default set]
-    #[arg(long = "dialect", value_name = "ID")]
+    #[arg(long = "dialect", value_name = "ID", help_heading = DIALECTS)]
     pub dialects: Vec<String>,
     /// Additional dialect file; may be repeated. With `--dialect` of its own id, only it is active
-    #[arg(long = "dialect-file", value_name = "F")]
+    #[arg(long = "dialect-file", value_name = "F", help_heading = DIALECTS)]
     pub files: Vec<PathBuf>,
     /// Variation of a dialect to enable, for example vcp.fuzzy; may be repeated
-    #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch)]
+    #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch, help_heading = DIALECTS)]
     pub switches: Vec<(String, String)>,
 }
 
@@ -501,7 +495,7 @@ pub struct RecordArgs {
     #[command(flatten)]
     pub set: SetArgs,
     /// Threads [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = RUN)]
     pub jobs: Option<NonZeroUsize>,
 }
 
@@ -518,7 +512,7 @@ pub struct BatchArgs {
     #[arg(value_name = "IN.jsonl", default_value = "-")]
     pub file: PathBuf,
     /// Output file [default: standard output]
-    #[arg(short, long, value_name = "OUT.jsonl")]
+    #[arg(short, long, value_name = "OUT.jsonl", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub records: RecordArgs,
@@ -526,10 +520,10 @@ pub struct BatchArgs {
     #[arg(long, conflicts_with = "field", help_heading = RECORDS)]
     pub deny_unknown: bool,
     /// Feed every text in chunks: a number of bytes, `whole`, or `random:SEED`
-    #[arg(long, value_name = "N|whole|random:SEED", default_value = "whole")]
+    #[arg(long, value_name = "N|whole|random:SEED", default_value = "whole", help_heading = RECORDS)]
     pub chunk: Chunking,
     /// Exit with status 1 if a line is not a record or an error is reported in one
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub strict: bool,
 }
 
@@ -541,10 +535,10 @@ pub struct StatsArgs {
     #[command(flatten)]
     pub records: RecordArgs,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Report::Pretty)]
+    #[arg(long, value_enum, default_value_t = Report::Pretty, help_heading = OUTPUT)]
     pub output: Report,
     /// Exit with status 1 if a line is not a record or an error is reported
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub strict: bool,
 }
 
@@ -554,16 +548,16 @@ pub struct ReplayArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Also run them in other chunks: of N bytes, under every split, or under a hundred random ones
-    #[arg(long, value_name = "N|each|random:SEED")]
+    #[arg(long, value_name = "N|each|random:SEED", help_heading = INPUT)]
     pub rechunk: Option<Way>,
     /// Write the current logs into the files as the expected ones
-    #[arg(long, conflicts_with = "minimise")]
+    #[arg(long, conflicts_with = "minimise", help_heading = OUTPUT)]
     pub update: bool,
     /// Make one failing recording smaller while the failure stays the same, and print it
-    #[arg(long, alias = "minimize")]
+    #[arg(long, alias = "minimize", help_heading = OUTPUT)]
     pub minimise: bool,
     /// Output file for the smaller recording [default: standard output]
-    #[arg(short, long, value_name = "SMALL.json", requires = "minimise")]
+    #[arg(short, long, value_name = "SMALL.json", requires = "minimise", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
 }
 
@@ -573,16 +567,16 @@ pub struct EncodeArgs {
     #[arg(value_name = "CALLS.json", default_value = "-")]
     pub file: PathBuf,
     /// Dialect to write: an id or an alias
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = DIALECTS)]
     pub dialect: String,
     /// Additional dialect file; may be repeated
-    #[arg(long = "dialect-file", value_name = "F")]
+    #[arg(long = "dialect-file", value_name = "F", help_heading = DIALECTS)]
     pub files: Vec<PathBuf>,
     /// Variation of the dialect to enable, for example vcp.fuzzy; may be repeated
-    #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch)]
+    #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch, help_heading = DIALECTS)]
     pub switches: Vec<(String, String)>,
     /// Declared tools that the reader will use: they type values of untyped text
-    #[arg(long, value_name = "TOOLS.json")]
+    #[arg(long, value_name = "TOOLS.json", help_heading = TOOLS)]
     pub tools: Option<PathBuf>,
 }
 
@@ -591,22 +585,22 @@ pub struct PromptArgs {
     #[command(flatten)]
     pub dialect: OneDialect,
     /// The model's own chat template: definitions and results as it writes them, with its turn tokens
-    #[arg(long, value_name = "FILE.jinja")]
+    #[arg(long, value_name = "FILE.jinja", help_heading = DIALECTS)]
     pub chat_template: Option<PathBuf>,
     /// Definitions of tools
-    #[arg(long, value_name = "TOOLS.json")]
+    #[arg(long, value_name = "TOOLS.json", help_heading = TOOLS)]
     pub tools: Option<PathBuf>,
     /// Language of the prompt's own words
-    #[arg(long, value_parser = lang(), default_value_t = Lang::En)]
+    #[arg(long, value_parser = lang(), default_value_t = Lang::En, help_heading = OUTPUT)]
     pub lang: Lang,
     /// What to print
-    #[arg(long, value_enum, default_value_t = PromptPart::System)]
+    #[arg(long, value_enum, default_value_t = PromptPart::System, help_heading = OUTPUT)]
     pub part: PromptPart,
     /// Omit whole conversations
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub no_examples: bool,
     /// Print an estimate of its tokens on standard error
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub tokens: bool,
 }
 
@@ -616,22 +610,22 @@ pub struct DeriveArgs {
     #[arg(value_name = "TEMPLATE")]
     pub template: PathBuf,
     /// Id of the dialect
-    #[arg(long, default_value = "derived")]
+    #[arg(long, default_value = "derived", help_heading = OUTPUT)]
     pub id: String,
     /// Output file [default: standard output]
-    #[arg(short, long, value_name = "OUT.toml")]
+    #[arg(short, long, value_name = "OUT.toml", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
     /// A variable of the template, as JSON or text: `enable_thinking=true`
-    #[arg(long = "var", value_name = "NAME=VALUE")]
+    #[arg(long = "var", value_name = "NAME=VALUE", help_heading = INPUT)]
     pub variables: Vec<String>,
     /// Make a dialect even if a built-in one reads the same
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub own: bool,
     /// Print the best draft even if it does not read everything
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub draft: bool,
     /// Only report whether this file was derived from the template
-    #[arg(long, value_name = "FILE.toml")]
+    #[arg(long, value_name = "FILE.toml", help_heading = OUTPUT)]
     pub check: Option<PathBuf>,
 }
 
@@ -644,10 +638,10 @@ pub struct RenderArgs {
     #[arg(value_name = "REQUEST.json", default_value = "-")]
     pub file: PathBuf,
     /// Read one conversation per line, and print `{"text"}` or `{"error"}` for each
-    #[arg(long)]
+    #[arg(long, help_heading = INPUT)]
     pub lines: bool,
     /// The time for templates that ask for it, instead of the clock's
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", help_heading = INPUT)]
     pub now: Option<i64>,
 }
 
@@ -677,16 +671,16 @@ pub struct ResultArgs {
     #[command(flatten)]
     pub dialect: OneDialect,
     /// The model's own chat template: definitions and results as it writes them, with its turn tokens
-    #[arg(long, value_name = "FILE.jinja")]
+    #[arg(long, value_name = "FILE.jinja", help_heading = DIALECTS)]
     pub chat_template: Option<PathBuf>,
     /// Language of the layout's own words
-    #[arg(long, value_parser = lang(), default_value_t = Lang::En)]
+    #[arg(long, value_parser = lang(), default_value_t = Lang::En, help_heading = OUTPUT)]
     pub lang: Lang,
     /// JSON pointer to the part of JSON results to show
-    #[arg(long, value_name = "POINTER", value_parser = options::pointer)]
+    #[arg(long, value_name = "POINTER", value_parser = options::pointer, help_heading = OUTPUT)]
     pub select: Option<String>,
     /// Show this many bytes of each result, three quarters from its beginning and one from its end
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = OUTPUT)]
     pub max_bytes: Option<usize>,
 }
 
@@ -696,19 +690,19 @@ pub struct TranscodeArgs {
     #[arg(value_name = "FILE", default_value = "-")]
     pub file: PathBuf,
     /// Dialect to write: an id or an alias
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = DIALECTS)]
     pub to: String,
     /// Dialect to look for: an id, `default`, `any`, or `all`; may be repeated [default: the default set]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = DIALECTS)]
     pub from: Vec<String>,
     /// Additional dialect file, also to look for; may be repeated
-    #[arg(long = "dialect-file", value_name = "F")]
+    #[arg(long = "dialect-file", value_name = "F", help_heading = DIALECTS)]
     pub files: Vec<PathBuf>,
     /// Declared tools: they type values of untyped text
-    #[arg(long, value_name = "TOOLS.json")]
+    #[arg(long, value_name = "TOOLS.json", help_heading = TOOLS)]
     pub tools: Option<PathBuf>,
     /// Leave calls that cannot be written unchanged
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub keep: bool,
 }
 
@@ -718,19 +712,19 @@ pub struct ValidateArgs {
     #[arg(value_name = "TURN.json", default_value = "-")]
     pub file: PathBuf,
     /// Definitions of the declared tools, in any form that `toolglot tools import` reads
-    #[arg(long, value_name = "TOOLS")]
+    #[arg(long, value_name = "TOOLS", help_heading = TOOLS)]
     pub tools: PathBuf,
     /// Dialect of calls that name none
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = DIALECTS)]
     pub dialect: Option<String>,
     /// Additional dialect file; may be repeated
-    #[arg(long = "dialect-file", value_name = "F")]
+    #[arg(long = "dialect-file", value_name = "F", help_heading = DIALECTS)]
     pub files: Vec<PathBuf>,
     /// Arguments that override defaults, and that the call overrides: a JSON object
-    #[arg(long, value_name = "PRESET.json")]
+    #[arg(long, value_name = "PRESET.json", help_heading = TOOLS)]
     pub preset: Option<PathBuf>,
     /// Pass on parameters that a tool does not have
-    #[arg(long)]
+    #[arg(long, help_heading = TOOLS)]
     pub allow_unknown: bool,
 }
 
@@ -771,13 +765,13 @@ pub struct CheckArgs {
     #[arg(value_name = "VECTORS.jsonl", required = true)]
     pub files: Vec<PathBuf>,
     /// Dialect file that vectors may name by its id; may be repeated
-    #[arg(long = "dialect-file", value_name = "F")]
+    #[arg(long = "dialect-file", value_name = "F", help_heading = DIALECTS)]
     pub dialect_files: Vec<PathBuf>,
     /// How many of the ways to split an input are tried
-    #[arg(long, value_enum, default_value_t = Cuts::Quick, value_name = "HOW")]
+    #[arg(long, value_enum, default_value_t = Cuts::Quick, value_name = "HOW", help_heading = RUN)]
     pub cuts: Cuts,
     /// Threads [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = RUN)]
     pub jobs: Option<NonZeroUsize>,
 }
 
@@ -805,16 +799,16 @@ pub struct DetectArgs {
     #[arg(value_name = "FILE", default_value = "-")]
     pub file: PathBuf,
     /// Dialect file to try too; may be repeated
-    #[arg(long = "dialect-file", value_name = "F")]
+    #[arg(long = "dialect-file", value_name = "F", help_heading = DIALECTS)]
     pub files: Vec<PathBuf>,
     /// Declared tools: a JSON array of {"name", "parameters"} or OpenAI's form of it
-    #[arg(long, value_name = "TOOLS.json")]
+    #[arg(long, value_name = "TOOLS.json", help_heading = TOOLS)]
     pub tools: Option<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Report::Pretty)]
+    #[arg(long, value_enum, default_value_t = Report::Pretty, help_heading = OUTPUT)]
     pub output: Report,
     /// Exit with status 1 if no dialect finds a call
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub strict: bool,
 }
 

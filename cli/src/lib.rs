@@ -18,6 +18,7 @@ mod dialects;
 mod encode;
 mod escape;
 mod field;
+mod help;
 mod import;
 mod input;
 mod manual;
@@ -41,8 +42,6 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::panic;
 
-use clap::{CommandFactory, Parser};
-
 use args::{Cli, Command};
 use escape::Way;
 use stop::{Stop, Verdict};
@@ -64,7 +63,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         );
     }));
     // A usage error ends the process here, with status 2.
-    let cli = Cli::parse_from(arguments);
+    let cli = help::parse(arguments);
     match panic::catch_unwind(|| run(&cli)) {
         Ok(Ok(verdict)) => verdict.status(),
         Ok(Err(stop)) => stop.report(),
@@ -75,7 +74,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 fn run(cli: &Cli) -> Result<Verdict, Stop> {
     let color = cli.color.choice();
     match &cli.command {
-        None => help(),
+        None => {
+            help::command().print_help().map_err(Stop::output)?;
+            Ok(Verdict::Clean)
+        }
         Some(Command::Parse(args)) => parse::run(args, color),
         Some(Command::Batch(args)) => batch::run(args),
         Some(Command::Stats(args)) => batch::stats::run(args, color),
@@ -106,9 +108,4 @@ fn run(cli: &Cli) -> Result<Verdict, Stop> {
         Some(Command::Completions(args)) => manual::completions(args),
         Some(Command::Man(args)) => manual::pages(args),
     }
-}
-
-fn help() -> Result<Verdict, Stop> {
-    Cli::command().print_help().map_err(Stop::output)?;
-    Ok(Verdict::Clean)
 }

@@ -5,22 +5,23 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 
-use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::args::{CompletionsArgs, ManArgs};
+use crate::help;
 use crate::stop::{Stop, Verdict};
 
 /// Writes the completions of a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<Verdict, Stop> {
     let mut script = vec![];
-    clap_complete::generate(args.shell, &mut Cli::command(), "toolglot", &mut script);
+    clap_complete::generate(args.shell, &mut help::command(), "toolglot", &mut script);
     print(&script)
 }
 
 /// Writes one manual page, or all of them into a folder.
 pub fn pages(args: &ManArgs) -> Result<Verdict, Stop> {
-    let mut root = Cli::command().disable_help_subcommand(true);
+    let mut root = help::command().disable_help_subcommand(true);
     // After this each subcommand has the global options.
     root.build();
     if let Some(dir) = &args.dir {

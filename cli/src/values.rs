@@ -11,17 +11,19 @@ use toolglot::{Prefer, Start, UnknownTool, Untyped};
 use toolglot_testkit::options;
 use toolglot_tools::prompt::Lang;
 
+use crate::help::DIALECTS;
+
 /// One dialect.
 #[derive(Debug, Args)]
 pub struct OneDialect {
     /// Dialect: an id or an alias
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = DIALECTS)]
     pub dialect: String,
     /// Additional dialect file; may be repeated
-    #[arg(long = "dialect-file", value_name = "F")]
+    #[arg(long = "dialect-file", value_name = "F", help_heading = DIALECTS)]
     pub files: Vec<PathBuf>,
     /// Variation of the dialect to enable, for example vcp.aio-prompt; may be repeated
-    #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch)]
+    #[arg(long = "switch", value_name = "DIALECT.NAME", value_parser = options::switch, help_heading = DIALECTS)]
     pub switches: Vec<(String, String)>,
 }
 

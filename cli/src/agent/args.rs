@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use toolglot_agent::driver::Api;
 use toolglot_tools::prompt::Lang;
 
+use crate::help::{MODEL, OUTPUT, RUN, TOOLS};
 use crate::values::{OneDialect, lang, meant};
 
 pub fn api() -> impl TypedValueParser<Value = Api> {
@@ -26,10 +27,11 @@ with --save, and otherwise the call is denied.
 Ctrl-C stops the run. With --save it can continue later; a call that was running is never started again.
 
 Examples:
-  toolglot run --model script:examples/agent/replies.txt --dialect hermes --tools examples/agent/tools.toml \\
-    --policy examples/agent/policy.toml 'How long is the note?'
-  toolglot run --model http://localhost:8000 --model-name qwen3 --dialect hermes --tools tools.toml 'What is new?'
-  toolglot run --model https://api.example.org/v1 --key-env API_KEY --native ... --output events 'What is new?'
+  toolglot run --model script:examples/agent/replies.txt --dialect hermes \\
+    --tools examples/agent/tools.toml --policy examples/agent/policy.toml 'How long is the note?'
+  toolglot run --model http://localhost:8000 --model-name qwen3 --dialect hermes \\
+    --tools tools.toml 'What is new?'
+  toolglot run --model https://api.example.org/v1 --key-env API_KEY --native ... 'What is new?'
   toolglot run ... --save run.json 'Tidy up.'; toolglot run ... --resume run.json
 
 Exit status: 0 the model answered; 1 it failed, or there were too many rounds; 2 wrong usage or unreadable input; 3 the
@@ -49,22 +51,22 @@ Exit status: 0 the tool gave a result; 1 it failed, or the call was not valid or
 #[derive(Debug, Args)]
 pub struct ToolArgs {
     /// Tools, each with `execute`, which defines how it is executed: TOML, JSON or YAML, or a folder of plugins
-    #[arg(long, value_name = "TOOLS")]
+    #[arg(long, value_name = "TOOLS", help_heading = TOOLS)]
     pub tools: PathBuf,
     /// Which calls run, which are confirmed: TOML or JSON [default: `run` asks for each call, `call` allows its one]
-    #[arg(long, value_name = "POLICY")]
+    #[arg(long, value_name = "POLICY", help_heading = TOOLS)]
     pub policy: Option<PathBuf>,
     /// Tool whose calls need no confirmation, by its id; may be repeated. What the policy denies stays denied
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", help_heading = TOOLS)]
     pub yes_to: Vec<String>,
     /// How long a call may take
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30", help_heading = TOOLS)]
     pub timeout: Duration,
     /// Append instructions and inputs to a file, one JSON object per line, for `toolglot replay`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub log: Option<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Shown::Text)]
+    #[arg(long, value_enum, default_value_t = Shown::Text, help_heading = OUTPUT)]
     pub output: Shown,
 }
 
@@ -82,35 +84,35 @@ pub struct RunArgs {
     #[arg(value_name = "TEXT", required_unless_present = "resume")]
     pub text: Option<String>,
     /// The address of an OpenAI-compatible server, or `script:FILE` with the replies of a model
-    #[arg(long, value_name = "URL|script:FILE")]
+    #[arg(long, value_name = "URL|script:FILE", help_heading = MODEL)]
     pub model: String,
     /// The model's name on the server
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(long, value_name = "NAME", default_value = "default", help_heading = MODEL)]
     pub model_name: String,
     /// The protocol of the server
-    #[arg(long, value_parser = api(), default_value_t = Api::OpenAi)]
+    #[arg(long, value_parser = api(), default_value_t = Api::OpenAi, help_heading = MODEL)]
     pub api: Api,
     /// Environment variable with the server's key [default: no key is sent]
-    #[arg(long, value_name = "VARIABLE")]
+    #[arg(long, value_name = "VARIABLE", help_heading = MODEL)]
     pub key_env: Option<String>,
     /// Send the tools to the server and accept its API tool calls; calls in the text count too
-    #[arg(long)]
+    #[arg(long, help_heading = MODEL)]
     pub native: bool,
     #[command(flatten)]
     pub dialect: OneDialect,
     #[command(flatten)]
     pub tools: ToolArgs,
     /// Language of the prompt's own words
-    #[arg(long, value_parser = lang(), default_value_t = Lang::En)]
+    #[arg(long, value_parser = lang(), default_value_t = Lang::En, help_heading = MODEL)]
     pub lang: Lang,
     /// Maximum number of rounds of calls
-    #[arg(long, value_name = "N", default_value = "5")]
+    #[arg(long, value_name = "N", default_value = "5", help_heading = RUN)]
     pub max_rounds: u32,
     /// Save the run in a file, so that it can continue [default: the file of --resume]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub save: Option<PathBuf>,
     /// Continue a saved run. If it was answered, TEXT is the user's next message
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub resume: Option<PathBuf>,
 }
 

@@ -20,6 +20,7 @@ use super::args::{api, seconds};
 use super::model::model;
 use super::plan::single;
 use super::{note, note_hidden, open, policy, signals};
+use crate::help::{MODEL, RUN, SERVER, TOOLS};
 use crate::stop::{Stop, Verdict};
 use crate::values::lang;
 
@@ -32,65 +33,66 @@ docs/SERVE.md describes the interface for programs.
 
 Examples:
   toolglot serve --open --model http://localhost:8000 --dialect hermes --tools tools.toml
-  toolglot serve --model small=http://localhost:8000 --model large=http://localhost:8001 --tools tools.toml
-  toolglot serve --model script:examples/agent/replies.txt --dialect hermes --tools examples/agent/tools.toml \\
-    --policy examples/agent/policy.toml";
+  toolglot serve --model small=http://localhost:8000 --model large=http://localhost:8001 \\
+    --tools tools.toml
+  toolglot serve --model script:examples/agent/replies.txt --dialect hermes \\
+    --tools examples/agent/tools.toml --policy examples/agent/policy.toml";
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Address to listen on; port 0 picks a free one
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", help_heading = SERVER)]
     listen: String,
     /// Listen on an address that other machines can reach. Whoever has the token can execute the tools
-    #[arg(long)]
+    #[arg(long, help_heading = SERVER)]
     allow_remote: bool,
     /// Name of this server that requests may use, besides localhost and addresses; may be repeated
-    #[arg(long = "host", value_name = "NAME")]
+    #[arg(long = "host", value_name = "NAME", help_heading = SERVER)]
     hosts: Vec<String>,
     /// Open the page in the browser
-    #[arg(long)]
+    #[arg(long, help_heading = SERVER)]
     open: bool,
     /// A model, as for `run`; may be repeated. NAME is its name on the server, by which runs choose it [default: default]
-    #[arg(long = "model", value_name = "[NAME=]URL|script:FILE")]
+    #[arg(long = "model", value_name = "[NAME=]URL|script:FILE", help_heading = MODEL)]
     models: Vec<String>,
     /// The protocol of the servers
-    #[arg(long, value_parser = api(), default_value_t = Api::OpenAi)]
+    #[arg(long, value_parser = api(), default_value_t = Api::OpenAi, help_heading = MODEL)]
     api: Api,
     /// Environment variable with the servers' key [default: no key is sent]
-    #[arg(long, value_name = "VARIABLE")]
+    #[arg(long, value_name = "VARIABLE", help_heading = MODEL)]
     key_env: Option<String>,
     /// The dialect that the models write: an id or an alias [default: by the name of each model]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = MODEL)]
     dialect: Option<String>,
     /// Tools, each with `execute`, which defines how it is executed: TOML, JSON or YAML, or a folder of plugins
-    #[arg(long, value_name = "TOOLS")]
+    #[arg(long, value_name = "TOOLS", help_heading = TOOLS)]
     tools: Option<PathBuf>,
     /// Which calls run, which are confirmed: TOML or JSON [default: all are confirmed]
-    #[arg(long, value_name = "POLICY")]
+    #[arg(long, value_name = "POLICY", help_heading = TOOLS)]
     policy: Option<PathBuf>,
     /// File that keeps the runs; `:memory:` keeps them only as long as the server runs
-    #[arg(long, value_name = "FILE", default_value = "toolglot-runs.db")]
+    #[arg(long, value_name = "FILE", default_value = "toolglot-runs.db", help_heading = RUN)]
     store: PathBuf,
     /// How many days runs are kept after their end; 0 keeps them for ever
-    #[arg(long, value_name = "DAYS", default_value = "90")]
+    #[arg(long, value_name = "DAYS", default_value = "90", help_heading = RUN)]
     keep_days: u64,
     /// How many runs are kept; the oldest that are over are deleted. 0 sets no limit
-    #[arg(long, value_name = "N", default_value = "10000")]
+    #[arg(long, value_name = "N", default_value = "10000", help_heading = RUN)]
     keep_runs: u64,
     /// How many MiB of runs are kept, in the same way; 0 sets no limit
-    #[arg(long, value_name = "MIB", default_value = "1024")]
+    #[arg(long, value_name = "MIB", default_value = "1024", help_heading = RUN)]
     keep_mib: u64,
     /// How long a call may take, with the questions of calls within it
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30", help_heading = TOOLS)]
     timeout: Duration,
     /// Maximum number of rounds of calls
-    #[arg(long, value_name = "N", default_value = "5")]
+    #[arg(long, value_name = "N", default_value = "5", help_heading = RUN)]
     max_rounds: u32,
     /// Folder to serve in place of the built-in page
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = SERVER)]
     page: Option<PathBuf>,
     /// Language of the prompt's own words
-    #[arg(long, value_parser = lang(), default_value_t = Lang::En)]
+    #[arg(long, value_parser = lang(), default_value_t = Lang::En, help_heading = MODEL)]
     lang: Lang,
 }
 

@@ -19,6 +19,17 @@ fn no_arguments_print_help() {
 }
 
 #[test]
+fn help_has_colours_as_asked() {
+    for args in [&["--help"][..], &["parse", "--help"], &["parse", "--wrong"]] {
+        for (color, has) in [("always", true), ("never", false)] {
+            let ran = run(&[args, &["--color", color]].concat(), b"");
+            let text = format!("{}{}", ran.out, ran.err);
+            assert_eq!(text.contains('\u{1b}'), has, "{args:?} {color}");
+        }
+    }
+}
+
+#[test]
 fn every_command_has_help_with_examples() {
     for name in [
         "parse",
@@ -79,10 +90,10 @@ fn wrong_usage_is_status_2() {
 /// The commands, as listed in the help.
 fn commands() -> Vec<String> {
     let help = run(&["--help"], b"").out;
-    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let names = list
-        .take_while(|line| line.starts_with("  "))
-        .filter(|line| !line.starts_with("   "));
+    let names = help
+        .lines()
+        .take_while(|line| *line != "Options:")
+        .filter(|line| line.starts_with("  "));
     let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
     names
         .filter_map(name)
