@@ -19,20 +19,28 @@ from markdown_it import MarkdownIt
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CALL = '{"name": "weather", "arguments": {"city": "Leith"}}'
-FIRST = ["README.md", "docs/FORMATS.md", "docs/CLI.md", "docs/PYTHON.md", "docs/WASM.md", "docs/C-API.md", "docs/GATEWAY.md", "docs/AGENT.md",
+FIRST = ["README.md", "docs/FORMATS.md", "docs/CLI.md", "docs/DATA.md", "docs/PYTHON.md", "docs/WASM.md", "docs/C-API.md", "docs/GATEWAY.md", "docs/AGENT.md",
          "docs/COMPARISON.md", "docs/GLOSSARY.md", "docs/ARCHITECTURE.md"]
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
 body { margin: 0; font: 16px/1.55 system-ui, sans-serif; display: grid; grid-template-columns: 15rem minmax(0, 1fr); }
 nav { padding: 1.5rem 1rem; border-right: 1px solid var(--line); font-size: .9rem; }
 nav a { display: block; padding: .15rem 0; text-decoration: none; }
-main { padding: 1rem 2rem 4rem; max-width: 58rem; }
+main { padding: 1rem 2rem 4rem; max-width: 58rem; overflow-wrap: anywhere; }
 pre { overflow-x: auto; padding: .8rem; border: 1px solid var(--line); border-radius: 6px; }
 code { font: .88em ui-monospace, monospace; }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
+table { border-collapse: collapse; display: block; overflow-x: auto; overflow-wrap: normal; }
 th, td { border: 1px solid var(--line); padding: .3rem .5rem; text-align: left; vertical-align: top; }
 img { max-width: 100%; }
-@media (max-width: 50rem) { body { display: block; } nav { border: 0; } }
+nav [aria-current] { font-weight: 600; }
+nav a.more { margin-top: .8rem; padding-top: .8rem; border-top: 1px solid var(--line); }
+.menu { display: none; }
+@media (max-width: 50rem) {
+  body { display: flex; flex-direction: column; }
+  nav { order: 2; border: 0; border-top: 1px solid var(--line); }
+  main { padding: 0 1rem 2rem; }
+  .menu { display: block; margin: 1rem 1rem 0; }
+}
 """
 
 
@@ -92,7 +100,12 @@ def main():
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
     pages = {name: render(markdown, text) for name, text in sources.items()}
     menu = [*FIRST, "docs/dialects/INDEX.md", *sorted(n for n in sources if n not in FIRST and not n.startswith("docs/dialects/"))]
-    nav = "".join(f'<a href="{html_name(name)}">{html.escape(title_of(sources[name]))}</a>' for name in menu)
+    more = menu[len(FIRST) + 1]
+    entry = '<a href="{}"{}>{}</a>'
+    nav = "".join(
+        entry.format(html_name(name), ' class="more"' if name == more else "", html.escape(title_of(sources[name]))) for name in menu
+    )
+    shutil.copy(ROOT / "page/icon.svg", site)
     played = ROOT / "page/dist"
     if played.is_dir():
         shutil.copytree(played, site / "play")
@@ -124,8 +137,11 @@ def main():
 
         body = re.sub(r'(href|src)="([^"]*)"', link, body)
         title = html.escape(title_of(sources[name]))
-        page = (f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
-                f"<style>{STYLE}</style><nav>{nav}</nav><main>{body}</main></html>\n")
+        here = nav.replace(f'<a href="{html_name(name)}"', f'<a aria-current="page" href="{html_name(name)}"')
+        head = (f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
+                f'<link rel="icon" href="icon.svg"><style>{STYLE}</style>')
+        top = f'<nav id="menu">{here}</nav><a class="menu" href="#menu">All pages</a>'
+        page = f'<!doctype html><html lang="en">{head}{top}<main>{body}</main></html>\n'
         (site / html_name(name)).write_text(page, encoding="utf-8")
     links.report(broken, f"{len(pages)} pages, {len(dialects)} of them dialects; {count} links")
 
