@@ -19,6 +19,24 @@ pub use crate::schema::{
 };
 pub use crate::yaml::{Fault, Yaml, read as yaml};
 
+/// Names of the model in a conversation: of APIs, of chat templates and of data sets.
+const MODEL: [&str; 8] = [
+    "assistant",
+    "model",
+    "gpt",
+    "chatgpt",
+    "bot",
+    "ai",
+    "function_call",
+    "tool_call",
+];
+
+/// Whether a message of this author is the model's.
+#[must_use]
+pub fn is_model(author: &str) -> bool {
+    MODEL.iter().any(|name| author.eq_ignore_ascii_case(name))
+}
+
 /// The contents of a dialect's file.
 #[must_use]
 pub fn spec(dialect: &Dialect) -> &Spec {

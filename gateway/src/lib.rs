@@ -43,19 +43,19 @@ pub use server::Gateway;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Args {
     /// The model server: http://localhost:8000, with or without a path
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "Model server")]
     pub upstream: Option<String>,
     /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
     /// Protocol of the server: openai, anthropic or ollama [default: openai]
-    #[arg(long, value_name = "API")]
+    #[arg(long, value_name = "API", help_heading = "Model server")]
     pub api: Option<String>,
     /// Ids of the dialects that models write, separated by commas, or auto [default: auto]
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", help_heading = "Model server")]
     pub dialect: Option<String>,
     /// repair: calls in the text become API tool calls; prompt: also, the tools of the request become text [default: repair]
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", help_heading = "Model server")]
     pub mode: Option<String>,
     /// Configuration file, as TOML; reloaded on SIGHUP
     #[arg(long, value_name = "FILE")]

@@ -102,7 +102,15 @@ def test_columns_and_options():
 def test_bad_columns():
     with pytest.raises(TypeError, match="__arrow_c_array__ or __arrow_c_stream__ is needed, not list"):
         arrow.parse(["x"])
-    for wrong in (pa.array([1]), pa.array(["a"]).dictionary_encode(), pa.array([{"a": "b"}]), pa.table({"a": ["b"]})):
+    for wrong in (
+        pa.array([1]),
+        pa.array(["a"]).dictionary_encode(),
+        pa.array([{"a": "b"}]),
+        pa.table({"a": ["b"]}),
+        pa.array([["a"]]),
+        pa.array([[{"role": 1, "content": "a"}]]),
+        pa.array([[{"role": "user", "content": ["a"]}]]),
+    ):
         with pytest.raises(TypeError, match="column: text or bytes are needed"):
             arrow.parse(wrong)
 
@@ -155,6 +163,74 @@ def test_other_threads_run():
     assert len(ticks) > 3
 
 
+TALKS = [
+    [("system", "You have tools."), ("user", CALL), ("assistant", ROWS[0]), ("tool", "sunny"), ("Assistant", None)],
+    None,
+    [],
+    [("user", None), ("assistant", ROWS[4])],
+    [("human", "hm"), ("gpt", CALL), (None, CALL), None],
+    [("assistant", "a" * 40)] * 9,
+]
+MODEL = ("assistant", "Assistant", "gpt")
+SHAPES = [("role", "content"), ("from", "value")]
+
+
+def talks(author, text, kind="string", lists="list_", rows=TALKS):
+    data = [row and [m and {"weight": 1, author: m[0], text: m[1]} for m in row] for row in rows]
+    texts = pa.field(text, getattr(pa, kind)())
+    message = pa.struct([pa.field("weight", pa.int32()), texts, pa.field(author, pa.string())])
+    return pa.array(data, getattr(pa, lists)(message))
+
+
+def answers(rows=TALKS, columns=arrow.COLUMNS):
+    own = [row if row is None else [m[1] if m and m[0] in MODEL else None for m in row] for row in rows]
+    return [row if row is None else [expected(text, columns) for text in row] for row in own]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("lists", ["list_", "large_list"])
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "binary"])
+def test_conversations(shape, lists, kind):
+    def raw(row):
+        return row and [m and (m[0], m[1].encode() if m[1] and kind == "binary" else m[1]) for m in row]
+
+    column = talks(*shape, kind, lists, [raw(row) for row in TALKS])
+    turns = arrow.parse(column, ENGINE)
+    assert len(turns) == len(TALKS)
+    made = pa.array(turns)
+    made.validate(full=True)
+    assert made.to_pylist() == answers()
+    assert pa.field(turns).type == made.type
+    streamed = pa.chunked_array(turns)
+    streamed.validate(full=True)
+    assert streamed.to_pylist() == answers()
+
+
+@pytest.mark.parametrize("cut", [(0, 6), (1, 3), (2, 4), (3, 2), (5, 1), (6, 0)])
+def test_slices_of_conversations(cut):
+    rows = (TALKS * 4)[1:]
+    column = talks("from", "value", rows=rows)
+    part = column.slice(cut[0] + 7, cut[1])
+    made = pa.array(arrow.parse(part, ENGINE, columns=["calls"]))
+    made.validate(full=True)
+    assert made.to_pylist() == answers(rows, ["calls"])[cut[0] + 7 : cut[0] + 7 + cut[1]]
+    # Items, and their fields, that begin elsewhere.
+    items = column.values.slice(3, 9)
+    moved = pa.ListArray.from_arrays([0, 2, 5, 9], items)
+    fields = pa.StructArray.from_arrays([field.slice(1) for field in items.flatten()], names=items.type.names)
+    for lists in (moved, moved[1:], pa.ListArray.from_arrays([1, 4, 8], fields)):
+        want = [[(m["from"], m["value"]) if m else None for m in row] for row in lists.to_pylist()]
+        assert pa.array(arrow.parse(lists, ENGINE)).to_pylist() == answers(want)
+    assert pa.array(arrow.parse(pa.chunked_array([column[:2], column[:0], column[2:]]), ENGINE)).to_pylist() == answers(rows)
+    assert len(arrow.parse(pa.chunked_array([], column.type))) == 0
+
+
+def test_conversations_of_other_kinds():
+    for names in (("role", "text"), ("author", "content")):
+        with pytest.raises(TypeError, match="its messages have no field"):
+            arrow.parse(talks(*names))
+
+
 def test_datafusion():
     datafusion = pytest.importorskip("datafusion", reason="datafusion is not installed")
     adapter = pytest.importorskip("toolglot.datafusion")
@@ -166,6 +242,10 @@ def test_datafusion():
     assert found["turn"] == [expected(row) for row in ROWS]
     names = context.sql("select toolglot_parse(output)['calls'][1]['name'] as name from outputs order by n").to_pydict()
     assert names["name"][:2] == ["f", None]
+    column = talks("role", "content")
+    context.register_udf(adapter.parse_udf(ENGINE, name="turns_of", input_type=column.type))
+    context.register_record_batches("talks", [pa.table({"n": list(range(len(TALKS))), "messages": column}).to_batches()])
+    assert context.sql("select turns_of(messages) as turns from talks order by n").to_pydict()["turns"] == answers()
 
 
 def test_polars():
@@ -176,6 +256,15 @@ def test_polars():
         turns = found["turn"].to_list()
         for turn, row in zip(turns, ROWS):
             assert turn == expected(row) or (row is None and not any((turn or {}).values()))
+    frame = polars.DataFrame({"messages": polars.from_arrow(talks("from", "value"))})
+    for lazy in (frame, frame.lazy()):
+        found = lazy.with_columns(turns=adapter.parse("messages", ENGINE, conversations=True, columns=["text"]))
+        turns = (found.collect() if lazy is not frame else found)["turns"].to_list()
+        want = answers(columns=["text"])
+        for have, row in zip(turns, want, strict=True):
+            assert (have is None) == (row is None)
+            # Polars shows a null struct as one of nulls.
+            assert [(turn or {}).get("text") for turn in have or []] == [(turn or {}).get("text") for turn in row or []]
 
 
 def test_adapters_by_shape():
@@ -193,4 +282,7 @@ def test_adapters_by_shape():
     spark = pytest.importorskip("toolglot.spark")
     out = spark.append(batch.to_batches()[0], "output", "turn", ENGINE, {})
     assert out.schema.names == ["n", "output", "turn"] and out.column("turn").to_pylist() == [expected(row) for row in ROWS]
+    talk = pa.table({"messages": talks("role", "content")})
+    assert ray.ParseCalls("messages", engine=ENGINE)(talk).column("turn").to_pylist() == answers()
+    assert spark.append(talk.to_batches()[0], "messages", "turn", ENGINE, {}).column("turn").to_pylist() == answers()
     assert spark.TYPE.startswith("struct<text: string, reasoning: string, calls: array<struct<name: string,")

@@ -1,5 +1,8 @@
 """Every example in the documentation runs."""
 
+import subprocess
+import sys
+
 import examples
 import pytest
 from conftest import ROOT
@@ -17,3 +20,14 @@ def test_there_are_some():
     counted = {name: sum(len(test.examples) for test in tests) for name, tests in SOURCES}
     for name in ("toolglot", "toolglot._clients", "toolglot._functions", "toolglot._tools", "toolglot._agent", "toolglot._native.Engine", "docs/PYTHON.md", "docs/AGENT.md"):
         assert counted[name] > 1, name
+
+
+def test_bulk_cleaning(tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    script, source = ROOT / "examples/python/clean_sharegpt.py", ROOT / "examples/data/sharegpt.jsonl"
+    out = tmp_path / "clean.jsonl"
+    ran = subprocess.run([sys.executable, script, source, out], capture_output=True, text=True, encoding="utf-8", timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    expected = ROOT / "examples/expected"
+    assert ran.stdout == (expected / "clean_sharegpt.txt").read_text(encoding="utf-8")
+    assert out.read_text(encoding="utf-8") == (expected / "clean_sharegpt.jsonl").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 //! ShareGPT.
 
 use toolglot::json::Value;
+use toolglot::layer;
 
 use super::beside::Beside;
 use crate::field::{Field, step};
@@ -16,18 +17,6 @@ pub struct Text {
 /// Members that hold a conversation, and the names of a message's text in it. Data sets mix the two.
 pub const CONVERSATIONS: [&str; 2] = ["messages", "conversations"];
 const CONTENTS: [&str; 2] = ["content", "value"];
-
-/// Names of the model in a conversation: of APIs, of chat templates and of data sets.
-const MODEL: [&str; 8] = [
-    "assistant",
-    "model",
-    "gpt",
-    "chatgpt",
-    "bot",
-    "ai",
-    "function_call",
-    "tool_call",
-];
 
 /// Whether a record is a conversation.
 pub fn is_conversation(record: &Beside) -> bool {
@@ -130,7 +119,7 @@ fn author(message: &Value) -> Option<&str> {
 }
 
 fn is_model(message: &Value) -> bool {
-    author(message).is_some_and(|name| MODEL.iter().any(|one| name.eq_ignore_ascii_case(one)))
+    author(message).is_some_and(layer::is_model)
 }
 
 /// Takes the text at the end of a pointer. A list of content parts has one in each part of type `text`; null is a message without a text.

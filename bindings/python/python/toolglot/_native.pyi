@@ -1591,7 +1591,7 @@ class Turn:
 class Turns:
     """
     Columns of turns. Made by `toolglot.arrow.parse`. Every Arrow library accepts it: `pyarrow.array(turns)` is one struct
-    column, `pyarrow.table(turns)` has its fields as columns.
+    column, `pyarrow.table(turns)` has its fields as columns. Of conversations it is a column of lists.
     """
     def __arrow_c_array__(self, /, requested_schema: object = None) -> tuple[object, object]:
         """
@@ -1603,7 +1603,7 @@ class Turns:
         """
     def __arrow_c_stream__(self, /, requested_schema: object = None) -> object:
         """
-        Its fields, as a stream of one record batch. Where a row is null, all its fields are null.
+        Its fields, as a stream of one record batch. Where a row is null, all its fields are null. Of conversations: its lists.
         """
     def __len__(self, /) -> int: ...
     def __repr__(self, /) -> str: ...

@@ -10,9 +10,10 @@ from ._native import Engine
 __all__ = ["parse_udf"]
 
 
-def parse_udf(engine: Engine | None = None, *, name: str = "toolglot_parse", **options: Any) -> Any:
+def parse_udf(engine: Engine | None = None, *, name: str = "toolglot_parse", input_type: Any = None, **options: Any) -> Any:
     """Returns a scalar function that parses a column of transcripts into turns, as structs.
-    `options` are those of `toolglot.arrow.parse`.
+    `input_type` is the type of the column [default: `pyarrow.string()`]; lists of messages become lists of turns. `options` are
+    those of `toolglot.arrow.parse`.
 
         context.register_udf(toolglot.datafusion.parse_udf())
         context.sql("select toolglot_parse(output)['calls'] from outputs")
@@ -25,5 +26,5 @@ def parse_udf(engine: Engine | None = None, *, name: str = "toolglot_parse", **o
     def turns(column: Any) -> Any:
         return pyarrow.array(arrow.parse(column, engine, **options))
 
-    text = pyarrow.string()
-    return udf(turns, [text], turns(pyarrow.array([], text)).type, "stable", name)
+    given = pyarrow.string() if input_type is None else input_type
+    return udf(turns, [given], turns(pyarrow.array([], given)).type, "stable", name)

@@ -10,9 +10,10 @@ from ._native import Engine
 __all__ = ["parse"]
 
 
-def parse(expression: Any, engine: Engine | None = None, **options: Any) -> Any:
+def parse(expression: Any, engine: Engine | None = None, *, conversations: bool = False, **options: Any) -> Any:
     """Parses a column of transcripts into turns, as structs. `expression` is an expression or the name of
-    a column, `options` are those of `toolglot.arrow.parse`.
+    a column, `options` are those of `toolglot.arrow.parse`. With `conversations` each row is a list of messages, and becomes a
+    list of turns.
 
         frame.with_columns(turn=toolglot.polars.parse("output"))
     """
@@ -24,4 +25,5 @@ def parse(expression: Any, engine: Engine | None = None, **options: Any) -> Any:
         return polars.Series(series.name, arrow.parse(series, engine, **options))
 
     column = polars.col(expression) if isinstance(expression, str) else expression
-    return column.map_batches(turns, return_dtype=turns(polars.Series("", [], dtype=polars.String)).dtype)
+    kind = turns(polars.Series("", [], dtype=polars.String)).dtype
+    return column.map_batches(turns, return_dtype=polars.List(kind) if conversations else kind)

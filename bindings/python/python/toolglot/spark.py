@@ -18,15 +18,17 @@ TYPE = f"struct<{', '.join(f'{name}: {kind}' for name, kind in _FIELDS.items())}
 
 
 def parse(frame: Any, column: str, into: str = "turn", engine: Engine | None = None, **options: Any) -> Any:
-    """Returns the data frame with a column of turns; `options` are those of `toolglot.arrow.parse`.
+    """Returns the data frame with a column of turns, or of lists of them if the column has lists of messages; `options` are those of `toolglot.arrow.parse`.
 
         toolglot.spark.parse(spark.read.parquet("outputs"), "output").write.parquet("turns")
     """
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import ArrayType, StructType
 
     engine = engine or Engine()
     wanted = list(options.get("columns", arrow.COLUMNS))
     kind = f"struct<{', '.join(f'{name}: {_FIELDS[name]}' for name in wanted)}>"
+    if isinstance(frame.schema[column].dataType, ArrayType):
+        kind = f"array<{kind}>"
     schema = StructType([*frame.schema.fields, *StructType.fromDDL(f"{into} {kind}").fields])
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-//! The Arrow C data interface: the only file of the package that reads and exports raw pointers.
+//! The Arrow C data interface. Only this file and `messages` read raw pointers, and only this one exports them.
 //!
 //! The structures follow the specification; one whose `release` is null has been moved or released. Imported structures are
 //! moved in, and released on drop. Exported ones keep a reference to a [`Column`] until their consumer releases them.
@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ops::Range;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
 use super::column::Column;
+use super::messages::Messages;
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -29,8 +31,8 @@ pub struct Schema {
     name: *const c_char,
     metadata: *const c_char,
     flags: i64,
-    n_children: i64,
-    children: *mut *mut Schema,
+    pub(super) n_children: i64,
+    pub(super) children: *mut *mut Schema,
     dictionary: *mut Schema,
     release: Option<unsafe extern "C" fn(*mut Schema)>,
     private_data: *mut c_void,
@@ -38,13 +40,13 @@ pub struct Schema {
 
 #[repr(C)]
 pub struct Array {
-    length: i64,
+    pub(super) length: i64,
     null_count: i64,
-    offset: i64,
+    pub(super) offset: i64,
     n_buffers: i64,
-    n_children: i64,
+    pub(super) n_children: i64,
     buffers: *mut *const c_void,
-    children: *mut *mut Array,
+    pub(super) children: *mut *mut Array,
     dictionary: *mut Array,
     release: Option<unsafe extern "C" fn(*mut Array)>,
     private_data: *mut c_void,
@@ -118,17 +120,32 @@ structure!(Stream {
 
 /// The memory layout of a column of text.
 #[derive(Clone, Copy)]
-enum Layout {
+pub enum Layout {
     Offsets32,
     Offsets64,
     Views,
     Nulls,
 }
 
-/// An imported column of text.
+/// What a column holds.
+enum Kind {
+    Texts(Layout),
+    Messages(Messages),
+}
+
+/// An imported column of text, or of conversations.
 pub struct Texts {
-    layout: Layout,
+    kind: Kind,
     chunks: Vec<Array>,
+}
+
+/// The texts of a column.
+#[derive(Default)]
+pub struct Rows<'a> {
+    /// In order; nulls are `None`, and so are messages of others than the model.
+    pub texts: Vec<Option<&'a [u8]>>,
+    /// How many messages each row has, if the rows are conversations; nulls are `None`.
+    pub lists: Option<Vec<Option<usize>>>,
 }
 
 impl Texts {
@@ -163,77 +180,72 @@ impl Texts {
         if schema.release.is_none() || chunks.iter().any(|chunk| chunk.release.is_none()) {
             return Err(PyValueError::new_err("column: already consumed"));
         }
-        // SAFETY: the format is a C string that lives as long as the schema.
-        let format = unsafe { text(schema.format) };
-        let layout = match format.as_str() {
-            "u" | "z" => Layout::Offsets32,
-            "U" | "Z" => Layout::Offsets64,
-            "vu" | "vz" => Layout::Views,
-            "n" => Layout::Nulls,
-            _ => return Err(wrong(&format)),
+        let kind = match Messages::of(schema)? {
+            Some(messages) => Kind::Messages(messages),
+            None => Kind::Texts(Layout::of(schema)?),
         };
-        if !schema.dictionary.is_null() {
-            return Err(wrong("dictionary"));
-        }
-        Ok(Self { layout, chunks })
+        Ok(Self { kind, chunks })
     }
 
-    /// The rows in order; nulls are `None`.
-    pub fn rows(&self) -> PyResult<Vec<Option<&[u8]>>> {
-        let mut rows = vec![];
+    /// The texts in order.
+    pub fn rows(&self) -> PyResult<Rows<'_>> {
+        let mut rows = Rows::default();
         for chunk in &self.chunks {
-            let least = match self.layout {
-                Layout::Nulls => 0,
-                Layout::Views => 2,
-                Layout::Offsets32 | Layout::Offsets64 => 3,
-            };
-            let (Ok(length), Ok(offset)) =
-                (usize::try_from(chunk.length), usize::try_from(chunk.offset))
-            else {
-                return Err(broken());
-            };
-            if chunk.n_buffers < least || (least > 0 && chunk.buffers.is_null()) {
-                return Err(broken());
+            match &self.kind {
+                Kind::Texts(layout) => {
+                    for row in layout.rows(chunk)? {
+                        // SAFETY: the row is within the array, which has the buffers of its layout.
+                        rows.texts.push(unsafe { layout.row(chunk, row)? });
+                    }
+                }
+                Kind::Messages(messages) => messages.rows(chunk, &mut rows)?,
             }
-            rows.reserve(length);
-            for row in offset..offset + length {
-                // SAFETY: the row is within the array, which has the buffers of its layout.
-                rows.push(unsafe { self.row(chunk, row)? });
-            }
+        }
+        if let Kind::Messages(_) = self.kind {
+            rows.lists.get_or_insert_default();
         }
         Ok(rows)
     }
+}
+
+impl Layout {
+    pub fn of(schema: &Schema) -> PyResult<Self> {
+        let format = schema.format();
+        if !schema.dictionary.is_null() {
+            return Err(wrong("dictionary"));
+        }
+        match format.as_str() {
+            "u" | "z" => Ok(Self::Offsets32),
+            "U" | "Z" => Ok(Self::Offsets64),
+            "vu" | "vz" => Ok(Self::Views),
+            "n" => Ok(Self::Nulls),
+            _ => Err(wrong(&format)),
+        }
+    }
+
+    /// Checks that an array has the buffers of this layout, and returns its rows, offset included.
+    pub fn rows(self, chunk: &Array) -> PyResult<Range<usize>> {
+        chunk.rows(match self {
+            Self::Nulls => 0,
+            Self::Views => 2,
+            Self::Offsets32 | Self::Offsets64 => 3,
+        })
+    }
 
     /// # Safety
-    /// `row` must be within the chunk, offset included, and the chunk must have the buffers of the layout.
-    unsafe fn row<'a>(&'a self, chunk: &'a Array, row: usize) -> PyResult<Option<&'a [u8]>> {
+    /// `row` must be one of [`rows`](Self::rows) of the chunk.
+    pub unsafe fn row(self, chunk: &Array, row: usize) -> PyResult<Option<&[u8]>> {
         // SAFETY (for the whole function): as the caller and the producer promise; see the top of the file.
         unsafe {
-            if matches!(self.layout, Layout::Nulls) {
+            if matches!(self, Self::Nulls) || !chunk.valid(row) {
                 return Ok(None);
             }
-            let valid = chunk.buffer::<u8>(0);
-            if !valid.is_null() && *valid.add(row / 8) >> (row % 8) & 1 == 0 {
-                return Ok(None);
-            }
-            let (data, start, end) = match self.layout {
-                Layout::Offsets32 => {
-                    let offsets = chunk.filled::<i32>(1)?;
-                    (
-                        2,
-                        i64::from(offsets.add(row).read_unaligned()),
-                        i64::from(offsets.add(row + 1).read_unaligned()),
-                    )
+            let (data, start, end) = match self {
+                Self::Offsets32 | Self::Offsets64 => {
+                    let (start, end) = chunk.ends(row, matches!(self, Self::Offsets64))?;
+                    (2, start, end)
                 }
-                Layout::Offsets64 => {
-                    let offsets = chunk.filled::<i64>(1)?;
-                    (
-                        2,
-                        offsets.add(row).read_unaligned(),
-                        offsets.add(row + 1).read_unaligned(),
-                    )
-                }
-                Layout::Views | Layout::Nulls => {
+                Self::Views | Self::Nulls => {
                     // A view: the length; then the bytes if there are at most 12, otherwise the first 4, a buffer index and an offset.
                     let view = chunk.filled::<u8>(1)?.add(row * 16);
                     let word = |at: usize| i64::from(view.add(at).cast::<i32>().read_unaligned());
@@ -267,7 +279,59 @@ impl Texts {
     }
 }
 
+impl Schema {
+    pub fn format(&self) -> String {
+        // SAFETY: the format is a C string that lives as long as the schema.
+        unsafe { text(self.format) }
+    }
+
+    pub fn name(&self) -> String {
+        // SAFETY: the name is null, or as above.
+        unsafe { text(self.name) }
+    }
+}
+
 impl Array {
+    /// Checks that it has so many buffers, and returns its rows, offset included.
+    pub fn rows(&self, buffers: i64) -> PyResult<Range<usize>> {
+        let (Ok(length), Ok(offset)) = (usize::try_from(self.length), usize::try_from(self.offset))
+        else {
+            return Err(broken());
+        };
+        if self.n_buffers < buffers || (buffers > 0 && self.buffers.is_null()) {
+            return Err(broken());
+        }
+        Ok(offset..offset + length)
+    }
+
+    /// # Safety
+    /// The array must have a buffer, and `row` must be one of its rows, offset included.
+    pub unsafe fn valid(&self, row: usize) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let valid = self.buffer::<u8>(0);
+            valid.is_null() || *valid.add(row / 8) >> (row % 8) & 1 == 1
+        }
+    }
+
+    /// Where a row begins and ends in the array's data or items.
+    ///
+    /// # Safety
+    /// The array must have two buffers, the second of which has offsets, of 64 bits if they are `wide`; `row` as for `valid`.
+    pub unsafe fn ends(&self, row: usize, wide: bool) -> PyResult<(i64, i64)> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if wide {
+                let offsets = self.filled::<i64>(1)?;
+                let (start, end) = (offsets.add(row), offsets.add(row + 1));
+                return Ok((start.read_unaligned(), end.read_unaligned()));
+            }
+            let offsets = self.filled::<i32>(1)?;
+            let (start, end) = (offsets.add(row), offsets.add(row + 1));
+            Ok((start.read_unaligned().into(), end.read_unaligned().into()))
+        }
+    }
+
     /// # Safety
     /// The array must have more than `index` buffers.
     unsafe fn buffer<T>(&self, index: usize) -> *const T {
@@ -345,13 +409,13 @@ fn inside<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
     Ok(capsule.pointer_checked(Some(name))?.as_ptr().cast())
 }
 
-fn wrong(format: &str) -> PyErr {
+pub fn wrong(format: &str) -> PyErr {
     PyTypeError::new_err(format!(
-        "column: text or bytes are needed (utf8, large_utf8, utf8_view, binary, large_binary, binary_view), not the Arrow format {format:?}"
+        "column: text or bytes are needed (utf8, large_utf8, utf8_view, binary, large_binary, binary_view), or lists of messages, not the Arrow format {format:?}"
     ))
 }
 
-fn broken() -> PyErr {
+pub fn broken() -> PyErr {
     PyValueError::new_err("column: not a valid Arrow array")
 }
 
@@ -481,7 +545,8 @@ unsafe extern "C" fn stream_next(stream: *mut Stream, out: *mut Array) -> c_int 
         let next = if parts.given {
             Array::released()
         } else {
-            array_of(&parts.column, false)
+            // A batch of fields has no nulls of its own.
+            array_of(&parts.column, parts.column.format != "+s")
         };
         parts.given = true;
         out.write(next);
@@ -519,7 +584,7 @@ pub fn array<'py>(py: Python<'py>, column: &Arc<Column>) -> PyResult<Bound<'py, 
     PyCapsule::new_with_value(py, array_of(column, true), ARRAY)
 }
 
-/// A capsule with a stream of one record batch: the fields of a column. (A batch cannot be null itself; its fields can.)
+/// A capsule with a stream of one array: of a struct, a record batch of its fields. (A batch cannot be null itself; its fields can.)
 pub fn stream<'py>(
     py: Python<'py>,
     column: &Arc<Column>,

@@ -1,11 +1,12 @@
 //! Columns of transcripts in, columns of turns out, through the Arrow PyCapsule interface: without a copy of the input,
 //! and without an Arrow library.
 //!
-//! Each input row gives one output row. The rows of a batch are read with the interpreter released; between batches
+//! Each input row gives one output row: a turn, or for a conversation a list with a turn for each message of the model. The rows of a batch are read with the interpreter released; between batches
 //! pending signals are handled.
 
 mod abi;
 mod column;
+mod messages;
 mod turns;
 
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use toolglot::{Collect, Finish};
 
-use self::column::Column;
+use self::column::{Column, ListColumn};
 use self::turns::{FIELDS, Fill, VERSION};
 use crate::engine::{Core, Engine};
 use crate::guard::{Failure, caught, entry};
@@ -25,7 +26,7 @@ use crate::options;
 const BATCH: usize = 1024;
 
 /// Columns of turns. Made by `toolglot.arrow.parse`. Every Arrow library accepts it: `pyarrow.array(turns)` is one struct
-/// column, `pyarrow.table(turns)` has its fields as columns.
+/// column, `pyarrow.table(turns)` has its fields as columns. Of conversations it is a column of lists.
 #[pyclass(frozen, module = "toolglot.arrow")]
 pub struct Turns {
     column: Arc<Column>,
@@ -61,7 +62,7 @@ impl Turns {
         ))
     }
 
-    /// Its fields, as a stream of one record batch. Where a row is null, all its fields are null.
+    /// Its fields, as a stream of one record batch. Where a row is null, all its fields are null. Of conversations: its lists.
     #[pyo3(signature = (requested_schema: "object" = None) -> "object")]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -110,13 +111,26 @@ pub fn parse_arrow(
         let texts = abi::Texts::of(column)?;
         let rows = texts.rows()?;
         let mut fill = Fill::new(&columns);
-        for batch in rows.chunks(BATCH) {
+        for batch in rows.texts.chunks(BATCH) {
             py.detach(|| caught(|| read(&core, batch, finish, &mut fill)))??;
             py.check_signals()?;
         }
-        let column = Arc::new(fill.column());
+        let column = Arc::new(match rows.lists {
+            None => fill.column(""),
+            Some(sizes) => listed(&sizes, fill)?,
+        });
         Ok(Turns { column })
     })
+}
+
+/// A list of turns for each conversation.
+fn listed(sizes: &[Option<usize>], fill: Fill) -> Result<Column, Failure> {
+    let (mut lists, mut end) = (ListColumn::default(), 0);
+    for size in sizes {
+        end += size.unwrap_or_default();
+        lists.push(size.is_some(), end)?;
+    }
+    Ok(lists.column("", fill.column("item")))
 }
 
 fn read(

@@ -76,13 +76,13 @@ impl Fill {
         Ok(())
     }
 
-    pub fn column(self) -> Column {
+    pub fn column(self, name: &'static str) -> Column {
         let mut fields = vec![];
         fields.extend(self.text.map(|text| text.column("text")));
         fields.extend(self.reasoning.map(|text| text.column("reasoning")));
         fields.extend(self.calls.map(CallColumns::column));
         fields.extend(self.errors.map(ErrorColumns::column));
-        self.mask.column("", "+s", vec![], fields)
+        self.mask.column(name, "+s", vec![], fields)
     }
 }
 

@@ -1,0 +1,134 @@
+//! Columns of conversations: lists of structs with an author and a text, as chat APIs (`role`, `content`) and ShareGPT
+//! (`from`, `value`) have them.
+//!
+//! As in `abi`, all that can be checked is: that arrays have the buffers and children of their types, and that lists end within
+//! their items.
+
+#![allow(unsafe_code)]
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use toolglot::layer::is_model;
+
+use super::abi::{Array, Layout, Rows, Schema, broken, wrong};
+
+const AUTHORS: [&str; 2] = ["role", "from"];
+const TEXTS: [&str; 2] = ["content", "value"];
+
+/// Where author and text of a message are.
+pub struct Messages {
+    /// Offsets have 64 bits.
+    wide: bool,
+    author: (usize, Layout),
+    text: (usize, Layout),
+}
+
+impl Messages {
+    /// The type of a column; `None` if it has no lists.
+    pub fn of(schema: &Schema) -> PyResult<Option<Self>> {
+        let format = schema.format();
+        if format != "+l" && format != "+L" {
+            return Ok(None);
+        }
+        let items = children(schema)?;
+        let [message] = items.as_slice() else {
+            return Err(wrong(&format));
+        };
+        if message.format() != "+s" {
+            return Err(wrong(&format!("{format} of {}", message.format())));
+        }
+        let fields = children(message)?;
+        let field = |names: [&str; 2]| {
+            let found = names.iter().find_map(|name| {
+                let at = fields.iter().position(|field| field.name() == *name)?;
+                Some((at, fields[at]))
+            });
+            let Some((at, field)) = found else {
+                let names = names.join(" or ");
+                let why = format!("column: its messages have no field {names}");
+                return Err(PyTypeError::new_err(why));
+            };
+            Ok((at, Layout::of(field)?))
+        };
+        Ok(Some(Self {
+            wide: format == "+L",
+            author: field(AUTHORS)?,
+            text: field(TEXTS)?,
+        }))
+    }
+
+    /// Adds the messages of an array: a text for each of them that is the model's.
+    pub fn rows<'a>(&self, lists: &'a Array, rows: &mut Rows<'a>) -> PyResult<()> {
+        let messages = child(lists, 0)?;
+        let known = messages.rows(1)?;
+        let (authors, texts) = (
+            child(messages, self.author.0)?,
+            child(messages, self.text.0)?,
+        );
+        let (first_author, first_text) = (
+            covers(self.author.1, authors, known.end)?,
+            covers(self.text.1, texts, known.end)?,
+        );
+        let sizes = rows.lists.get_or_insert_default();
+        for row in lists.rows(2)? {
+            // SAFETY: the row is within the array, which has two buffers.
+            if unsafe { !lists.valid(row) } {
+                sizes.push(None);
+                continue;
+            }
+            // SAFETY: as above; the type says how wide the offsets are.
+            let (start, end) = unsafe { lists.ends(row, self.wide)? };
+            let (Ok(start), Ok(end)) = (usize::try_from(start), usize::try_from(end)) else {
+                return Err(broken());
+            };
+            if start > end || end > known.len() {
+                return Err(broken());
+            }
+            sizes.push(Some(end - start));
+            for item in known.start + start..known.start + end {
+                // SAFETY: the item is within the messages, which have a buffer, and its fields within theirs, as `covers` checked.
+                rows.texts.push(unsafe {
+                    let author = match messages.valid(item) {
+                        true => self.author.1.row(authors, first_author + item)?,
+                        false => None,
+                    };
+                    match author.and_then(|author| str::from_utf8(author).ok()) {
+                        Some(author) if is_model(author) => {
+                            self.text.1.row(texts, first_text + item)?
+                        }
+                        _ => None,
+                    }
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn children(schema: &Schema) -> PyResult<Vec<&Schema>> {
+    let count = usize::try_from(schema.n_children).map_err(|_| broken())?;
+    if count > 0 && schema.children.is_null() {
+        return Err(broken());
+    }
+    // SAFETY: there are as many children as the schema says, and they live as long as it.
+    let child = |at: usize| unsafe { (*schema.children.add(at)).as_ref() };
+    (0..count).map(|at| child(at).ok_or_else(broken)).collect()
+}
+
+fn child(array: &Array, at: usize) -> PyResult<&Array> {
+    let count = usize::try_from(array.n_children).map_err(|_| broken())?;
+    if at >= count || array.children.is_null() {
+        return Err(broken());
+    }
+    // SAFETY: as above.
+    unsafe { (*array.children.add(at)).as_ref() }.ok_or_else(broken)
+}
+
+/// Checks that a field has a row for each of its struct's, and returns its first.
+fn covers(layout: Layout, field: &Array, rows: usize) -> PyResult<usize> {
+    let own = layout.rows(field)?;
+    match own.len() >= rows {
+        true => Ok(own.start),
+        false => Err(broken()),
+    }
+}
