@@ -19,7 +19,7 @@ use crate::agent::args::{CALL_EXAMPLES, CallArgs, RUN_EXAMPLES, RunArgs};
 use crate::agent::serve;
 use crate::api::{Format, MaskArgs, OpenAiArgs};
 use crate::field::Field;
-use crate::help::{DIALECTS, INPUT, OUTPUT, RECORDS, RUN, TOOLS};
+use crate::groups::{DIALECTS, INPUT, OUTPUT, RECORDS, RUN, TOOLS};
 use crate::values::{OneDialect, lang, milliseconds, prefer, start, unknown_tool, untyped};
 
 const EXAMPLES: &str = "\

@@ -6,18 +6,6 @@ use clap::{ColorChoice, Command, CommandFactory, FromArgMatches};
 
 use crate::args::Cli;
 
-/// Groups of options.
-pub const DIALECTS: &str = "Dialects";
-pub const INPUT: &str = "Input";
-#[cfg(feature = "agent")]
-pub const MODEL: &str = "Model";
-pub const OUTPUT: &str = "Output";
-pub const RECORDS: &str = "Records";
-pub const RUN: &str = "Run";
-#[cfg(feature = "serve")]
-pub const SERVER: &str = "Server";
-pub const TOOLS: &str = "Tools";
-
 /// Groups of commands; the last has the rest.
 const GROUPS: [(&str, &[&str]); 5] = [
     (

@@ -18,6 +18,7 @@ mod dialects;
 mod encode;
 mod escape;
 mod field;
+mod groups;
 mod help;
 mod import;
 mod input;

@@ -11,7 +11,7 @@ use toolglot::{Prefer, Start, UnknownTool, Untyped};
 use toolglot_testkit::options;
 use toolglot_tools::prompt::Lang;
 
-use crate::help::DIALECTS;
+use crate::groups::DIALECTS;
 
 /// One dialect.
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use toolglot_agent::driver::Api;
 use toolglot_tools::prompt::Lang;
 
-use crate::help::{MODEL, OUTPUT, RUN, TOOLS};
+use crate::groups::{MODEL, OUTPUT, RUN, TOOLS};
 use crate::values::{OneDialect, lang, meant};
 
 pub fn api() -> impl TypedValueParser<Value = Api> {

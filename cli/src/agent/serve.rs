@@ -20,7 +20,7 @@ use super::args::{api, seconds};
 use super::model::model;
 use super::plan::single;
 use super::{note, note_hidden, open, policy, signals};
-use crate::help::{MODEL, RUN, SERVER, TOOLS};
+use crate::groups::{MODEL, RUN, SERVER, TOOLS};
 use crate::stop::{Stop, Verdict};
 use crate::values::lang;
 
