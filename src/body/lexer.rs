@@ -30,8 +30,8 @@ use crate::error::{Kind, KindSet};
 use crate::event::Span;
 pub(crate) use pen::Emit;
 use pen::{Decode, Feed, Meaning, Pen};
-use scalars::{Literal, Python};
-use strings::{Escape, Quoted};
+use scalars::{InText, Literal, Python};
+use strings::{Escape, NamedAt, Quoted};
 
 /// The rules of one stream.
 #[derive(Clone, Copy, Debug)]
@@ -208,6 +208,7 @@ enum LexerAt {
     BareText {
         which: u8,
         len: u8,
+        key: InText,
     },
     Number(Python),
     Word {
@@ -226,6 +227,8 @@ enum LexerAt {
     },
     /// The quotation mark on hold begins a member; whether its value has been reported.
     Begun(bool),
+    /// Before the value of an argument whose name is on hold and follows a string without a comma.
+    Named(NamedAt),
 }
 
 /// The state of a value.
@@ -439,7 +442,7 @@ impl Lexer {
             LexerAt::DelimOpen { which, len, .. } => {
                 syntax.delims.get(index(which)).map(|delim| (delim, len))
             }
-            LexerAt::BareText { which, len } => {
+            LexerAt::BareText { which, len, .. } => {
                 let mark = syntax.bare_values.get(index(which));
                 mark.map(|(mark, _)| (mark, len))
             }
@@ -541,12 +544,13 @@ impl Lexer {
             LexerAt::Delim { which, len, key } => self.delim(rules, f, i, which, len, key),
             LexerAt::BareKey => self.bare_key(rules, f, i),
             LexerAt::Literal(literal) => self.literal(f, i, byte, literal),
-            LexerAt::BareText { which, len } => self.bare_text(rules, f, i, (which, len)),
+            LexerAt::BareText { which, len, key } => self.bare_text(rules, f, i, (which, len), key),
             LexerAt::Number(number) => self.number(rules, f, i, byte, number),
             LexerAt::Word { which, len } => self.word(rules, f, i, byte, which, len),
             LexerAt::Done => (i, Some(Token::Close)),
             LexerAt::Stray { joined, key } => self.stray(rules, f, i, byte, joined, key),
             LexerAt::Begun(told) => self.begun(f, i, told),
+            LexerAt::Named(at) => self.named(rules, f, i, at),
             LexerAt::Unclosed => {
                 self.stack.pop();
                 self.end(i)

@@ -5,7 +5,7 @@ use toolglot_scan::json;
 
 use super::number::{Num, Radix};
 use super::pen::{Emit, Feed, Meaning};
-use super::{Lexer, LexerAt, Rules, Shape, Token, Took, is_blank};
+use super::{Lexer, LexerAt, Rules, Shape, Token, Took, is_blank, is_name};
 use crate::dialect::payload::BareMark;
 use crate::error::Kind;
 
@@ -55,6 +55,30 @@ impl Python {
             Self::Num(num) => num.ends(),
             Self::Zero => true,
             Self::Under(_) | Self::Point | Self::Radix(_) => false,
+        }
+    }
+}
+
+/// Whether a further key may have begun in a value without quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum InText {
+    Other,
+    /// After a blank.
+    Blank,
+    /// In a name after a blank.
+    Name,
+    /// After the colon behind that name.
+    Colon,
+}
+
+impl InText {
+    /// After a byte that is no blank.
+    fn next(self, byte: u8) -> Self {
+        match self {
+            Self::Blank if is_name(byte) && !byte.is_ascii_digit() => Self::Name,
+            Self::Name if is_name(byte) => Self::Name,
+            Self::Name if byte == b':' => Self::Colon,
+            Self::Other | Self::Blank | Self::Name | Self::Colon => Self::Other,
         }
     }
 }
@@ -262,7 +286,8 @@ impl Lexer {
                 self.pen.insert(f, i, "\"");
                 // It may begin with the rest of a delimiter.
                 let (which, len) = rules.torn_mark(byte);
-                self.at = LexerAt::BareText { which, len };
+                let key = InText::Other;
+                self.at = LexerAt::BareText { which, len, key };
                 (i, None)
             }
         }
@@ -315,35 +340,57 @@ impl Lexer {
         }
         // It is not a literal but a string.
         self.spell(f, i, "\"", 0);
-        self.at = LexerAt::BareText { which: 0, len: 0 };
+        let blank = matches!(literal, Literal::Blank(_));
+        let key = if blank { InText::Blank } else { InText::Other };
+        self.at = LexerAt::BareText {
+            which: 0,
+            len: 0,
+            key,
+        };
         (i, None)
     }
 
-    /// In a string without quotes. A marker in it leaves doubts: the text around it may be two values.
+    /// In a string without quotes. A marker in it leaves doubts: the text around it may be two values. So does a key, which no
+    /// comma may precede.
     pub(super) fn bare_text<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
         f: &mut Feed<'_, E>,
         i: usize,
         (which, len): (u8, u8),
+        key: InText,
     ) -> Took {
         let byte = f.src[i];
+        let colon = f.pos(i).saturating_sub(1);
+        let keyed = |is: bool| is.then_some(Token::Repaired(Kind::UnclosedValue, colon));
         match byte {
             b',' | b'}' | b']' => {
                 if rules.tears_mark((which, len), byte) {
-                    self.at = LexerAt::BareText { which: 0, len: 0 };
+                    let key = InText::Other;
+                    self.at = LexerAt::BareText {
+                        which: 0,
+                        len: 0,
+                        key,
+                    };
                     return (i, Some(Token::Repaired(Kind::BareQuote, f.pos(i))));
                 }
                 self.pen.swap(f, i, "\"", Meaning::Text(""));
                 return self.end_string(f, i, false);
             }
             _ if is_blank(byte) => {
+                let doubt = keyed(key == InText::Colon);
                 f.hold = f.hold.or(Some(i));
-                self.at = LexerAt::BareText { which: 0, len: 0 };
-                return (i + 1, None);
+                let key = InText::Blank;
+                self.at = LexerAt::BareText {
+                    which: 0,
+                    len: 0,
+                    key,
+                };
+                return (i + 1, doubt);
             }
             _ => {}
         }
+        let keyed = keyed(key == InText::Colon && byte != b'/');
         let torn = rules.tears_mark((which, len), byte);
         let (which, len) = rules.bare_mark(which, len, byte);
         let mark = rules.whole_mark(which, len);
@@ -375,8 +422,9 @@ impl Lexer {
         self.at = LexerAt::BareText {
             which,
             len: if mark.is_some() { 0 } else { len },
+            key: key.next(byte),
         };
-        (i + 1, doubt.or(line))
+        (i + 1, doubt.or(line).or(keyed))
     }
 
     /// Emits the bytes on hold before `i`, but for the first `skip`, as string content, after `open`.

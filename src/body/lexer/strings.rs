@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::{json, valid_prefix};
 
 use super::pen::{Decode, Emit, Feed, Meaning};
+use super::scalars::InText;
 use super::{Frame, Lexer, LexerAt, Rules, Token, Took, is_blank, is_name};
 use crate::error::Kind;
 
@@ -28,10 +29,46 @@ pub(super) struct Escape {
     high: u16,
 }
 
-/// The most blanks after a quote that are examined.
+/// The most blanks, or bytes of an argument's name, after a quote that are examined.
 const MAX_BLANKS_AFTER: usize = 64;
 /// The replacement for half of a surrogate pair.
 const LONE: (&str, &str) = ("\\ufffd", "\u{FFFD}");
+
+/// How far an argument has come whose name directly follows a quotation mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum NamedAt {
+    /// The string before it has ended.
+    Quote,
+    Comma,
+    Key,
+    Value,
+}
+
+/// What the text after a quotation mark in a Python call begins.
+enum Begins {
+    Undecided,
+    Nothing,
+    /// An argument: a name, `=`, and the first byte of a string or a bracket.
+    Argument,
+}
+
+/// What `text`, which follows a quotation mark, and `byte` after it begin; nothing known if no name follows the mark.
+fn begins_argument(text: &[u8], byte: u8) -> Option<Begins> {
+    let first = *text.first().unwrap_or(&byte);
+    if !is_name(first) || first.is_ascii_digit() {
+        return None;
+    }
+    let name = text.iter().take_while(|byte| is_name(**byte)).count();
+    let rest = text[name..].trim_ascii();
+    let begins = match byte {
+        _ if rest.is_empty() && name == text.len() && is_name(byte) => Begins::Undecided,
+        b'=' if rest.is_empty() => Begins::Undecided,
+        _ if is_blank(byte) => Begins::Undecided,
+        b'"' | b'\'' | b'[' | b'{' if rest == b"=" => Begins::Argument,
+        _ => Begins::Nothing,
+    };
+    Some(begins)
+}
 
 /// The length of the text before a delimiter, of which only the beginning may have come.
 fn before(delim: &[u8], text: &[u8]) -> usize {
@@ -209,6 +246,21 @@ impl Lexer {
         quoted: Quoted,
     ) -> Took {
         let waits = self.pen.waits(f, i);
+        if (waits > 1 || is_name(byte)) && self.may_name(quoted) {
+            let held = self.pen.held(f, i);
+            let text = held.get(1..).unwrap_or_default();
+            match begins_argument(text, byte) {
+                Some(Begins::Undecided) if waits < MAX_BLANKS_AFTER => return (i + 1, None),
+                Some(Begins::Undecided | Begins::Nothing) => return self.inside(f, i, quoted),
+                Some(Begins::Argument) => {
+                    self.pen.swap_but(f, i, "\"", Meaning::Text(""), text);
+                    let took = self.end_string(f, i, false);
+                    self.at = LexerAt::Named(NamedAt::Quote);
+                    return took;
+                }
+                None => {}
+            }
+        }
         if is_blank(byte) && waits < MAX_BLANKS_AFTER {
             return (i + 1, None);
         }
@@ -244,6 +296,11 @@ impl Lexer {
         if follows || !inside {
             return self.closed(f, i, quoted);
         }
+        self.inside(f, i, quoted)
+    }
+
+    /// Takes the quote on hold, and what follows it before `i`, as content.
+    fn inside<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, quoted: Quoted) -> Took {
         let at = self.pen.held_at(f).unwrap_or(f.pos(i));
         self.spell(f, i, "", 0);
         self.at = LexerAt::String(Quoted {
@@ -251,6 +308,49 @@ impl Lexer {
             ..quoted
         });
         (i, Some(Token::Repaired(Kind::BareQuote, at)))
+    }
+
+    /// Whether the next argument of a Python call may follow this string without a comma.
+    fn may_name(&self, quoted: Quoted) -> bool {
+        !quoted.torn && !quoted.triple && self.stack.last() == Some(&Frame::Call)
+    }
+
+    /// Before the value of an argument whose name is on hold. No comma precedes it, and the quote before it may be content.
+    pub(super) fn named<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        at: NamedAt,
+    ) -> Took {
+        let name_at = self.pen.held_at(f).unwrap_or(f.pos(i));
+        let (next, token) = match at {
+            NamedAt::Quote => {
+                let quote_at = name_at.saturating_sub(1);
+                (NamedAt::Comma, Token::Repaired(Kind::BareQuote, quote_at))
+            }
+            NamedAt::Comma => (NamedAt::Key, Token::Repaired(Kind::RepairedComma, name_at)),
+            NamedAt::Key => {
+                let held = self.pen.held(f, i);
+                let len = held.iter().take_while(|byte| is_name(**byte)).count();
+                if len > rules.max_name as usize {
+                    return (i, Some(Token::Limit(Kind::LimitName)));
+                }
+                let (name, rest) = held.split_at(len);
+                self.key_at = name_at;
+                self.pen.key = String::from_utf8_lossy(name).into_owned();
+                let json = format!(",\"{}\"", self.pen.key);
+                self.pen.swap_but(f, i, &json, Meaning::Text(""), rest);
+                (NamedAt::Value, Token::Key)
+            }
+            NamedAt::Value => {
+                self.pen.swap(f, i, ":", Meaning::Text(""));
+                self.at = LexerAt::Value;
+                return (i, None);
+            }
+        };
+        self.at = LexerAt::Named(next);
+        (i, Some(token))
     }
 
     /// Decides about several quotes in a row, and blanks, before `byte`: the first closes the string, and the others are superfluous.
@@ -585,13 +685,9 @@ impl Lexer {
         self.pen.swap(f, i, &text, Meaning::Text(&begun));
         let mut marks = rules.syntax.bare_values.iter();
         let mark = marks.position(|(mark, _)| mark.as_bytes() == delim);
-        self.at = match mark {
-            Some(which) => LexerAt::BareText {
-                which: which as u8,
-                len,
-            },
-            None => LexerAt::BareText { which: 0, len: 0 },
-        };
+        let (which, len) = mark.map_or((0, 0), |which| (which as u8, len));
+        let key = InText::Other;
+        self.at = LexerAt::BareText { which, len, key };
         (i, None)
     }
 

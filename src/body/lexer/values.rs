@@ -3,7 +3,7 @@
 use super::pen::{Decode, Emit, Feed, Meaning};
 use super::scalars::WORDS;
 use super::strings::Quoted;
-use super::{Frame, Lexer, LexerAt, Rules, Shape, Token, Took, is_blank};
+use super::{Frame, Lexer, LexerAt, Rules, Shape, Token, Took, is_blank, is_name};
 use crate::error::Kind;
 
 /// The most blanks that are kept after a comma that may be superfluous; the rest is dropped.
@@ -151,6 +151,9 @@ impl Lexer {
     /// before them count: a number or word may go on, and Python joins strings that follow each other.
     fn comma_is_missing(&self, rules: &Rules<'_>, top: Frame, byte: u8) -> bool {
         match top {
+            Frame::Object if rules.syntax.bare_keys => {
+                byte == b'"' || (is_name(byte) && !byte.is_ascii_digit() && byte != 0xE2)
+            }
             Frame::Object => byte == b'"',
             Frame::Call => byte == b'_' || byte.is_ascii_alphabetic(),
             // After a call, a bracket may begin the next section.
