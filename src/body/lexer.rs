@@ -428,14 +428,16 @@ impl Lexer {
             _ => false,
         };
         // Its closing mark may have been one inside it.
-        torn.inner = self
-            .quote
-            .filter(|_| matches!(self.at, LexerAt::After | LexerAt::Colon));
+        torn.inner = match self.at {
+            LexerAt::Closing(quoted) => Some(quoted.quote).filter(|_| !self.pen.holds(b'\n')),
+            LexerAt::After | LexerAt::Colon => self.quote,
+            _ => None,
+        };
         torn.key |= self.at == LexerAt::NextKey;
         torn.value |= self.at == LexerAt::After;
         torn.closers |= matches!(
             self.at,
-            LexerAt::After | LexerAt::NextKey | LexerAt::Key | LexerAt::Item
+            LexerAt::After | LexerAt::Closing(_) | LexerAt::NextKey | LexerAt::Key | LexerAt::Item
         );
         let index = |which: u8| usize::from(which);
         let begun = match self.at {

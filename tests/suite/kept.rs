@@ -93,6 +93,7 @@ fn slips(text: &str) -> Vec<String> {
 /// Whether a vector shows calls in text, without markup that a slip makes visible or hides.
 fn fits(case: &Case) -> bool {
     let hides = [
+        "artifact-with-text",
         "call-in-reasoning",
         "think",
         "thought",

@@ -558,7 +558,7 @@ impl Body {
         else {
             return None;
         };
-        self.stray = None;
+        let stray = self.stray.take();
         if *which & HALF == 0 {
             let key = args.key().to_owned();
             args.recovered(Kind::AmbiguousClose);
@@ -567,8 +567,8 @@ impl Body {
         }
         let mut value = std::mem::replace(value, Box::new(Value::none()));
         let walk = *walk;
-        // What came before is content now.
-        if let Some(over) = &mut value.over {
+        // What came before is content now; a closer of the call after stray bytes may end it all the same.
+        if let Some(over) = value.over.as_mut().filter(|_| stray.is_none()) {
             over.forget();
         }
         match hit {

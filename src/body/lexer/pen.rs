@@ -72,6 +72,11 @@ impl Pen {
         self.decode == Decode::No && self.held.is_empty() && self.gate.len() == 0
     }
 
+    /// Whether a byte is on hold after the source has been left.
+    pub fn holds(&self, byte: u8) -> bool {
+        self.held.contains(&byte)
+    }
+
     pub fn start<'f, E: Emit>(
         &self,
         src: &'f [u8],

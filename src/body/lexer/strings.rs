@@ -170,13 +170,14 @@ impl Lexer {
 
     /// Closes the string with the quotes on hold before `i`.
     fn closed<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, quoted: Quoted) -> Took {
+        let line = self.pen.waits(f, i) > 1 && self.pen.held(f, i).contains(&b'\n');
         if quoted.quote == b'"' && !quoted.triple {
             self.pen.keep(f, i, Meaning::Text(""));
         } else {
             self.pen.swap(f, i, "\"", Meaning::Text(""));
         }
         let took = self.end_string(f, i, quoted.key);
-        self.quote = Some(quoted.quote);
+        self.quote = (!line).then_some(quoted.quote);
         took
     }
 
