@@ -659,7 +659,10 @@ impl Machine<'_> {
         let token = self.st.waiting.map(|waiting| usize::from(waiting.token));
         let token = token.and_then(|token| self.set.tokens.get(token));
         let last = self.set.chosen && !twin && !token.is_some_and(other);
-        self.settle_token(chunk, self.st.pos(), last);
+        // A truncated marker after an opener that is text is decided like any other.
+        let hold = self.scanner().dfa.hold(self.st.node) as u64;
+        let begun = if twin { hold } else { 0 };
+        self.settle_token(chunk, self.st.pos().saturating_sub(begun), last);
     }
 
     /// Decides what waits where something begins at `start`; `beside` if that is something which makes it framing.
