@@ -1,6 +1,7 @@
 //! Messages with headers: the parts of a header, and what its message is.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::spec::{self, RouteKind};
 
@@ -70,11 +71,21 @@ impl spec::Channels {
     /// recipient and one the content type; no rule reads the rest.
     pub(crate) fn read<'h>(&self, header: &'h str) -> Header<'h> {
         let (mut out, mut given_up) = self.read_last(header);
-        while !given_up.is_empty() && !out.unread {
+        while !given_up.is_empty() {
             let (begun, before) = self.read_last(given_up);
-            out.unread = self.has_words(&begun);
+            out.unread |= self.has_words(&begun);
+            if !self.names_author(&out) && self.names_author(&begun) {
+                // Only a part of it began again.
+                (out.start, out.role) = (begun.start, begun.role);
+            }
             given_up = before;
         }
+        let calls = |kind| matches!(kind, RouteKind::Call | RouteKind::Calls);
+        let kind = self.route(&out);
+        out.unread |= self.is_unknown(&out) && kind.is_some_and(calls);
+        // The name of a tool, in the header of a message that calls none: a word of the message, or a call was meant.
+        let plain = matches!(kind, Some(RouteKind::Text | RouteKind::Reasoning));
+        out.unread |= !out.role.is_empty() && self.recipient.is_empty() && plain;
         out
     }
 
@@ -150,15 +161,6 @@ impl spec::Channels {
             !name.is_empty() && before.is_some_and(|before| !before.is_empty())
         };
         out.unread |= out.channel.is_empty() && self.names().any(ends);
-        // Nobody whom the dialect knows wrote it.
-        let unknown =
-            !self.model.is_empty() && !self.model.iter().any(|word| fits_word(word, out.role));
-        let calls = |kind| matches!(kind, RouteKind::Call | RouteKind::Calls);
-        let kind = self.route(&out);
-        out.unread |= !out.role.is_empty() && unknown && kind.is_some_and(calls);
-        // The name of a tool, in the header of a message that calls none: a word of the message, or a call was meant.
-        let plain = matches!(kind, Some(RouteKind::Text | RouteKind::Reasoning));
-        out.unread |= !out.role.is_empty() && self.recipient.is_empty() && plain;
         (out, given_up)
     }
 
@@ -320,6 +322,12 @@ impl spec::Channels {
         !header.start.is_empty() && header.start != self.channel
     }
 
+    /// Whether nobody whom the dialect knows as the model wrote a message.
+    pub(crate) fn is_unknown(&self, header: &Header<'_>) -> bool {
+        let known = self.model.iter().any(|word| fits_word(word, header.role));
+        !self.model.is_empty() && !header.role.is_empty() && !known
+    }
+
     /// What a message is whose header names another author than the model.
     pub(crate) fn of_others(&self, header: &Header<'_>) -> Option<RouteKind> {
         if self.is_stranger(header) {
@@ -392,21 +400,25 @@ impl spec::Channels {
         let (mut header, mut odd) = joined(header);
         let parts = [&self.channel, &self.content].into_iter();
         for marker in parts.chain(&self.end).filter(|marker| !marker.is_empty()) {
-            while is_doubled(marker, &header) {
-                header = Cow::Owned(header.replace(&format!("{marker}{marker}"), marker));
-                odd = true;
+            while let Some(again) = repetition(marker, &header) {
+                let mut once = header.into_owned();
+                once.replace_range(again, "");
+                (header, odd) = (Cow::Owned(once), true);
             }
         }
         (header, odd)
     }
 }
 
-/// Whether a marker follows itself in a header.
-fn is_doubled(marker: &str, header: &str) -> bool {
-    let mut end = None;
-    let mut places = header.match_indices(marker);
-    header.len() >= 2 * marker.len()
-        && places.any(|(at, _)| end.replace(at + marker.len()) == Some(at))
+/// Where a marker follows itself in a header: the repetition, with the blanks before it.
+fn repetition(marker: &str, header: &str) -> Option<Range<usize>> {
+    let mut last = None;
+    let mut places = header.match_indices(marker).map(|(at, _)| at);
+    places.find_map(|at| {
+        let end = last.replace(at + marker.len())?;
+        let blank = header.get(end..at)?.bytes().all(|byte| byte == b' ');
+        blank.then_some(end..at + marker.len())
+    })
 }
 
 /// Removes runs of whitespace that contain a newline or tab from a header, and returns whether there were any. Such a run

@@ -412,6 +412,7 @@ impl<'p> Machine<'p> {
         let Some(mut block) = self.st.io.block.take() else {
             return;
         };
+        self.st.broken_author = false;
         block
             .raw
             .truncate((end.saturating_sub(block.start)) as usize);

@@ -127,14 +127,16 @@ struct State {
     within: Option<u16>,
     /// Inside a message that a header opened.
     message: bool,
-    /// What the open message is, if its header names another author than the model. Nothing in it is a call.
-    others: Option<RouteKind>,
+    /// What the open message is, if its header names another author than the model, and its dialect. Nothing in it is a call.
+    others: Option<(RouteKind, u16)>,
     /// A token of turns after which the author is not known yet.
     heard: Option<author::Heard>,
     /// The token that began the open turn of another author. Nothing in it is a call.
     turn: Option<u16>,
     /// An error in the last message's header was reported.
     odd_header: bool,
+    /// The header of another author broke, and neither its message nor a call has ended since.
+    broken_author: bool,
     /// Reasoning has ended at least once.
     reasoned: bool,
     /// Whether only white space preceded the open thought or, if none is open, the last one.
@@ -299,6 +301,7 @@ impl State {
             heard: None,
             turn: None,
             odd_header: false,
+            broken_author: false,
             reasoned: false,
             fresh: true,
             owed: None,

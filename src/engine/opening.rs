@@ -312,6 +312,7 @@ impl Machine<'_> {
             return None;
         };
         self.st.mode = Mode::Flow;
+        self.lost_header(chunk, &opening, end);
         if let Some(again) = self.second_token(chunk, &opening, end, end) {
             return Some(again);
         }

@@ -125,6 +125,7 @@ impl State {
             heard,
             turn: _,
             odd_header: _,
+            broken_author: _,
             within: _,
             thoughts: _,
             tail: _,

@@ -405,7 +405,10 @@ impl Machine<'_> {
             self.ends_as_call(chunk, token.dialects[0], span);
         }
         self.st.message &= !token.message;
-        self.st.others = self.st.others.filter(|_| !token.message);
+        // Another dialect may end its messages with what is content here.
+        let ends = |dialect| token.message && token.dialects.contains(&dialect);
+        self.st.others = self.st.others.filter(|(_, dialect)| !ends(*dialect));
+        self.st.broken_author &= !token.message;
         if token.message {
             // The next message begins right after it, as after a block.
             self.st.line = Line::Behind(0);

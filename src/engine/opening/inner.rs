@@ -113,6 +113,7 @@ impl Machine<'_> {
         }
         // The next marker begins inside: this one is text.
         self.st.candidates.clear();
+        self.lost_header(chunk, opening, inside);
         if let Some(again) = self.second_token(chunk, opening, inside, end) {
             return Some(Some(again));
         }

@@ -82,7 +82,7 @@ impl Machine<'_> {
         // A waiting token is assumed to be framing.
         let others = self.st.others.filter(|_| !self.awaits_closer());
         let others = others.filter(|_| !channels.names_author(header));
-        Some(others.unwrap_or(kind))
+        Some(others.map_or(kind, |(kind, _)| kind))
     }
 
     /// Acts on a header that is complete before `end`. In the middle of a line it may only be mentioned, and so may one
@@ -339,6 +339,22 @@ impl Machine<'_> {
         true
     }
 
+    /// Notes that the header of another author, which began in its place, is none: a call after it may be that author's.
+    pub(super) fn lost_header(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) {
+        let Some(channels) = &self.dialect(opening.first).channels else {
+            return;
+        };
+        if self.is_in_sentence(opening.first, opening.start) || self.st.tail.bracket().is_some() {
+            return;
+        }
+        let begun = self.bytes(chunk, opening.start, end);
+        let len = begun.iter().take_while(|byte| in_header(**byte)).count();
+        let header = String::from_utf8_lossy(&begun[..len]);
+        let read = channels.spec.read(&header);
+        let others = channels.spec.of_others(&read).is_some();
+        self.st.broken_author |= others || channels.spec.is_unknown(&read);
+    }
+
     /// Begins a message; `span` is its header.
     pub(super) fn message_begins(&mut self, chunk: Chunk<'_>, dialect: u16, span: Span) {
         let compiled = self.dialect(dialect);
@@ -357,8 +373,14 @@ impl Machine<'_> {
         if channels.spec.names_author(&read) {
             self.st.others = None;
             self.st.turn = None;
+            self.st.broken_author = false;
         }
-        self.st.others = self.st.others.or(channels.spec.of_others(&read));
+        if matches!(kind, RouteKind::Call | RouteKind::Calls) {
+            read.unread |= self.st.broken_author;
+        }
+        let others = channels.spec.of_others(&read);
+        self.st.others = self.st.others.or(others.map(|kind| (kind, dialect)));
+        self.st.broken_author |= self.st.others.is_none() && channels.spec.is_unknown(&read);
         self.near_block(dialect, span.end);
         self.st.paired = None;
         // Code that begins in a message ends with it.
