@@ -676,5 +676,8 @@ fn region_openers(open: &str) -> (Vec<String>, Vec<String>) {
     {
         slips.push(format!("{}{}", &marker[..=to], &marker[from..]));
     }
-    (exact, slips.into_iter().map(|slip| slip + end).collect())
+    let ends = [end, "\r\n"];
+    let ends = &ends[..if end.is_empty() { 1 } else { 2 }];
+    let ended = |slip: String| ends.iter().map(move |end| format!("{slip}{end}"));
+    (exact, slips.into_iter().flat_map(ended).collect())
 }

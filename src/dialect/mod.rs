@@ -244,6 +244,7 @@ impl Dialect {
             // A role is on a line of its own.
             if turn.ends_with(char::is_alphanumeric) {
                 add(sort, &format!("{turn}\n"));
+                add(sort, &format!("{turn}\r\n"));
             }
         }
         if let Some(channels) = &self.spec.channels {

@@ -276,7 +276,7 @@ impl<'p> Frame<'p> {
         let newlines = self.framing == Framing::Newline;
         let plain = match self.framing {
             // The carriage return would be removed with the newline after it.
-            Framing::Newline if text.ends_with('\r') && text.starts_with('\n') => {
+            Framing::Newline if text.ends_with('\r') && text.starts_with(['\n', '\r']) => {
                 return Err(Reason::Blanks);
             }
             Framing::Newline if text.ends_with('\r') => text.to_owned(),

@@ -180,6 +180,8 @@ impl Strange {
 pub(super) enum Lead {
     /// The first bytes may be framing; this many match the opener of CDATA.
     Open(u8),
+    /// After a carriage return, which may begin the newline that is framing.
+    Return,
     Cdata(InXmlSection),
     Past,
 }
@@ -275,7 +277,7 @@ impl Value {
         let lead = match self.lead {
             Lead::Open(have) => usize::from(have) < CDATA.open.len(),
             Lead::Cdata(cdata) => cdata.fits(&CDATA),
-            Lead::Past => true,
+            Lead::Return | Lead::Past => true,
         };
         lead && over
             && !self.closers.is_empty()
@@ -508,16 +510,26 @@ impl Value {
         opener: &[u8],
     ) -> bool {
         match self.lead {
-            Lead::Open(0) if byte == b'\n' && self.newline && !self.framed => {
+            Lead::Open(0) if byte == b'\r' && self.newline && !self.framed => {
+                self.lead = Lead::Return;
+                true
+            }
+            Lead::Return if byte != b'\n' => {
+                self.step(b'\r');
+                self.lead = Lead::Past;
+                false
+            }
+            Lead::Return | Lead::Open(0) if byte == b'\n' && self.newline && !self.framed => {
                 self.framed = true;
                 out.skip(pos + 1);
                 // A line begins here, and the next parameter may begin with it.
                 if let Some(line) = &mut self.line {
                     line.step(byte);
                 }
-                if !spec.cdata {
-                    self.lead = Lead::Past;
-                }
+                self.lead = match spec.cdata {
+                    true => Lead::Open(0),
+                    false => Lead::Past,
+                };
                 true
             }
             Lead::Open(have) if spec.cdata && CDATA.open.get(usize::from(have)) == Some(&byte) => {
@@ -554,7 +566,7 @@ impl Value {
                 }
                 true
             }
-            Lead::Past => false,
+            Lead::Return | Lead::Past => false,
         }
     }
 }

@@ -676,7 +676,7 @@ impl<'a> Twin<'a> {
 /// The part of the text between the tags that is the value.
 fn framed(frame: &str, text: &str) -> String {
     let inner = match frame {
-        "newline" => match text.strip_prefix('\n') {
+        "newline" => match text.strip_prefix("\r\n").or(text.strip_prefix('\n')) {
             Some(rest) => {
                 let end = rest
                     .strip_suffix("\r\n")
