@@ -444,6 +444,12 @@ impl Body {
         }
         if !late && !matches!(step, (Go::More, _) | (_, Some(_))) && !value.mixed {
             let from = (*closed, pos, MAX_STRAY);
+            if self.stray.is_none()
+                && let Some(over) = &mut value.over
+            {
+                // Only what follows the value's closer matters from here on.
+                over.forget();
+            }
             match Self::skip_stray(&mut self.stray, out, paths, walk, from, &self.fix) {
                 Some(found @ Some(_)) => step = (Go::None, found),
                 Some(None) => step = (Go::More, None),
