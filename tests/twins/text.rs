@@ -43,7 +43,12 @@ fn spellings(open: &str) -> Vec<(String, bool)> {
         let blanks = [" ", "  ", "\t", "\r", " \r", "  \r", "\t\r"];
         out.extend(blanks.map(|blank| (format!("{marker}{blank}\n"), false)));
     }
-    let mut slip = |text: String| out.push((text + end, true));
+    let mut slip = |text: String| {
+        if end == "\n" {
+            out.push((format!("{text}\r\n"), true));
+        }
+        out.push((text + end, true));
+    };
     for (two, one) in [("<<", "<"), ("[[", "[")] {
         if marker.starts_with(two) {
             slip(marker[1..].to_owned());

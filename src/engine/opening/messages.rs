@@ -344,7 +344,12 @@ impl Machine<'_> {
         let Some(channels) = &self.dialect(opening.first).channels else {
             return;
         };
-        if self.is_in_sentence(opening.first, opening.start) || self.st.tail.bracket().is_some() {
+        // The reply may begin without a marker.
+        let marked = opening.start < opening.end;
+        let mentioned = || {
+            self.is_in_sentence(opening.first, opening.start) || self.st.tail.bracket().is_some()
+        };
+        if !marked || mentioned() {
             return;
         }
         let begun = self.bytes(chunk, opening.start, end);

@@ -495,11 +495,21 @@ fn parts(channels: &Channels, header: &str) -> Header {
         .chain([&channels.channel, &channels.content])
         .filter(|marker| !marker.is_empty())
         .fold(header.to_owned(), |mut header, marker| {
-            let twice = marker.repeat(2);
-            while header.contains(&twice) {
-                header = header.replace(&twice, marker);
+            // Blanks between a marker and itself separate nothing.
+            loop {
+                let mut places = header.match_indices(marker.as_str());
+                let again = places.find_map(|(at, _)| {
+                    let after = &header[at + marker.len()..];
+                    let rest = after.trim_start_matches(' ');
+                    let blanks = after.len() - rest.len();
+                    rest.starts_with(marker.as_str()).then_some((at, blanks))
+                });
+                let Some((at, blanks)) = again else {
+                    return header;
+                };
+                let end = at + marker.len();
+                header.replace_range(end..end + blanks + marker.len(), "");
             }
-            header
         });
     let mut ends = channels.end.iter();
     let end = ends.find(|end| header.ends_with(end.as_str()));
@@ -512,6 +522,8 @@ fn parts(channels: &Channels, header: &str) -> Header {
         .filter(|start| **start != channels.channel);
     let begun = starts.filter_map(|start| text.rfind(start.as_str())).max();
     let text = &text[begun.unwrap_or(0)..];
+    // If only a part begins again, the author stays.
+    let whole = text;
     let again = !channels.channel.is_empty() && text.matches(&channels.channel).count() > 1;
     let text = match text.rfind(&channels.channel).filter(|_| again) {
         Some(at) => &text[at..],
@@ -540,9 +552,9 @@ fn parts(channels: &Channels, header: &str) -> Header {
     let start = channels
         .start
         .iter()
-        .find(|start| text.starts_with(start.as_str()));
+        .find(|start| whole.starts_with(start.as_str()));
     let role = start.filter(|start| **start != channels.channel);
-    let role = role.map_or("", |start| text[start.len()..].trim_start());
+    let role = role.map_or("", |start| whole[start.len()..].trim_start());
     let named = !channels.recipient.is_empty() && role.starts_with(channels.recipient.trim_start());
     let role = if named { "" } else { role };
     Header {
