@@ -364,7 +364,7 @@ const HASH: u32 = 0x9E37_79B1;
 struct Hashes(Box<[u64; HASHES / 64]>);
 
 const HASHES: usize = 1 << HASH_BITS;
-const HASH_BITS: u32 = 15;
+const HASH_BITS: u32 = 16;
 
 impl Hashes {
     fn new(heads: Option<&Heads>) -> Self {
