@@ -115,6 +115,9 @@ pub(crate) struct Vector {
     rare: Vec<Table>,
     /// Frequent bytes that begin markers, and the byte that must follow each.
     pairs: Vec<[Table; 2]>,
+    /// For each byte of a marker after the first one and each low half: the markers that have it there, as bits. `None` for more
+    /// than eight, which leave little out.
+    behind: Option<[Table; HEAD - 1]>,
     heads: Option<Heads>,
     hashes: Hashes,
     /// Whether marks of code are among the rare bytes.
@@ -145,6 +148,24 @@ fn place(tables: &mut Vec<Table>, byte: u8) -> Option<usize> {
     Some(index)
 }
 
+/// The tables of the bytes after the first one. A byte that a marker lacks may be any.
+fn behind(patterns: &[Pattern]) -> Option<[Table; HEAD - 1]> {
+    let mut begins: Vec<Vec<u8>> = patterns.iter().flat_map(|p| spellings(p, HEAD)).collect();
+    begins.sort_unstable();
+    begins.dedup();
+    let mut tables = [[0; 16]; HEAD - 1];
+    for (bit, begin) in begins.iter().enumerate() {
+        let marker = 1_u8.checked_shl(bit as u32)?;
+        for (at, table) in tables.iter_mut().enumerate() {
+            match begin.get(at + 1) {
+                Some(byte) => table[half(*byte)] |= marker,
+                None => table.iter_mut().for_each(|entry| *entry |= marker),
+            }
+        }
+    }
+    Some(tables)
+}
+
 impl Vector {
     /// Returns `None` where these tables can't hold the markers, or if the processor has no such vectors.
     pub fn new(patterns: &[Pattern]) -> Option<Self> {
@@ -156,6 +177,7 @@ impl Vector {
             width: Width::best()?,
             rare: vec![],
             pairs: vec![],
+            behind: behind(patterns),
             hashes: Hashes::new(heads.as_ref()),
             heads,
             marks: true,

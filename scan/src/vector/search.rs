@@ -64,11 +64,22 @@ macro_rules! search {
             }
         }
 
+        /// The bytes from `at` on that no marker goes on behind as the text does, and that mark no code. `W + 3` bytes are there.
+        #[inline]
+        #[target_feature(enable = $feature)]
+        fn none(behind: &[V; HEAD - 1], hay: &[u8], at: usize) -> V {
+            let first = shuffle(behind[0], and(load(hay, at + 1), splat(15)));
+            let second = shuffle(behind[1], and(load(hay, at + 2), splat(15)));
+            let third = shuffle(behind[2], and(load(hay, at + 3), splat(15)));
+            let no_marker = eq(and(first, and(second, third)), splat(0));
+            and(no_marker, greater(splat(b'`' as i8), load(hay, at)))
+        }
+
         /// Looks up what counts, until a block has no such bytes. Returns where a marker may begin and true, or how far there is none
         /// and false. Apart from [`search`], so that its tables stay in registers.
         #[inline(never)]
         #[target_feature(enable = $feature)]
-        fn dense<const RARE: usize, const PAIRS: usize>(
+        fn dense<const RARE: usize, const PAIRS: usize, const FEW: bool>(
             vector: &Vector,
             hay: &[u8],
             mut at: usize,
@@ -76,13 +87,23 @@ macro_rules! search {
             may: &dyn Fn(usize) -> bool,
         ) -> (usize, bool) {
             let tests = Tests::<RARE, PAIRS>::new(vector);
+            let [first, second, third] = vector.behind.as_ref().unwrap_or(&[[0; 16]; HEAD - 1]);
+            let behind = [table(first), table(second), table(third)];
             while at + 4 * W + 2 < hay.len() {
-                let ab = mask(tests.at(hay, at)) | mask(tests.at(hay, at + W)) << W;
-                let far = at + 2 * W;
-                let cd = mask(tests.at(hay, far)) | mask(tests.at(hay, far + W)) << W;
-                if ab | cd == 0 {
+                let (mut a, mut b) = (tests.at(hay, at), tests.at(hay, at + W));
+                let (mut c, mut d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
+                if !any(or(or(a, b), or(c, d))) {
                     break;
                 }
+                if FEW {
+                    a = without(a, none(&behind, hay, at));
+                    b = without(b, none(&behind, hay, at + W));
+                    c = without(c, none(&behind, hay, at + 2 * W));
+                    d = without(d, none(&behind, hay, at + 3 * W));
+                }
+                let far = at + 2 * W;
+                let ab = mask(a) | mask(b) << W;
+                let cd = mask(c) | mask(d) << W;
                 // SAFETY: `hay` goes on for three bytes behind the block.
                 if let Some(found) = unsafe { vector.first(hay, at, ab, marks, may) } {
                     return (found, true);
@@ -106,7 +127,11 @@ macro_rules! search {
         ) -> usize {
             let tests = Tests::<RARE, PAIRS>::new(vector);
             while at + 4 * W + 2 < hay.len() {
-                match dense::<RARE, PAIRS>(vector, hay, at, marks, may) {
+                let next = match vector.behind.is_some() {
+                    true => dense::<RARE, PAIRS, true>(vector, hay, at, marks, may),
+                    false => dense::<RARE, PAIRS, false>(vector, hay, at, marks, may),
+                };
+                match next {
                     (found, true) => return found,
                     (to, false) => at = to,
                 }

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::string::Escapes;
-use super::{BLOCK, Marks, Table, Vector};
+use super::{BLOCK, HEAD, Marks, Table, Vector};
 use crate::chars::letter;
 
 type V = __m128i;
@@ -47,6 +47,20 @@ fn splat(byte: i8) -> V {
 #[target_feature(enable = "ssse3")]
 fn and(a: V, b: V) -> V {
     _mm_and_si128(a, b)
+}
+
+/// What `a` has and `b` has not.
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn without(a: V, b: V) -> V {
+    _mm_andnot_si128(b, a)
+}
+
+/// Compares signed bytes.
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn greater(a: V, b: V) -> V {
+    _mm_cmpgt_epi8(a, b)
 }
 
 #[inline]
