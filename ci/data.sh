@@ -12,10 +12,6 @@ share_target
 
 work=$CARGO_TARGET_DIR/data
 mkdir -p "$work/files"
-echo "pyarrow==$(sed -n 's/^pyarrow==//p' bindings/python/extras.txt)" > "$work/wanted.txt"
-if ! install_packages "$work/venv" "$work/wanted.txt"; then
-  echo "SKIPPED: pyarrow, which writes the Parquet file, cannot be installed (no venv, or no registry)"
-  exit 77
-fi
+install_pyarrow "$work/venv" || exit 77
 cargo build -q --release -p toolglot-cli --features parquet --locked
 "$work/venv/bin/python" ci/data.py "$CARGO_TARGET_DIR/release/toolglot" "$work/files" "$@"

@@ -34,6 +34,15 @@ install_packages() {
     cp "$wanted" "$venv/installed.txt"
 }
 
+# install_pyarrow VENV: the same with pyarrow, which reads and writes Parquet; prints a message if that fails.
+install_pyarrow() {
+  sed -n '/^pyarrow==/p' bindings/python/extras.txt > "$1.txt"
+  if ! install_packages "$1" "$1.txt"; then
+    echo "SKIPPED: pyarrow cannot be installed (no venv, or no registry)"
+    return 1
+  fi
+}
+
 # cargo_tool NAME VERSION: installs a subcommand of cargo below target/, unless this version is there, and sets `tool` to its path.
 # Fails if it cannot be installed.
 cargo_tool() {

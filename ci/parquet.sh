@@ -9,10 +9,6 @@ share_target
 
 work=$CARGO_TARGET_DIR/parquet
 mkdir -p "$work/files"
-echo "pyarrow==$(sed -n 's/^pyarrow==//p' bindings/python/extras.txt)" > "$work/wanted.txt"
-if ! install_packages "$work/venv" "$work/wanted.txt"; then
-  echo "SKIPPED: pyarrow cannot be installed (no venv, or no registry)"
-  exit 77
-fi
+install_pyarrow "$work/venv" || exit 77
 cargo build -q -p toolglot-cli --features parquet --locked
 "$work/venv/bin/python" cli/tests/parquet.py "$CARGO_TARGET_DIR/debug/toolglot" "$work/files"

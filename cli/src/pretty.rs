@@ -27,7 +27,7 @@ use toolglot::{
 use toolglot_testkit::json;
 
 use crate::output::Output;
-use crate::terminal::one_line;
+use crate::terminal::{chars, one_line};
 use arguments::{NAME, Reader};
 use entries::{Entries, GUTTER};
 use lines::Lines;
@@ -140,30 +140,12 @@ impl<W: Write> Pretty<W> {
 
     /// Text outside blocks.
     fn text(&mut self, style: Style, data: &[u8]) {
-        let text = self.chars(data);
+        let text = chars(&mut self.rest, data);
         let text = match !text.is_empty() && mem::take(&mut self.closed) {
             true => text.strip_prefix(['\n', ' ']).unwrap_or(&text),
             false => &text,
         };
         self.out.lines.text(style, text);
-    }
-
-    /// Returns the whole characters received.
-    fn chars(&mut self, data: &[u8]) -> String {
-        let mut bytes = mem::take(&mut self.rest);
-        bytes.extend_from_slice(data);
-        let mut out = String::with_capacity(bytes.len());
-        let mut chunks = bytes.utf8_chunks().peekable();
-        while let Some(chunk) = chunks.next() {
-            out.push_str(chunk.valid());
-            let cut = chunks.peek().is_none() && is_cut(chunk.invalid());
-            match chunk.invalid() {
-                [] => {}
-                tail if cut => self.rest = tail.to_vec(),
-                _ => out.push(char::REPLACEMENT_CHARACTER),
-            }
-        }
-        out
     }
 
     /// Replaces a partial character that will not be completed.
@@ -356,7 +338,7 @@ impl<W: Write> Pretty<W> {
 
     fn param(&mut self, data: &[u8]) {
         if self.shows_params() {
-            let text = self.chars(data);
+            let text = chars(&mut self.rest, data);
             self.value(text);
         }
     }
@@ -594,9 +576,4 @@ fn label(text: &str) -> String {
 
 fn indent(depth: u32) -> String {
     "  ".repeat(depth.min(DEPTH) as usize)
-}
-
-/// Whether bytes are the beginning of a character.
-fn is_cut(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }

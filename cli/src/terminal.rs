@@ -71,21 +71,7 @@ impl<W: Write> Write for Screen<W> {
         if !self.shows {
             return self.out.write(bytes);
         }
-        self.part.extend_from_slice(bytes);
-        let all = std::mem::take(&mut self.part);
-        let mut text = String::with_capacity(all.len());
-        let mut chunks = all.utf8_chunks().peekable();
-        while let Some(chunk) = chunks.next() {
-            text.extend(chunk.valid().chars().map(shown));
-            let bad = chunk.invalid();
-            match chunks.peek().is_none()
-                && std::str::from_utf8(bad).is_err_and(|e| e.error_len().is_none())
-            {
-                true => self.part = bad.to_vec(),
-                false if !bad.is_empty() => text.push(char::REPLACEMENT_CHARACTER),
-                false => {}
-            }
-        }
+        let text: String = chars(&mut self.part, bytes).chars().map(shown).collect();
         self.out.write_all(text.as_bytes())?;
         Ok(bytes.len())
     }
@@ -93,6 +79,25 @@ impl<W: Write> Write for Screen<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// The whole characters of `rest`, which is the beginning of one, and the bytes after it; what those end with becomes `rest`.
+pub fn chars(rest: &mut Vec<u8>, bytes: &[u8]) -> String {
+    rest.extend_from_slice(bytes);
+    let all = std::mem::take(rest);
+    let mut text = String::with_capacity(all.len());
+    let mut chunks = all.utf8_chunks().peekable();
+    while let Some(chunk) = chunks.next() {
+        text.push_str(chunk.valid());
+        let bad = chunk.invalid();
+        let cut = std::str::from_utf8(bad).is_err_and(|error| error.error_len().is_none());
+        match chunks.peek().is_none() && cut {
+            true => *rest = bad.to_vec(),
+            false if !bad.is_empty() => text.push(char::REPLACEMENT_CHARACTER),
+            false => {}
+        }
+    }
+    text
 }
 
 impl<W: Write> Drop for Screen<W> {

@@ -149,10 +149,7 @@ fn place(tables: &mut Vec<Table>, byte: u8) -> Option<usize> {
 }
 
 /// The tables of the bytes after the first one. A byte that a marker lacks may be any.
-fn behind(patterns: &[Pattern]) -> Option<[Table; HEAD - 1]> {
-    let mut begins: Vec<Vec<u8>> = patterns.iter().flat_map(|p| spellings(p, HEAD)).collect();
-    begins.sort_unstable();
-    begins.dedup();
+fn behind(begins: &[Vec<u8>]) -> Option<[Table; HEAD - 1]> {
     let mut tables = [[0; 16]; HEAD - 1];
     for (bit, begin) in begins.iter().enumerate() {
         let marker = 1_u8.checked_shl(bit as u32)?;
@@ -169,20 +166,22 @@ fn behind(patterns: &[Pattern]) -> Option<[Table; HEAD - 1]> {
 impl Vector {
     /// Returns `None` where these tables can't hold the markers, or if the processor has no such vectors.
     pub fn new(patterns: &[Pattern]) -> Option<Self> {
-        let mut begins: Vec<Vec<u8>> = patterns.iter().flat_map(|p| spellings(p, 2)).collect();
+        let mut begins: Vec<Vec<u8>> = patterns.iter().flat_map(spellings).collect();
         begins.sort_unstable();
         begins.dedup();
-        let heads = Heads::new(patterns);
+        let heads = Heads::new(&begins);
         let mut all = Self {
             width: Width::best()?,
             rare: vec![],
             pairs: vec![],
-            behind: behind(patterns),
+            behind: behind(&begins),
             hashes: Hashes::new(heads.as_ref()),
             heads,
             marks: true,
         };
-        for begin in &begins {
+        // One for each pair of bytes that markers begin with.
+        let alike = |a: &Vec<u8>, b: &Vec<u8>| a.iter().take(2).eq(b.iter().take(2));
+        for begin in begins.chunk_by(alike).filter_map(|begins| begins.first()) {
             let first = *begin.first()?;
             if !first.is_ascii() {
                 return None;
@@ -289,9 +288,9 @@ impl Vector {
     }
 }
 
-/// The first bytes of a marker in every spelling, at most `most` of them.
-fn spellings(pattern: &Pattern, most: usize) -> Vec<Vec<u8>> {
-    let len = pattern.bytes.len().min(most);
+/// The first bytes of a marker in every spelling.
+fn spellings(pattern: &Pattern) -> Vec<Vec<u8>> {
+    let len = pattern.bytes.len().min(HEAD);
     if pattern.exact() {
         return vec![pattern.bytes[..len].to_vec()];
     }
@@ -327,10 +326,10 @@ struct Heads {
 }
 
 impl Heads {
-    /// Returns `None` if a marker is shorter than three bytes, or is only NUL.
-    fn new(patterns: &[Pattern]) -> Option<Self> {
+    /// Of different beginnings. Returns `None` if one is shorter than three bytes, or is only NUL.
+    fn new(begins: &[Vec<u8>]) -> Option<Self> {
         let (mut heads, mut short) = (vec![], false);
-        for begin in patterns.iter().flat_map(|p| spellings(p, HEAD)) {
+        for begin in begins {
             let fourth = begin.get(3).copied();
             let bytes = [*begin.first()?, *begin.get(1)?, *begin.get(2)?];
             let head = [bytes[0], bytes[1], bytes[2], fourth.unwrap_or(0)];
@@ -338,8 +337,6 @@ impl Heads {
             heads.push(Some(u32::from_le_bytes(head)).filter(|head| *head != 0)?);
             short |= fourth.is_none();
         }
-        heads.sort_unstable();
-        heads.dedup();
         // A quarter of the slots is taken.
         let slots = vec![0; heads.len().max(1).next_power_of_two() * 4].into();
         let mut all = Self { slots, short };
@@ -353,9 +350,8 @@ impl Heads {
         Some(all)
     }
 
-    /// The heads, and zeros.
     fn all(&self) -> impl Iterator<Item = u32> {
-        self.slots.iter().copied()
+        self.slots.iter().copied().filter(|head| *head != 0)
     }
 
     fn place(&self, head: u32) -> usize {
@@ -394,7 +390,7 @@ impl Hashes {
             return Self(Box::new([u64::MAX; HASHES / 64]));
         };
         let mut all = Self(Box::new([0; HASHES / 64]));
-        for head in heads.all().filter(|head| *head != 0) {
+        for head in heads.all() {
             all.add(head);
             if head >> 24 == 0 {
                 (1..=255).for_each(|fourth| all.add(head | fourth << 24));

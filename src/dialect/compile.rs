@@ -676,8 +676,11 @@ fn region_openers(open: &str) -> (Vec<String>, Vec<String>) {
     {
         slips.push(format!("{}{}", &marker[..=to], &marker[from..]));
     }
-    let ends = [end, "\r\n"];
-    let ends = &ends[..if end.is_empty() { 1 } else { 2 }];
+    let ends: &[&str] = if end.is_empty() {
+        &[""]
+    } else {
+        &[end, "\r\n"]
+    };
     let ended = |slip: String| ends.iter().map(move |end| format!("{slip}{end}"));
     (exact, slips.into_iter().flat_map(ended).collect())
 }

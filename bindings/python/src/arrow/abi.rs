@@ -40,9 +40,9 @@ pub struct Schema {
 
 #[repr(C)]
 pub struct Array {
-    pub(super) length: i64,
+    length: i64,
     null_count: i64,
-    pub(super) offset: i64,
+    offset: i64,
     n_buffers: i64,
     pub(super) n_children: i64,
     buffers: *mut *const c_void,
