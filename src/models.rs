@@ -119,7 +119,7 @@ fn table() -> &'static [Entry] {
             let head = FileHead::of(text)?;
             Some(Entry {
                 id,
-                plain: !head.calls(),
+                plain: !head.calls,
                 names: head.models.iter().flat_map(|entry| names(entry)).collect(),
                 group: head.group,
             })

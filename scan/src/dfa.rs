@@ -1,13 +1,15 @@
-//! The automaton: subset construction over linear patterns.
+//! The automaton over all patterns, after Aho and Corasick, with all transitions in one table.
 //!
-//! A node is the set of (pattern, bytes matched) that are under way after the last byte. Patterns are short and few, so all
-//! nodes are built in advance. A case-insensitive letter needs no second copy of its pattern.
+//! Patterns whose letters match in either case have a tree of their own, so that none needs a second copy; a node of the
+//! automaton is a node of each tree. Patterns are short and few, so all nodes are built in advance.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use serde::Deserialize;
 
-use crate::PatternError;
+use crate::{Fnv, PatternError};
 
 /// One node of a [`Dfa`].
 pub type Node = u16;
@@ -64,47 +66,16 @@ impl Pattern {
         }
     }
 
+    /// The bytes that it accepts at index `at`; one may be there twice.
+    pub(crate) fn takes(&self, at: usize) -> impl Iterator<Item = u8> {
+        let byte = self.bytes[at];
+        let other = (self.case == Case::Ignore).then_some(swapped(byte));
+        [byte].into_iter().chain(other)
+    }
+
     /// Whether the pattern alone determines the bytes it matched.
     pub fn exact(&self) -> bool {
         self.case == Case::Exact || !self.bytes.iter().any(u8::is_ascii_alphabetic)
-    }
-}
-
-/// A node of the tree of all patterns; 0 is its root.
-#[derive(Default)]
-struct Branch {
-    steps: Vec<Step>,
-    /// Patterns that end here.
-    ends: Vec<u16>,
-    /// A pattern that continues after this node and must be held back.
-    hold: Option<u16>,
-    depth: u16,
-}
-
-struct Step {
-    byte: u8,
-    /// A letter in either case.
-    fold: bool,
-    to: u16,
-}
-
-impl Branch {
-    /// Where a byte leads: at most one branch for each case rule.
-    fn after(&self, byte: u8) -> impl Iterator<Item = u16> {
-        let steps = self.steps.iter().filter(move |step| step.takes(byte));
-        steps.map(|step| step.to)
-    }
-}
-
-impl Step {
-    /// The bytes that it takes.
-    fn bytes(&self) -> impl Iterator<Item = u8> {
-        let other = self.fold.then_some(swapped(self.byte));
-        [self.byte].into_iter().chain(other)
-    }
-
-    fn takes(&self, byte: u8) -> bool {
-        self.byte == byte || (self.fold && self.byte.eq_ignore_ascii_case(&byte))
     }
 }
 
@@ -116,42 +87,131 @@ fn swapped(byte: u8) -> u8 {
     }
 }
 
-fn trie(patterns: &[Pattern]) -> Result<Vec<Branch>, PatternError> {
-    let mut trie = vec![Branch::default()];
-    for (index, pattern) in patterns.iter().enumerate() {
-        let index = u16::try_from(index).map_err(|_| PatternError::TooMany)?;
-        let mut at = 0_usize;
-        for (depth, byte) in pattern.bytes.iter().enumerate() {
-            if pattern.hold && depth > 0 {
-                trie[at].hold.get_or_insert(index);
+/// The patterns of one case rule as a tree; node 0 is its root. What is under way after some text is the deepest node that the
+/// text ends with, and those that its `fail` leads to.
+struct Trie {
+    nodes: Vec<Branch>,
+    case: Case,
+}
+
+#[derive(Default)]
+struct Branch {
+    /// The byte that leads here; a letter in lower case if either case matches.
+    byte: u8,
+    depth: u16,
+    parent: u16,
+    /// The first of the nodes after it, and the next one after its own parent. 0 is none.
+    child: u16,
+    sibling: u16,
+    /// The next shorter suffix of the bytes so far that is a node.
+    fail: u16,
+    /// Patterns that end here.
+    ends: Vec<u16>,
+    /// A pattern that continues after this node and must be held back.
+    hold: Option<u16>,
+}
+
+impl Trie {
+    fn new(patterns: &[Pattern], case: Case) -> Result<Self, PatternError> {
+        let nodes = vec![Branch::default()];
+        let mut trie = Self { nodes, case };
+        for (index, pattern) in patterns.iter().enumerate() {
+            if pattern.case == case {
+                let index = u16::try_from(index).map_err(|_| PatternError::TooMany)?;
+                trie.add(index, pattern)?;
             }
-            let fold = pattern.case == Case::Ignore && byte.is_ascii_alphabetic();
-            let byte = if fold {
-                byte.to_ascii_lowercase()
-            } else {
-                *byte
-            };
-            let known = trie[at]
-                .steps
-                .iter()
-                .find(|s| s.byte == byte && s.fold == fold);
-            let to = match known.map(|step| step.to) {
-                Some(to) => to,
-                None => {
-                    let to = u16::try_from(trie.len()).map_err(|_| PatternError::TooMany)?;
-                    trie[at].steps.push(Step { byte, fold, to });
-                    trie.push(Branch {
-                        depth: depth as u16 + 1,
-                        ..Branch::default()
-                    });
-                    to
-                }
-            };
-            at = usize::from(to);
         }
-        trie[at].ends.push(index);
+        let mut by_depth: Vec<u16> = (0..).take(trie.nodes.len()).collect();
+        by_depth.sort_by_key(|at| trie.node(*at).depth);
+        for at in by_depth {
+            let node = trie.node(at);
+            if node.depth > 1 {
+                let fail = trie.after(trie.node(node.parent).fail, node.byte);
+                trie.nodes[usize::from(at)].fail = fail;
+            }
+        }
+        Ok(trie)
     }
-    Ok(trie)
+
+    fn add(&mut self, index: u16, pattern: &Pattern) -> Result<(), PatternError> {
+        let mut at = 0_u16;
+        for byte in &pattern.bytes {
+            let byte = self.folded(*byte);
+            let node = &mut self.nodes[usize::from(at)];
+            if pattern.hold && at > 0 {
+                node.hold.get_or_insert(index);
+            }
+            let (depth, sibling) = (node.depth + 1, node.child);
+            let known = self.child(at, byte);
+            if known != 0 {
+                at = known;
+                continue;
+            }
+            let fresh = u16::try_from(self.nodes.len()).map_err(|_| PatternError::TooMany)?;
+            self.nodes[usize::from(at)].child = fresh;
+            self.nodes.push(Branch {
+                byte,
+                depth,
+                parent: at,
+                sibling,
+                ..Branch::default()
+            });
+            at = fresh;
+        }
+        self.nodes[usize::from(at)].ends.push(index);
+        Ok(())
+    }
+
+    fn node(&self, at: u16) -> &Branch {
+        &self.nodes[usize::from(at)]
+    }
+
+    fn folded(&self, byte: u8) -> u8 {
+        match self.case {
+            Case::Exact => byte,
+            Case::Ignore => byte.to_ascii_lowercase(),
+        }
+    }
+
+    /// The deepest node after one more byte.
+    fn after(&self, mut at: u16, byte: u8) -> u16 {
+        let byte = self.folded(byte);
+        loop {
+            let child = self.child(at, byte);
+            if child != 0 || at == 0 {
+                return child;
+            }
+            at = self.node(at).fail;
+        }
+    }
+
+    /// The child that a byte leads to, or 0.
+    fn child(&self, at: u16, byte: u8) -> u16 {
+        let mut child = self.node(at).child;
+        while child != 0 && self.node(child).byte != byte {
+            child = self.node(child).sibling;
+        }
+        child
+    }
+
+    /// Calls `take` with the bytes with which what is under way goes on; at the root, with those that begin a pattern.
+    fn bytes(&self, mut at: u16, mut take: impl FnMut(u8)) {
+        loop {
+            let mut child = self.node(at).child;
+            while child != 0 {
+                let node = self.node(child);
+                take(node.byte);
+                if self.case == Case::Ignore {
+                    take(swapped(node.byte));
+                }
+                child = node.sibling;
+            }
+            at = self.node(at).fail;
+            if at == 0 {
+                break;
+            }
+        }
+    }
 }
 
 /// An automaton over patterns. Immutable.
@@ -191,10 +251,9 @@ impl Dfa {
     pub fn new(patterns: Vec<Pattern>) -> Result<Self, PatternError> {
         let mut column = Box::new([0_u8; 256]);
         for pattern in &patterns {
-            for byte in &pattern.bytes {
-                let fold = pattern.case == Case::Ignore;
-                column[usize::from(*byte)] = 1;
-                column[usize::from(if fold { swapped(*byte) } else { *byte })] = 1;
+            for at in 0..pattern.bytes.len() {
+                let bytes = pattern.takes(at);
+                bytes.for_each(|byte| column[usize::from(byte)] = 1);
             }
         }
         let mut columns: Vec<u8> = vec![];
@@ -206,44 +265,44 @@ impl Dfa {
             }
         }
         let shift = (columns.len() + 1).next_power_of_two().trailing_zeros();
-        let trie = trie(&patterns)?;
+        let tries = [Case::Exact, Case::Ignore].map(|case| Trie::new(&patterns, case));
+        let [exact, ignore] = tries;
+        let tries = [exact?, ignore?];
         let width = 1 << shift;
-        let mut nodes: HashMap<Vec<u16>, Node> = HashMap::new();
-        let mut order: Vec<Vec<u16>> = vec![vec![]];
-        nodes.insert(vec![], ROOT);
+        // A node is what is under way in each tree.
+        let mut order: Vec<[u16; 2]> = vec![[0, 0]];
+        let mut nodes: HashMap<[u16; 2], Node, BuildHasherDefault<Fnv>> = HashMap::default();
+        nodes.reserve(tries[0].nodes.len());
+        nodes.insert([0, 0], ROOT);
         let mut next: Vec<Node> = vec![ROOT; width];
-        let mut there: Vec<u16> = vec![];
         let mut changed: Vec<usize> = vec![];
         let mut at = 0;
-        while at < order.len() {
+        while let Some(from) = order.get(at).copied() {
             // A byte leads from every node where it leads from the root, unless a pattern goes on with it.
-            let mut goes_on = order[at].as_slice();
-            match at {
-                0 => goes_on = &[0],
-                _ => next.extend_from_within(..width),
+            if at > 0 {
+                next.extend_from_within(..width);
             }
-            let steps = goes_on.iter().flat_map(|n| &trie[usize::from(*n)].steps);
-            let bytes = steps.flat_map(Step::bytes);
             changed.clear();
-            changed.extend(bytes.map(|byte| usize::from(column[usize::from(byte)])));
+            for (trie, from) in tries.iter().zip(from) {
+                // At the root of one tree while a pattern of the other is under way, nothing changes.
+                if at == 0 || from != 0 {
+                    trie.bytes(from, |byte| {
+                        changed.push(usize::from(column[usize::from(byte)]))
+                    });
+                }
+            }
             changed.sort_unstable();
             changed.dedup();
             for index in &changed {
                 let byte = columns[*index - 1];
-                there.clear();
-                // A byte that begins a pattern does so everywhere.
-                for from in order[at].iter().chain([&0]) {
-                    there.extend(trie[usize::from(*from)].after(byte));
-                }
-                there.sort_unstable();
-                there.dedup();
-                let fresh = order.len();
+                let there = [tries[0].after(from[0], byte), tries[1].after(from[1], byte)];
                 let node = match nodes.get(&there) {
                     Some(node) => *node,
                     None => {
+                        let fresh = order.len();
                         let node = Node::try_from(fresh).map_err(|_| PatternError::TooMany)?;
-                        nodes.insert(there.clone(), node);
-                        order.push(there.clone());
+                        nodes.insert(there, node);
+                        order.push(there);
                         node
                     }
                 };
@@ -253,14 +312,21 @@ impl Dfa {
         }
         let mut hits = vec![];
         let mut held = vec![];
-        for node in &order {
-            let under_way = || node.iter().map(|n| &trie[usize::from(*n)]);
-            let len = |p: &u16| std::cmp::Reverse(patterns[usize::from(*p)].bytes.len());
-            let mut ends: Vec<u16> = under_way().flat_map(|n| n.ends.iter().copied()).collect();
-            ends.sort_by_key(len);
+        for node in order {
+            let (mut ends, mut hold): (Vec<u16>, _) = (vec![], (0, 0));
+            for (trie, mut at) in tries.iter().zip(node) {
+                while at != 0 {
+                    let node = trie.node(at);
+                    ends.extend_from_slice(&node.ends);
+                    if let Some(pattern) = node.hold.filter(|_| node.depth > hold.1) {
+                        hold = (pattern, node.depth);
+                    }
+                    at = node.fail;
+                }
+            }
+            ends.sort_unstable_by_key(|p| (Reverse(patterns[usize::from(*p)].bytes.len()), *p));
             hits.push(ends);
-            let live = under_way().filter_map(|n| n.hold.map(|pattern| (pattern, n.depth)));
-            held.push(live.max_by_key(|(_, n)| *n).unwrap_or((0, 0)));
+            held.push(hold);
         }
         Ok(Self {
             exact: patterns.iter().all(Pattern::exact),

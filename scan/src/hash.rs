@@ -1,5 +1,7 @@
 //! A fingerprint of bytes.
 
+use std::hash::Hasher;
+
 /// FNV-1a, 64 bits: a stable fingerprint, not protection against tampering.
 ///
 /// ```
@@ -24,8 +26,20 @@ impl Default for Fnv {
 impl Fnv {
     /// Adds the bytes, then their length, so that adjacent fields cannot run together.
     pub fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
+        self.write(bytes);
+        self.write(&(bytes.len() as u64).to_le_bytes());
+    }
+}
+
+/// For tables whose keys nobody chooses to collide.
+impl Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
         }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

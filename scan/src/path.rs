@@ -45,7 +45,7 @@ pub const MAX_BLANKS: u16 = 1024;
 #[derive(Clone, Debug)]
 struct Node<A> {
     /// Literal bytes and where they lead.
-    bytes: Vec<(u8, u16)>,
+    bytes: Steps,
     /// White space may appear here.
     blanks: bool,
     /// Line ends may appear here.
@@ -75,7 +75,7 @@ struct Node<A> {
 impl<A> Default for Node<A> {
     fn default() -> Self {
         Self {
-            bytes: vec![],
+            bytes: Steps::default(),
             blanks: false,
             lines: false,
             hole: None,
@@ -94,7 +94,8 @@ impl<A> Default for Node<A> {
 
 impl<A: Copy> Node<A> {
     fn byte(&self, byte: u8) -> Option<u16> {
-        self.bytes.iter().find(|(b, _)| *b == byte).map(|(_, n)| *n)
+        let mut steps = self.bytes.iter();
+        steps.find(|(b, _)| *b == byte).map(|(_, n)| n)
     }
 
     fn peek(&self, byte: u8) -> Option<A> {
@@ -112,11 +113,39 @@ impl<A: Copy> Node<A> {
     }
 
     fn goes_on(&self) -> bool {
-        !self.bytes.is_empty()
+        self.bytes.first.is_some()
             || self.hole.is_some()
             || self.fix.is_some()
             || !self.peeks.is_empty()
             || self.inside.is_some()
+    }
+}
+
+/// Bytes and where they lead. Most nodes have one, which takes no memory of its own.
+#[derive(Clone, Debug, Default)]
+struct Steps {
+    first: Option<(u8, u16)>,
+    more: Vec<(u8, u16)>,
+}
+
+impl Steps {
+    fn one(byte: u8, to: u16) -> Self {
+        let first = Some((byte, to));
+        Self {
+            first,
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, byte: u8, to: u16) {
+        match self.first {
+            None => self.first = Some((byte, to)),
+            Some(_) => self.more.push((byte, to)),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u8, u16)> {
+        self.first.iter().chain(&self.more).copied()
     }
 }
 

@@ -238,20 +238,24 @@ impl Skip {
 
 /// Groups are ranges of the sorted markers, so that the markers of a group begin alike.
 fn prints(patterns: &[Pattern]) -> Box<Prints> {
+    fn begin<'a>(pattern: &&'a Pattern) -> &'a [u8] {
+        &pattern.bytes[..pattern.bytes.len().min(PRINT)]
+    }
     let mut sorted: Vec<&Pattern> = patterns.iter().collect();
-    let begin = |pattern: &&Pattern| pattern.bytes[..pattern.bytes.len().min(PRINT)].to_vec();
-    sorted.sort_by_key(begin);
-    let mut begins: Vec<Vec<u8>> = sorted.iter().map(begin).collect();
-    begins.dedup();
+    sorted.sort_by(|a, b| begin(a).cmp(begin(b)));
+    let alike = || sorted.chunk_by(|a, b| begin(a) == begin(b));
+    let count = alike().count();
     let mut prints = Box::new([[0; 256]; PRINT]);
-    for pattern in sorted {
-        let place = begins.iter().position(|have| *have == begin(&pattern));
-        let group = place.unwrap_or(0) * GROUPS / begins.len();
-        for (at, place) in prints.iter_mut().enumerate() {
-            for byte in 0..=255_u8 {
-                if at >= pattern.bytes.len() || pattern.accepts(at, byte) {
-                    place[usize::from(byte)] |= 1 << group;
+    for (number, alike) in alike().enumerate() {
+        let group = 1 << (number * GROUPS / count);
+        for pattern in alike {
+            for (at, place) in prints.iter_mut().enumerate() {
+                if at >= pattern.bytes.len() {
+                    place.iter_mut().for_each(|entry| *entry |= group);
+                    continue;
                 }
+                let bytes = pattern.takes(at);
+                bytes.for_each(|byte| place[usize::from(byte)] |= group);
             }
         }
     }

@@ -54,7 +54,8 @@ pub fn room(before: &[u8], after: &[u8]) -> Option<Room> {
         return None;
     }
     if letter(first) || first == WORD {
-        return begins(before).then_some(Room::Blanks);
+        let word = last.is_ascii_alphanumeric() || last == b'_' || last == WORD;
+        return (!word && begins(before)).then_some(Room::Blanks);
     }
     if !letter(last) && last != WORD {
         return None;

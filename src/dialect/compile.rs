@@ -3,6 +3,7 @@
 //! The order matters: a marker with several meanings belongs to the first one that claims it: calls before reasoning and
 //! protected regions, and these before tokens. Markers with tolerated whitespace or attributes come last.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use toolglot_scan::path::{self, Paths};
@@ -37,7 +38,7 @@ impl SetInner {
         let loose = tables.loose().map_err(too_big)?;
         tables.suffixes();
         let reasoning = tables.reasoning(&dialects).map_err(too_big)?;
-        let text = Scanner::new(tables.patterns).map_err(|why| too_big(why.into()))?;
+        let text = Scanner::new(tables.markers.patterns).map_err(|why| too_big(why.into()))?;
         let begins = Written::all(&dialects)?.into();
         for (id, thought) in tables.thoughts.iter().enumerate() {
             dialects[usize::from(thought.dialect)].thinks_by(thought.of, id as u16);
@@ -51,7 +52,7 @@ impl SetInner {
         let first = numbered.filter(|(dialect, _)| begins_so(dialect));
         Ok(Self {
             text,
-            roles: tables.roles,
+            roles: tables.markers.roles,
             first: first.map(|(_, index)| index).collect(),
             opens: tables.opens,
             calls: tables.calls,
@@ -119,9 +120,7 @@ impl Dialect {
 /// The tables under construction.
 #[derive(Default)]
 struct Tables {
-    /// The patterns that text is scanned for; their meanings are in `roles`.
-    patterns: Vec<Pattern>,
-    roles: Vec<Role>,
+    markers: Markers,
     calls: Vec<(Pattern, Role)>,
     opens: Vec<Vec<OpenRef>>,
     thoughts: Vec<Thought>,
@@ -135,6 +134,29 @@ struct Tables {
     enders: Vec<(Pattern, Role)>,
     marks: Vec<Mark>,
     rests: Rests,
+}
+
+/// The patterns that text is scanned for, and their meanings.
+#[derive(Default)]
+struct Markers {
+    patterns: Vec<Pattern>,
+    roles: Vec<Role>,
+    /// Their places, by their bytes.
+    places: HashMap<Vec<u8>, Vec<usize>>,
+}
+
+impl Markers {
+    fn add(&mut self, pattern: Pattern, role: Role) {
+        let places = self.places.entry(pattern.bytes.clone()).or_default();
+        places.push(self.patterns.len());
+        self.patterns.push(pattern);
+        self.roles.push(role);
+    }
+
+    /// The places of the patterns with these bytes.
+    fn spelt(&self, bytes: &[u8]) -> &[usize] {
+        self.places.get(bytes).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// One kind of reasoning.
@@ -184,8 +206,9 @@ impl Tables {
                 add(open.clone(), Begins::Block(number));
             }
         }
-        let (patterns, roles) = self.calls.iter().cloned().unzip();
-        (self.patterns, self.roles) = (patterns, roles);
+        for (pattern, role) in &self.calls {
+            self.markers.add(pattern.clone(), *role);
+        }
     }
 
     fn call(&mut self, pattern: Pattern, entry: OpenRef) {
@@ -238,8 +261,7 @@ impl Tables {
     ) -> Result<(), String> {
         let id = self.spans.len() as u16;
         for open in openers {
-            let same = |have: &Pattern| have.bytes == open.as_bytes();
-            if !self.patterns.iter().any(same) {
+            if self.markers.spelt(open.as_bytes()).is_empty() {
                 self.marker(open, Role::Span { id });
             }
         }
@@ -256,8 +278,7 @@ impl Tables {
     }
 
     fn marker(&mut self, marker: &str, role: Role) {
-        self.patterns.push(Pattern::new(marker, Case::Exact));
-        self.roles.push(role);
+        self.markers.add(Pattern::new(marker, Case::Exact), role);
     }
 
     /// Dialects may share reasoning markers: the first one's rules apply, and each adds what ends it. Openers that only a later
@@ -319,20 +340,18 @@ impl Tables {
             hold: !matches!(sort, Sort::Stray | Sort::Inner),
             ..Pattern::new(&marker, dialect.family.case())
         };
-        let same = |have: &Pattern| have.bytes == pattern.bytes;
-        let at = self.patterns.iter().position(same);
+        let at = self.markers.spelt(&pattern.bytes).first().copied();
         if let Some(at) = at {
-            self.patterns[at].hold |= pattern.hold;
+            self.markers.patterns[at].hold |= pattern.hold;
         }
-        let id = match at.map(|at| self.roles[at]) {
+        let id = match at.map(|at| self.markers.roles[at]) {
             Some(Role::Token { id }) => id,
             _ if sort == Sort::Markup && dialect.begins_header(&marker) => self.second(&marker),
             Some(Role::Open { .. }) if sort == Sort::Markup => self.second(&marker),
             Some(_) => return,
             None => {
                 let id = self.tokens.len() as u16;
-                self.roles.push(Role::Token { id });
-                self.patterns.push(pattern);
+                self.markers.add(pattern, Role::Token { id });
                 self.tokens.push(Token::default());
                 id
             }
@@ -375,9 +394,8 @@ impl Tables {
         let thoughts = self.thoughts.iter().zip(0_u16..);
         for (thought, id) in thoughts.filter(|(thought, _)| thought.of == Of::Markers) {
             for close in &thought.spec.close {
-                let same = |have: &Pattern| have.bytes == close.as_bytes();
-                let role = self.patterns.iter().position(same).map(|at| self.roles[at]);
-                if let Some(Role::Token { id: token }) = role {
+                let at = self.markers.spelt(close.as_bytes()).first();
+                if let Some(Role::Token { id: token }) = at.map(|at| self.markers.roles[*at]) {
                     self.tokens[usize::from(token)].thoughts.push(id);
                 }
             }
@@ -583,8 +601,9 @@ impl Tables {
     /// Adds a possible owner of a variant in text.
     fn slip(&mut self, slip: &str, entry: OpenRef) {
         let pattern = Pattern::new(slip, Case::Exact);
-        let same = self.patterns.iter().position(|have| *have == pattern);
-        match same.map(|at| self.roles[at]) {
+        let mut spelt = self.markers.spelt(&pattern.bytes).iter();
+        let same = spelt.find(|at| self.markers.patterns[**at] == pattern);
+        match same.map(|at| self.markers.roles[*at]) {
             Some(Role::Open { refs }) => push(&mut self.opens[usize::from(refs)], entry),
             Some(_) => {}
             None => {

@@ -597,6 +597,9 @@ fn again(spec: &spec::Framed, bare: bool) -> Result<Paths<Action>, String> {
         }
     }
     let build = |list: &[(String, Action)]| Paths::tags(list.iter().map(|(p, a)| (p.as_str(), *a)));
+    if let Ok(paths) = build(&patterns) {
+        return Ok(paths);
+    }
     // Two forms of a call may need different holes at one position: the first form wins.
     let mut good: Vec<(String, Action)> = vec![];
     for (pattern, action) in patterns {

@@ -199,6 +199,8 @@ impl fmt::Debug for DialectSet {
 struct File {
     origin: String,
     text: String,
+    /// Tests have validated it.
+    builtin: bool,
     /// Only calls with their own marker: bare ones could fire on prose.
     marked: bool,
     /// Only calls of declared tools: its markers could occur in prose.
@@ -265,7 +267,7 @@ impl SetBuilder {
     fn fill(&mut self) {
         self.files.iter_mut().for_each(|file| file.marked = false);
         self.free(|head| head.default, false, false);
-        self.free(|head| !head.default && head.calls(), false, true);
+        self.free(|head| !head.default && head.calls, false, true);
     }
 
     /// Adds the `wanted` built-in dialects that were not added yet and whose group is free.
@@ -310,6 +312,7 @@ impl SetBuilder {
         self.files.push(File {
             origin: origin.to_owned(),
             text: text.to_owned(),
+            builtin: false,
             marked: false,
             offered: false,
         });
@@ -351,7 +354,7 @@ impl SetBuilder {
         for file in &self.files {
             fingerprint.add(file.text.as_bytes());
             fingerprint.add(&[u8::from(file.marked) | u8::from(file.offered) << 1]);
-            let mut spec = read(&file.origin, &file.text, &self.switches)?;
+            let mut spec = read(file, &self.switches)?;
             if let Some(framed) = spec.framed.as_mut().filter(|_| file.marked) {
                 framed.unit.retain(|unit| !unit.unmarked());
             }
@@ -385,6 +388,7 @@ impl SetBuilder {
             self.files.push(File {
                 origin: id.to_owned(),
                 text: text.to_owned(),
+                builtin: true,
                 marked,
                 offered,
             });
@@ -411,38 +415,42 @@ pub(crate) struct Head {
     pub group: Option<String>,
     #[serde(default = "in_default")]
     default: bool,
-    key_quote: Option<serde::de::IgnoredAny>,
-    element_tree: Option<serde::de::IgnoredAny>,
-    named_params: Option<serde::de::IgnoredAny>,
-    attribute_params: Option<serde::de::IgnoredAny>,
-    framed: Option<serde::de::IgnoredAny>,
-    line: Option<serde::de::IgnoredAny>,
+    /// It has a grammar of calls.
+    #[serde(skip)]
+    pub calls: bool,
 }
+
+/// The tables that are grammars of calls.
+const GRAMMARS: [&str; 6] = [
+    "key_quote",
+    "element_tree",
+    "named_params",
+    "attribute_params",
+    "framed",
+    "line",
+];
 
 fn in_default() -> bool {
     true
 }
 
 impl Head {
-    /// Whether it has a grammar of calls.
-    pub fn calls(&self) -> bool {
-        let families = [
-            &self.key_quote,
-            &self.element_tree,
-            &self.named_params,
-            &self.attribute_params,
-            &self.framed,
-            &self.line,
-        ];
-        families.iter().any(|family| family.is_some())
-    }
-
+    /// Reads no more than the top of a file, where its tables don't begin before all of it.
     pub fn of(text: &str) -> Option<Self> {
-        toml::from_str(text).ok()
+        let (top, tables) = text.split_at(text.find("\n[").unwrap_or(text.len()));
+        let head = toml::from_str(top).or_else(|_| toml::from_str(text));
+        let names = tables.lines().filter_map(|line| line.strip_prefix('['));
+        let mut names =
+            names.filter_map(|line| line.trim_start_matches('[').split(['.', ']']).next());
+        Some(Self {
+            calls: names.any(|name| GRAMMARS.contains(&name)),
+            ..head.ok()?
+        })
     }
 }
 
-fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec, BuildError> {
+fn read(file: &File, switches: &[(String, String)]) -> Result<Spec, BuildError> {
+    let (origin, text) = (file.origin.as_str(), file.text.as_str());
     let fail = |error: toml::de::Error| {
         let message = error.to_string().trim_end().to_owned();
         BuildError::Toml {
@@ -452,6 +460,9 @@ fn read(origin: &str, text: &str, switches: &[(String, String)]) -> Result<Spec,
     };
     sizes::file(origin, text)?;
     let spec: Spec = toml::from_str(text).map_err(fail)?;
+    if file.builtin && !switches.iter().any(|(id, _)| *id == spec.id) {
+        return Ok(spec);
+    }
     let table: toml::Table = toml::from_str(text).map_err(fail)?;
     sizes::values(&spec, &table)?;
     // Every switch must be valid, even if nothing enables it.
@@ -539,5 +550,40 @@ fn overlay(base: &mut toml::Table, layer: &toml::Table) {
                 base.insert(key.clone(), value.clone());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::family::Family;
+    use super::*;
+
+    #[test]
+    fn built_in_files_pass_all_checks_of_files() {
+        for (id, text) in builtin::FILES {
+            let set = DialectSet::builder().toml(id, text).build();
+            assert!(set.is_ok(), "{id}: {set:?}");
+        }
+    }
+
+    #[test]
+    fn the_top_of_a_file_is_its_head() {
+        for (id, text) in builtin::FILES {
+            let head = Head::of(text).expect(id);
+            let whole: Head = toml::from_str(text).expect(id);
+            let fields = |head: Head| (head.aliases, head.models, head.group, head.default);
+            let calls = head.calls;
+            assert_eq!(fields(head), fields(whole), "{id}");
+            let set = DialectSet::builtin(id).expect(id);
+            assert_eq!(
+                calls,
+                !matches!(set.inner.dialects[0].family, Family::Plain),
+                "{id}"
+            );
+        }
+        // A table seems to begin in a text.
+        let head =
+            Head::of("title = \"\"\"\n[framed]\n\"\"\"\ngroup = \"g\"\n").expect("it is TOML");
+        assert_eq!(head.group.as_deref(), Some("g"));
     }
 }

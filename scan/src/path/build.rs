@@ -1,7 +1,7 @@
 //! Builds the tree from patterns.
 
 use super::pattern::{Hole, Part, parts, tokens};
-use super::{Kind, Node, Paths};
+use super::{Kind, Node, Paths, Steps};
 use crate::PatternError;
 use crate::tag;
 use crate::tag::Room;
@@ -104,13 +104,12 @@ impl<A: Copy> Paths<A> {
         for part in before.iter().chain(token) {
             here = match part {
                 Part::Bytes(bytes) => {
-                    let step = |here: Vec<u16>, byte: &u8| -> Vec<u16> {
-                        here.iter()
-                            .find_map(|at| node(at).byte(*byte))
-                            .into_iter()
-                            .collect()
-                    };
-                    bytes.iter().fold(here, step)
+                    for byte in bytes {
+                        let there = here.iter().find_map(|at| node(at).byte(*byte));
+                        here.clear();
+                        here.extend(there);
+                    }
+                    here
                 }
                 Part::Blanks | Part::Lines => {
                     let after = here.iter().filter_map(|at| node(at).after);
@@ -191,7 +190,7 @@ impl<A: Copy> Paths<A> {
             };
             if known.is_none() {
                 match step {
-                    Ok(byte) => self.node(here).bytes.push((byte, there)),
+                    Ok(byte) => self.node(here).bytes.add(byte, there),
                     Err(Hole::Fix) if !self.opens => self.node(here).fix = Some(there),
                     Err(hole) => self.node(here).hole = Some((hole, there)),
                 }
@@ -199,13 +198,13 @@ impl<A: Copy> Paths<A> {
             here = there;
         }
         if known.is_none() {
-            self.node(end).bytes.push((*begins, chain));
+            self.node(end).bytes.add(*begins, chain);
         }
         self.node(end).token = true;
         if !blanks {
             let again = self.fresh(Node {
                 blanks: true,
-                bytes: vec![(*begins, chain)],
+                bytes: Steps::one(*begins, chain),
                 ..Node::default()
             });
             self.node(end).again = Some(again);
@@ -243,7 +242,7 @@ impl<A: Copy> Paths<A> {
         let inside = known.unwrap_or_else(|| {
             self.fresh(Node {
                 inside: Some(Hole::Loose),
-                bytes: vec![(byte, there)],
+                bytes: Steps::one(byte, there),
                 ..Node::default()
             })
         });
@@ -282,7 +281,8 @@ impl<A: Copy> Paths<A> {
             match part {
                 Part::Blanks | Part::Lines => {
                     let lines = part == Part::Lines;
-                    for at in here.clone() {
+                    for index in 0..here.len() {
+                        let at = here[index];
                         if self.node(at).inside.is_none() {
                             self.node(at).blanks |= !lines;
                             self.node(at).lines |= lines;
@@ -307,21 +307,26 @@ impl<A: Copy> Paths<A> {
                 }
                 Part::Bytes(bytes) => {
                     for (index, byte) in bytes.iter().copied().enumerate() {
-                        let room = tag::room(&seen, &bytes[index..]).filter(|_| loose);
+                        let room = match loose {
+                            true => tag::room(&seen, &bytes[index..]),
+                            false => None,
+                        };
                         let known = here
                             .iter()
                             .find_map(|at| self.nodes[usize::from(*at)].byte(byte));
                         let there = known.unwrap_or_else(|| self.fresh(Node::default()));
-                        for at in here.clone() {
-                            if self.node(at).byte(byte).is_none() {
-                                self.node(at).bytes.push((byte, there));
+                        for at in &here {
+                            let node = self.node(*at);
+                            if node.byte(byte).is_none() {
+                                node.bytes.add(byte, there);
                             }
                         }
                         if let Some(room) = room {
                             self.make_room(room, &here, byte, there);
                         }
                         seen.push(byte);
-                        here = vec![there];
+                        here.clear();
+                        here.push(there);
                     }
                 }
                 Part::Hole(Hole::Fix) if !self.opens => {
@@ -342,11 +347,12 @@ impl<A: Copy> Paths<A> {
                             ..Node::default()
                         }),
                     };
-                    for at in here.clone() {
-                        if self.node(at).inside.is_some() {
+                    for at in &here {
+                        let node = self.node(*at);
+                        if node.inside.is_some() {
                             return Err(PatternError::AdjacentHoles);
                         }
-                        self.node(at).hole = Some((hole, inside));
+                        node.hole = Some((hole, inside));
                     }
                     if matches!(hole, Hole::Ticks | Hole::Hash) {
                         // The run may be missing.
