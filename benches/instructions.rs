@@ -72,6 +72,9 @@ fn main() {
         yardsticks();
         text();
     }
+    if wanted("sets") {
+        sets();
+    }
     if wanted("bodies") {
         bodies();
     }
@@ -108,6 +111,20 @@ fn yardsticks() {
     }
 }
 
+/// What it takes to compile a set.
+fn sets() {
+    type Make = fn() -> DialectSet;
+    let makes: [(&str, Make); 3] = [
+        ("set/1-dialect", one),
+        ("set/all-dialects", DialectSet::defaults),
+        ("set/any", DialectSet::any),
+    ];
+    for (name, make) in makes {
+        println!("once {name} 1 0");
+        measured(&mut || make().dialects().len() as u64);
+    }
+}
+
 /// Chunks of text: the same text once and twice, so that the costs that do not repeat cancel out.
 fn text() {
     let sets = [
@@ -132,6 +149,14 @@ fn text() {
                 "",
                 &kind.text(32 * KIB),
                 corpus::pieces,
+            );
+            twice(
+                &format!("text/{name}/1-KiB/{dialects}"),
+                set,
+                &retaining(Retain::Block),
+                "",
+                &kind.text(64 * KIB),
+                |text| every(text.len(), KIB),
             );
             let text = kind.text(512 * KIB);
             twice(

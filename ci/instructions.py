@@ -4,7 +4,7 @@
 Usage: ci/instructions.py FOLDER [--record] [--all]; ignores the arguments of ci/instructions.sh
 
 FOLDER holds `lines` (what the bench printed) and `profile.1`, `profile.2`, ... (one profile for each line). Prints
-instructions per chunk and per byte, and how total costs grow. Ends with status 1 if
+instructions per chunk and per byte, those of what happens once, and how total costs grow. Ends with status 1 if
 
 * a cost grows more than 2.05-fold when an input doubles (and, where there are at least four sizes, with an exponent of
   more than 1.01 over all of them and over the last three),
@@ -62,6 +62,9 @@ def chunks(calls):
     print("| case | bytes/chunk | per chunk | per byte |\n|---|---|---|---|")
     costs = {}
     for what, name, size, length, cost in calls:
+        if what == "once":
+            costs[name] = cost
+            print(f"| {name} | | {cost} | |")
         if what != "twice":
             continue
         if name not in once:

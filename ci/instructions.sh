@@ -5,7 +5,7 @@
 #   ci/instructions.sh --short    small inputs, for every change (about a minute)
 #   ci/instructions.sh --long     inputs of up to 4 MiB in one chunk
 #   ci/instructions.sh --only=X   only floods whose names contain X
-#   ci/instructions.sh floods     this part alone; parts are text, bodies, arguments, floods, markers, and growth for the last three
+#   ci/instructions.sh floods     this part alone; parts are text, sets, bodies, arguments, floods, markers, and growth for the last three
 #   ci/instructions.sh --record   rewrite ci/instructions.budget
 #   ci/instructions.sh --all      print every growth, not only the largest
 #

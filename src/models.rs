@@ -115,16 +115,14 @@ struct Entry {
 fn table() -> &'static [Entry] {
     static TABLE: OnceLock<Vec<Entry>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let entry = |(id, text): &(&'static str, &'static str)| {
-            let head = FileHead::of(text)?;
-            Some(Entry {
-                id,
-                plain: !head.calls,
-                names: head.models.iter().flat_map(|entry| names(entry)).collect(),
-                group: head.group,
-            })
+        let entry = |((id, _), head): (&(&'static str, _), &FileHead)| Entry {
+            id,
+            plain: !head.calls,
+            names: head.models.iter().flat_map(|entry| names(entry)).collect(),
+            group: head.group.clone(),
         };
-        builtin_files().iter().filter_map(entry).collect()
+        let heads = builtin_files().iter().zip(FileHead::all());
+        heads.map(entry).collect()
     })
 }
 

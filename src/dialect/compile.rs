@@ -4,10 +4,11 @@
 //! protected regions, and these before tokens. Markers with tolerated whitespace or attributes come last.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::OnceLock;
 
 use toolglot_scan::path::{self, Paths};
-use toolglot_scan::{Case, Dfa, Pattern, Scanner, tag};
+use toolglot_scan::{Case, Dfa, Fnv, Pattern, Scanner, tag};
 
 use super::channels::{self, Channels};
 use super::family::Family;
@@ -142,7 +143,7 @@ struct Markers {
     patterns: Vec<Pattern>,
     roles: Vec<Role>,
     /// Their places, by their bytes.
-    places: HashMap<Vec<u8>, Vec<usize>>,
+    places: HashMap<Vec<u8>, Vec<usize>, BuildHasherDefault<Fnv>>,
 }
 
 impl Markers {

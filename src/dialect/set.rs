@@ -1,7 +1,7 @@
 //! Dialects that are compiled together.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use toolglot_scan::{Fnv, ROOT, Skip};
@@ -275,16 +275,23 @@ impl SetBuilder {
         let mut groups: Vec<String> = self
             .files
             .iter()
-            .filter_map(|file| Head::of(&file.text)?.group)
+            .filter_map(|file| {
+                match builtin::FILES
+                    .iter()
+                    .position(|(id, _)| file.builtin && *id == file.origin)
+                {
+                    Some(at) => Head::all().get(at)?.group.clone(),
+                    None => Head::of(&file.text)?.group,
+                }
+            })
             .collect();
-        for (id, text) in builtin::FILES {
-            let Some(head) = Head::of(text) else { continue };
+        for ((id, text), head) in builtin::FILES.iter().zip(Head::all()) {
             let taken = head
                 .group
                 .as_ref()
                 .is_some_and(|group| groups.contains(group));
-            if wanted(&head) && !taken {
-                groups.extend(head.group);
+            if wanted(head) && !taken {
+                groups.extend(head.group.clone());
                 self.add(id, text, marked, offered);
             }
         }
@@ -397,12 +404,13 @@ impl SetBuilder {
 }
 
 fn find_builtin(id: &str) -> Option<(&'static str, &'static str)> {
-    let files = || builtin::FILES.iter().copied();
-    let alias =
-        |text: &str| Head::of(text).is_some_and(|head| head.aliases.iter().any(|a| a == id));
-    // Files are read only if the name is not an id.
-    let by_id = files().find(|(have, _)| *have == id);
-    by_id.or_else(|| files().find(|(_, text)| alias(text)))
+    let by_id = builtin::FILES.iter().find(|(have, _)| *have == id);
+    // Heads are read only if the name is not an id.
+    let by_alias = || {
+        let mut heads = builtin::FILES.iter().zip(Head::all());
+        heads.find_map(|(file, head)| head.aliases.iter().any(|a| a == id).then_some(file))
+    };
+    by_id.or_else(by_alias).copied()
 }
 
 /// The part of a file that determines where it belongs.
@@ -435,6 +443,15 @@ fn in_default() -> bool {
 }
 
 impl Head {
+    /// Those of the built-in files, in their order.
+    pub fn all() -> &'static [Self] {
+        static ALL: OnceLock<Vec<Head>> = OnceLock::new();
+        ALL.get_or_init(|| {
+            let heads = builtin::FILES.iter().map(|(_, text)| Self::of(text));
+            heads.collect::<Option<_>>().expect("a test reads them")
+        })
+    }
+
     /// Reads no more than the top of a file, where its tables don't begin before all of it.
     pub fn of(text: &str) -> Option<Self> {
         let (top, tables) = text.split_at(text.find("\n[").unwrap_or(text.len()));
