@@ -126,14 +126,18 @@ macro_rules! search {
             may: &dyn Fn(usize) -> bool,
         ) -> usize {
             let tests = Tests::<RARE, PAIRS>::new(vector);
+            // Where a search goes on after a find, more is near.
+            let mut near = at > 0;
             while at + 4 * W + 2 < hay.len() {
-                let next = match vector.behind.is_some() {
-                    true => dense::<RARE, PAIRS, true>(vector, hay, at, marks, may),
-                    false => dense::<RARE, PAIRS, false>(vector, hay, at, marks, may),
-                };
-                match next {
-                    (found, true) => return found,
-                    (to, false) => at = to,
+                if near {
+                    let next = match vector.behind.is_some() {
+                        true => dense::<RARE, PAIRS, true>(vector, hay, at, marks, may),
+                        false => dense::<RARE, PAIRS, false>(vector, hay, at, marks, may),
+                    };
+                    match next {
+                        (found, true) => return found,
+                        (to, false) => at = to,
+                    }
                 }
                 while at + 4 * W + 2 < hay.len() {
                     let (a, b) = (tests.at(hay, at), tests.at(hay, at + W));
@@ -143,6 +147,7 @@ macro_rules! search {
                     }
                     at += 4 * W;
                 }
+                near = true;
             }
             // Less than a block: single vectors, the last of which ends before the last three bytes.
             while at + 3 < hay.len() && hay.len() >= W + 3 {
