@@ -233,9 +233,11 @@ pub struct Dfa {
     column: Box<[u8; 256]>,
     /// Row length as a shift.
     shift: u32,
-    next: Vec<Node>,
-    /// Per node: patterns that end here, longest first.
-    hits: Vec<Vec<u16>>,
+    next: Box<[Node]>,
+    /// Per node: where its patterns end in `ends`.
+    hits: Vec<u32>,
+    /// Patterns that end at a node, longest first.
+    ends: Vec<u16>,
     is_hit: Vec<bool>,
     /// Per node: the pattern and length of what must be held back.
     held: Vec<(u16, u16)>,
@@ -310,36 +312,37 @@ impl Dfa {
             }
             at += 1;
         }
-        let mut hits = vec![];
+        let (mut hits, mut is_hit) = (vec![], vec![]);
+        let mut all_ends: Vec<u16> = vec![];
         let mut held = vec![];
         for node in order {
-            let (mut ends, mut hold): (Vec<u16>, _) = (vec![], (0, 0));
+            let (first, mut hold) = (all_ends.len(), (0, 0));
             for (trie, mut at) in tries.iter().zip(node) {
                 while at != 0 {
                     let node = trie.node(at);
-                    ends.extend_from_slice(&node.ends);
+                    all_ends.extend_from_slice(&node.ends);
                     if let Some(pattern) = node.hold.filter(|_| node.depth > hold.1) {
                         hold = (pattern, node.depth);
                     }
                     at = node.fail;
                 }
             }
+            let ends = &mut all_ends[first..];
             ends.sort_unstable_by_key(|p| (Reverse(patterns[usize::from(*p)].bytes.len()), *p));
-            hits.push(ends);
+            is_hit.push(!ends.is_empty());
+            hits.push(u32::try_from(all_ends.len()).map_err(|_| PatternError::TooMany)?);
             held.push(hold);
         }
         Ok(Self {
             exact: patterns.iter().all(Pattern::exact),
             max_len: patterns.iter().map(|p| p.bytes.len()).max().unwrap_or(0),
-            is_hit: hits
-                .iter()
-                .map(|ends: &Vec<u16>| !ends.is_empty())
-                .collect(),
+            is_hit,
             patterns,
             column,
             shift,
-            next,
+            next: next.into(),
             hits,
+            ends: all_ends,
             held,
         })
     }
@@ -359,7 +362,9 @@ impl Dfa {
 
     /// The patterns that end here, longest first.
     pub fn hits(&self, node: Node) -> &[u16] {
-        &self.hits[usize::from(node)]
+        let node = usize::from(node);
+        let first = node.checked_sub(1).map_or(0, |before| self.hits[before]);
+        &self.ends[first as usize..self.hits[node] as usize]
     }
 
     /// How many bytes must be held back: the longest suffix of the stream that begins a holding pattern.

@@ -44,8 +44,8 @@ pub const MAX_BLANKS: u16 = 1024;
 /// One node of the tree.
 #[derive(Clone, Debug)]
 struct Node<A> {
-    /// Literal bytes and where they lead.
-    bytes: Steps,
+    /// A literal byte and where it leads; the others are in `rare`.
+    first: Option<(u8, u16)>,
     /// White space may appear here.
     blanks: bool,
     /// Line ends may appear here.
@@ -66,16 +66,38 @@ struct Node<A> {
     token: bool,
     /// White space before a repetition of the same token leads here.
     again: Option<u16>,
-    /// Bytes that complete a pattern without being consumed.
-    peeks: Vec<(u8, A)>,
     /// A pattern ends here.
     accept: Option<A>,
+    rare: Option<Box<Rare<A>>>,
+}
+
+/// What most nodes have not.
+#[derive(Clone, Debug)]
+struct Rare<A> {
+    /// More literal bytes and where they lead.
+    more: Vec<(u8, u16)>,
+    /// Bytes that complete a pattern without being consumed.
+    peeks: Vec<(u8, A)>,
+}
+
+impl<A> Default for Rare<A> {
+    fn default() -> Self {
+        Self {
+            more: vec![],
+            peeks: vec![],
+        }
+    }
+}
+
+/// What a byte has in a list.
+fn found<T: Copy>(list: &[(u8, T)], byte: u8) -> Option<T> {
+    list.iter().find(|(b, _)| *b == byte).map(|(_, to)| *to)
 }
 
 impl<A> Default for Node<A> {
     fn default() -> Self {
         Self {
-            bytes: Steps::default(),
+            first: None,
             blanks: false,
             lines: false,
             hole: None,
@@ -86,20 +108,36 @@ impl<A> Default for Node<A> {
             slip: false,
             token: false,
             again: None,
-            peeks: vec![],
             accept: None,
+            rare: None,
         }
     }
 }
 
 impl<A: Copy> Node<A> {
     fn byte(&self, byte: u8) -> Option<u16> {
-        let mut steps = self.bytes.iter();
-        steps.find(|(b, _)| *b == byte).map(|(_, n)| n)
+        let (first, to) = self.first?;
+        match &self.rare {
+            _ if first == byte => Some(to),
+            Some(rare) => found(&rare.more, byte),
+            None => None,
+        }
+    }
+
+    /// Lets a byte lead to a node.
+    fn add_byte(&mut self, byte: u8, to: u16) {
+        match self.first {
+            None => self.first = Some((byte, to)),
+            Some(_) => self.rare().more.push((byte, to)),
+        }
+    }
+
+    fn rare(&mut self) -> &mut Rare<A> {
+        self.rare.get_or_insert_default()
     }
 
     fn peek(&self, byte: u8) -> Option<A> {
-        self.peeks.iter().find(|(b, _)| *b == byte).map(|(_, n)| *n)
+        found(&self.rare.as_ref()?.peeks, byte)
     }
 
     /// Whether the white space before the next part may contain that byte.
@@ -113,39 +151,14 @@ impl<A: Copy> Node<A> {
     }
 
     fn goes_on(&self) -> bool {
-        self.bytes.first.is_some()
+        self.first.is_some()
             || self.hole.is_some()
             || self.fix.is_some()
-            || !self.peeks.is_empty()
+            || self
+                .rare
+                .as_ref()
+                .is_some_and(|rare| !rare.peeks.is_empty())
             || self.inside.is_some()
-    }
-}
-
-/// Bytes and where they lead. Most nodes have one, which takes no memory of its own.
-#[derive(Clone, Debug, Default)]
-struct Steps {
-    first: Option<(u8, u16)>,
-    more: Vec<(u8, u16)>,
-}
-
-impl Steps {
-    fn one(byte: u8, to: u16) -> Self {
-        let first = Some((byte, to));
-        Self {
-            first,
-            ..Self::default()
-        }
-    }
-
-    fn add(&mut self, byte: u8, to: u16) {
-        match self.first {
-            None => self.first = Some((byte, to)),
-            Some(_) => self.more.push((byte, to)),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (u8, u16)> {
-        self.first.iter().chain(&self.more).copied()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Builds the tree from patterns.
 
 use super::pattern::{Hole, Part, parts, tokens};
-use super::{Kind, Node, Paths, Steps};
+use super::{Kind, Node, Paths};
 use crate::PatternError;
 use crate::tag;
 use crate::tag::Room;
@@ -62,6 +62,7 @@ impl<A: Copy> Paths<A> {
                     why: Box::new(why),
                 })?;
         }
+        tree.nodes.shrink_to_fit();
         Ok(tree)
     }
 
@@ -94,6 +95,7 @@ impl<A: Copy> Paths<A> {
                 }
             }
         }
+        self.nodes.shrink_to_fit();
         Ok(self)
     }
 
@@ -190,7 +192,7 @@ impl<A: Copy> Paths<A> {
             };
             if known.is_none() {
                 match step {
-                    Ok(byte) => self.node(here).bytes.add(byte, there),
+                    Ok(byte) => self.node(here).add_byte(byte, there),
                     Err(Hole::Fix) if !self.opens => self.node(here).fix = Some(there),
                     Err(hole) => self.node(here).hole = Some((hole, there)),
                 }
@@ -198,13 +200,13 @@ impl<A: Copy> Paths<A> {
             here = there;
         }
         if known.is_none() {
-            self.node(end).bytes.add(*begins, chain);
+            self.node(end).add_byte(*begins, chain);
         }
         self.node(end).token = true;
         if !blanks {
             let again = self.fresh(Node {
                 blanks: true,
-                bytes: Steps::one(*begins, chain),
+                first: Some((*begins, chain)),
                 ..Node::default()
             });
             self.node(end).again = Some(again);
@@ -242,7 +244,7 @@ impl<A: Copy> Paths<A> {
         let inside = known.unwrap_or_else(|| {
             self.fresh(Node {
                 inside: Some(Hole::Loose),
-                bytes: Steps::one(byte, there),
+                first: Some((byte, there)),
                 ..Node::default()
             })
         });
@@ -300,7 +302,7 @@ impl<A: Copy> Paths<A> {
                 Part::Bytes(bytes) if peek => {
                     for at in &here {
                         if let Some(byte) = bytes.first() {
-                            self.node(*at).peeks.push((*byte, action));
+                            self.node(*at).rare().peeks.push((*byte, action));
                         }
                     }
                     return Ok(());
@@ -318,7 +320,7 @@ impl<A: Copy> Paths<A> {
                         for at in &here {
                             let node = self.node(*at);
                             if node.byte(byte).is_none() {
-                                node.bytes.add(byte, there);
+                                node.add_byte(byte, there);
                             }
                         }
                         if let Some(room) = room {

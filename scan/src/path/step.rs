@@ -175,7 +175,7 @@ impl<A: Copy> Paths<A> {
     /// Consumes a byte of the white space and attributes in a tag that spells out none.
     pub(super) fn loose(&self, walk: &mut Walk, node: &Node<A>, byte: u8, pos: u64) -> Go<A> {
         let mut tag = Loose(walk.tag);
-        let end = node.bytes.first.map_or(b'>', |(byte, _)| byte);
+        let end = node.first.map_or(b'>', |(byte, _)| byte);
         let step = tag.step(byte, end);
         walk.tag = tag.0;
         walk.spans[Hole::Loose as usize].end = pos;
