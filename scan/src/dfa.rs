@@ -137,25 +137,25 @@ impl Trie {
         let mut at = 0_u16;
         for byte in &pattern.bytes {
             let byte = self.folded(*byte);
-            let node = &mut self.nodes[usize::from(at)];
             if pattern.hold && at > 0 {
+                let node = &mut self.nodes[usize::from(at)];
                 node.hold.get_or_insert(index);
             }
-            let (depth, sibling) = (node.depth + 1, node.child);
             let known = self.child(at, byte);
             if known != 0 {
                 at = known;
                 continue;
             }
             let fresh = u16::try_from(self.nodes.len()).map_err(|_| PatternError::TooMany)?;
-            self.nodes[usize::from(at)].child = fresh;
-            self.nodes.push(Branch {
+            let parent = &mut self.nodes[usize::from(at)];
+            let node = Branch {
                 byte,
-                depth,
+                depth: parent.depth + 1,
                 parent: at,
-                sibling,
+                sibling: std::mem::replace(&mut parent.child, fresh),
                 ..Branch::default()
-            });
+            };
+            self.nodes.push(node);
             at = fresh;
         }
         self.nodes[usize::from(at)].ends.push(index);
@@ -267,9 +267,10 @@ impl Dfa {
             }
         }
         let shift = (columns.len() + 1).next_power_of_two().trailing_zeros();
-        let tries = [Case::Exact, Case::Ignore].map(|case| Trie::new(&patterns, case));
-        let [exact, ignore] = tries;
-        let tries = [exact?, ignore?];
+        let tries = [
+            Trie::new(&patterns, Case::Exact)?,
+            Trie::new(&patterns, Case::Ignore)?,
+        ];
         let width = 1 << shift;
         // A node is what is under way in each tree.
         let mut order: Vec<[u16; 2]> = vec![[0, 0]];
@@ -421,6 +422,13 @@ mod tests {
                     .any(|p| tail.len() < p.len() && p.as_bytes().starts_with(tail))
             })
             .map_or(0, <[u8]>::len)
+    }
+
+    #[test]
+    fn too_long_patterns_are_refused() {
+        let pattern = |len| vec![Pattern::new(vec![b'a'; len], Case::Exact)];
+        assert!(Dfa::new(pattern(70_000)).is_err());
+        assert!(Dfa::new(pattern(5_000)).is_ok());
     }
 
     #[test]
