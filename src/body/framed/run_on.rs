@@ -61,6 +61,8 @@ impl Body {
         let (next, step) = payload.feed(out, table, i, stop);
         let watched = match step {
             Step::Line => true,
+            // What follows a payload that has ended is read again.
+            Step::More if payload.closed().is_some() => false,
             Step::More => self.run_on.is_some() || json && out.seg[..next].ends_with(b"\n"),
             Step::Done | Step::Malformed | Step::Limit(_) => false,
         };
