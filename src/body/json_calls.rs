@@ -717,7 +717,9 @@ impl Body {
                 item.reading = Reading::Kept { start };
                 item.kept = Some((start, vec![]));
             }
-            (Member::Synonym, _) if self.head.is_some() && shape != Shape::Object => {
+            (Member::Synonym | Member::Wrapper, _)
+                if self.head.is_some() && shape != Shape::Object =>
+            {
                 return self.as_arguments(out, rules);
             }
             (Member::Synonym, Shape::Object) if item.spare.is_none() && !item.argued => {
@@ -736,7 +738,14 @@ impl Body {
             (Member::Name, _) if !item.named => {
                 return Some(self.broken(out, Kind::MalformedBody, Span::new(pos, pos + 1)));
             }
-            (Member::Wrapper, Shape::Object) if wrapper => item.level += 1,
+            (Member::Wrapper, Shape::Object) if wrapper && table.wraps(self.lexer.key()) => {
+                item.level += 1;
+            }
+            (Member::Wrapper, Shape::Object) if wrapper && !item.named && !item.argued => {
+                item.level += 1;
+                let at = item.key.start;
+                self.repaired(out, Kind::RepairedArguments, at);
+            }
             (member, _) => {
                 item.torn |= member == Member::Synonym;
                 let span = item.key;

@@ -152,6 +152,8 @@ fn shows(out: &Out<'_>, table: &JsonTable, name: &str, key: &str) -> Shows {
         // The value decides.
         Member::Name if param => Shows::Nothing,
         Member::Args | Member::Synonym | Member::Wrapper if param => Shows::Arguments,
+        // Its contents decide.
+        Member::Wrapper if !table.wraps(key) => Shows::Nothing,
         Member::Name | Member::Args | Member::Wrapper => Shows::Call,
         // The value decides: an object is the arguments.
         Member::Synonym => Shows::Nothing,

@@ -68,6 +68,8 @@ impl JsonTable {
             Member::Synonym
         } else {
             match key {
+                // The form of an API's tool call.
+                "function" if !self.name_is_key => Member::Wrapper,
                 "id" => Member::Id,
                 "type" => Member::Sort,
                 "index" => Member::Index,
