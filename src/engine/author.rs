@@ -27,6 +27,24 @@ pub(super) struct Heard {
     sentence: bool,
 }
 
+/// The authors that chat templates name. No other word tells a name from the beginning of a sentence.
+const ROLES: [&str; 14] = [
+    "user",
+    "system",
+    "developer",
+    "tool",
+    "function",
+    "ipython",
+    "human",
+    "observation",
+    "environment",
+    "tool_response",
+    "用户",
+    "系统",
+    "工具",
+    "开发者",
+];
+
 /// What is known about the author.
 enum Told {
     More,
@@ -66,9 +84,11 @@ impl Heard {
         let line = said.trim_start_matches([' ', '\t']);
         let name = &line[..line.find(|c| !is_name(c)).unwrap_or(line.len())];
         let rest = line[name.len()..].trim_start_matches([' ', '\t']);
-        // A name is followed by the end of its line, by a marker, or by a field of the turn's header.
-        let ends = rest.starts_with(['\n', '\r']) || rest.starts_with("name=");
-        let cut = rest.is_empty() || "name=".starts_with(rest) || rest == "\u{fffd}";
+        // A name is followed by the end of its line, by a marker, or by a field of the turn's header; a role also by a text.
+        let role = line[name.len()..].starts_with([' ', '\t', ':', '：'])
+            && ROLES.iter().any(|role| same(role, name));
+        let ends = role || rest.starts_with(['\n', '\r']) || rest.starts_with("name=");
+        let cut = !role && (rest.is_empty() || "name=".starts_with(rest) || rest == "\u{fffd}");
         match name {
             _ if cut && !whole => Told::More,
             "" => Told::Nothing,
