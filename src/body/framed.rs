@@ -30,7 +30,7 @@ use super::lost::{Lost, Torn};
 use super::payload::Payload;
 use super::plain::Plain;
 use super::{Args, Flow, Opened, Out, Short};
-use crate::dialect::{Action, Framed};
+use crate::dialect::{Action, Framed, named};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::limits::Limits;
@@ -163,7 +163,12 @@ impl Body {
         if let Some(fix) = table.spec.fixed.get(&text) {
             body.fix = fix.clone().into_bytes();
         }
-        if table.spec.misspelt.contains(&text) {
+        let named = table
+            .spec
+            .unit
+            .iter()
+            .any(|unit| named::slips(&text, &unit.open));
+        if named || table.spec.misspelt.contains(&text) {
             out.repaired(Kind::RepairedMarker, header.span);
         }
         if table.opener(&text).is_some_and(|opener| opener.bare) {
@@ -806,7 +811,7 @@ impl Body {
 fn misspells(out: &Out<'_>, table: &Framed, opener: Span) -> bool {
     let misspelt = &table.spec.misspelt;
     !misspelt.is_empty() && {
-        let text = out.slice(opener.start, opener.end);
+        let text = out.slice(opener.start, opener.end).replace('\r', "");
         misspelt.iter().any(|marker| text.starts_with(marker))
     }
 }

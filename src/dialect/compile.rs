@@ -323,11 +323,13 @@ impl Tables {
             for (marker, sort) in tokens.filter(|(marker, sort)| counts(marker, *sort)) {
                 let plain = Some(tag::plain(&marker)).filter(|plain| *plain != marker);
                 let tree = matches!(dialect.family, Family::ElementTree(_)) && sort == Sort::Stray;
-                let spaced = tree
-                    .then(|| tag::with_blanks(&marker))
-                    .into_iter()
-                    .flatten();
-                let spaced: Vec<_> = spaced.collect();
+                let mut spaced = match tree {
+                    true => tag::with_blanks(&marker),
+                    false => vec![],
+                };
+                let lines = spaced.iter().filter(|marker| marker.contains('\n'));
+                let returns: Vec<_> = lines.map(|m| m.replace('\n', "\r\n")).collect();
+                spaced.extend(returns);
                 for marker in std::iter::once(marker).chain(plain).chain(spaced) {
                     self.token(index as u16, dialect, marker, sort, chosen);
                 }

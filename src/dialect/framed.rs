@@ -2,9 +2,12 @@
 
 use toolglot_scan::path::{self, Paths};
 
-use super::evidence::{self, Evidence};
 use super::payload::{BareMark, BraceTable, JsonTable, PythonTable, Syntax};
 use super::spec::{self, Payload};
+use super::{
+    evidence::{self, Evidence},
+    named,
+};
 
 /// The effect of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +178,7 @@ impl Framed {
     ///
     /// `starts` begin a message, and `turns` end the model's turn.
     pub fn new(spec: spec::Framed, starts: &[String], turns: &[String]) -> Result<Self, String> {
+        let (spec, slips) = named::with_slips(spec);
         for unit in &spec.unit {
             let keyed = |list: &[String]| list.iter().any(|p| p.contains("$key"));
             let tree = spec.tree.as_ref();
@@ -253,7 +257,8 @@ impl Framed {
             .collect();
         if bare {
             for (index, unit) in spec.unit.iter().enumerate() {
-                let all = unit.open.iter().flat_map(|open| spelt(open));
+                let open = unit.open.iter().filter(|open| slips.enters(open));
+                let all = open.flat_map(|open| spelt(open));
                 enter.extend(all.map(|(open, _)| (open, Action::Unit(index as u16))));
             }
         }
@@ -390,7 +395,8 @@ impl Framed {
             one.join(&mut found)?;
         }
         for unit in spec.unit.iter().filter(|_| bare) {
-            for (open, fix) in unit.open.iter().flat_map(|open| spelt(open)) {
+            let all = unit.open.iter().filter(|open| slips.is_searched(open));
+            for (open, fix) in all.flat_map(|open| spelt(open)) {
                 let probe = evidence::of_unit(&spec, unit, &open);
                 let mut one = Found::new(&open, &with(&probe, fix))?;
                 one.json = unit.bare;

@@ -18,6 +18,7 @@ mod inner;
 mod key_quote;
 mod line;
 mod marker;
+pub(crate) mod named;
 pub(crate) mod payload;
 mod set;
 mod sizes;
@@ -217,6 +218,10 @@ impl Dialect {
             let short = marker.trim().is_empty() || marker.bytes().all(|byte| byte == b'`');
             if literal && !short {
                 out.push((marker.to_owned(), sort));
+                // Its line may end in CRLF.
+                if marker.contains('\n') && !marker.contains('\r') {
+                    out.push((marker.replace('\n', "\r\n"), sort));
+                }
             }
         };
         for marker in &self.spec.markup {
@@ -244,7 +249,6 @@ impl Dialect {
             // A role is on a line of its own.
             if turn.ends_with(char::is_alphanumeric) {
                 add(sort, &format!("{turn}\n"));
-                add(sort, &format!("{turn}\r\n"));
             }
         }
         if let Some(channels) = &self.spec.channels {

@@ -6,7 +6,7 @@ use crate::body::plain::Clean;
 use crate::body::tree_payload::Elements;
 use crate::body::{Args, Flow, Opened, Out, tool_name};
 use crate::dialect::spec;
-use crate::dialect::{Action, Framed};
+use crate::dialect::{Action, Framed, named};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use toolglot_scan::path::{Hole, Walk};
@@ -61,10 +61,18 @@ impl Body {
                 (head.meta, head.doubt) = xml::checked_attributes(text.as_bytes());
             }
             // A call with parameters inside or after its tag does not close itself.
-            head.slip =
-                head.name.len() > 1 && head.name.ends_with('/') && out.slice(word.end, end) == ">";
+            let ends = out.slice(word.end, end) == ">";
+            head.slip = head.name.len() > 1 && head.name.ends_with('/') && ends;
             if head.slip {
                 head.name.pop();
+            }
+            let before = out.slice(walk.start().unwrap_or(word.start), word.start);
+            head.slip |= named::slips(&before, &unit.open);
+            if let Some(plain) =
+                xml::unquoted(&head.name).filter(|plain| ends && plain.len() < head.name.len())
+            {
+                head.name = plain.to_owned();
+                head.slip = true;
             }
             head.closed |= unit.fix_name && out.slice(word.end, end).trim_start() == "/>";
         }

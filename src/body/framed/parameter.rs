@@ -9,7 +9,7 @@ use crate::body::given::is_fact;
 use crate::body::tree_payload::tag_name;
 use crate::body::{Args, Flow, Out};
 use crate::dialect::spec::{self, Framing};
-use crate::dialect::{Action, Framed, written};
+use crate::dialect::{Action, Framed, named, written};
 use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::hints::Tool;
@@ -80,9 +80,11 @@ impl Body {
                     None => return Some(self.refuse(out, Kind::MalformedBody, span)),
                 }
             }
-            if ends && !param_known(out, self.args.as_ref(), &key) {
-                match xml::unquoted(&key) {
-                    Some(plain) if plain.len() < key.len() => {
+            let before = out.slice(start, word.start);
+            slip |= named::slips(&before, &spec.open);
+            if ends && !param_known(out, self.args.as_ref(), key.trim()) {
+                match xml::unquoted(key.trim()) {
+                    Some(plain) if plain.len() < key.trim().len() => {
                         key = plain.to_owned();
                         slip = true;
                     }
