@@ -261,7 +261,7 @@ impl Body {
                 return (true, None);
             }
         };
-        let hash = walk.start().filter(|_| byte == b'\n');
+        let hash = walk.start().filter(|_| matches!(byte, b'\n' | b'\r'));
         let go = match hash {
             // The hashes of a heading are on its line.
             Some(start) if out.bytes(start, pos).iter().all(|b| b"# \t".contains(b)) => Go::None,

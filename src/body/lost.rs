@@ -96,6 +96,15 @@ pub(super) enum Hit {
     },
 }
 
+/// Whether the payload ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Done {
+    No,
+    Yes,
+    /// A carriage return has come since, which may belong to the end of the line.
+    Return,
+}
+
 /// The state of hidden bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Lost {
@@ -119,7 +128,7 @@ pub(super) struct Lost {
     /// Where the hidden bytes end unless the opener being read includes that place: after a line, or before a turn token.
     provisional: Option<u64>,
     /// The payload's own bracket has come; the end of the line belongs to it.
-    done: bool,
+    done: Done,
     /// The payload's own bracket has come, and nothing but separators since.
     after: bool,
     /// It broke in a string, or after one that may go on.
@@ -211,7 +220,7 @@ impl Lost {
             between: torn.between,
             walk: torn.opener,
             provisional: None,
-            done: false,
+            done: Done::No,
             after: false,
             quotes: torn_quotes,
             blind,
@@ -253,7 +262,7 @@ impl Lost {
 
     /// Whether the payload has ended all the same, so that no closer is missing.
     pub fn done(&self) -> bool {
-        self.done
+        self.done != Done::No
     }
 
     /// The offset, at most `pos`, of the first byte that may be read again.
@@ -286,10 +295,17 @@ impl Lost {
         fix: &[u8],
         max: u32,
     ) -> Option<Hit> {
-        if self.done {
-            return Some(Hit::Payload {
-                taken: byte == b'\n',
-            });
+        match (self.done, byte) {
+            (Done::No, _) => {}
+            (Done::Yes, b'\r') => {
+                self.done = Done::Return;
+                return None;
+            }
+            (Done::Yes | Done::Return, _) => {
+                return Some(Hit::Payload {
+                    taken: byte == b'\n',
+                });
+            }
         }
         let opener = self.opener(table, byte, pos, fix, max);
         let mut ended: Option<(End, u64)> = None;
@@ -422,7 +438,9 @@ impl Lost {
                 if open.is_empty() && self.rows {
                     return Some(Hit::Item { taken: true });
                 }
-                self.done = open.is_empty() && self.bare;
+                if open.is_empty() && self.bare {
+                    self.done = Done::Yes;
+                }
                 self.after = open.is_empty() && self.objects;
             }
             // The brackets do not nest: the end of the call is unknown from here on.

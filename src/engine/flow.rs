@@ -132,46 +132,49 @@ impl Machine<'_> {
         };
         let spec = &self.set.reasoning[usize::from(id)].spec;
         let label = spec.label.as_bytes();
+        let rest = &label[usize::from(have).min(label.len())..];
         let now = |label| Region::Reasoning {
             id,
             depth,
             start,
             label,
         };
-        if label.get(usize::from(have)) != Some(&byte) {
-            // A thought without a label's word may lack the label's newline, too.
-            let closes = spec
-                .close
-                .iter()
-                .any(|close| close.as_bytes().first() == Some(&byte));
-            if closes && label[usize::from(have)..] == *b"\n" {
+        let pos = chunk.base + at as u64;
+        let whole = match (rest, byte) {
+            // Its line may end in CRLF. After the carriage return the whole length has come, but for the newline.
+            (b"\n", b'\r') => false,
+            ([], b'\n') => true,
+            ([next, ..], byte) if *next == byte => rest.len() == 1,
+            _ => {
                 self.st.region = now(None);
-                self.framed_label(chunk, &label[..usize::from(have)], chunk.base + at as u64);
+                // A thought without a label's word may lack the label's newline, too.
+                let mut firsts = spec.close.iter().map(|close| close.as_bytes().first());
+                if rest == b"\n" && firsts.any(|first| first == Some(&byte)) {
+                    self.framed_label(chunk, pos);
+                    return false;
+                }
+                // The part of it that came is reasoning, in which a marker may begin.
+                let dfa = &self.scanner().dfa;
+                let came = self.bytes(chunk, self.st.from(), pos);
+                self.st.node = came.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
+                self.adopt(self.st.from());
+                self.deliver(chunk, pos - dfa.hold(self.st.node) as u64);
                 return false;
             }
-            // The part of it that came is reasoning, in which a marker may begin.
-            let dfa = &self.scanner().dfa;
-            let came = &label[..usize::from(have)];
-            self.st.node = came.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
-            self.st.region = now(None);
-            let end = chunk.base + at as u64;
-            self.adopt(self.st.from());
-            self.deliver(chunk, end - dfa.hold(self.st.node) as u64);
-            return false;
-        }
-        self.st.region = now(Some(have + 1));
-        if usize::from(have) + 1 == label.len() {
-            self.st.region = now(None);
-            self.framed_label(chunk, label, chunk.base + at as u64 + 1);
+        };
+        self.st.region = now((!whole).then_some(have + 1));
+        if whole {
+            self.framed_label(chunk, pos + 1);
         }
         true
     }
 
     /// Emits the label that has come, up to `end`, as framing.
-    fn framed_label(&mut self, chunk: Chunk<'_>, label: &[u8], end: u64) {
+    fn framed_label(&mut self, chunk: Chunk<'_>, end: u64) {
         let span = Span::new(self.st.from(), end);
+        let data = self.bytes(chunk, span.start, end);
         self.out(chunk).event(Event::Reasoning {
-            data: label,
+            data: &data,
             span,
             framing: true,
         });

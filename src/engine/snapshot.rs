@@ -178,7 +178,7 @@ impl State {
             && set
                 .reasoning
                 .get(usize::from(id))
-                .is_none_or(|r| r.spec.label.len() <= usize::from(have))
+                .is_none_or(|r| r.spec.label.len() < usize::from(have))
         {
             return false;
         }

@@ -280,6 +280,17 @@ fn turns(file: &Table) -> Vec<String> {
         .collect()
 }
 
+/// Tokens, those that end with their line also with CRLF.
+fn lines(tokens: Vec<String>) -> Vec<String> {
+    let line = |token: &&String| token.contains('\n') && !token.contains('\r');
+    let returns = tokens
+        .iter()
+        .filter(line)
+        .map(|token| token.replace('\n', "\r\n"));
+    let returns: Vec<_> = returns.collect();
+    [tokens, returns].concat()
+}
+
 /// Dialects that the twin does not support: if messages themselves say what is reasoning, and a thought between markers may
 /// begin in any of them. No built-in dialect has both.
 fn is_beyond(file: &Table) -> bool {
@@ -438,7 +449,7 @@ impl Spec {
             doubled: word(framed, "doubled", ""),
             reasoning: reasoning.collect(),
             ends_thought: is(&file, "ends_thought"),
-            framing: [strings(&file, "framing", &[]), turns, others.clone()].concat(),
+            framing: lines([strings(&file, "framing", &[]), turns, others.clone()].concat()),
             others: others
                 .into_iter()
                 .map(|other| {
@@ -449,7 +460,7 @@ impl Spec {
                 })
                 .collect(),
             messages: strings(&file, "messages", &[]),
-            markup: [strings(&file, "markup", &[]), begun].concat(),
+            markup: lines([strings(&file, "markup", &[]), begun].concat()),
             begins: begins(&file),
             channels,
             malformed_is_text: word(&file, "malformed", "drop") == "text",

@@ -438,8 +438,13 @@ impl<'a> Twin<'a> {
                     .any(|close| rest.starts_with(&close[..1]))
             })
         };
-        if input[from..].starts_with(&entry.label) {
-            from += entry.label.len();
+        let returns = entry.label.replace('\n', "\r\n");
+        let labels = [&entry.label, &returns];
+        if let Some(label) = labels
+            .into_iter()
+            .find(|label| input[from..].starts_with(label.as_str()))
+        {
+            from += label.len();
         } else if let Some(label) = short.filter(shortly) {
             from += label.len();
         }
