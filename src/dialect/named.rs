@@ -5,7 +5,7 @@ use toolglot_scan::path;
 
 use super::spec;
 
-/// The hole of the name in such a tag, behind its sign.
+/// The hole of the name in such a tag, after its sign.
 const HOLES: [&str; 2] = ["=$name>", "=$key>"];
 
 /// What comes between the word of a tag and its name.
