@@ -1,10 +1,10 @@
 //! The configuration that the runs of an agent share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use toolglot::json::{Value, json};
-use toolglot::{Dialect, DialectSet, Options, TextMode};
+use toolglot::{Dialect, DialectSet, Options, TextMode, Tools};
 use toolglot_tools::outcome::{MessageError, RenderOptions, Renderer, Shape};
 use toolglot_tools::prompt::grammar::{CallGrammar, GrammarError};
 use toolglot_tools::prompt::{Lang, Layout, PromptError, PromptOptions};
@@ -144,6 +144,8 @@ pub struct Agent {
     pub(crate) tools: Arc<Inventory>,
     /// Those of `tools` that the configuration offers.
     pub(crate) offered: Arc<Inventory>,
+    /// What `offered` tells a parser; made for the first reply.
+    hints: Arc<OnceLock<Option<Arc<Tools>>>>,
     pub(crate) config: CallConfig,
     pub(crate) policy: Arc<Policy>,
     pub(crate) options: Options,
@@ -171,6 +173,7 @@ impl Agent {
             dialect: renderer.layout().dialect().to_owned(),
             renderer: Arc::new(renderer),
             offered: Arc::new(tools.discover(&config)),
+            hints: Arc::default(),
             tools,
             config,
             policy: Arc::default(),
@@ -190,6 +193,7 @@ impl Agent {
     #[must_use]
     pub fn config(mut self, config: CallConfig) -> Self {
         self.offered = Arc::new(self.tools.discover(&config));
+        self.hints = Arc::default();
         self.config = config;
         self
     }
@@ -283,6 +287,7 @@ impl Agent {
             set: own.set,
             dialect: own.dialect,
             renderer: own.renderer,
+            hints: Arc::default(),
             ..self.clone()
         })
     }
@@ -292,12 +297,22 @@ impl Agent {
     pub(crate) fn within(&self, tools: Inventory) -> Self {
         let mut own = self.clone();
         own.offered = Arc::new(tools.discover(&own.config));
+        own.hints = Arc::default();
         own.tools = Arc::new(tools);
         own
     }
 
     pub(crate) fn dialect_of(&self, id: &str) -> Option<&Dialect> {
         self.set.dialects().find(|dialect| dialect.id() == id)
+    }
+
+    /// The tools that a model was offered, for a parser. None if their declarations cannot be read.
+    pub(crate) fn hints(&self) -> Option<Arc<Tools>> {
+        let make = || {
+            let rule = self.renderer.layout().rule();
+            self.offered.hints(&self.dialect, rule).ok().map(Arc::new)
+        };
+        self.hints.get_or_init(make).clone()
     }
 
     /// Returns what to ask a model after these messages.

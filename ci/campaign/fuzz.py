@@ -6,7 +6,7 @@
   ci/campaign/fuzz.py --seconds 20 --no-ledger    a short look at all targets, which leaves no line
   ci/campaign/fuzz.py --sum                       what the ledger holds; writes it into docs/TRUST.md
 
-Work is done in slices of at most --slice seconds, two thirds of them with inputs of at most 96 bytes, so that a run that is
+Work is done in slices of at most --slice seconds, two thirds of them with short inputs of at most 96 bytes, so that a run that is
 interrupted loses one slice. Inputs with new coverage are kept in fuzz/corpus-run/, the short ones in a folder of their own. An input that fails a check is written to
 fuzz/artifacts/TARGET/ and is in the ledger's line; the target is then left until the finding is mended, its input stands in
 fuzz/regressions/TARGET/ under a descriptive name, and a `--mended NAME COMMIT` line says so.
@@ -27,6 +27,8 @@ import threading
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LEDGER = ROOT / "fuzz" / "ledger.jsonl"
 SMALL, LARGE = 96, 1024
+# Where two bytes are a whole call, fewer make a short stream.
+SHORT = {"composed": 48, "agent_run": 48}
 # A target of its own program, because it is written in C.
 CALLS = "c_calls"
 
@@ -88,7 +90,7 @@ def build(names):
 def fuzz(fuzzer, built, target, seconds, longest, seed):
     """Runs one slice. The line for the ledger, and the end of the log if a check failed."""
     folder = ROOT / "fuzz"
-    run = folder / "corpus-run" / (target + "-small" if longest == SMALL else target)
+    run = folder / "corpus-run" / (target if longest == LARGE else target + "-small")
     artifacts = folder / "artifacts" / target
     for made in (run, artifacts):
         made.mkdir(parents=True, exist_ok=True)
@@ -96,7 +98,8 @@ def fuzz(fuzzer, built, target, seconds, longest, seed):
     given = [where for where in (folder / "corpus" / target, folder / "regressions" / target) if where.is_dir()]
     command = [
         fuzzer + "-c" if target == CALLS else fuzzer, run, *given, f"-dict={folder / 'markers.dict'}", f"-max_len={longest}", f"-max_total_time={seconds}",
-        "-timeout=10", "-print_final_stats=1", "-print_funcs=0", f"-artifact_prefix={artifacts}/", f"-seed={seed}",
+        # The schedule by entropy takes longer than a short execution, and so does a look at the corpus for other processes' inputs.
+        "-entropic=0", "-reload=0", "-timeout=10", "-print_final_stats=1", "-print_funcs=0", f"-artifact_prefix={artifacts}/", f"-seed={seed}",
     ]  # fmt: skip
     environment = {**os.environ, "TARGET": target, "RUST_BACKTRACE": "0"}
     ended = subprocess.run(
@@ -194,7 +197,7 @@ def main():
             if broken or (chosen.executions and done >= chosen.executions) or (seconds and spent >= seconds):
                 return
             length = min(chosen.slice, seconds - spent) if seconds else chosen.slice
-            line, log = fuzz(fuzzer, built, target, length, LARGE if turn % 3 == 2 else SMALL, chosen.seed)
+            line, log = fuzz(fuzzer, built, target, length, LARGE if turn % 3 == 2 else SHORT.get(target, SMALL), chosen.seed)
             spent, turn = spent + length, turn + 1
             with lock:
                 print(f"{target}: {line['executions']:,} executions in {line['seconds']} s, {line['edges']} edges", flush=True)

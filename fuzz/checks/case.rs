@@ -9,6 +9,7 @@
 //! | 4 | finish reason, kind of chunking |
 //! | 5, 6, 7 | where to split, or a seed |
 
+use std::cell::OnceCell;
 use std::sync::{Arc, LazyLock};
 
 use toolglot::{
@@ -16,6 +17,7 @@ use toolglot::{
     Start, TextMode, Tools, Unclosed,
 };
 
+use super::choice::Choice;
 use super::watch::Watch;
 
 pub const HEADER: usize = 8;
@@ -27,7 +29,7 @@ pub struct Case<'d> {
     pub defaults: bool,
     pub options: Options,
     /// What a parser with this set and these options may hold.
-    pub bound: usize,
+    pub bound: OnceCell<usize>,
     pub stream: &'d [u8],
     pub finish: Finish,
     /// Bytes that are one special token.
@@ -40,6 +42,8 @@ pub struct Case<'d> {
     pub cuts: Vec<usize>,
     /// The split at which state and log are compared.
     pub stop: usize,
+    /// Which comparisons are made.
+    pub choice: Choice,
 }
 
 /// The default set comes first.
@@ -86,7 +90,7 @@ impl<'d> Case<'d> {
         Self {
             set: set.clone(),
             defaults: false,
-            bound: set.bound(&options.limits),
+            bound: OnceCell::new(),
             options,
             stream,
             finish: Finish::Stop,
@@ -95,6 +99,7 @@ impl<'d> Case<'d> {
             reused: false,
             cuts: vec![],
             stop: 0,
+            choice: Choice::ALL,
         }
     }
 
@@ -122,6 +127,7 @@ impl<'d> Case<'d> {
             native,
             reused: extra & 128 != 0,
             stop: place(c),
+            choice: Choice::of(data),
             ..Self::whole(&SETS[index], options, stream)
         };
         let mut cuts = match cut >> 3 {
@@ -141,10 +147,14 @@ impl<'d> Case<'d> {
         case
     }
 
-    /// Runs a check, and then again with the default set: most hosts choose that, so half of the runs use it.
+    /// Runs a check, and again with the default set: most hosts choose that, so half of the runs use it.
     pub fn each(mut self, check: impl Fn(&Self)) {
-        check(&self);
-        if !self.defaults {
+        let choice = self.choice;
+        self.choice = choice.within(2);
+        if self.defaults || choice.takes(0, 2) {
+            check(&self);
+        }
+        if !self.defaults && choice.takes(1, 2) {
             self.choose(&SETS[0]);
             check(&self);
         }
@@ -152,8 +162,14 @@ impl<'d> Case<'d> {
 
     pub fn choose(&mut self, set: &DialectSet) {
         self.defaults = false;
-        self.bound = set.bound(&self.options.limits);
+        self.bound = OnceCell::new();
         self.set = set.clone();
+    }
+
+    fn bound(&self) -> usize {
+        *self
+            .bound
+            .get_or_init(|| self.set.bound(&self.options.limits))
     }
 
     /// The same position, or the start of the special token if it is inside the token.
@@ -206,7 +222,7 @@ impl<'d> Case<'d> {
             if at < end && self.native == Some(end) {
                 parser.native_call(&call(), watch);
             }
-            watch.between_chunks(parser, self.bound);
+            watch.between_chunks(parser, self.bound());
             at = end;
         }
     }

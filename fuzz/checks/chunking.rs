@@ -14,50 +14,60 @@ pub fn chunking(data: &[u8]) {
 /// Runs [`chunking`] on a case.
 pub fn check(case: &Case<'_>) {
     let len = case.stream.len();
-    let new = || Watch::new(case.stream, &case.options);
+    let start = || {
+        (
+            Parser::new(&case.set, case.options.clone()),
+            Watch::new(case.stream, &case.options),
+        )
+    };
+    let [states, ends, restores] = [0, 1, 2].map(|part| case.choice.takes(part, 3));
 
-    let (mut whole, mut whole_log) = (Parser::new(&case.set, case.options.clone()), new());
+    let (mut cut, mut cut_log) = (case.parser(), Watch::new(case.stream, &case.options));
+    case.feed(&mut cut, &mut cut_log, 0, case.stop, &case.cuts);
+    if states {
+        let (mut prefix, mut prefix_log) = start();
+        case.feed(&mut prefix, &mut prefix_log, 0, case.stop, &[]);
+        prefix_log
+            .log
+            .same(&cut_log.log, "the first bytes, whole and in chunks");
+        assert!(
+            cut.snapshot() == prefix.snapshot(),
+            "the states differ after {} bytes:\n  {prefix:?}\n  {cut:?}",
+            case.stop
+        );
+    }
+    if !ends && !restores {
+        return;
+    }
+
+    let (mut whole, mut whole_log) = start();
     case.feed(&mut whole, &mut whole_log, 0, len, &[]);
     whole.finish(case.finish, &mut whole_log);
     whole_log.at_end(&mut whole);
-
-    let (mut cut, mut cut_log) = (case.parser(), new());
-    case.feed(&mut cut, &mut cut_log, 0, case.stop, &case.cuts);
-
-    let (mut prefix, mut prefix_log) = (Parser::new(&case.set, case.options.clone()), new());
-    case.feed(&mut prefix, &mut prefix_log, 0, case.stop, &[]);
-    prefix_log
-        .log
-        .same(&cut_log.log, "the first bytes, whole and in chunks");
-    let snapshot = cut.snapshot();
-    assert!(
-        snapshot == prefix.snapshot(),
-        "the states differ after {} bytes:\n  {prefix:?}\n  {cut:?}",
-        case.stop
-    );
-
-    let restored = Parser::restore(&case.set, case.options.clone(), &snapshot);
-    let (mut restored, mut restored_log) = (
-        restored.expect("a snapshot can be restored"),
-        cut_log.clone(),
-    );
-    assert!(
-        restored.snapshot() == snapshot,
-        "a restored parser gives another snapshot"
-    );
-
-    for (parser, watch, cuts) in [
-        (&mut cut, &mut cut_log, case.cuts.as_slice()),
-        (&mut restored, &mut restored_log, &[]),
-    ] {
-        case.feed(parser, watch, case.stop, len, cuts);
-        parser.finish(case.finish, watch);
-        watch.at_end(parser);
+    let finish = |mut parser: Parser, mut watch: Watch<'_>, cuts: &[usize], which: &str| {
+        case.feed(&mut parser, &mut watch, case.stop, len, cuts);
+        parser.finish(case.finish, &mut watch);
+        watch.at_end(&mut parser);
+        whole_log.log.same(&watch.log, which);
+    };
+    if restores {
+        let snapshot = cut.snapshot();
+        let restored = Parser::restore(&case.set, case.options.clone(), &snapshot);
+        let restored = restored.expect("a snapshot can be restored");
+        assert!(
+            restored.snapshot() == snapshot,
+            "a restored parser gives another snapshot"
+        );
+        finish(
+            restored,
+            cut_log.clone(),
+            &[],
+            "whole and restored from a snapshot",
+        );
     }
-    whole_log.log.same(&cut_log.log, "whole and in chunks");
-    whole_log
-        .log
-        .same(&restored_log.log, "whole and restored from a snapshot");
+    if ends {
+        finish(cut, cut_log, &case.cuts, "whole and in chunks");
+    }
 }
 
 /// Like [`chunking`], and byte by byte with equal states after every byte, and with every 2-way split.

@@ -4,6 +4,9 @@
 //! two lanes. How they interleave depends on the chunking, so each run of them is one entry with both lanes. Everything
 //! else stays in its place, spans included.
 
+use std::ops::Range;
+
+use serde::Serialize;
 use toolglot::{Event, Span};
 
 /// A run of fragments.
@@ -40,15 +43,17 @@ pub enum Entry {
         param: Run,
         args: Run,
     },
-    /// Anything else, as its debug text.
-    Other(String),
+    /// Anything else: where its JSON is in the log's text.
+    Other(Range<usize>),
 }
 
 /// A joined log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     entries: Vec<Entry>,
-    /// Whether only bytes matter: other events leave an empty entry, which is cheaper than their text.
+    /// The other events in one allocation, as JSON, which is faster to write than debug text.
+    text: Vec<u8>,
+    /// Whether only bytes matter: other events leave an empty entry.
     pub runs_only: bool,
 }
 
@@ -73,20 +78,18 @@ impl Log {
             Event::Raw { data, span, .. } => self.run(What::Raw, data, span),
             Event::ParamDelta { data, span, .. } => self.value(false, data, span),
             Event::ArgDelta { json, span, .. } => self.value(true, json.as_bytes(), span),
-            _ if self.runs_only => self.other(String::new()),
+            _ if self.runs_only => self.other(|_| ()),
             // Other checks compare their bytes with the input; here their number is enough.
             Event::BlockClose { span, raw, .. } => {
-                self.other(format!("BlockClose {span:?}, {} bytes", raw.len()))
+                self.json(&("block_close", span.start, span.end, raw.len()));
             }
             Event::BlockAbandoned {
                 span, becomes, raw, ..
             } => {
-                self.other(format!(
-                    "BlockAbandoned {span:?} {becomes:?}, {} bytes",
-                    raw.len()
-                ));
+                let (from, to) = (span.start, span.end);
+                self.json(&("block_abandoned", from, to, becomes.name(), raw.len()));
             }
-            other => self.other(format!("{other:?}")),
+            other => self.json(&other),
         }
     }
 
@@ -123,21 +126,42 @@ impl Log {
         }
     }
 
-    fn other(&mut self, text: String) {
-        self.entries.push(Entry::Other(text));
+    fn json(&mut self, event: &impl Serialize) {
+        self.other(|text| serde_json::to_writer(text, event).expect("events have text as keys"));
+    }
+
+    fn other(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.text.len();
+        write(&mut self.text);
+        self.entries.push(Entry::Other(start..self.text.len()));
     }
 
     /// Panics with the first entry in which two logs differ.
     pub fn same(&self, other: &Self, which: &str) {
+        if self.entries == other.entries && self.text == other.text {
+            return;
+        }
         let longer = self.entries.len().max(other.entries.len());
         for at in 0..longer {
-            let (a, b) = (self.entries.get(at), other.entries.get(at));
+            let (a, b) = (self.show(at), other.show(at));
             assert!(
                 a == b,
-                "{which}: entry {at} of the log differs\n  one: {}\n  other: {}",
-                show(a),
-                show(b)
+                "{which}: entry {at} of the log differs\n  one: {a}\n  other: {b}"
             );
+        }
+        panic!("{which}: the logs differ, and read alike");
+    }
+
+    fn show(&self, at: usize) -> String {
+        match self.entries.get(at) {
+            None => "the end of the log".to_owned(),
+            Some(Entry::Run(what, data)) => format!("{what:?} {}", show_run(data)),
+            Some(Entry::Value { param, args }) => {
+                format!("value {} | arguments {}", show_run(param), show_run(args))
+            }
+            Some(Entry::Other(range)) => {
+                String::from_utf8_lossy(&self.text[range.clone()]).into_owned()
+            }
         }
     }
 
@@ -150,21 +174,7 @@ impl Log {
     }
 }
 
-fn show(entry: Option<&Entry>) -> String {
-    let run = |run: &Run| {
-        format!(
-            "{}..{} \"{}\"",
-            run.span.start,
-            run.span.end,
-            run.data.escape_ascii()
-        )
-    };
-    match entry {
-        None => "the end of the log".to_owned(),
-        Some(Entry::Run(what, data)) => format!("{what:?} {}", run(data)),
-        Some(Entry::Value { param, args }) => {
-            format!("value {} | arguments {}", run(param), run(args))
-        }
-        Some(Entry::Other(text)) => text.clone(),
-    }
+fn show_run(run: &Run) -> String {
+    let (span, data) = (run.span, run.data.escape_ascii());
+    format!("{}..{} \"{data}\"", span.start, span.end)
 }

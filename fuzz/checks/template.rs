@@ -1,5 +1,6 @@
 //! Chat templates, and the metadata of GGUF files: both are as untrusted as the models that come with them.
 
+use super::choice::Choice;
 use toolglot::json::json;
 use toolglot::{Finish, Options, parse};
 use toolglot_tools::{DeriveOptions, TemplateOptions, TemplateSource, derive};
@@ -23,7 +24,7 @@ pub fn template(data: &[u8]) {
         }
     }
     // A derivation renders hundreds of times.
-    if !writes || text.len() > 400 {
+    if !writes || text.len() > 400 || !Choice::of(data).takes(0, 16) {
         return;
     }
     let source = TemplateSource::text(format!("{text}{CALLS}"));

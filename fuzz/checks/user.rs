@@ -3,6 +3,7 @@
 //! The first byte selects how the text up to the first zero byte is used: as the only dialect file, as a file together with
 //! the default dialects, or as lines that a switch adds to a built-in file. One more byte selects how the rest is chunked.
 
+use super::choice::Choice;
 use toolglot::{DialectSet, Limits, Options, Retain, SetBuilder, TextMode};
 
 /// Builds a set from the first part of the input and parses the second part with it.
@@ -21,7 +22,8 @@ pub fn user_dialect(data: &[u8]) {
     let (cut, stream) = rest
         .split_first()
         .map_or((0, rest), |(cut, stream)| (*cut, stream));
-    let set = match builder(mode, &text).build() {
+    let choice = Choice::of(data);
+    let set = match builder(mode, &text, choice).build() {
         Ok(set) => set,
         Err(error) => {
             assert!(!error.to_string().is_empty(), "an error without a message");
@@ -47,15 +49,21 @@ pub fn user_dialect(data: &[u8]) {
     if cut & 128 != 0 {
         options.text = TextMode::Chars;
     }
-    super::laws(&set, &options, stream, usize::from(cut & 63) + 1);
-    super::pieces(&set, &options, stream, usize::from(cut & 63) + 1);
+    let size = usize::from(cut & 63) + 1;
+    if choice.takes(0, 2) {
+        super::laws(&set, &options, stream, size);
+    }
+    if choice.takes(1, 2) {
+        super::pieces(&set, &options, stream, size);
+    }
 }
 
-fn builder(mode: u8, text: &str) -> SetBuilder {
+fn builder(mode: u8, text: &str, choice: Choice) -> SetBuilder {
     let files = toolglot::builtin_files();
     match usize::from(mode) {
-        0 => DialectSet::builder().toml("user", text),
-        1 => DialectSet::builder().toml("user", text).defaults(),
+        // To compile all dialects takes longer than everything else.
+        1 if choice.within(2).takes(0, 8) => DialectSet::builder().toml("user", text).defaults(),
+        0 | 1 => DialectSet::builder().toml("user", text),
         index => {
             let (id, base) = files[index % files.len()];
             let family = [

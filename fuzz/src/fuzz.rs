@@ -7,7 +7,7 @@
 use std::env;
 use std::sync::LazyLock;
 
-use toolglot_fuzz::{Check, check, parses};
+use toolglot_fuzz::{Check, check, one_each, parses};
 
 static CHECK: LazyLock<Check> = LazyLock::new(|| {
     let name = env::var("TARGET").unwrap_or_default();
@@ -26,6 +26,7 @@ extern "C" fn last() {
 libfuzzer_sys::fuzz_target!(
     init: {
         (*CHECK)(b"00000000");
+        one_each();
         // SAFETY: the function takes no arguments and does not unwind.
         unsafe { atexit(last) };
     },

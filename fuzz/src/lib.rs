@@ -4,7 +4,7 @@
 #[path = "../checks/mod.rs"]
 mod checks;
 
-pub use checks::{Check, Count, Cuts, FAMILIES, TARGETS, parses, words};
+pub use checks::{Check, Count, Cuts, FAMILIES, TARGETS, one_each, parses, words};
 
 /// The check of a target, or the names of all.
 ///

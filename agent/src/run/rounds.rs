@@ -14,9 +14,7 @@ impl Run {
     pub(super) fn reader(&self) -> (Parser, Watch) {
         let mut options = self.agent.options.clone();
         if options.tools.is_none() {
-            let rule = self.agent.renderer.layout().rule();
-            let hints = self.agent.offered.hints(&self.agent.dialect, rule);
-            options.tools = hints.ok().map(std::sync::Arc::new);
+            options.tools = self.agent.hints();
         }
         if self.agent.shape != Shape::Text && options.prefer == Prefer::Text {
             options.prefer = Prefer::Both;
