@@ -43,11 +43,17 @@ ENVIRONMENT = {
     **os.environ,
     "CARGO_TARGET_DIR": str(WORK / "target"),
     "CARGO_INCREMENTAL": "1",
-    "CARGO_PROFILE_TEST_OPT_LEVEL": "0",
     "TOOLGLOT_SPLITS": "24",
     "PROPTEST_CASES": "48",
     "PROPTEST_RNG_SEED": "1",
 }
+# To optimise takes longer than the tests gain.
+PROFILE = """[profile.test]
+opt-level = 0
+[profile.test.package]
+toolglot = { opt-level = 0 }
+toolglot-scan = { opt-level = 0 }
+"""
 # Seconds after which a change is said to hang the tests.
 PATIENCE = 400
 
@@ -81,13 +87,15 @@ def check_out():
         subprocess.run(["git", "clone", "-q", "--shared", ROOT, TREE], check=True)
     subprocess.run(["git", "fetch", "-q", ROOT, "HEAD"], cwd=TREE, check=True)
     subprocess.run(["git", "checkout", "-q", "-f", "--detach", "FETCH_HEAD"], cwd=TREE, check=True)
+    (TREE / ".cargo").mkdir(exist_ok=True)
+    (TREE / ".cargo" / "config.toml").write_text(PROFILE)
     return commit
 
 
 def possible(tool, area):
     """All changes of an area, shuffled. A change keeps its place as long as its line stays."""
     globs = [part for glob in AREAS[area][0] for part in ("--file", glob)]
-    names = out(tool, "mutants", "--list", *globs, cwd=TREE).splitlines()
+    names = out(tool, "mutants", "--list", "--workspace", *globs, cwd=TREE).splitlines()
     names = [name for name in names if not re.search(r"/tests?[./]|impl (Debug|Display)", name)]
     return sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
 
@@ -95,7 +103,7 @@ def possible(tool, area):
 def judge(tool, mutant, packages):
     """One change and one set of tests: caught, missed, timeout or unviable."""
     command = [
-        tool, "mutants", "--in-place", "--no-shuffle", "--baseline=skip", f"--timeout={PATIENCE}", "--re", f"^{re.escape(mutant)}$",
+        tool, "mutants", "--workspace", "--in-place", "--no-shuffle", "--baseline=skip", f"--timeout={PATIENCE}", "--re", f"^{re.escape(mutant)}$",
         "--output", WORK / "log", "--cargo-arg=--lib", *(f"--test-package={package}" for package in packages),
     ]  # fmt: skip
     run = subprocess.run(list(map(str, command)), cwd=TREE, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)

@@ -584,11 +584,12 @@ impl Body {
         let mut max = value.start.saturating_add(longest);
         let mut lines = Lines::new(table, quote.but_newlines.as_ref());
         while i < end {
-            value.look(&out.seg[i..end], table);
+            // What follows the limit decides nothing: whether it is in the chunk depends on the chunking.
+            let stop = out.clip(max, i, end);
+            value.look(&out.seg[i..stop], table);
             if value.idle() {
-                let stop = out.clip(max, i, end);
                 i = match &mut lines {
-                    Some(lines) => lines.skip(&out.seg[..end], i, stop),
+                    Some(lines) => lines.skip(&out.seg[..stop], i, stop),
                     None => quote.scanner.skip(&out.seg[..stop], i, skip),
                 };
                 if out.base + i as u64 >= max {
