@@ -350,13 +350,18 @@ impl<'p> Frame<'p> {
         if !ended {
             return marker(self.nest.as_deref().unwrap_or(self.closer()));
         }
-        // A closer that breaks off right before a tag.
-        for part in self
+        // A closer that breaks off before a tag; before that of an element, there may be blanks.
+        let parts = self
             .closers
             .iter()
-            .filter_map(|close| close.strip_suffix('>'))
-        {
-            if whole.contains(&format!("{part}<")) {
+            .filter_map(|close| close.strip_suffix('>'));
+        for part in parts {
+            let breaks_off = |(at, _)| {
+                let rest = &whole[at + part.len()..];
+                let blanks = |c: char| c.is_ascii_whitespace() && part.starts_with("</");
+                rest.trim_start_matches(blanks).starts_with('<')
+            };
+            if whole.match_indices(part).any(breaks_off) {
                 return marker(part);
             }
         }

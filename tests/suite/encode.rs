@@ -101,6 +101,36 @@ fn refusals_name_the_value_and_the_rule() {
     );
 }
 
+/// A value may quote a closer without its last byte. Where the reader takes that for a closer, the encoder names it.
+#[test]
+fn closers_that_break_off_are_written_or_named() {
+    let (mut written, mut named) = (0, 0);
+    for (id, file) in builtin_files() {
+        let set = DialectSet::builtin(id).expect("a dialect");
+        let Ok(encoder) = Encoder::new(&set, id) else {
+            continue;
+        };
+        let words = file.lines().flat_map(|line| line.split('"'));
+        let closers = words.filter_map(|word| word.strip_suffix('>'));
+        for closer in closers.filter(|word| word.starts_with("</")) {
+            for after in ["", "\n", "\n<b>", " <b>", "\n天气", "\u{3000}<b>"] {
+                let value = format!("天气{}{after}", closer.replace("$key", "a"));
+                let arguments = serde_json::json!({ "a": value }).to_string();
+                let call = EncodeCall::new("f", arguments);
+                match encoder.encode(&[call], &EncodeOptions::default()) {
+                    Ok(_) => written += 1,
+                    Err(error) => {
+                        let found = matches!(error.reason, Reason::RoundTrip { .. });
+                        assert!(!found, "{id}: {value:?}: {error}");
+                        named += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(written > 0 && named > 0, "{written} and {named}");
+}
+
 /// The tools that the transcripts of this file call.
 const OFFERED: &str =
     r#"[{"name": "f", "parameters": {"properties": {"a": {"type": "string"}}}}, {"name": "g"}]"#;
