@@ -238,7 +238,8 @@ impl Code {
                     return true;
                 }
                 // With more blanks the content is code, and begins after the first one.
-                let wide = at - marker > INDENT + 1;
+                // A restored state may lie.
+                let wide = at.saturating_sub(marker) > INDENT + 1;
                 self.list = if wide { marker.saturating_add(1) } else { at };
                 self.head = Head::Blanks(at);
                 return false;
