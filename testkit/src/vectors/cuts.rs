@@ -4,7 +4,8 @@
 //! under all 2-way and 3-way splits, empty chunks included, and all chunk sizes; inputs up to [`ALL_PAIRS`] bytes under all
 //! 2-way splits and a sample of the others; longer ones under a sample. Samples depend on the seed alone. For faster checks
 //! during development, the environment variable `TOOLGLOT_SPLITS` replaces [`ALL_SPLITS`] and selects the sample of a quick
-//! check. [`Cuts::Quick`] is fast enough for an interactive command: it has its own lengths and sample size.
+//! check; with 0, a few of each are tried, to see whether anything is read wrongly at all. [`Cuts::Quick`] is fast enough for an
+//! interactive command: it has its own lengths and sample size.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -33,7 +34,7 @@ const QUICK_PAIRS: usize = 1024;
 const QUICK_SAMPLE: usize = 60;
 /// Total bytes of all sampled runs of one input, so that a long vector does not take minutes.
 const SAMPLE_BYTES: usize = 64 << 20;
-/// Minimum size of a sample.
+/// Minimum size of a sample, and its size if `TOOLGLOT_SPLITS` is 0.
 const SAMPLE_MIN: usize = 20;
 
 /// How many of the chunkings are tried.
@@ -52,6 +53,7 @@ impl Cuts {
         match self {
             Self::Quick => (QUICK_SPLITS, QUICK_PAIRS, QUICK_SAMPLE),
             Self::All => match *SPLITS {
+                Some(0) => (0, 0, SAMPLE_MIN),
                 Some(splits) => (splits, ALL_PAIRS, QUICK_SAMPLE),
                 None => (ALL_SPLITS, ALL_PAIRS, SAMPLE),
             },
