@@ -63,6 +63,8 @@ fn begins_argument(text: &[u8], byte: u8) -> Option<Begins> {
     let begins = match byte {
         _ if rest.is_empty() && name == text.len() && is_name(byte) => Begins::Undecided,
         b'=' if rest.is_empty() => Begins::Undecided,
+        // What begins the next line may be the next call.
+        b'\n' | b'\r' => Begins::Nothing,
         _ if is_blank(byte) => Begins::Undecided,
         b'"' | b'\'' | b'[' | b'{' if rest == b"=" => Begins::Argument,
         _ => Begins::Nothing,
