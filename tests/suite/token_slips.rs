@@ -237,7 +237,7 @@ fn is_written(call: &Call, written: &[Call], size: usize) -> bool {
 
 /// Tokens after whose slip the second call may be lost, by dialect; an empty list stands for all. `docs/CORRECTIONS.md` says
 /// why.
-const LOSES: [(&str, &[&str]); 17] = [
+const LOSES: [(&str, &[&str]); 15] = [
     // The closer of the last value: the value runs over the next call.
     ("tool-call-xml", &["</param>", "\n", "</tool_call>", "c"]),
     ("cline-xml", &["</path>", "<n>", "</n>", "</wipe>", "\n"]),
@@ -257,8 +257,6 @@ const LOSES: [(&str, &[&str]); 17] = [
     ("react-text", &["\"", "{", "}", ":", ",", "c"]),
     ("markdown-json", &["`"]),
     ("sarashina", &["name", "wipe", "arguments", "path", "n"]),
-    ("phi4-functools", &["}"]),
-    ("mistral-args", &["]"]),
     ("olmo3", &["</function_calls>"]),
 ];
 
