@@ -37,7 +37,7 @@ AREAS = {
     "scan": (["scan/src/**/*.rs"], [["toolglot-scan"], ["toolglot"], LAWS]),
     "engine": (["src/engine/**/*.rs"], [["toolglot"], LAWS]),
     "body": (["src/body/**/*.rs"], [["toolglot"], LAWS]),
-    "schema": (["src/schema/**/*.rs"], [["toolglot"], LAWS]),
+    "schema": (["src/schema/**/*.rs"], [["toolglot"], ["toolglot-tools"], LAWS]),
     "check": (["tools/src/check.rs"], [["toolglot-tools"]]),
 }
 ENVIRONMENT = {

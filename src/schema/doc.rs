@@ -241,3 +241,33 @@ pub fn same(a: &Value, b: &Value) -> bool {
         _ => a == b,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_fits_if_its_schema_may_allow_it() {
+        let object = r#"{"properties": {"a": {"type": "integer"}}, "required": ["a"]}"#;
+        let list = r#"{"items": {"anyOf": [{"const": "甲"}, {"type": "boolean"}]}}"#;
+        for (schema, value, fits) in [
+            ("false", "1", false),
+            (r#"{"type": "integer"}"#, "1", true),
+            (r#"{"type": "integer"}"#, "\"1\"", false),
+            (r#"{"enum": [1, "b"]}"#, "\"b\"", true),
+            (r#"{"enum": [1, "b"]}"#, "\"c\"", false),
+            (object, r#"{"a": 1}"#, true),
+            (object, r#"{"a": "1"}"#, false),
+            (object, r#"{"b": 1}"#, false),
+            (list, r#"["甲", true]"#, true),
+            (list, r#"["甲", 1]"#, false),
+        ] {
+            let root: Value = schema.parse().expect("JSON");
+            let value = value.parse().expect("JSON");
+            let doc = Doc::new(&root, false, 1000);
+            assert_eq!(doc.fits(&value, &root, 0), fits, "{schema} {value:?}");
+            // Without work left nothing is refused.
+            assert!(Doc::new(&root, false, 0).fits(&value, &root, 0));
+        }
+    }
+}
