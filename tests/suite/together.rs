@@ -71,14 +71,15 @@ fn calls_of_two_dialects_follow_one_another() {
     let second = written("look", r#"{"where":"later"}"#);
     let mut wrong = vec![];
     let mut missing = vec![];
-    for (one, a) in &first {
-        for (other, b) in &second {
-            let text = format!("{a}\n\n{b}");
-            for (place, set) in [("default", &*DEFAULTS), ("any", &any)] {
-                // Without its closer a call lasts to the closer of a later one.
-                if !(is_whole(set, a) && is_whole(set, b)) {
-                    continue;
-                }
+    for (place, set) in [("default", &*DEFAULTS), ("any", &any)] {
+        // Without its closer a call lasts to the closer of a later one.
+        let [first, second] = [&first, &second].map(|all| {
+            let whole = all.iter().filter(|(_, text)| is_whole(set, text));
+            whole.collect::<Vec<_>>()
+        });
+        for (one, a) in &first {
+            for (other, b) in &second {
+                let text = format!("{a}\n\n{b}");
                 let have = calls(set, &text);
                 let known = |call: &(String, String)| {
                     is(call, "wipe", "/x 中") || is(call, "look", "later")
