@@ -14,7 +14,6 @@ it changes nothing that matters. The tests are built in a copy of the last commi
 
 import argparse
 import collections
-import datetime
 import hashlib
 import json
 import os
@@ -23,6 +22,8 @@ import re
 import subprocess
 import sys
 import time
+
+import fuzz
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HERE = pathlib.Path(__file__).resolve().parent
@@ -125,7 +126,7 @@ def settle(tool, commit, area, mutant):
         if outcome != "missed":
             break
     line = {
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ"), "commit": commit, "area": area,
+        "date": fuzz.today(), "commit": commit, "area": area,
         "mutant": mutant, "outcome": outcome, "by": judges[0], "seconds": round(time.monotonic() - began),
     }  # fmt: skip
     with LEDGER.open("a") as ledger:
@@ -138,9 +139,6 @@ def reasons():
 
 
 def report():
-    sys.path.insert(0, str(HERE))
-    import fuzz
-
     by, known = collections.defaultdict(collections.Counter), reasons()
     missed = []
     for line in last().values():

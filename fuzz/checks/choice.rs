@@ -3,6 +3,7 @@
 //! A replay makes all of them. The fuzzer makes one on each input, chosen by the input's bytes: several inputs find more than
 //! several comparisons of one. What it finds, a replay finds too.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static ONE: AtomicBool = AtomicBool::new(false);
@@ -22,11 +23,9 @@ impl Choice {
 
     pub fn of(data: &[u8]) -> Self {
         Self(ONE.load(Ordering::Relaxed).then(|| {
-            // FNV-1a; its low bits alone depend on few bits of the input.
-            let hash = data.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-                (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-            });
-            hash ^ hash >> 32
+            let mut hasher = DefaultHasher::new();
+            hasher.write(data);
+            hasher.finish()
         }))
     }
 

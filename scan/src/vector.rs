@@ -296,12 +296,7 @@ fn spellings(pattern: &Pattern) -> Vec<Vec<u8>> {
     }
     let mut all = vec![vec![]];
     for at in 0..len {
-        let own = pattern.bytes[at];
-        let cases = [own.to_ascii_lowercase(), own.to_ascii_uppercase(), own];
-        let mut bytes: Vec<u8> = cases
-            .into_iter()
-            .filter(|b| pattern.accepts(at, *b))
-            .collect();
+        let mut bytes: Vec<u8> = pattern.takes(at).collect();
         bytes.sort_unstable();
         bytes.dedup();
         let longer = |begin: &Vec<u8>| {

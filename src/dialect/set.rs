@@ -207,6 +207,16 @@ struct File {
     offered: bool,
 }
 
+impl File {
+    fn group(&self) -> Option<String> {
+        let mut heads = builtin::FILES.iter().zip(Head::all());
+        match heads.find(|((id, _), _)| self.builtin && *id == self.origin) {
+            Some((_, head)) => head.group.clone(),
+            None => Head::of(&self.text)?.group,
+        }
+    }
+}
+
 /// The name of the preset that reads every format.
 const ANY: &str = "any";
 
@@ -272,19 +282,7 @@ impl SetBuilder {
 
     /// Adds the `wanted` built-in dialects that were not added yet and whose group is free.
     fn free(&mut self, wanted: impl Fn(&Head) -> bool, marked: bool, offered: bool) {
-        let mut groups: Vec<String> = self
-            .files
-            .iter()
-            .filter_map(|file| {
-                match builtin::FILES
-                    .iter()
-                    .position(|(id, _)| file.builtin && *id == file.origin)
-                {
-                    Some(at) => Head::all().get(at)?.group.clone(),
-                    None => Head::of(&file.text)?.group,
-                }
-            })
-            .collect();
+        let mut groups: Vec<String> = self.files.iter().filter_map(File::group).collect();
         for ((id, text), head) in builtin::FILES.iter().zip(Head::all()) {
             let taken = head
                 .group

@@ -3,19 +3,7 @@
 
 use toolglot::{Call, Turn};
 
-use crate::support::{CASES, Case, turn_of};
-
-/// The input with a carriage return before each end of a line that has none.
-fn returns(input: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(input.len() * 2);
-    for &byte in input {
-        if byte == b'\n' && out.last() != Some(&b'\r') {
-            out.push(b'\r');
-        }
-        out.push(byte);
-    }
-    out
-}
+use crate::support::{CASES, Case, turn_of, with_returns};
 
 /// What a turn says, without carriage returns.
 fn plain(turn: &Turn) -> Vec<String> {
@@ -48,7 +36,7 @@ fn lines_may_end_in_crlf() {
         .filter(|case| case.input.contains(&b'\n') && !counts(case))
     {
         tried += 1;
-        let text = returns(case.input);
+        let text = with_returns(case.input);
         let one = plain(&turn_of(case.parser(), [case.input], case.finish));
         let other = plain(&turn_of(case.parser(), [&text[..]], case.finish));
         if one != other {

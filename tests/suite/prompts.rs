@@ -5,7 +5,7 @@
 
 use toolglot::{Call, Grade, builtin_files};
 
-use crate::support::{CASES, VECTORS, places, turn_of};
+use crate::support::{CASES, VECTORS, places, turn_of, with_returns};
 
 /// Places tried per vector in a test run.
 const PLACES: usize = 6;
@@ -46,15 +46,12 @@ fn check(cuts: impl Fn(usize, usize) -> Vec<usize>) {
             let Some((head, rest)) = input.split_at_checked(at) else {
                 continue;
             };
-            for tail in [
-                format!("{turn}{head}"),
-                format!("{turn}{head}")
-                    .replace("\r\n", "\n")
-                    .replace('\n', "\r\n"),
-            ] {
+            let tail = format!("{turn}{head}").into_bytes();
+            for tail in [with_returns(&tail), tail] {
                 tried += 1;
                 let mut options = case.options.clone();
-                options.set_prompt_tail(tail.as_bytes());
+                options.set_prompt_tail(&tail);
+                let tail = String::from_utf8_lossy(&tail);
                 let parser = || toolglot::Parser::new(&case.set, options.clone());
                 let turn = turn_of(parser(), [rest.as_bytes()], case.finish);
                 let bytes = turn_of(parser(), rest.as_bytes().chunks(1), case.finish);

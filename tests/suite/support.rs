@@ -139,6 +139,18 @@ pub fn says_the_same(one: &Turn, other: &Turn) -> bool {
     one.text == other.text && one.reasoning == other.reasoning && calls(one) == calls(other)
 }
 
+/// An input with a carriage return before each end of a line that has none.
+pub fn with_returns(input: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(input.len() * 2);
+    for &byte in input {
+        if byte == b'\n' && out.last() != Some(&b'\r') {
+            out.push(b'\r');
+        }
+        out.push(byte);
+    }
+    out
+}
+
 /// Places at which to split an input: all of them, or an even sample of a long one, with an offset that depends on
 /// the length.
 pub fn places(len: usize, most: usize) -> impl Iterator<Item = usize> {

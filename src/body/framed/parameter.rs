@@ -82,9 +82,10 @@ impl Body {
             }
             let before = out.slice(start, word.start);
             slip |= named::slips(&before, &spec.open);
-            if ends && !param_known(out, self.args.as_ref(), key.trim()) {
-                match xml::unquoted(key.trim()) {
-                    Some(plain) if plain.len() < key.trim().len() => {
+            let name = key.trim();
+            if ends && !param_known(out, self.args.as_ref(), name) {
+                match xml::unquoted(name) {
+                    Some(plain) if plain.len() < name.len() => {
                         key = plain.to_owned();
                         slip = true;
                     }

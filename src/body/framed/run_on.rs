@@ -100,10 +100,6 @@ impl Body {
             None if byte != b'\n' => return None,
             _ => return self.begin_line(out, table),
         };
-        if !run.string && run.start.is_none() && out.from() <= pos {
-            // The payload may be over: it holds back what is text then.
-            return None;
-        }
         if run.start.is_none() && matches!(byte, b' ' | b'\t') && run.indent < MAX_INDENT {
             run.indent += 1;
             self.run_on = Some(run);
