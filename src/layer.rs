@@ -31,6 +31,11 @@ const MODEL: [&str; 8] = [
     "tool_call",
 ];
 
+/// The keys of a message's author: of chat APIs and of ShareGPT. The first one that a message has counts.
+pub const AUTHORS: [&str; 2] = ["role", "from"];
+/// The keys of its text, likewise.
+pub const TEXTS: [&str; 2] = ["content", "value"];
+
 /// Whether a message of this author is the model's.
 #[must_use]
 pub fn is_model(author: &str) -> bool {

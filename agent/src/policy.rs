@@ -331,7 +331,7 @@ impl Compiled {
 fn at(arguments: &Map, pointer: &str) -> Vec<Value> {
     let mut values = vec![Value::Object(arguments.clone())];
     for part in pointer.split('/').skip(1) {
-        let name = part.replace("~1", "/").replace("~0", "~");
+        let name = toolglot::layer::key(part);
         let inside = |value: &Value| -> Vec<Value> {
             match (value, part) {
                 (Value::Object(map), "*") => map.values().cloned().collect(),

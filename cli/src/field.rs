@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use toolglot::layer;
+
 /// A JSON pointer in which `*` stands for each element of a list: `/messages/*/content`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -17,9 +19,8 @@ impl FromStr for Field {
             let why = format!("a JSON pointer begins with a slash and a key: `/{text}`");
             return Err(why);
         };
-        let plain = |key: &str| key.replace("~1", "/").replace("~0", "~");
         Ok(Self {
-            keys: keys.split('/').map(plain).collect(),
+            keys: keys.split('/').map(layer::key).collect(),
         })
     }
 }
@@ -27,7 +28,7 @@ impl FromStr for Field {
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut keys = self.keys.iter();
-        keys.try_for_each(|key| f.write_str(&step(key)))
+        keys.try_for_each(|key| f.write_str(&layer::member("", key)))
     }
 }
 
@@ -37,9 +38,4 @@ impl Field {
     pub fn member(&self) -> &str {
         self.keys.first().map_or("", String::as_str)
     }
-}
-
-/// A step of a JSON pointer.
-pub fn step(key: &str) -> String {
-    format!("/{}", key.replace('~', "~0").replace('/', "~1"))
 }

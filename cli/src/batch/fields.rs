@@ -2,10 +2,10 @@
 //! ShareGPT.
 
 use toolglot::json::Value;
-use toolglot::layer;
+use toolglot::layer::{self, AUTHORS, TEXTS};
 
 use super::beside::Beside;
-use crate::field::{Field, step};
+use crate::field::Field;
 
 /// A text of a model, with the pointer to it.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,9 +14,8 @@ pub struct Text {
     pub text: String,
 }
 
-/// Members that hold a conversation, and the names of a message's text in it. Data sets mix the two.
+/// Members that hold a conversation. Data sets mix the two.
 pub const CONVERSATIONS: [&str; 2] = ["messages", "conversations"];
-const CONTENTS: [&str; 2] = ["content", "value"];
 
 /// Whether a record is a conversation.
 pub fn is_conversation(record: &Beside) -> bool {
@@ -35,9 +34,7 @@ pub fn conversation(record: &Beside) -> Result<Vec<Text>, String> {
             return Err(format!("/{list} is not a list"));
         };
         for (number, message) in messages.iter().enumerate() {
-            let found = CONTENTS
-                .iter()
-                .find_map(|key| Some((key, message.get(key)?)));
+            let found = TEXTS.iter().find_map(|key| Some((key, message.get(key)?)));
             // A message of API tool calls alone need not have a text.
             if let (Some((key, content)), true) = (found, is_model(message)) {
                 end(content, &format!("/{list}/{number}/{key}"), &mut texts)?;
@@ -61,7 +58,7 @@ pub fn texts(record: &Beside, fields: &[Field]) -> Result<Vec<Text>, String> {
             elements: 0,
             ends: 0,
         };
-        walk.step(&value, rest, &step(first), true)?;
+        walk.step(&value, rest, &layer::member("", first), true)?;
         // Elements may lack a member that others have. If all of them do, the pointer is misspelt.
         if walk.ends == 0 && (walk.elements > 0 || !field.keys.iter().any(|key| key == "*")) {
             return Err(format!("there is nothing at {field}"));
@@ -104,7 +101,7 @@ impl Walk<'_> {
                 })
             }
             Value::Object(_) => value.get(key).map_or(Ok(()), |one| {
-                self.step(one, rest, &format!("{at}{}", step(key)), own)
+                self.step(one, rest, &layer::member(at, key), own)
             }),
             _ if key == "*" => Err(format!("{at} is not a list")),
             _ => Ok(()),
@@ -114,7 +111,7 @@ impl Walk<'_> {
 
 /// The author of a message.
 fn author(message: &Value) -> Option<&str> {
-    let name = message.get("role").or_else(|| message.get("from"));
+    let name = AUTHORS.iter().find_map(|key| message.get(key));
     name.and_then(Value::as_str)
 }
 

@@ -8,12 +8,9 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use toolglot::layer::is_model;
+use toolglot::layer::{AUTHORS, TEXTS, is_model};
 
 use super::abi::{Array, Layout, Rows, Schema, broken, wrong};
-
-const AUTHORS: [&str; 2] = ["role", "from"];
-const TEXTS: [&str; 2] = ["content", "value"];
 
 /// Where author and text of a message are.
 pub struct Messages {
