@@ -374,6 +374,13 @@ impl Dfa {
         usize::from(self.held[usize::from(node)].1)
     }
 
+    /// The end of what need not be held back, if the stream is `end` bytes long. Saturates, for a forged state may hold more bytes
+    /// than came.
+    #[inline]
+    pub fn settled(&self, node: Node, end: u64) -> u64 {
+        end.saturating_sub(self.hold(node) as u64)
+    }
+
     /// The bytes that are held back. Correct only if the automaton is [exact](Self::exact).
     pub fn held(&self, node: Node) -> &[u8] {
         let (pattern, len) = self.held[usize::from(node)];

@@ -76,7 +76,7 @@ impl Machine<'_> {
                 true => scanner.marks(&skip),
                 false => Marks::UNKNOWN,
             };
-            let to = chunk.base + at as u64 - scanner.dfa.hold(node) as u64;
+            let to = scanner.dfa.settled(node, chunk.base + at as u64);
             self.deliver_marked(chunk, to, marks);
         }
         taken(at)
@@ -87,7 +87,7 @@ impl Machine<'_> {
     fn revisit(&mut self, chunk: Chunk<'_>, inside: Span, end: u64) -> Option<Vec<u8>> {
         let dfa = &self.scanner().dfa;
         let node = self.st.node;
-        let safe = end.saturating_sub(dfa.hold(node) as u64);
+        let safe = dfa.settled(node, end);
         // The longer one is complete, or has already counted.
         let begins = |pattern: &u16| end.saturating_sub(dfa.len_of(*pattern) as u64);
         let mut hits = dfa.hits(node).iter();
@@ -158,7 +158,7 @@ impl Machine<'_> {
                 let came = self.bytes(chunk, self.st.from(), pos);
                 self.st.node = came.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
                 self.adopt(self.st.from());
-                self.deliver(chunk, pos - dfa.hold(self.st.node) as u64);
+                self.deliver(chunk, dfa.settled(self.st.node, pos));
                 return false;
             }
         };
@@ -184,7 +184,7 @@ impl Machine<'_> {
     /// Acts on markers that end at `end`; returns true if one of them changed the mode or the region.
     pub fn markers(&mut self, chunk: Chunk<'_>, end: u64) -> bool {
         let dfa = &self.scanner().dfa;
-        let safe = end.saturating_sub(dfa.hold(self.st.node) as u64);
+        let safe = dfa.settled(self.st.node, end);
         for pattern in dfa.hits(self.st.node) {
             let start = end.saturating_sub(dfa.len_of(*pattern) as u64);
             if start < self.st.from() && dfa.patterns()[usize::from(*pattern)].hold {

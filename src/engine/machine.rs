@@ -484,7 +484,7 @@ impl<'p> Machine<'p> {
         };
         if !self.candidates(chunk, &[opener], start, end, start) {
             // The marker ends the block but opens none: it is text.
-            self.deliver(chunk, end - self.scanner().dfa.hold(node) as u64);
+            self.deliver(chunk, self.scanner().dfa.settled(node, end));
         }
     }
 

@@ -395,9 +395,8 @@ impl Machine<'_> {
     /// Delivers what was held back for a marker that is text, up to `end`.
     pub fn release(&mut self, chunk: Chunk<'_>, end: u64) {
         if self.flows() {
-            let hold = self.scanner().dfa.hold(self.st.node) as u64;
-            // Only a forged state holds more than there is.
-            self.deliver(chunk, end.saturating_sub(hold));
+            let safe = self.scanner().dfa.settled(self.st.node, end);
+            self.deliver(chunk, safe);
             self.natives_now(end);
         }
     }

@@ -239,7 +239,7 @@ impl Parser {
             _ => scanner.marks(&skip),
         };
         let (bytes, from) = (state.io.cursor.chunk(chunk), state.from());
-        let to = bytes.base + chunk.len() as u64 - dfa.hold(node) as u64;
+        let to = dfa.settled(node, bytes.base + chunk.len() as u64);
         if to > from {
             let code = looks_at_code(&self.opts, set, state.region);
             let stuff = stuff(set, state.region);

@@ -169,7 +169,7 @@ impl Machine<'_> {
             }
         }
         if !self.markers(chunk, end) {
-            self.deliver(chunk, end - dfa.hold(self.st.node) as u64);
+            self.deliver(chunk, dfa.settled(self.st.node, end));
         }
         true
     }

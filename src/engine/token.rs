@@ -663,9 +663,12 @@ impl Machine<'_> {
         let token = token.and_then(|token| self.set.tokens.get(token));
         let last = self.set.chosen && !twin && !token.is_some_and(other);
         // A truncated marker after an opener that is text is decided like any other.
-        let hold = self.scanner().dfa.hold(self.st.node) as u64;
-        let begun = if twin { hold } else { 0 };
-        self.settle_token(chunk, self.st.pos().saturating_sub(begun), last);
+        let all = self.st.pos();
+        let end = match twin {
+            true => self.scanner().dfa.settled(self.st.node, all),
+            false => all,
+        };
+        self.settle_token(chunk, end, last);
     }
 
     /// Decides what waits where something begins at `start`; `beside` if that is something which makes it framing.

@@ -51,7 +51,7 @@ impl Machine<'_> {
         let looked = self.bytes(chunk, span.start, span.end);
         let node = looked.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
         self.st.node = node;
-        let safe = span.end - dfa.hold(node) as u64;
+        let safe = dfa.settled(node, span.end);
         let waiting = self.st.waiting;
         if waiting.is_some_and(|waiting| !waiting.twin && waiting.start() == span.start) {
             // A token that begins with the waiting one.

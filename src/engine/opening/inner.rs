@@ -12,8 +12,8 @@ impl Machine<'_> {
     /// Whether the decided marker may become a longer one: then the longer one opens something, or nothing does. Irrelevant
     /// if nothing is reported of a marker that opens nothing.
     pub(super) fn grows(&self, opening: &Opening, end: u64) -> bool {
-        let hold = self.scanner().dfa.hold(self.st.node) as u64;
-        !opening.bare && end.saturating_sub(hold) == opening.start
+        let dfa = &self.scanner().dfa;
+        !opening.bare && dfa.settled(self.st.node, end) == opening.start
     }
 
     /// Whether a pattern of the open thought precedes a part of the header that is being read.
