@@ -23,7 +23,7 @@ use crate::json::Value;
 /// let options = Options::default().limits(Limits::default().max_calls(8).max_block(1 << 20));
 /// assert_eq!(options.limits.max_calls, 8);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Limits {

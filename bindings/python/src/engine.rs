@@ -8,13 +8,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple, PyType};
 use toolglot::rewrite::Given;
 use toolglot::sink::openai::{Head, Recovered, Settings};
-use toolglot::{Collect, DialectSet, Event, NativeCall, Options, Parser, Sink};
+use toolglot::{Collect, DialectSet, Event, Limits, NativeCall, Options, Parser, Sink};
 
 use crate::chunk::{self, Chunk};
 use crate::derive::derive;
 use crate::events::Issue;
 use crate::guard::{Failure, caught, entry};
-use crate::options::{self, Config, PyLimits, SetConfig};
+use crate::options::{self, Config, PyLimits, SetConfig, word};
 use crate::reader::{self, Reader, Rewriter, Writing};
 use crate::stream::Stream;
 use crate::turn::Turn;
@@ -126,10 +126,25 @@ impl Engine {
         if dialects.is_empty() && toml.is_empty() {
             dialects.push("default".to_owned());
         }
-        let limits = limits
-            .as_ref()
-            .map(|limits| limits_of(py, limits))
-            .transpose()?;
+        let mut options = Options::default();
+        if let Some(given) = &limits {
+            options.limits = limits_of(py, given)?;
+        }
+        options.retain = word("retain", retain)?;
+        options.prefer = word("prefer", prefer)?;
+        options.reasoning = word("reasoning", reasoning)?;
+        options.calls_in_reasoning = calls_in_reasoning;
+        options.trusted_only = trusted_only;
+        options.fence = fence.map(|text| word("fence", text)).transpose()?;
+        options.unclosed = unclosed.map(|text| word("unclosed", text)).transpose()?;
+        options.untyped = untyped.map(|text| word("untyped", text)).transpose()?;
+        options.broken = word("broken", broken)?;
+        options.start = options::start(start)?;
+        let fate = |text| word("unknown_tool", text);
+        options.unknown_tool = unknown_tool.map(fate).transpose()?;
+        if let Some(choice) = &tool_choice {
+            options.tool_choice = options::tool_choice(&choice_json(py, choice)?)?;
+        }
         let config = Config {
             set: SetConfig {
                 dialects,
@@ -140,26 +155,7 @@ impl Engine {
                 .as_ref()
                 .map(|tools| tools_json(py, tools))
                 .transpose()?,
-            limits: limits
-                .unwrap_or(PyLimits {
-                    limits: toolglot::Limits::default(),
-                })
-                .list(),
-            retain: retain.to_owned(),
-            prefer: prefer.to_owned(),
-            reasoning: reasoning.to_owned(),
-            calls_in_reasoning,
-            trusted_only,
-            fence: fence.map(str::to_owned),
-            unclosed: unclosed.map(str::to_owned),
-            untyped: untyped.map(str::to_owned),
-            broken: broken.to_owned(),
-            unknown_tool: unknown_tool.map(str::to_owned),
-            tool_choice: tool_choice
-                .as_ref()
-                .map(|choice| choice_json(py, choice))
-                .transpose()?,
-            start: start.to_owned(),
+            options,
         };
         Self::build(config)
     }
@@ -202,7 +198,12 @@ impl Engine {
         let own = slf.get();
         let config = &own.config;
         let fixed = ["dialects", "toml", "switches"];
-        let all = PyDict::new(py);
+        let text = serde_json::to_string(&config.options).map_err(Failure::internal)?;
+        let all = py.import("json")?.call_method1("loads", (text,))?;
+        let all = all.cast_into::<PyDict>()?;
+        for not_of_an_engine in ["text", "prompt_tail"] {
+            all.del_item(not_of_an_engine)?;
+        }
         all.set_item("dialects", &config.set.dialects)?;
         let toml = PyDict::new(py);
         for (origin, text) in &config.set.toml {
@@ -216,19 +217,6 @@ impl Engine {
             .map(|(dialect, name)| format!("{dialect}.{name}"));
         all.set_item("switches", PyList::new(py, switches.collect::<Vec<_>>())?)?;
         all.set_item("tools", &config.tools)?;
-        all.set_item("limits", own.limits())?;
-        all.set_item("retain", &config.retain)?;
-        all.set_item("prefer", &config.prefer)?;
-        all.set_item("reasoning", &config.reasoning)?;
-        all.set_item("calls_in_reasoning", config.calls_in_reasoning)?;
-        all.set_item("trusted_only", config.trusted_only)?;
-        all.set_item("fence", &config.fence)?;
-        all.set_item("unclosed", &config.unclosed)?;
-        all.set_item("untyped", &config.untyped)?;
-        all.set_item("broken", &config.broken)?;
-        all.set_item("start", &config.start)?;
-        all.set_item("unknown_tool", &config.unknown_tool)?;
-        all.set_item("tool_choice", &config.tool_choice)?;
         for (key, value) in options.into_iter().flatten() {
             let name = key.cast::<PyString>()?.to_string();
             if fixed.contains(&name.as_str()) {
@@ -597,12 +585,12 @@ impl Engine {
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other
             .cast::<Self>()
-            .is_ok_and(|other| other.get().config == self.config)
+            .is_ok_and(|other| other.get().text == self.text)
     }
 
     fn __hash__(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        self.config.hash(&mut hasher);
+        self.text.hash(&mut hasher);
         hasher.finish()
     }
 
@@ -803,9 +791,9 @@ fn files(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
         .collect())
 }
 
-fn limits_of(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<PyLimits> {
+fn limits_of(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<Limits> {
     if let Ok(limits) = given.cast::<PyLimits>() {
-        return Ok(limits.get().clone());
+        return Ok(limits.get().limits.clone());
     }
     let Ok(map) = given.cast::<PyMapping>() else {
         let class = given.get_type().name()?;
@@ -815,7 +803,7 @@ fn limits_of(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<PyLimits> {
     let names = PyDict::new(py);
     names.update(map)?;
     let made = py.get_type::<PyLimits>().call((), Some(&names))?;
-    Ok(made.cast::<PyLimits>()?.get().clone())
+    Ok(made.cast::<PyLimits>()?.get().limits.clone())
 }
 
 /// The `tool_choice` of a request: a word, or any other value as JSON.

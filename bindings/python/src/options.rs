@@ -8,32 +8,20 @@ use std::str::FromStr;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::PyDict;
 use serde::{Deserialize, Serialize};
 use toolglot::{Finish, Limits, Options, Start, TextMode, ToolChoice, Tools, UnknownWord};
 
 use crate::events::show;
 use crate::guard::{Failure, caught};
 
-/// The configuration of an engine.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The configuration of an engine. The definitions of the tools stand beside the options, which keep only a part of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     pub set: SetConfig,
     pub tools: Option<String>,
-    pub limits: [u64; 11],
-    pub retain: String,
-    pub prefer: String,
-    pub reasoning: String,
-    pub calls_in_reasoning: bool,
-    pub trusted_only: bool,
-    pub fence: Option<String>,
-    pub unclosed: Option<String>,
-    pub untyped: Option<String>,
-    pub broken: String,
-    pub unknown_tool: Option<String>,
-    pub tool_choice: Option<String>,
-    pub start: String,
+    pub options: Options,
 }
 
 /// The part of the configuration that is compiled.
@@ -60,11 +48,6 @@ pub fn word<T: FromStr<Err = UnknownWord>>(option: &str, word: &str) -> PyResult
             known.join(", ")
         ))
     })
-}
-
-/// The same for an option that may be left out.
-fn said<T: FromStr<Err = UnknownWord>>(option: &str, said: &Option<String>) -> PyResult<Option<T>> {
-    said.as_deref().map(|text| word(option, text)).transpose()
 }
 
 pub fn finish(reason: &str) -> PyResult<Finish> {
@@ -103,24 +86,10 @@ pub fn switch(text: &str) -> PyResult<(String, String)> {
 }
 
 impl Config {
+    /// The options of its streams: text comes in whole characters.
     pub fn options(&self) -> PyResult<Options> {
-        let mut options = Options::default();
+        let mut options = self.options.clone();
         options.text = TextMode::Chars;
-        options.retain = word("retain", &self.retain)?;
-        options.prefer = word("prefer", &self.prefer)?;
-        options.reasoning = word("reasoning", &self.reasoning)?;
-        options.calls_in_reasoning = self.calls_in_reasoning;
-        options.trusted_only = self.trusted_only;
-        options.fence = said("fence", &self.fence)?;
-        options.unclosed = said("unclosed", &self.unclosed)?;
-        options.untyped = said("untyped", &self.untyped)?;
-        options.broken = word("broken", &self.broken)?;
-        options.unknown_tool = said("unknown_tool", &self.unknown_tool)?;
-        if let Some(choice) = &self.tool_choice {
-            options.tool_choice = tool_choice(choice)?;
-        }
-        options.start = start(&self.start)?;
-        options.limits = PyLimits::from_list(self.limits)?.limits;
         options.tools = self.tools.as_deref().map(tools).transpose()?;
         Ok(options)
     }
@@ -138,8 +107,8 @@ macro_rules! limits {
         /// 16777216
         ///
         /// ```
-        #[pyclass(frozen, eq, module = "toolglot", name = "Limits", from_py_object)]
-        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[pyclass(frozen, eq, hash, module = "toolglot", name = "Limits", from_py_object)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
         pub struct PyLimits {
             pub limits: Limits,
         }
@@ -169,41 +138,15 @@ macro_rules! limits {
                 }
             )*
 
-            fn __hash__(&self) -> u64 {
-                use std::hash::{DefaultHasher, Hash, Hasher};
-                let mut hasher = DefaultHasher::new();
-                self.list().hash(&mut hasher);
-                hasher.finish()
-            }
-
             fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
                 show(py, "Limits", &[$((stringify!($field), self.limits.$field.into_py_any(py)?)),*])
             }
 
-            #[pyo3(signature = () -> "tuple[object, ...]")]
-            fn __reduce__(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
-                let load = py.get_type::<Self>().getattr("_from_list")?;
-                Ok((load, (self.list().to_vec(),)).into_pyobject(py)?.unbind())
-            }
-
-            #[staticmethod]
-            fn _from_list(list: [u64; 11]) -> PyResult<Self> {
-                Self::from_list(list)
-            }
-        }
-
-        impl PyLimits {
-            pub fn list(&self) -> [u64; 11] {
-                [$(u64::from(self.limits.$field)),*]
-            }
-
-            pub fn from_list(list: [u64; 11]) -> PyResult<Self> {
-                let mut limits = Limits::default();
-                let [$($field),*] = list;
-                $(limits.$field = <$kind>::try_from($field).map_err(|_| {
-                    PyValueError::new_err(format!("{}: {} is more than {}", stringify!($field), $field, <$kind>::MAX))
-                })?;)*
-                Ok(Self { limits })
+            #[pyo3(signature = () -> "tuple[tuple[()], dict[str, int]]")]
+            fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((), Bound<'py, PyDict>)> {
+                let given = PyDict::new(py);
+                $(given.set_item(stringify!($field), self.limits.$field)?;)*
+                Ok(((), given))
             }
         }
     };

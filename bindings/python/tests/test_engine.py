@@ -1,6 +1,7 @@
 """Engines: what they are made of, equality, pickles, errors."""
 
 import copy
+import inspect
 import pickle
 
 import pytest
@@ -87,6 +88,38 @@ def test_replace():
     assert own.replace(start="text").dialects == ["mine"]
     with pytest.raises(TypeError, match="replace.. changes options, not dialects"):
         engine.replace(dialects="vcp")
+
+
+# A value of each option that is not its default.
+OTHER = {
+    "tools": TOOLS,
+    "limits": {"max_calls": 3},
+    "retain": "none",
+    "prefer": "both",
+    "reasoning": "off",
+    "calls_in_reasoning": True,
+    "trusted_only": True,
+    "fence": "allow",
+    "unclosed": "salvage",
+    "untyped": "json",
+    "broken": "drop",
+    "start": "text",
+    "unknown_tool": "drop",
+    "tool_choice": {"type": "function", "function": {"name": "f"}},
+}
+
+
+@pytest.mark.parametrize("option", OTHER)
+def test_replace_keeps_each_option(option):
+    engine = tg.Engine("hermes", **{option: OTHER[option]})
+    assert engine != tg.Engine("hermes") and engine.replace() == engine
+    other = "fence" if option == "start" else "start"
+    assert engine.replace(**{other: OTHER[other]}) == tg.Engine("hermes", **{option: OTHER[option], other: OTHER[other]})
+    assert pickle.loads(pickle.dumps(engine)) == engine
+
+
+def test_each_option_is_tried():
+    assert {"dialects", "toml", "switches", *OTHER} == set(inspect.signature(tg.Engine).parameters)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, SupportsIndex, TypeAlias, final
 
 _Event: TypeAlias = Text | Reasoning | Protected | Raw | BlockOpen | CallNamed | CallOpen | ArgDelta | ParamOpen | ParamDelta | ParamClose | CallAbandoned | CallClose | BlockClose | BlockAbandoned | Issue
 
-__all__ = ["__version__", "AgentCore", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallNamed", "CallOpen", "Derived", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ModelDialects", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "ResponseCore", "Rewriter", "RunCore", "Stream", "Text", "ToolSet", "Turn", "Turns", "derive", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "model_dialects", "parse_arrow", "results", "transcode", "unescape"]
+__all__ = ["__version__", "AgentCore", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallNamed", "CallOpen", "Derived", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ModelDialects", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "ResponseCore", "Rewriter", "RunCore", "Stream", "Text", "ToolSet", "Turn", "Turns", "command", "derive", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "model_dialects", "parse_arrow", "results", "transcode", "unescape"]
 
 __version__: Final[str]
 """
@@ -875,13 +875,11 @@ class Limits:
     ```
     """
     def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[()], dict[str, int]]: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __new__(cls, /, *, max_value: SupportsIndex | None = None, max_block: SupportsIndex | None = None, max_calls: SupportsIndex | None = None, max_chain: SupportsIndex | None = None, max_depth: SupportsIndex | None = None, max_params: SupportsIndex | None = None, max_name: SupportsIndex | None = None, max_header: SupportsIndex | None = None, max_lookahead: SupportsIndex | None = None, max_issues: SupportsIndex | None = None, max_native: SupportsIndex | None = None) -> Limits: ...
-    def __reduce__(self, /) -> tuple[object, ...]: ...
     def __repr__(self, /) -> str: ...
-    @staticmethod
-    def _from_list(list: list[int]) -> Limits: ...
     @property
     def max_block(self, /) -> int:
         """
@@ -1612,6 +1610,7 @@ def command(arguments: list[str]) -> int:
     """
     Runs the command `toolglot`, and returns its exit status. It may end the process.
     """
+
 def derive(template: str | bytes | PathLike[str], *, variables: Mapping[str, Any] | None = None, own: bool = False, id: str = "derived") -> Derived:
     """
     Derives the dialect of a model from its chat template, so that models without a built-in dialect can be read.
