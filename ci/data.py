@@ -6,6 +6,7 @@ import os
 import pathlib
 import platform
 import random
+import re
 import subprocess
 import sys
 
@@ -105,6 +106,31 @@ def run(command):
     return [float(word) for word in ran.stdout.split()]
 
 
+def instructions(command, path):
+    """What a run costs under callgrind."""
+    profile = path.parent / "profile"
+    tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", *map(str, command)]
+    subprocess.run(tool, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    total = re.search(r"^(?:totals|summary): (\d+)", profile.read_text(errors="replace"), re.M)
+    profile.unlink()
+    return int(total[1])
+
+
+def cost(toolglot, folder):
+    """Instructions a byte of `batch` and `stats` on one thread: a file of replies against one three times as long."""
+    said = []
+    for command in ("batch", "stats"):
+        runs = []
+        for mib in (2, 6):
+            path = folder / "counted.jsonl"
+            lines(path, "input", pool(reply), mib * MIB)
+            runs.append((path.stat().st_size, instructions([toolglot, command, "--jobs", 1, path], path)))
+            path.unlink()
+        (small, few), (large, many) = runs
+        said.append(f"`{command}` {(many - few) / (large - small):.1f}")
+    return ", ".join(said)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("toolglot")
@@ -112,7 +138,11 @@ def main():
     parser.add_argument("--gib", type=float, default=1)
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--instructions", action="store_true")
     args = parser.parse_args()
+    if args.instructions:
+        print("instructions a byte of the file:", cost(args.toolglot, args.folder))
+        return
     folder, threads = args.folder, [int(word) for word in args.threads.split(",")]
     replies = pool(reply)
     makers = [

@@ -4,6 +4,7 @@
 #
 #   ci/data.sh [--gib N] [--threads 1,2]    the size of each file, 1 if not given; 10 takes some 40 GiB of disk
 #   ci/data.sh --write ...                  also puts the table into docs/DATA.md
+#   ci/data.sh --instructions               instructions a byte instead, counted by callgrind
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -13,5 +14,6 @@ share_target
 work=$CARGO_TARGET_DIR/data
 mkdir -p "$work/files"
 install_pyarrow "$work/venv" || exit 77
+if [[ " $* " == *" --instructions "* ]]; then need_valgrind || exit 77; fi
 cargo build -q --release -p toolglot-cli --features parquet --locked
 "$work/venv/bin/python" ci/data.py "$CARGO_TARGET_DIR/release/toolglot" "$work/files" "$@"

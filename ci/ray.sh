@@ -3,6 +3,7 @@
 # must be those of the parser alone. Not part of ci/all.sh: it downloads some 600 MB (Spark: 500 MB more).
 #
 #   ci/ray.sh [--spark]
+#   ci/ray.sh --scale [ROWS]    a job of Ray Data in a cluster of one node and of two: rows a second, and memory
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -13,6 +14,7 @@ here=bindings/python/tests/jobs
 work=$CARGO_TARGET_DIR/jobs
 tools=$CARGO_TARGET_DIR/python-tools
 engines=(ray daft)
+if [[ ${1:-} == --scale ]]; then engines=(ray); fi
 if [[ ${1:-} == --spark ]]; then
   if ! command -v java > /dev/null; then
     echo "SKIPPED: Spark needs Java"
@@ -38,5 +40,9 @@ for engine in "${engines[@]}"; do
     exit 77
   fi
   "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-index --no-deps --force-reinstall "$work"/own/*.whl
+  if [[ ${1:-} == --scale ]]; then
+    "$venv/bin/python" $here/scale.py "$work/data" "${@:2}" 2> "$work/scale.log" || { tail -n 40 "$work/scale.log"; exit 1; }
+    exit
+  fi
   "$venv/bin/python" $here/run.py "$work/data" "$engine" 2> "$work/$engine.log" || { tail -n 40 "$work/$engine.log"; exit 1; }
 done
