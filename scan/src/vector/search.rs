@@ -35,11 +35,16 @@ macro_rules! search {
                     first: [splat(0); PAIRS],
                     second: [splat(0); PAIRS],
                 };
-                for (to, from) in all.rare.iter_mut().zip(&vector.rare) {
-                    *to = table(from);
+                // Loops of a known length, so that the tables go straight into registers.
+                for (n, to) in all.rare.iter_mut().enumerate() {
+                    if let Some(bytes) = vector.rare.get(n) {
+                        *to = table(bytes);
+                    }
                 }
-                for (n, [first, second]) in vector.pairs.iter().take(PAIRS).enumerate() {
-                    (all.first[n], all.second[n]) = (table(first), table(second));
+                for n in 0..PAIRS {
+                    if let Some([first, second]) = vector.pairs.get(n) {
+                        (all.first[n], all.second[n]) = (table(first), table(second));
+                    }
                 }
                 all
             }
@@ -76,7 +81,7 @@ macro_rules! search {
         }
 
         /// Looks up what counts, until a block has no such bytes. Returns where a marker may begin and true, or how far there is none
-        /// and false. Apart from [`search`], so that its tables stay in registers.
+        /// and false. Apart from [`search`], as [`sparse`] is.
         #[inline(never)]
         #[target_feature(enable = $feature)]
         fn dense<const RARE: usize, const PAIRS: usize, const FEW: bool>(
@@ -117,6 +122,27 @@ macro_rules! search {
             (at, false)
         }
 
+        /// Skips blocks in which nothing counts. Apart from [`search`], so that its tables stay in registers.
+        #[inline(never)]
+        #[target_feature(enable = $feature)]
+        fn sparse<const RARE: usize, const PAIRS: usize>(
+            vector: &Vector,
+            hay: &[u8],
+            mut at: usize,
+        ) -> usize {
+            let tests = Tests::<RARE, PAIRS>::new(vector);
+            let last = hay.len().saturating_sub(4 * W + 2);
+            while at < last {
+                let (a, b) = (tests.at(hay, at), tests.at(hay, at + W));
+                let (c, d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
+                if any(or(or(a, b), or(c, d))) {
+                    break;
+                }
+                at += 4 * W;
+            }
+            at
+        }
+
         #[target_feature(enable = $feature)]
         fn search<const RARE: usize, const PAIRS: usize>(
             vector: &Vector,
@@ -125,7 +151,6 @@ macro_rules! search {
             marks: &mut Marks,
             may: &dyn Fn(usize) -> bool,
         ) -> usize {
-            let tests = Tests::<RARE, PAIRS>::new(vector);
             // Where a search goes on after a find, more is near.
             let mut near = at > 0;
             while at + 4 * W + 2 < hay.len() {
@@ -139,16 +164,10 @@ macro_rules! search {
                         (to, false) => at = to,
                     }
                 }
-                while at + 4 * W + 2 < hay.len() {
-                    let (a, b) = (tests.at(hay, at), tests.at(hay, at + W));
-                    let (c, d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
-                    if any(or(or(a, b), or(c, d))) {
-                        break;
-                    }
-                    at += 4 * W;
-                }
+                at = sparse::<RARE, PAIRS>(vector, hay, at);
                 near = true;
             }
+            let tests = Tests::<RARE, PAIRS>::new(vector);
             // Less than a block: single vectors, the last of which ends before the last three bytes.
             while at + 3 < hay.len() && hay.len() >= W + 3 {
                 let from = at.min(hay.len() - W - 3);
