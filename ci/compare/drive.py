@@ -15,7 +15,7 @@ from pathlib import Path
 import growth
 import inputs
 import report
-from table import PARSERS, TOKENS
+from table import ENDS, PARSERS, SPECIAL, TOKENS
 
 # Processor seconds for one stream, and seconds after which a parser counts as hung.
 LIMIT, HUNG = 20, 120
@@ -27,11 +27,12 @@ class Peer:
     def __init__(self, name, version, command):
         self.name, self.version, self.command, self.process = name, version, command, None
 
-    def ask(self, dialect, text, tools, cuts, limit=LIMIT, quiet=False):
+    def ask(self, dialect, text, tools, cuts, limit=LIMIT, quiet=False, template=""):
         if self.process is None:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        job = {"parser": PARSERS[self.name][dialect], "tokens": TOKENS[dialect], "tools": tools, "input": text, "cuts": cuts,
-               "limit": limit, "quiet": quiet}
+        tokens = TOKENS[dialect]
+        job = {"parser": PARSERS[self.name][dialect], "template": template, "tokens": tokens, "ends": [one for one in tokens if one in ENDS],
+               "special": [one for one in tokens if one in SPECIAL], "tools": tools, "input": text, "cuts": cuts, "limit": limit, "quiet": quiet}
         alarm = threading.Timer(HUNG, self.process.kill)
         alarm.start()
         try:
@@ -117,10 +118,10 @@ def more(some, others):
 
 def read(peer, one):
     """Everything about one input and one peer."""
-    answers = {"once": peer.ask(one.dialect, one.text, one.tools, None)}
+    answers = {"once": peer.ask(one.dialect, one.text, one.tools, None, template=one.template)}
     kinds = {}
     for name, lists in inputs.cuts(one.text, one.dialect).items():
-        kinds[name] = [peer.ask(one.dialect, one.text, one.tools, lengths) for lengths in lists]
+        kinds[name] = [peer.ask(one.dialect, one.text, one.tools, lengths, template=one.template) for lengths in lists]
     answers["stream"] = kinds["steady"][0]
     out = {"depends": {}, "answers": answers, "exceptions": sorted({a["error"] for a in [answers["once"], *sum(kinds.values(), [])] if a["error"]})}
     seen = []

@@ -22,6 +22,7 @@ class Input:
     content: str
     calls: list  # of (name, arguments)
     clean: bool  # it keeps to its format
+    template: str = ""  # the model's own chat template that wrote it
     said: dict = field(default_factory=dict)  # what each peer made of it: see drive.py
 
 
@@ -75,7 +76,7 @@ def rendered(path, calls_in):
             continue
         calls = [(call["name"], call["arguments"]) for call in cell["calls"]]
         tools = [plain(tool) for tool in cell["tools"]]
-        yield Input("templates", cell["id"], cell["dialect"], cell["input"], tools, cell["text"], calls, True)
+        yield Input("templates", cell["id"], cell["dialect"], cell["input"], tools, cell["text"], calls, True, cell["template"])
 
 
 def units(text, tokens):

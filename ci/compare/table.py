@@ -21,6 +21,11 @@ TOKENS = {
 TOKENS["deepseek-v31"] = TOKENS["deepseek-v3"]
 TOKENS["glm47"] = TOKENS["glm45"]
 
+# Those that end a turn, and the others that the tokenizers mark as special, which a server leaves out of the text unless its parser asks
+# for them.
+ENDS = {"<|im_end|>", "<|eom_id|>", "<|eot_id|>", "</s>", "<｜end▁of▁sentence｜>", "<|user|>", "<|observation|>", "[e~[", "<|eot|>"}
+SPECIAL = {"<|python_tag|>", "[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "<|python_start|>", "<|python_end|>"}
+
 DIALECTS = ["hermes", "llama3-json", "mistral-array", "mistral-args", "deepseek-v3", "deepseek-v31", "kimi-k2", "qwen3-coder", "glm45", "glm47", "minimax-m2",
             "pythonic", "morph-xml", "yaml-xml"]
 
@@ -46,5 +51,11 @@ PARSERS = {
         "kimi-k2": "kimi_k2", "qwen3-coder": "qwen3_coder", "glm47": "glm47", "minimax-m2": "minimax_m2", "pythonic": "pythonic",
     },
     "dynamo-parsers-v2": {"kimi-k2": "kimi_k2", "qwen3-coder": "qwen3_coder", "glm47": "glm47", "minimax-m2": "minimax_m2"},
+    # The chat templates from which it derives its parsers.
+    "llama.cpp": {
+        "hermes": "Qwen-Qwen2.5-7B-Instruct", "llama3-json": "meta-llama-Llama-3.1-8B-Instruct", "mistral-array": "mistralai-Mistral-Nemo-Instruct-2407",
+        "mistral-args": "unsloth-mistral-Devstral-Small-2507", "deepseek-v3": "tool_chat_template_deepseekv3", "deepseek-v31": "deepseek-ai-DeepSeek-V3.1",
+        "kimi-k2": "moonshotai-Kimi-K2", "qwen3-coder": "Qwen3-Coder", "glm45": "GLM-4.6", "glm47": "GLM-4.7-Flash", "minimax-m2": "MiniMax-M2",
+    },
     "@ai-sdk-tool/parser": {"hermes": "hermes", "qwen3-coder": "qwen3coder", "morph-xml": "morph-xml", "yaml-xml": "yaml-xml"},
 }

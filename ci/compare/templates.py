@@ -1,5 +1,5 @@
-"""Writes inputs from the archives of ci/templates.sh, one a line: templates.py UNPACKED. What chat templates make of turns without
-reasoning, and the strings in the tests of vLLM's parsers, for which nothing is expected.
+"""Writes inputs from the archives of ci/templates.sh, one a line: templates.py UNPACKED FOLDER. What chat templates make of turns without
+reasoning, and the strings in the tests of vLLM's parsers, for which nothing is expected. The templates go to FOLDER.
 """
 
 import json
@@ -28,18 +28,34 @@ def tests(unpacked):
                     yield {"id": f"{path.name} {number}", "dialect": dialect, "input": text}
 
 
+def own(template):
+    """The name of a model's own template. What vLLM ships for its parsers is none: it stands for a model that has another."""
+    return "" if template.name.startswith("tool_chat_template_") else template.name
+
+
+def keep(template, folder):
+    path = Path(folder) / f"{template.name}.jinja"
+    if path.exists() and path.read_text() != template.source:
+        sys.exit(f"two templates are called {template.name}")
+    path.write_text(template.source)
+
+
 def main():
     for string in tests(sys.argv[1]):
         print(json.dumps(string))
     templates, _, _ = check.load(sys.argv[1])
+    for template in templates:
+        if template.dialects[0] in (*DIALECTS, "mistral"):
+            keep(template, sys.argv[2])
     for cell in check.cells(templates):
         dialect, said = cell["dialects"][0], cell["said"]
         dialect = family(dialect, cell.get("reply", ""))
         if dialect not in DIALECTS or "reply" not in cell or said["reasoning"] or "<think>" in cell["reply"] + cell["tail"]:
             continue
         print(json.dumps({
-            "id": f"{cell['template'].name} | {cell['shape']}", "dialect": dialect, "input": cell["reply"], "tools": cell["tools"],
-            "text": said["text"] if said["text"] in cell["reply"] else "", "calls": said["calls"],
+            "id": f"{cell['template'].name} | {cell['shape']}", "dialect": dialect, "template": own(cell["template"]),
+            "input": cell["reply"], "tools": cell["tools"], "text": said["text"] if said["text"] in cell["reply"] else "",
+            "calls": said["calls"],
         }))
 
 
