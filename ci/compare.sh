@@ -57,7 +57,7 @@ llama() {
     rm -rf "$work/llama"
     "$CARGO_TARGET_DIR/templates/venv/bin/python" tests/templates/fetch.py $here/archives.txt "$work/llama" || return
     tar -xzf "$work/llama/$name.tar.gz" -C "$work/llama" --strip-components=1 --wildcards \
-      '*/llama.cpp/common/*' '*/llama.cpp/include/*' '*/llama.cpp/ggml/include/*' '*/llama.cpp/vendor/*' '*/llama.cpp/tools/*' || return
+      '*/llama.cpp/common/*' '*/llama.cpp/src/*.h' '*/llama.cpp/include/*' '*/llama.cpp/ggml/include/*' '*/llama.cpp/vendor/*' '*/llama.cpp/tools/*' || return
     rm "$work/llama/$name.tar.gz"
     cp $here/archives.txt "$work/llama/fetched.txt"
   fi
