@@ -1,5 +1,6 @@
 // Runs llama.cpp's chat parsers as its server does: `peer_llama FOLDER`, where the chat templates are, as NAME.jinja. One job a line;
-// src/main.rs has the fields. The parser is the one that the server makes for a request, from the template and the declared tools.
+// src/main.rs has the fields, drive.py those of templates and tokens. The parser is the one that the server makes for a request, from the
+// template and the declared tools.
 //
 // Linked in are the parsers and the server's own files for requests and for the state of a stream. What these would call in the
 // library for inference is not linked: the symbols are left open, so a call of one ends the process, which counts as an exception.
