@@ -98,6 +98,7 @@ macro_rules! search {
                 let (mut a, mut b) = (tests.at(hay, at), tests.at(hay, at + W));
                 let (mut c, mut d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
                 if !any(or(or(a, b), or(c, d))) {
+                    at += 4 * W;
                     break;
                 }
                 if FEW {
