@@ -6,7 +6,7 @@
 //!
 //! | shape | white space | white space and attributes |
 //! |---|---|---|
-//! | `<name>`, `<prefix=name>` | | before `>` |
+//! | `<name>`, `<prefix=name>`, `<prefix="name">` | | before `>` |
 //! | `</name>` | after `</` | before `>` |
 //! | `<｜PREFIX｜name>`, `</｜PREFIX｜name>` | after the prefix | before `>` |
 //! | `<\|word\|>name<\|word\|>` | after the first special token | before the second one |
@@ -56,6 +56,9 @@ pub fn room(before: &[u8], after: &[u8]) -> Option<Room> {
     if letter(first) || first == WORD {
         let word = last.is_ascii_alphanumeric() || last == b'_' || last == WORD;
         return (!word && begins(before)).then_some(Room::Blanks);
+    }
+    if quotes(before) {
+        return (first == b'>').then_some(Room::Attributes);
     }
     if !letter(last) && last != WORD {
         return None;
@@ -234,6 +237,19 @@ fn named(before: &[u8]) -> bool {
     word && !token && name.iter().all(inner)
 }
 
+/// Whether `before` ends with the quoted name of a tag: `<prefix="name"`, `<prefix name="name"`.
+fn quotes(before: &[u8]) -> bool {
+    let ([tag @ .., b'"', WORD, b'"'] | [tag @ .., b'\'', WORD, b'\'']) = before else {
+        return false;
+    };
+    let Some(tag) = tag.trim_ascii_end().strip_suffix(b"=") else {
+        return false;
+    };
+    let words = tag.rsplit(|b| *b == b'<').next().unwrap_or_default();
+    let open = words.len() < tag.len() && words.first().is_some_and(|b| letter(*b));
+    open && words.iter().all(|b| letter(*b) || *b == b' ')
+}
+
 /// Whether `before` ends with a special token and a word.
 fn between(before: &[u8]) -> bool {
     let word = before.iter().rev().take_while(|b| letter(**b)).count();
@@ -370,6 +386,12 @@ mod tests {
             "<a:b-c.d+>",
             "<\\/invoke+>",
             "<function=\u{1}+>",
+            "<function=\"\u{1}\"+>",
+            "<function = '\u{1}'+>",
+            "<function name=\"\u{1}\"+>",
+            "<function=\"\u{1}'>",
+            "<function=\"\u{1}",
+            "function=\"\u{1}\">",
             "<f=\u{1}",
             "<\u{1}>",
             "</~\u{1}+>",

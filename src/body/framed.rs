@@ -598,9 +598,8 @@ impl Body {
             self.twice(out, action, span);
         }
         // Behind a name they belong to the call.
-        let name = walk.span(Hole::Name);
         if let (Action::Section | Action::Unit(_), Some(loose)) = (action, walk.loose())
-            && (name.is_empty() || loose.start != name.end)
+            && opener::behind(out, walk, walk.span(Hole::Name)).is_none()
         {
             self.announced(out, loose);
         }

@@ -9,8 +9,9 @@ use super::spec;
 const HOLES: [&str; 2] = ["=$name>", "=$key>"];
 
 /// What comes between the word of a tag and its name.
-const SIGNS: [&str; 3] = ["=", " =", ATTRIBUTE];
-const ATTRIBUTE: &str = " name=";
+const SIGNS: [&str; 4] = ["=", " =", " name=", " name ="];
+/// The attribute in some of these.
+const ATTRIBUTE: &str = " name";
 
 /// The tag of a pattern up to its sign, and what the pattern is around it.
 fn tag(pattern: &str) -> Option<(&str, &str, &str)> {
@@ -59,7 +60,7 @@ impl Slips {
     /// Whether an opener is searched for: not if it begins like another one.
     pub fn is_searched(&self, open: &String) -> bool {
         let ends = |sign: &str| path::literal(open).is_ok_and(|literal| literal.ends_with(sign));
-        !self.0.contains(open) || ends(SIGNS[1])
+        !self.0.contains(open) || !open.contains(ATTRIBUTE) && ends(SIGNS[1])
     }
 }
 

@@ -24,6 +24,14 @@ pub(super) struct Head {
     slip: bool,
 }
 
+/// The attributes of the tag that is named after the tool or the parameter: directly after the word or its quotation mark.
+pub(super) fn behind(out: &Out<'_>, walk: &Walk, word: Span) -> Option<Span> {
+    let loose = walk.loose().filter(|_| !word.is_empty())?;
+    let between = loose.start.checked_sub(word.end)?;
+    let quote = between == 1 && matches!(&*out.slice(word.end, loose.start), "\"" | "'");
+    (between == 0 || quote).then_some(loose)
+}
+
 impl Body {
     /// Reads the opener of a call, in addition to what a header has `given`.
     fn head(
@@ -55,7 +63,7 @@ impl Body {
         let word = walk.span(Hole::Name);
         if !word.is_empty() {
             head.name = out.slice(word.start, word.end);
-            if let Some(loose) = walk.loose().filter(|loose| loose.start == word.end) {
+            if let Some(loose) = behind(out, walk, word) {
                 // The tag is named after the tool, and its attributes may be arguments.
                 let text = out.slice(loose.start, loose.end);
                 (head.meta, head.doubt) = xml::checked_attributes(text.as_bytes());
@@ -152,6 +160,8 @@ impl Body {
             closed,
             slip,
         } = self.head(out, table, walk, end, given);
+        // Blanks in the tag have been reported, and it is one marker.
+        let slip = slip && walk.loose().is_none();
         out.skip(end);
         let named = !matches!(
             unit.payload,

@@ -60,6 +60,11 @@ impl Body {
             let after = out.slice(word.end, end);
             slip |= repeats(&after);
             ends = after == ">";
+            if ends && !named {
+                let plain = key.trim_start();
+                slip |= plain.len() < key.len();
+                key = plain.to_owned();
+            }
             let name = key.trim_end_matches('/');
             let blank = name.find([' ', '\n', '\t', '\r']);
             let loose = blank.is_some_and(|at| tag::is_loose(&name[at..]));
