@@ -323,15 +323,17 @@ impl Tables {
             for (marker, sort) in tokens.filter(|(marker, sort)| counts(marker, *sort)) {
                 let plain = Some(tag::plain(&marker)).filter(|plain| *plain != marker);
                 let tree = matches!(dialect.family, Family::ElementTree(_)) && sort == Sort::Stray;
-                let mut spaced = match tree {
+                let spaced = match tree {
                     true => tag::with_blanks(&marker),
                     false => vec![],
                 };
-                let lines = spaced.iter().filter(|marker| marker.contains('\n'));
-                let returns: Vec<_> = lines.map(|m| m.replace('\n', "\r\n")).collect();
-                spaced.extend(returns);
                 for marker in std::iter::once(marker).chain(plain).chain(spaced) {
-                    self.token(index as u16, dialect, marker, sort, chosen);
+                    // Its line may end in CRLF.
+                    let lines = marker.contains('\n') && !marker.contains('\r');
+                    let returns = lines.then(|| marker.replace('\n', "\r\n"));
+                    for marker in std::iter::once(marker).chain(returns) {
+                        self.token(index as u16, dialect, marker, sort, chosen);
+                    }
                 }
             }
         }
@@ -633,7 +635,8 @@ impl Token {
         self.dialects.push(index);
         self.dialects.dedup();
         self.opens |= sort == Sort::Opener;
-        self.closes |= matches!(sort, Sort::Closer | Sort::Stray);
+        self.closes |= matches!(sort, Sort::Closer | Sort::Part | Sort::Stray);
+        self.part &= sort == Sort::Part;
         self.stray &= sort == Sort::Stray;
         self.inner &= sort == Sort::Inner;
         let tag = marker

@@ -92,6 +92,8 @@ pub(crate) struct Token {
     pub pairs: bool,
     /// It closes blocks or calls.
     pub closes: bool,
+    /// It closes calls together with the token that follows it, and has no other role.
+    pub part: bool,
     /// It closes blocks or calls, and is not framing.
     pub stray: bool,
     /// It closes reasoning, and has no other role.
@@ -129,6 +131,7 @@ impl Default for Token {
             opens: false,
             pairs: false,
             closes: false,
+            part: true,
             stray: true,
             thought: true,
             owed: true,

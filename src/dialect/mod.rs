@@ -87,6 +87,8 @@ pub(crate) enum Sort {
     /// It closes a message with a header.
     Message,
     Closer,
+    /// It closes a call together with the closer that follows it.
+    Part,
     /// It closes something that is not a model's own token: never framing.
     Stray,
     /// It opens a call, but only inside a section: never framing.
@@ -218,10 +220,6 @@ impl Dialect {
             let short = marker.trim().is_empty() || marker.bytes().all(|byte| byte == b'`');
             if literal && !short {
                 out.push((marker.to_owned(), sort));
-                // Its line may end in CRLF.
-                if marker.contains('\n') && !marker.contains('\r') {
-                    out.push((marker.replace('\n', "\r\n"), sort));
-                }
             }
         };
         for marker in &self.spec.markup {
@@ -288,8 +286,14 @@ impl Dialect {
             let known = |marker: &&String| !named && !table.spec.misspelt.contains(marker);
             for marker in section.chain(units).filter(known) {
                 let suffixes = table.spec.fixed.values().map(String::as_str);
-                for suffix in suffixes.chain([""]) {
-                    add(sort, &marker.replace("$x", suffix));
+                // Of a closer of several tokens, each is one.
+                let mut tokens = marker.split("$_").peekable();
+                while let Some(token) = tokens.next() {
+                    let part = tokens.peek().is_some() && sort == Sort::Closer;
+                    let sort = if part { Sort::Part } else { sort };
+                    for suffix in suffixes.clone().chain([""]) {
+                        add(sort, &token.replace("$x", suffix));
+                    }
                 }
             }
         } else {

@@ -463,7 +463,8 @@ impl Machine<'_> {
         if token.stray || !closes || !token.dialects.contains(&paired.dialect) {
             return false;
         }
-        let count = paired.count.saturating_sub(1);
+        // The closer of the same opener follows.
+        let count = paired.count.saturating_sub(u16::from(!token.part));
         self.st.paired = (count > 0).then_some(Paired { count, ..paired });
         if self.st.code.hides() {
             return true;
