@@ -5,7 +5,7 @@
 //! | hole | takes |
 //! |---|---|
 //! | `$_` | any run of white space, or nothing |
-//! | `$/` | any run of line ends, or nothing |
+//! | `$/` | any run of line ends and of blanks that begin a line, or nothing |
 //! | `$name`, `$id`, `$type` | a word: no white space, no control character, no quote, no `<` or `>` |
 //! | `$key` | the name of a parameter: as a word, but with blanks inside |
 //! | `$tag` | the attributes of a tag, up to what follows the hole; quotes hide it |
@@ -48,7 +48,7 @@ struct Node<A> {
     first: Option<(u8, u16)>,
     /// White space may appear here.
     blanks: bool,
-    /// Line ends may appear here.
+    /// Line ends, and blanks after them, may appear here.
     lines: bool,
     /// A hole begins here; the node is its inside.
     hole: Option<(Hole, u16)>,
@@ -140,14 +140,16 @@ impl<A: Copy> Node<A> {
         found(&self.rare.as_ref()?.peeks, byte)
     }
 
-    /// Whether the white space before the next part may contain that byte.
-    fn skips(&self, byte: u8) -> bool {
-        self.blanks && xml::is_space(byte) || self.lines && matches!(byte, b'\n' | b'\r')
+    /// Whether the white space before the next part may contain that byte, after this much of it.
+    fn skips(&self, byte: u8, before: u16) -> bool {
+        let ends = matches!(byte, b'\n' | b'\r');
+        let space = xml::is_space(byte);
+        self.blanks && space || self.lines && (ends || space && before > 0)
     }
 
     /// Whether white space may appear here, spelled out or not.
-    fn blank(&self, byte: u8) -> bool {
-        self.skips(byte) || self.slip && xml::is_space(byte)
+    fn blank(&self, byte: u8, before: u16) -> bool {
+        self.skips(byte, before) || self.slip && xml::is_space(byte)
     }
 
     fn goes_on(&self) -> bool {

@@ -528,10 +528,10 @@ impl Body {
                     self.repaired(out, kind, at);
                     source.line(kind)
                 }
-                Token::Malformed(_)
-                    if source.bytes.get(i) == Some(&b'<') && self.lacks_bracket() =>
-                {
-                    Some(self.end_without(out, pos))
+                Token::Malformed(_) if self.ends_without(source.bytes.get(i)) => {
+                    // The bracket of its list is read, and the marker after it is not.
+                    let list = source.bytes.get(i) == Some(&b']');
+                    return (i + usize::from(list), self.end_without(out, pos));
                 }
                 Token::Malformed(kind) => Some(self.broken(out, kind, Span::new(pos, pos + 1))),
                 Token::Limit(kind) => Some(Step::Limit(kind)),
@@ -542,11 +542,17 @@ impl Body {
         }
     }
 
-    /// Whether the call's object lacks only its bracket before the call's closer.
-    fn lacks_bracket(&self) -> bool {
+    /// Whether the call's object lacks only its bracket before `byte`, which begins the call's closer or ends its list.
+    fn ends_without(&self, byte: Option<&u8>) -> bool {
+        let around = match byte {
+            Some(b'<') => 0,
+            Some(b']') => 1,
+            _ => return false,
+        };
         self.item.as_ref().is_some_and(|item| {
             let whole = item.named && item.argued && item.args.is_some() && item.kept.is_none();
-            let own = item.depth == 0 && self.lexer.depth() == 1 && self.lexer.after_member();
+            let open = item.depth == around && self.lexer.depth() == around + 1;
+            let own = open && self.lexer.after_member();
             whole && own && self.closes() && !self.bare
         })
     }

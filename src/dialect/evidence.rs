@@ -40,7 +40,8 @@ pub(super) fn of_section(spec: &spec::Framed, opener: &str) -> Vec<String> {
         return vec![];
     };
     if !section.probe.is_empty() {
-        return deepened(&with_objects(spec, &section.probe));
+        let probe = deepened(&with_objects(spec, &section.probe));
+        return with_strings(spec.unit.iter(), probe);
     }
     let mut out = vec![];
     for unit in &spec.unit {
@@ -85,7 +86,7 @@ pub(super) fn of_message(spec: &spec::Framed) -> Vec<String> {
 pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec<String> {
     if !unit.probe.is_empty() {
         let probe = deepened(&with_objects(spec, &unit.probe));
-        return fenced(unit, open, probe);
+        return fenced(unit, open, with_strings([unit], probe));
     }
     if unit.bare.is_some() || open.starts_with("$^") {
         return vec![];
@@ -181,7 +182,10 @@ fn payload(spec: &spec::Framed, unit: &spec::Unit) -> Vec<String> {
             .chain(&LIST)
             .map(|first| blank(first))
             .collect(),
-        Payload::Arguments => OBJECT.iter().map(|first| blank(first)).collect(),
+        Payload::Arguments => {
+            let object = OBJECT.iter().map(|first| blank(first));
+            with_strings([unit], object.collect())
+        }
         Payload::Params => params(&spec.param),
         Payload::Tree => params(&spec.tree),
         Payload::Braces => {
@@ -242,6 +246,21 @@ fn with_objects(spec: &spec::Framed, probe: &[String]) -> Vec<String> {
     probe.iter().cloned().chain(objects).collect()
 }
 
+/// Adds a string that holds the object where all `units` have arguments as JSON.
+fn with_strings<'u>(
+    units: impl IntoIterator<Item = &'u spec::Unit>,
+    probe: Vec<String>,
+) -> Vec<String> {
+    let arguments = |unit: &spec::Unit| unit.payload == Payload::Arguments;
+    if !units.into_iter().all(arguments) {
+        return probe;
+    }
+    let heads = probe.iter().filter_map(|pattern| pattern.find('{').map(|at| &pattern[..at]));
+    let mut strings: Vec<String> = heads.map(|head| format!("{head}\"$_{{")).collect();
+    strings.dedup();
+    probe.iter().cloned().chain(strings).collect()
+}
+
 /// The patterns of a file, extended where they end in a bracket, which alone is not evidence of JSON.
 fn deepened(probe: &[String]) -> Vec<String> {
     let named = |pattern: &str| {
@@ -264,5 +283,12 @@ fn deepened(probe: &[String]) -> Vec<String> {
             _ => out.push(pattern.clone()),
         }
     }
+    // Single quotes are a slip, wherever the evidence ends.
+    let single = |pattern: &String| {
+        let at = pattern.find("{$_\"")?;
+        Some(pattern[..at].to_owned() + &pattern[at..].replace('"', "'"))
+    };
+    let singles: Vec<String> = out.iter().filter_map(single).collect();
+    out.extend(singles.into_iter().filter(|slip| !probe.contains(slip)));
     out
 }

@@ -51,7 +51,7 @@ impl<A: Copy> Paths<A> {
 
     fn advance(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go<A> {
         let mut node = &self.nodes[usize::from(walk.node)];
-        let blank = node.blank(byte) && walk.fixed == 0;
+        let blank = node.blank(byte, walk.blanks) && walk.fixed == 0;
         if let Some(there) = node.fix.filter(|_| !blank) {
             match fix.get(usize::from(walk.fixed)) {
                 Some(want) if *want == byte && (walk.fixed > 0 || node.byte(byte).is_none()) => {
@@ -68,7 +68,7 @@ impl<A: Copy> Paths<A> {
                     if walk.fixed > 0
                         || (node.byte(byte).is_none()
                             && node.hole.is_none()
-                            && !node.skips(byte)) =>
+                            && !node.skips(byte, walk.blanks)) =>
                 {
                     return Go::None;
                 }
@@ -76,7 +76,7 @@ impl<A: Copy> Paths<A> {
                 // There is no suffix: the node after it counts, and those beside it.
                 None => {
                     let after = &self.nodes[usize::from(there)];
-                    let stays = node.byte(byte).is_some() || node.skips(byte);
+                    let stays = node.byte(byte).is_some() || node.skips(byte, walk.blanks);
                     if after.byte(byte).is_some() || !stays {
                         walk.node = there;
                         node = after;
@@ -113,9 +113,9 @@ impl<A: Copy> Paths<A> {
         if let Some(inside) = node.loose.filter(|_| xml::is_space(byte) && !asked) {
             return self.enter(walk, Hole::Loose, inside, byte, pos);
         }
-        if node.blank(byte) {
+        if node.blank(byte, walk.blanks) {
             self.spelt(walk);
-            if !node.skips(byte) {
+            if !node.skips(byte, walk.blanks) {
                 walk.spans[Hole::Loose as usize] = Span::new(pos, pos + 1);
             }
             walk.blanks += 1;
@@ -236,7 +236,7 @@ impl<A: Copy> Paths<A> {
                 taken: false,
             };
         }
-        let after = |there: &u16| self.nodes[usize::from(*there)].skips(byte) && hole != Hole::Key;
+        let after = |there: &u16| self.nodes[usize::from(*there)].skips(byte, 0) && hole != Hole::Key;
         if let Some(there) = node.after.filter(after) {
             end(walk);
             walk.node = there;
