@@ -258,6 +258,7 @@ impl Machine<'_> {
                     || !here
                     || over
                     || self.hidden(chunk, reasoning.dialect, span, safe, false)
+                    || self.is_in_fence(reasoning.dialect, start)
                 {
                     self.st.thoughts = self.st.thoughts.saturating_add(1);
                     return false;
@@ -373,7 +374,8 @@ impl Machine<'_> {
             return false;
         }
         if thought.is_some() {
-            return !self.hidden(chunk, dialect, span, safe, reported);
+            let hidden = self.hidden(chunk, dialect, span, safe, reported);
+            return !(hidden || self.is_in_fence(dialect, span.start));
         }
         let denied = self.opts.tool_choice == ToolChoice::None;
         if denied || (self.opts.prefer == Prefer::Native && self.st.native) {
@@ -419,11 +421,13 @@ impl Machine<'_> {
         if self.looks_into_code(dialect) {
             return false;
         }
-        self.st.code.settle();
-        if self.st.code.hides() && !reported {
+        // The marker itself may go on with the run of backticks.
+        let mut code = self.st.code;
+        code.settle();
+        if code.hides() && !reported {
             self.dialect_issue(chunk, dialect, Kind::HiddenByCode, span);
         }
-        self.st.code.hides()
+        code.hides()
     }
 
     /// Whether markers of a dialect count in code.

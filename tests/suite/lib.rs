@@ -9,6 +9,7 @@ mod broken;
 mod characters;
 mod checklist;
 mod closers;
+mod contexts;
 mod crlf;
 mod cut;
 mod detect;

@@ -34,7 +34,8 @@ impl Machine<'_> {
             }
             Some(RouteKind::Text | RouteKind::Reasoning)
                 if self.st.region == Region::Text
-                    && !self.has_place(candidate.dialect, opening.start) =>
+                    && (!self.has_place(candidate.dialect, opening.start)
+                        || self.is_in_fence(candidate.dialect, opening.start)) =>
             {
                 self.st.candidates.remove(index);
                 if self.st.candidates.is_empty() {
@@ -105,6 +106,8 @@ impl Machine<'_> {
         candidate.at = if calls {
             let shows = rest || !self.has_place(candidate.dialect, opening.start);
             CandidateAt::Ended { shows }
+        } else if self.is_in_fence(candidate.dialect, opening.start) {
+            return Verdict::Text(Some(Kind::LookalikeMarker));
         } else if self.is_in_sentence(candidate.dialect, opening.start) {
             CandidateAt::Words { pattern: None }
         } else if doubles {
@@ -184,6 +187,14 @@ impl Machine<'_> {
     pub(super) fn has_place(&self, dialect: u16, start: u64) -> bool {
         let blank = self.st.region == Region::Text && self.st.blank;
         blank || self.begins() || self.follows(dialect, start) || self.st.io.vouches(start)
+    }
+
+    /// Whether a marker of a dialect at `start` is shown in a code fence of the text.
+    pub fn is_in_fence(&self, dialect: u16, start: u64) -> bool {
+        let mut code = self.st.code;
+        code.settle();
+        let shown = self.st.region == Region::Text && code.in_fence();
+        shown && !self.follows(dialect, start) && !self.st.io.vouches(start)
     }
 
     /// Whether a header of a dialect at `start` is in the middle of a sentence.
