@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{Go, Hole, Walk};
 
 use super::machine::Machine;
+use super::token::Paired;
 use super::{Mode, Parser, Region, State};
 use crate::dialect::{Begins, MAX_LEAD, OpenRef, Role, SetInner, Written, suffixed};
 use crate::event::{Event, Sink, Span};
@@ -59,6 +60,10 @@ impl Parser {
     fn goes_on(&mut self, set: &SetInner, opts: &Options, tail: &str, sink: &mut dyn Sink) {
         let mut whole = State::outside(set);
         read(set, opts, &mut whole, tail, &mut |_: Event<'_>| ());
+        if whole.turn.is_some() {
+            // The turn of another author has begun: the reply is the model's, and nothing is open.
+            return;
+        }
         if whole.plain() && whole.within.is_none() && !self.state.plain() {
             // Words alone open no thought, and close none that the dialect's prompts open.
             return;
@@ -226,8 +231,19 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
         state.odd_header = whole.odd_header;
         state.within = whole.within;
         state.reasoned = whole.reasoned;
+        state.broken_author = whole.broken_author;
+        state.owed = whole.owed;
+        // A mention may go on in the reply.
+        state.tail = whole.tail;
+        state.link = whole.link;
+        state.unlinked = whole.unlinked.saturating_sub(whole.from());
+        state.thoughts = whole.thoughts;
+        state.paired = whole.paired.map(|paired| Paired { start: 0, ..paired });
         whole.from()
     });
+    // Doubts about what follows hold for the reply as well.
+    state.io.quoted = whole.io.quoted;
+    state.io.doubted = whole.io.doubted.saturating_sub(u128::from(from));
     (usize::try_from(from).unwrap_or(0), state)
 }
 

@@ -1,7 +1,7 @@
 //! A prompt that ends anywhere in what the model would have written: in a thought, a call, a value or a marker.
 //!
-//! The reply is the rest. It is read alike however it is cut, and a call that it delivers is one of the whole. (Its grade may be
-//! better: doubts of calls that ended in the prompt are not carried over.)
+//! The reply is the rest. It is read alike however it is cut, and a call that it delivers is one of the whole, with the same
+//! grade. After the turn of another author, the reply is the model's: such prompts are left out.
 
 use toolglot::{Call, Grade, builtin_files};
 
@@ -18,6 +18,27 @@ fn turn(dialect: &str) -> Option<String> {
     let mut turns = list.iter().filter_map(toml::Value::as_str);
     let turn = turns.find(|turn| turn.ends_with("assistant"))?;
     Some(format!("{turn}\n"))
+}
+
+/// Whether another author's turn begins after the model's last one.
+fn is_anothers(dialect: &str, tail: &str) -> bool {
+    let mut files = builtin_files().iter();
+    let text = files.find(|(id, _)| *id == dialect).map(|(_, text)| *text);
+    let file: toml::Table = text.unwrap_or_default().parse().expect("a built-in file");
+    let list = |key: &str| -> Vec<String> {
+        let list = file.get(key).and_then(toml::Value::as_array);
+        let list = list.into_iter().flatten().filter_map(toml::Value::as_str);
+        list.map(str::to_owned).collect()
+    };
+    let turns = list("turn");
+    let ends = |turn: &String| tail.rfind(turn.as_str()).map(|at| at + turn.len());
+    let rest = &tail[turns.iter().filter_map(ends).max().unwrap_or(0)..];
+    let tokens = turns.iter().filter_map(|turn| {
+        let end = turn.find("|>").map(|at| at + 2);
+        end.filter(|end| *end < turn.len()).map(|end| turn[..end].to_owned())
+    });
+    let mut all = list("others").into_iter().chain(tokens);
+    all.any(|token| rest.contains(&token))
 }
 
 fn delivered(calls: &[Call]) -> impl Iterator<Item = &Call> {
@@ -38,15 +59,15 @@ fn check(cuts: impl Fn(usize, usize) -> Vec<usize>) {
             continue;
         }
         let whole = turn_of(case.parser(), [case.input], case.finish);
-        // What the prompt opens is vouched for: it is no mention, and the reply is the model's.
-        if whole.calls.is_empty() {
-            continue;
-        }
         for at in cuts(number, input.len()) {
             let Some((head, rest)) = input.split_at_checked(at) else {
                 continue;
             };
-            let tail = format!("{turn}{head}").into_bytes();
+            let tail = format!("{turn}{head}");
+            if is_anothers(case.dialect, &tail) {
+                continue;
+            }
+            let tail = tail.into_bytes();
             for tail in [with_returns(&tail), tail] {
                 tried += 1;
                 let mut options = case.options.clone();
@@ -60,10 +81,10 @@ fn check(cuts: impl Fn(usize, usize) -> Vec<usize>) {
                 }
                 for call in delivered(&turn.calls) {
                     let plain = |text: &str| text.replace("\\r", "").replace('\r', "");
-                    let same = |other: &Call| {
+                    let same = |other: &Call| -> bool {
                         call.name == other.name && plain(&call.arguments) == plain(&other.arguments)
                     };
-                    if !whole.calls.iter().any(same) {
+                    if !delivered(&whole.calls).any(same) {
                         wrong.push(format!("{} call: {tail:?} + {rest:?}: {call:?}", case.id));
                     }
                 }

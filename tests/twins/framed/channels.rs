@@ -145,14 +145,14 @@ impl<'a> Twin<'a> {
                         true => near = Some(end),
                         false => {
                             self.out.text.push_str(&input[at..end]);
-                            line.push_str(&input[at..end]);
+                            extend(&mut line, &input[at..end]);
                         }
                     }
                     at = end;
                     continue;
                 }
                 self.out.text.push_str(&input[at..broken]);
-                line.push_str(&input[at..broken]);
+                extend(&mut line, &input[at..broken]);
                 at = broken;
                 paired += usize::from(first.is_none());
                 continue;
@@ -350,6 +350,14 @@ fn repeated(channels: &Channels, route: &Route, input: &str, end: usize) -> usiz
     match ends.find(|marker| from - end <= 64 && rest.starts_with(marker.as_str())) {
         Some(marker) => repeated(channels, route, input, from + marker.len()),
         None => end,
+    }
+}
+
+/// Adds text to the current line.
+fn extend(line: &mut String, text: &str) {
+    match text.rsplit_once('\n') {
+        Some((_, last)) => last.clone_into(line),
+        None => line.push_str(text),
     }
 }
 
