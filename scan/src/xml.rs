@@ -172,10 +172,13 @@ fn loose(text: &[u8]) -> Vec<Loose<'_>> {
                 (bare.strip_suffix(b"/").unwrap_or(bare), &tail[len..])
             }
         };
+        // Curly quotation marks quote as well.
+        let curly = std::str::from_utf8(value).ok().filter(|_| !quoted);
+        let curly = curly.and_then(|value| value.strip_prefix('“')?.strip_suffix('”'));
         out.push(Loose {
             name,
-            value: Some(value),
-            quoted,
+            value: Some(curly.map_or(value, str::as_bytes)),
+            quoted: quoted || curly.is_some(),
         });
         rest = next;
     }
@@ -391,6 +394,11 @@ mod tests {
         ];
         let want: Vec<_> = want.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
         assert_eq!(got, want);
+        let curly = loose_attributes(" a=“北京” b=“x”/".as_bytes());
+        assert_eq!(
+            curly,
+            [("a", "北京"), ("b", "x")].map(|(k, v)| (k.to_owned(), v.to_owned()))
+        );
         assert_eq!(
             loose_attributes(b" a=\"never closed"),
             [("a".to_owned(), "never closed".to_owned())]
@@ -407,7 +415,9 @@ mod tests {
             (" a=\"1\" b=2 a='2'", Some("a")),
             (" name=path\"", Some("name")),
             (" name= string=\"true\"", Some("name")),
-            (" 名=“甲”", Some("名")),
+            (" 名=“甲”", None),
+            (" 名=“甲", Some("名")),
+            (" 名=“甲 乙”", Some("名")),
         ] {
             assert_eq!(doubtful(text.as_bytes()).as_deref(), doubt, "{text}");
         }

@@ -255,7 +255,9 @@ fn with_strings<'u>(
     if !units.into_iter().all(arguments) {
         return probe;
     }
-    let heads = probe.iter().filter_map(|pattern| pattern.find('{').map(|at| &pattern[..at]));
+    let heads = probe
+        .iter()
+        .filter_map(|pattern| pattern.find('{').map(|at| &pattern[..at]));
     let mut strings: Vec<String> = heads.map(|head| format!("{head}\"$_{{")).collect();
     strings.dedup();
     probe.iter().cloned().chain(strings).collect()

@@ -315,6 +315,11 @@ impl Code {
         self.run == 0 && self.head == Head::Rest
     }
 
+    /// Whether a run of marks is under way, which may go on.
+    pub fn in_run(self) -> bool {
+        self.run > 0
+    }
+
     /// Whether a marker here is in code.
     pub fn hides(self) -> bool {
         self.state != State::None

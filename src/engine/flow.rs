@@ -421,13 +421,16 @@ impl Machine<'_> {
         if self.looks_into_code(dialect) {
             return false;
         }
-        // The marker itself may go on with the run of backticks.
-        let mut code = self.st.code;
-        code.settle();
-        if code.hides() && !reported {
+        let first = self.bytes(chunk, span.start, span.start + 1);
+        if self.st.code.in_run() && matches!(first.first(), Some(b'`' | b'~')) {
+            // It is in the middle of a fence.
+            return true;
+        }
+        self.st.code.settle();
+        if self.st.code.hides() && !reported {
             self.dialect_issue(chunk, dialect, Kind::HiddenByCode, span);
         }
-        code.hides()
+        self.st.code.hides()
     }
 
     /// Whether markers of a dialect count in code.

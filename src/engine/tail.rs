@@ -66,6 +66,9 @@ impl Parser {
         }
         if whole.plain() && whole.within.is_none() && !self.state.plain() {
             // Words alone open no thought, and close none that the dialect's prompts open.
+            if self.state.region == Region::Text {
+                mention_in(&mut self.state, &whole);
+            }
             return;
         }
         let (from, mut state) = open_from(set, whole);
@@ -233,9 +236,7 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
         state.reasoned = whole.reasoned;
         state.broken_author = whole.broken_author;
         state.owed = whole.owed;
-        // A mention may go on in the reply.
-        state.tail = whole.tail;
-        state.link = whole.link;
+        mention_in(&mut state, &whole);
         state.unlinked = whole.unlinked.saturating_sub(whole.from());
         state.thoughts = whole.thoughts;
         state.paired = whole.paired.map(|paired| Paired { start: 0, ..paired });
@@ -245,6 +246,12 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
     state.io.quoted = whole.io.quoted;
     state.io.doubted = whole.io.doubted.saturating_sub(u128::from(from));
     (usize::try_from(from).unwrap_or(0), state)
+}
+
+/// Lets a mention that begins in the prompt go on in the reply.
+fn mention_in(state: &mut State, prompt: &State) {
+    state.tail = prompt.tail;
+    state.link = prompt.link;
 }
 
 /// What a prompt's tail shows in a set.

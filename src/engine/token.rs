@@ -194,11 +194,8 @@ impl Machine<'_> {
         let paired = self.closes_malformed_xml(chunk, token, span)
             || self.closes_text(chunk, token, span)
             || (token.thought && (!self.opts.reasoning.reads() || self.closes_mention()));
-        // A token directly after a call, and the closer of an open message after a stray backtick, are not code.
         let code = self.st.code;
-        let real =
-            || self.is_near(id, start) || code.is_inline() && token.message && self.st.message;
-        let hidden = code.hides() && !real();
+        let hidden = code.hides() && self.is_in_code(token, self.is_near(id, start));
         if paired || (hidden && (token.stray || !code.is_inline())) {
             return false;
         }
@@ -263,6 +260,14 @@ impl Machine<'_> {
         self.framing(chunk, end);
         self.framed(chunk, id, span);
         true
+    }
+
+    /// Whether code hides a token. One that is `near` something of its dialect, and the closer of an open message after a stray
+    /// backtick, are not code.
+    fn is_in_code(&self, token: &Token, near: bool) -> bool {
+        let code = self.st.code;
+        let closes = code.is_inline() && token.message && self.st.message;
+        code.hides() && !near && !closes
     }
 
     /// Decides an opener of the chosen dialect that opens nothing as a token, if its bytes up to `to` show that it is one,
@@ -350,13 +355,14 @@ impl Machine<'_> {
             return;
         };
         self.hear(id, Span::new(start, end));
+        let near = self.is_near(id, start);
+        let hidden = self.is_in_code(token, near);
+        let counts = || near || self.in_message(id, token) || self.is_chosen(token);
+        let sure = waiting.sure || !hidden && counts();
         self.st.waiting = Some(Waiting {
             token: id,
             end,
-            sure: waiting.sure
-                || self.is_near(id, start)
-                || self.in_message(id, token)
-                || self.is_chosen(token),
+            sure,
             ..waiting
         });
     }

@@ -84,7 +84,9 @@ fn read(set: &DialectSet, options: &Options, text: &str, wrong: &mut Vec<String>
 
 fn delivered(turn: &Turn) -> Vec<&Call> {
     let calls = turn.calls.iter();
-    calls.filter(|call| call.grade != Grade::Recovered).collect()
+    calls
+        .filter(|call| call.grade != Grade::Recovered)
+        .collect()
 }
 
 fn told(wrong: &[String], tried: usize) {
@@ -105,12 +107,15 @@ fn follows(
     }
     let both = format!("{shown}\n\nNow:\n\n{call}");
     let turn = read(set, options, &both, wrong);
-    let same = |one: &&Call, other: &&Call| one.name == other.name && one.arguments == other.arguments;
+    let same =
+        |one: &&Call, other: &&Call| one.name == other.name && one.arguments == other.arguments;
     let (have, want) = (delivered(&turn), delivered(&alone));
     let equal = have.len() == want.len() && have.iter().zip(&want).all(|(a, b)| same(a, b));
     if !equal {
         let kinds: Vec<_> = turn.issues.iter().map(|issue| issue.kind).collect();
-        wrong.push(format!("{place}/{id}: a call after {both:?}: {have:?} {kinds:?}"));
+        wrong.push(format!(
+            "{place}/{id}: a call after {both:?}: {have:?} {kinds:?}"
+        ));
     }
 }
 
@@ -141,14 +146,20 @@ fn mentions(step: usize) {
                 let text = context.replace('@', &marker.text);
                 for set in &sets {
                     // Where the reply begins in a thought, this is one.
-                    if !read(&set.1, &options, "Hi", &mut wrong).reasoning.is_empty() {
+                    if !read(&set.1, &options, "Hi", &mut wrong)
+                        .reasoning
+                        .is_empty()
+                    {
                         continue;
                     }
                     tried += 1;
                     let turn = read(&set.1, &options, &text, &mut wrong);
                     if turn.text != text || !turn.calls.is_empty() {
                         let kinds: Vec<_> = turn.issues.iter().map(|issue| issue.kind).collect();
-                        wrong.push(format!("{}/{id}: {text:?} is {:?} {kinds:?}", set.0, turn.text));
+                        wrong.push(format!(
+                            "{}/{id}: {text:?} is {:?} {kinds:?}",
+                            set.0, turn.text
+                        ));
                     }
                     if let Some(call) = CALLS.get(id).filter(|_| marker.does == Does::Open) {
                         follows(set, &options, (id, &text, call), &mut wrong);
@@ -170,7 +181,8 @@ fn calls(step: usize) {
                 continue;
             }
             let lines = call.trim_end().replace('\n', "\n  ");
-            let inline = context.contains("`@") || context.contains("@ `") || context.contains(" @ ");
+            let inline =
+                context.contains("`@") || context.contains("@ `") || context.contains(" @ ");
             if inline && call.contains('\n') {
                 continue;
             }
@@ -178,7 +190,10 @@ fn calls(step: usize) {
             let shown = context.replace('@', if indented { &lines } else { call.trim_end() });
             // Truncated at the end of the call, the fence is not closed.
             let open = context.find("@\n").map(|_| {
-                let end = shown.rfind("\n`").or(shown.rfind("\n~")).or(shown.rfind("\n  `"));
+                let end = shown
+                    .rfind("\n`")
+                    .or(shown.rfind("\n~"))
+                    .or(shown.rfind("\n  `"));
                 shown[..end.unwrap_or(shown.len())].to_owned()
             });
             for fence in [Fence::Skip, Fence::Allow] {
@@ -191,7 +206,8 @@ fn calls(step: usize) {
                             continue;
                         }
                         if turn.text != *text || !turn.calls.is_empty() {
-                            let kinds: Vec<_> = turn.issues.iter().map(|issue| issue.kind).collect();
+                            let kinds: Vec<_> =
+                                turn.issues.iter().map(|issue| issue.kind).collect();
                             wrong.push(format!(
                                 "{}/{id}: {text:?} is {:?} {:?} {kinds:?}",
                                 set.0, turn.text, turn.calls

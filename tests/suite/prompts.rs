@@ -35,7 +35,8 @@ fn is_anothers(dialect: &str, tail: &str) -> bool {
     let rest = &tail[turns.iter().filter_map(ends).max().unwrap_or(0)..];
     let tokens = turns.iter().filter_map(|turn| {
         let end = turn.find("|>").map(|at| at + 2);
-        end.filter(|end| *end < turn.len()).map(|end| turn[..end].to_owned())
+        end.filter(|end| *end < turn.len())
+            .map(|end| turn[..end].to_owned())
     });
     let mut all = list("others").into_iter().chain(tokens);
     all.any(|token| rest.contains(&token))

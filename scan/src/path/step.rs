@@ -236,7 +236,8 @@ impl<A: Copy> Paths<A> {
                 taken: false,
             };
         }
-        let after = |there: &u16| self.nodes[usize::from(*there)].skips(byte, 0) && hole != Hole::Key;
+        let after =
+            |there: &u16| self.nodes[usize::from(*there)].skips(byte, 0) && hole != Hole::Key;
         if let Some(there) = node.after.filter(after) {
             end(walk);
             walk.node = there;

@@ -67,12 +67,19 @@ impl<'a> Twin<'a> {
                 let rest = input[at..].split('\n').next().unwrap_or_default();
                 self.out.open |= sign.len() > 1 && loose.iter().any(|sign| rest.contains(sign));
                 let ends = read(channels, input, at, start);
+                // Left to the vectors of headers: code fences.
+                self.out.open |= in_fence(&self.out.text);
                 let cut = matches!(ends, Ends::Cut);
                 let mut mentioned = false;
                 let broken = match ends {
                     Ends::At(end, header) => match part(channels, &header, others) {
                         Some(route) if self.counts(channels, route, at..end, &line, near) => {
-                            let end = repeated(channels, route, input, end);
+                            let call = route.kind.starts_with("call");
+                            let said = in_sentence(&line) && !self.has_place(at, &line, near);
+                            let end = match call || !said {
+                                true => repeated(channels, route, input, end),
+                                false => end,
+                            };
                             let calls = self.out.calls.len();
                             let text = route.kind == "text";
                             let authored = route.role.is_some() || route.start.is_some();
@@ -108,7 +115,14 @@ impl<'a> Twin<'a> {
                     Ends::Cut => {
                         // So is what of a header after text the end cuts.
                         self.out.open |= !self.out.text.trim().is_empty();
-                        input.len()
+                        // What only its place makes a header is text up to the next one.
+                        let next = first.and_then(|start| {
+                            let rest = &input[at + start..];
+                            let begins = channels.start.iter();
+                            let begins = begins.filter_map(|marker| rest.find(marker.as_str()));
+                            Some(at + start + begins.min()?)
+                        });
+                        next.unwrap_or(input.len())
                     }
                 };
                 // Left open: blanks in the token that it begins with. The engine reads them as it does those in a tag.
@@ -215,10 +229,7 @@ impl<'a> Twin<'a> {
         let input = self.input;
         let (at, end) = (header.start, header.end);
         let whole = channels.end.iter().any(|marker| *marker == input[at..end]);
-        let begins = line.len() <= 3 && line.trim_matches([' ', '\t']).is_empty();
-        let blank = |near: usize| input[near..at].trim().is_empty() && at - near <= 64;
-        let place =
-            begins || near.is_some_and(blank) || !self.begun && self.out.text.trim().is_empty();
+        let place = self.has_place(at, line, near);
         match route.kind.as_str() {
             "call" | "calls" if whole || !place => {
                 let end = repeated(channels, route, input, end);
@@ -249,6 +260,13 @@ impl<'a> Twin<'a> {
             _ if whole => place,
             _ => place || !in_sentence(line) || begins_message(&input[end..]),
         }
+    }
+
+    /// Whether a header at `at` is where messages begin.
+    fn has_place(&self, at: usize, line: &str, near: Option<usize>) -> bool {
+        let begins = line.len() <= 3 && line.trim_matches([' ', '\t']).is_empty();
+        let blank = |near: usize| self.input[near..at].trim().is_empty() && at - near <= 64;
+        begins || near.is_some_and(blank) || !self.begun && self.out.text.trim().is_empty()
     }
 
     /// Reads the message after a header. Returns where it continues, and whether a message is open there.
@@ -351,6 +369,13 @@ fn repeated(channels: &Channels, route: &Route, input: &str, end: usize) -> usiz
         Some(marker) => repeated(channels, route, input, from + marker.len()),
         None => end,
     }
+}
+
+/// Whether a text has a code fence that may be open.
+pub(super) fn in_fence(text: &str) -> bool {
+    let fences = text.lines().map(str::trim_start);
+    let fences = fences.filter(|line| line.starts_with("```") || line.starts_with("~~~"));
+    fences.count() % 2 == 1
 }
 
 /// Adds text to the current line.

@@ -28,7 +28,7 @@ pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<S
         };
         let first = match word(unit, "payload", "").as_str() {
             "json" => [list(&OBJECT), list(&LIST)].concat(),
-            "arguments" => list(&OBJECT),
+            "arguments" => [list(&OBJECT), vec!["\"$_{".to_owned()]].concat(),
             "params" => tags(&param),
             "tree" => tags(&tree),
             "braces" => {
@@ -97,7 +97,23 @@ pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<S
                 .collect(),
             _ => vec![p],
         };
-        probe.into_iter().flat_map(deeper).collect()
+        let mut all: Vec<String> = probe.into_iter().flat_map(deeper).collect();
+        // Single quotes are a slip.
+        let single = |p: &String| {
+            let at = p.find("{$_\"")?;
+            Some(p[..at].to_owned() + &p[at..].replace('"', "'"))
+        };
+        all.extend(all.iter().filter_map(single).collect::<Vec<_>>());
+        all
+    };
+    // A string may hold arguments.
+    let with_strings = |mut probe: Vec<String>, units: &[&Table]| -> Vec<String> {
+        let arguments = |unit: &&Table| word(unit, "payload", "") == "arguments";
+        if units.iter().all(arguments) {
+            let head = |p: &String| Some(format!("{}\"$_{{", &p[..p.find('{')?]));
+            probe.extend(probe.iter().filter_map(head).collect::<Vec<_>>());
+        }
+        probe
     };
     let units = framed
         .get("unit")
@@ -106,7 +122,8 @@ pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<S
         .unwrap_or_default();
     let mut of_section = vec![];
     if let Some(section) = table("section") {
-        of_section = deepened(strings(&section, "probe", &[]));
+        let all: Vec<&Table> = units.iter().filter_map(Value::as_table).collect();
+        of_section = with_strings(deepened(strings(&section, "probe", &[])), &all);
         if of_section.is_empty() {
             for unit in units.iter().filter_map(Value::as_table) {
                 for open in strings(unit, "open", &[]) {
@@ -119,7 +136,7 @@ pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<S
         }
     }
     let of_unit = move |unit: &Table| {
-        let probe = deepened(strings(unit, "probe", &[]));
+        let probe = with_strings(deepened(strings(unit, "probe", &[])), &[unit]);
         if !probe.is_empty() || unit.contains_key("bare") {
             return probe;
         }

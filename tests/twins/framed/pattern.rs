@@ -168,7 +168,13 @@ fn step<A: Copy>(
     // Optional white space in a pattern.
     let blank = |part: Option<&Part>| match part {
         Some(Part::Blanks) => is_blank(byte),
-        Some(Part::Lines) => matches!(byte, b'\n' | b'\r'),
+        // Blanks may begin a line.
+        Some(Part::Lines) => {
+            let before = bytes[..at].iter().rev();
+            let mut run = before.take_while(|byte| is_blank(**byte));
+            let ends = |byte: &u8| matches!(byte, b'\n' | b'\r');
+            ends(&byte) || is_blank(byte) && run.any(ends)
+        }
         _ => false,
     };
     if all.iter().any(|(rest, _)| blank(rest.first())) {

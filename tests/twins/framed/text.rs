@@ -142,7 +142,8 @@ impl<'a> Twin<'a> {
         let mut marks = self.spec.reasoning.iter().flat_map(|entry| &entry.open);
         let suffixed = |open: &String| input.contains(&format!("{}:", open.trim_end_matches('>')));
         self.out.open |= marks.any(suffixed);
-        let (closers, thoughts) = (self.closers(), self.thought_closers());
+        let (closers, thoughts) = (self.closers(false), self.thought_closers());
+        let last = self.closers(true);
         // So are closers of thoughts behind a quotation mark.
         let close = self.spec.reasoning.iter().flat_map(|entry| &entry.close);
         self.out.open |= close.into_iter().any(|close| {
@@ -297,7 +298,9 @@ impl<'a> Twin<'a> {
                     false => &mut mused,
                 };
                 let own = *pair > 0 && (framing.is_none() || named);
-                *pair -= usize::from(own);
+                // The last token of a closer follows.
+                let ends = closer.is_none() || longest(&last) == closer;
+                *pair -= usize::from(own && ends);
                 if own || self.is_quoted(at..at + len) {
                     self.out.text.push_str(&input[at..at + len]);
                     let lines = input[at..at + len].rfind('\n');
@@ -369,8 +372,9 @@ impl<'a> Twin<'a> {
         close.is_some_and(|close| self.input[token.end..].starts_with(close))
     }
 
-    /// Closers of calls, which are framing where they close nothing.
-    fn closers(&self) -> Vec<String> {
+    /// Closers of calls, which are framing where they close nothing: of several tokens each, or the `last` one.
+    fn closers(&self, last: bool) -> Vec<String> {
+        let blanks = |part: &Part| *part == Part::Blanks;
         let section = self.spec.section.iter().flat_map(|section| &section.close);
         let units = self.spec.units.iter().flat_map(|unit| &unit.close);
         // Without the suffix that a block's opener may have had.
@@ -387,13 +391,27 @@ impl<'a> Twin<'a> {
             let own = |other: &&Pattern| !misspelt.contains(other) && tight(other) == tight(close);
             all.iter().any(own)
         };
-        let whole = |close: &&Pattern| close.iter().all(part) && !named && known(close);
+        let whole = |close: &&Pattern| !named && known(close);
         let none = String::new();
         let fixes = || self.spec.fixes.iter().chain([&none]);
-        let spelt = |close: &Pattern| -> Vec<String> {
-            fixes().map(|fix| literal(&fixed(close, fix))).collect()
+        let spelt = |close: Pattern| -> Vec<String> {
+            fixes().map(|fix| literal(&fixed(&close, fix))).collect()
         };
-        let mut out: Vec<String> = section.chain(units).filter(whole).flat_map(spelt).collect();
+        let all = section.chain(units).filter(whole);
+        let mut out: Vec<String> = match last {
+            true => all
+                .filter_map(|close| close.split(blanks).next_back())
+                .map(<[_]>::to_vec)
+                .collect::<Vec<_>>(),
+            false => all
+                .flat_map(|close| close.split(blanks))
+                .map(<[_]>::to_vec)
+                .collect(),
+        }
+        .into_iter()
+        .filter(|close| close.iter().all(|p| part(p)))
+        .flat_map(spelt)
+        .collect();
         out.retain(|close| !close.trim().is_empty() && close.bytes().any(|b| b != b'`'));
         out
     }
@@ -427,6 +445,8 @@ impl<'a> Twin<'a> {
                 .find(|open| input[at..].starts_with(open.as_str()));
             open.filter(|_| places(&entry.at)).map(|open| (entry, open))
         })?;
+        // Left to the vectors: code fences.
+        self.out.open |= channels::in_fence(&self.out.text);
         let mut from = at + open.len();
         let short = entry.label.strip_suffix('\n');
         let shortly = |label: &&str| {
