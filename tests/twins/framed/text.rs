@@ -397,21 +397,14 @@ impl<'a> Twin<'a> {
         let spelt = |close: Pattern| -> Vec<String> {
             fixes().map(|fix| literal(&fixed(&close, fix))).collect()
         };
-        let all = section.chain(units).filter(whole);
-        let mut out: Vec<String> = match last {
-            true => all
-                .filter_map(|close| close.split(blanks).next_back())
-                .map(<[_]>::to_vec)
-                .collect::<Vec<_>>(),
-            false => all
-                .flat_map(|close| close.split(blanks))
-                .map(<[_]>::to_vec)
-                .collect(),
-        }
-        .into_iter()
-        .filter(|close| close.iter().all(|p| part(p)))
-        .flat_map(spelt)
-        .collect();
+        let tokens = |close: &Pattern| -> Vec<Pattern> {
+            let all: Vec<Pattern> = close.split(blanks).map(<[_]>::to_vec).collect();
+            let from = if last { all.len() - 1 } else { 0 };
+            all[from..].to_vec()
+        };
+        let all = section.chain(units).filter(whole).flat_map(tokens);
+        let all = all.filter(|close| close.iter().all(part));
+        let mut out: Vec<String> = all.flat_map(spelt).collect();
         out.retain(|close| !close.trim().is_empty() && close.bytes().any(|b| b != b'`'));
         out
     }
