@@ -156,6 +156,11 @@ def report():
         rows += ["", "| symbols a word | cut into | families | words | streams parsed |", "|---|---|---|---|---|"]
         cuts = {"Three": "two and three", "Two": "two", "Bytes": "bytes"}
         rows += [f"| {length} | {cuts[cut]} | {len(of[2])} | {of[0]:,} | {of[1]:,} |" for (length, cut), of in sorted(words.items())]
+    twins = [line for line in lines() if "twins" in line]
+    if twins:
+        compared, dialects = sum(line["compared"] for line in twins), {line["twins"] for line in twins}
+        differ = sum(len(line["differ"]) for line in twins)
+        rows += ["", f"Second readers: {compared:,} inputs of {len(dialects)} dialects compared, of which {differ} differed."]
     found = sorted({name for line in lines() for name in line.get("crashes", [])})
     rows += ["", f"Findings: {len(found)}, of which open: {', '.join(open_findings()) or 'none'}."]
     page("ledger", rows)

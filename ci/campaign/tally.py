@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Runs one of the counting programs of fuzz/src/ and appends what it counted to fuzz/ledger.jsonl.
+"""Runs one of the counting programs of fuzz/src/, or the hunt of tests/suite/twins.rs, and appends what it counted to fuzz/ledger.jsonl.
 
   ci/campaign/tally.py words 5            all words of five symbols, of all families, under all 2- and 3-way cuts
   ci/campaign/tally.py words 7 hermes     of seven symbols, whole and byte by byte, of one family
   ci/campaign/tally.py soak               5 GiB through one stream, and a million streams: memory stays flat
+  ci/campaign/tally.py twins 50000 1000   a thousand random inputs of each dialect from this seed on, compared with its second reader
 """
 
 import json
+import os
 import subprocess
 import sys
 
@@ -14,11 +16,18 @@ import fuzz
 
 
 def main():
-    if len(sys.argv) < 2 or sys.argv[1] not in ("words", "soak"):
+    if len(sys.argv) < 2 or sys.argv[1] not in ("words", "soak", "twins"):
         sys.exit(__doc__)
     program, *rest = sys.argv[1:]
-    command = ["cargo", "run", "-q", "--release", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--no-default-features", "--bin", program, "--"]
-    run = subprocess.Popen(command + rest, cwd=fuzz.ROOT, stdout=subprocess.PIPE, text=True)
+    environment = dict(os.environ)
+    if program == "twins":
+        environment["SEED"], environment["SEEDS"], *names = rest
+        environment["TWINS"] = ",".join(names)
+        command = ["cargo", "test", "-q", "--locked", "-p", "toolglot-suite", "--lib", "--", "--ignored", "--nocapture", "twins::hunt"]
+    else:
+        command = ["cargo", "run", "-q", "--release", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--no-default-features", "--bin", program, "--"]
+        command += rest
+    run = subprocess.Popen(command, cwd=fuzz.ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     commit = fuzz.commit()
     for line in run.stdout:
         if line.startswith("{"):

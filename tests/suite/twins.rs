@@ -2,6 +2,7 @@
 //! shared code.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, LazyLock};
 
@@ -40,9 +41,10 @@ fn doubles(input: &str, ours: &Turn) -> bool {
         || spaced
 }
 
-fn compare(place: &str, input: &str, ours: Turn, theirs: Outcome) {
+/// Returns whether the two were compared.
+fn compare(place: &str, input: &str, ours: Turn, theirs: Outcome) -> bool {
     if slipped(&ours) || theirs.open || doubles(input, &ours) {
-        return;
+        return false;
     }
     let arguments =
         |text: &str| toolglot_testkit::vectors::value(text).expect("arguments are JSON");
@@ -88,6 +90,7 @@ fn compare(place: &str, input: &str, ours: Turn, theirs: Outcome) {
         theirs.severe,
         "errors of {place}: {input:?}"
     );
+    true
 }
 
 #[test]
@@ -300,8 +303,9 @@ fn framed_and_line_agree_on_every_vector() {
     );
 }
 
-/// Compares a dialect on one random input. Returns the number of its calls, or `None` where the twin leaves its meaning open.
-fn compare_one(place: &str, set: &DialectSet, twin: &Second, seed: u64) -> Option<usize> {
+/// Compares a dialect on one random input. Returns the number of its calls and whether its meaning was compared, or `None`
+/// where the twin leaves it open.
+fn compare_one(place: &str, set: &DialectSet, twin: &Second, seed: u64) -> Option<(usize, bool)> {
     static OFFER: LazyLock<(Value, Arc<Tools>)> = LazyLock::new(|| {
         let tools = framed::generate::TOOLS;
         let offer = Tools::from_json(tools).expect("tools");
@@ -317,10 +321,11 @@ fn compare_one(place: &str, set: &DialectSet, twin: &Second, seed: u64) -> Optio
     let mut options = Options::default();
     options.tools = offered.then(|| Arc::clone(offer));
     let ours = parse(set, options, input.as_bytes(), Finish::Stop);
-    if !slipped(&ours) {
+    let compared = !slipped(&ours);
+    if compared {
         compare_meaning(&format!("{place}, seed {seed}"), &input, &ours, &theirs);
     }
-    Some(ours.calls.len())
+    Some((ours.calls.len(), compared))
 }
 
 /// Compares a dialect on random inputs.
@@ -328,7 +333,7 @@ fn compare_random(id: &str, set: &DialectSet, twin: &Second, count: u64) {
     let (mut calls, mut left) = (0, 0);
     for seed in 0..count {
         match compare_one(id, set, twin, seed) {
-            Some(some) => calls += some as u64,
+            Some((some, _)) => calls += some as u64,
             None => left += 1,
         }
     }
@@ -348,27 +353,63 @@ fn framed_and_line_agree_on_random_inputs() {
     }
 }
 
-/// A long run for the dialects in `TWINS`, or for all, from the seed `SEED` on: `TWINS=harmony,muse SEED=20000 cargo test
-/// -p toolglot-suite -- --ignored twins::hunt`. Lists the seeds that differ per dialect.
+/// Reads the random inputs of `seeds`; prints how many were compared and which differ, as a line of JSON. The same seed is
+/// the same input in every run.
+fn hunt_in(id: &str, seeds: Range<u64>, one: impl Fn(u64) -> bool) -> Vec<u64> {
+    let (mut compared, mut differ) = (0_u64, vec![]);
+    for seed in seeds.clone() {
+        match std::panic::catch_unwind(AssertUnwindSafe(|| one(seed))) {
+            Ok(was) => compared += u64::from(was),
+            Err(_) => differ.push(seed),
+        }
+    }
+    let Range { start, end } = seeds;
+    println!(
+        r#"{{"twins": "{id}", "from": {start}, "to": {end}, "compared": {compared}, "differ": {differ:?}}}"#
+    );
+    differ
+}
+
+/// A long run for the dialects in `TWINS`, or for all, of `SEEDS` inputs from the seed `SEED` on: `TWINS=harmony,muse SEED=20000 cargo test
+/// -p toolglot-suite -- --ignored --nocapture twins::hunt`. Lists the seeds that differ per dialect.
 #[test]
 #[ignore = "takes minutes"]
 fn hunt() {
+    let number = |name: &str, default| {
+        std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
+    };
     let only = std::env::var("TWINS").unwrap_or_default();
-    let from = std::env::var("SEED").map_or(0, |seed| seed.parse().expect("a number"));
+    let wanted = |id: &str| only.is_empty() || only.split(',').any(|name| name == id);
+    let from = number("SEED", 0);
+    let seeds = from..from + number("SEEDS", 5 * SECONDS);
     let mut differ = vec![];
     for (id, twin) in seconds() {
-        if !only.is_empty() && !only.split(',').any(|name| name == id) {
-            continue;
+        if wanted(id) {
+            let set = DialectSet::builtin(id).expect("a built-in dialect");
+            let one = |seed| compare_one(id, &set, &twin, seed).is_some_and(|(_, was)| was);
+            differ.push((id, hunt_in(id, seeds.clone(), one)));
         }
-        let set = DialectSet::builtin(id).expect("a built-in dialect");
-        let differs = |seed: &u64| {
-            let one = AssertUnwindSafe(|| compare_one(id, &set, &twin, *seed));
-            std::panic::catch_unwind(one).is_err()
-        };
-        let seeds: Vec<u64> = (from..from + 5 * SECONDS).filter(differs).collect();
-        differ.extend((!seeds.is_empty()).then_some((id, seeds)));
     }
+    for id in naive::KNOWN.into_iter().filter(|id| wanted(id)) {
+        let set = DialectSet::builtin(id).expect("a built-in dialect");
+        let one = |seed| compare_sample(id, &set, seed).1;
+        differ.push((id, hunt_in(id, seeds.clone(), one)));
+    }
+    differ.retain(|(_, seeds)| !seeds.is_empty());
     assert!(differ.is_empty(), "{differ:?} differ");
+}
+
+/// Compares a dialect of another family on one random input. Returns whether the twin leaves its meaning open, and whether it
+/// was compared.
+fn compare_sample(id: &str, set: &DialectSet, seed: u64) -> (bool, bool) {
+    let input = generate::sample(id, seed);
+    let ours = parse(set, Options::default(), input.as_bytes(), Finish::Stop);
+    let theirs = naive::run(id, &input, None);
+    let open = theirs.open;
+    (
+        open,
+        compare(&format!("{id}, seed {seed}"), &input, ours, theirs),
+    )
 }
 
 #[test]
@@ -377,11 +418,8 @@ fn they_agree_on_random_inputs() {
         let set = DialectSet::builtin(dialect).expect("a built-in dialect");
         let mut left = 0;
         for seed in 0..some(SAMPLES) {
-            let input = generate::sample(dialect, seed);
-            let ours = parse(&set, Options::default(), input.as_bytes(), Finish::Stop);
-            let theirs = naive::run(dialect, &input, None);
-            left += u64::from(theirs.open);
-            compare(&format!("{dialect}, seed {seed}"), &input, ours, theirs);
+            let (open, _) = compare_sample(dialect, &set, seed);
+            left += u64::from(open);
         }
         assert!(
             left * 10 < some(SAMPLES),
