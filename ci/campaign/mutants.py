@@ -31,8 +31,8 @@ LEDGER, REASONS = HERE / "mutants.jsonl", HERE / "MUTANTS.md"
 WORK = ROOT / "target" / "mutated"
 TREE = WORK / "tree"
 VERSION = "27.1.0"
-# The tests of the library's laws that read every vector; the others take minutes.
-LAWS = ["toolglot-suite", "vectors::", "twins::"]
+# Those tests of the library's laws that read every vector; the others take minutes in a build that is not optimised.
+LAWS = ["toolglot-suite", "vectors::", "on_every_vector"]
 # Of each area: its files, and packages whose tests judge it, one after the other, perhaps with the names of some tests.
 AREAS = {
     "scan": (["scan/src/**/*.rs"], [["toolglot-scan"], ["toolglot"], LAWS]),
