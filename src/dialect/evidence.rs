@@ -255,10 +255,12 @@ fn with_strings<'u>(
     if !units.into_iter().all(arguments) {
         return probe;
     }
-    let heads = probe
-        .iter()
-        .filter_map(|pattern| pattern.find('{').map(|at| &pattern[..at]));
-    let mut strings: Vec<String> = heads.map(|head| format!("{head}\"$_{{")).collect();
+    let head = |pattern: &String| {
+        let head = &pattern[..pattern.find('{')?];
+        let head = head.strip_suffix("$^").unwrap_or(head);
+        Some(format!("{head}\"$_{{"))
+    };
+    let mut strings: Vec<String> = probe.iter().filter_map(head).collect();
     strings.dedup();
     probe.iter().cloned().chain(strings).collect()
 }

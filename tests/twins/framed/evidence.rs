@@ -110,7 +110,10 @@ pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<S
     let with_strings = |mut probe: Vec<String>, units: &[&Table]| -> Vec<String> {
         let arguments = |unit: &&Table| word(unit, "payload", "") == "arguments";
         if units.iter().all(arguments) {
-            let head = |p: &String| Some(format!("{}\"$_{{", &p[..p.find('{')?]));
+            let head = |p: &String| {
+                let head = &p[..p.find('{')?];
+                Some(format!("{}\"$_{{", head.trim_end_matches("$^")))
+            };
             probe.extend(probe.iter().filter_map(head).collect::<Vec<_>>());
         }
         probe
