@@ -258,7 +258,7 @@ impl Machine<'_> {
                     || !here
                     || over
                     || self.hidden(chunk, reasoning.dialect, span, safe, false)
-                    || self.is_in_fence(reasoning.dialect, start)
+                    || self.is_shown(reasoning.dialect, start, Code::hides)
                 {
                     self.st.thoughts = self.st.thoughts.saturating_add(1);
                     return false;

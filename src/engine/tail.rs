@@ -210,7 +210,9 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
     let mut state = State::outside(set);
     let open = match (&whole.mode, &whole.io.block, whole.region) {
         (Mode::Body(_), Some(block), _) => Some(block.start),
-        (Mode::Flow | Mode::Skip(_), _, Region::Reasoning { start, .. }) => Some(start),
+        (Mode::Flow | Mode::Skip(_) | Mode::Opening(_), _, Region::Reasoning { start, .. }) => {
+            Some(start)
+        }
         (
             Mode::Flow
             | Mode::Skip(_)
@@ -240,7 +242,14 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
         state.unlinked = whole.unlinked.saturating_sub(whole.from());
         state.thoughts = whole.thoughts;
         state.paired = whole.paired.map(|paired| Paired { start: 0, ..paired });
-        whole.from()
+        match whole.region {
+            // What the prompt has of a protected region is not in the reply.
+            Region::Span { id, .. } => {
+                state.region = Region::Span { id, start: 0 };
+                whole.pos()
+            }
+            Region::Text | Region::Reasoning { .. } => whole.from(),
+        }
     });
     // Doubts about what follows hold for the reply as well.
     state.io.quoted = whole.io.quoted;

@@ -191,9 +191,14 @@ impl Machine<'_> {
 
     /// Whether a marker of a dialect at `start` is shown in a code fence of the text.
     pub fn is_in_fence(&self, dialect: u16, start: u64) -> bool {
+        self.is_shown(dialect, start, Code::in_fence)
+    }
+
+    /// Whether a marker of a dialect at `start` is shown in the text's code, of a kind that `hides` it.
+    pub fn is_shown(&self, dialect: u16, start: u64, hides: fn(Code) -> bool) -> bool {
         let mut code = self.st.code;
         code.settle();
-        let shown = self.st.region == Region::Text && code.in_fence();
+        let shown = self.st.region == Region::Text && hides(code);
         shown && !self.follows(dialect, start) && !self.st.io.vouches(start)
     }
 
