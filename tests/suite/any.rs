@@ -7,7 +7,7 @@ use toolglot::{
     Tools, Turn, UnknownTool, builtin_files, encode,
 };
 
-use crate::support::places;
+use crate::support::{ANY, DEFAULTS, places};
 
 const TOOLS: &str = r#"[
     {"name": "read_file", "parameters": {"properties": {"path": {"type": "string"}}}},
@@ -67,7 +67,7 @@ const OTHER_MEMBER: [&str; 1] = ["tam2"];
 
 #[test]
 fn any_reads_what_every_dialect_writes() {
-    let any = DialectSet::any();
+    let any = ANY.clone();
     let mut wrong = vec![];
     let mut tried = 0;
     for (id, _) in builtin_files() {
@@ -98,7 +98,7 @@ fn any_reads_what_every_dialect_writes() {
 
 #[test]
 fn any_reads_only_calls_of_declared_tools() {
-    let any = DialectSet::any();
+    let any = ANY.clone();
     for (text, calls) in [
         (r#"{"name": "read_file", "arguments": {"path": "a"}}"#, 1),
         (
@@ -143,7 +143,7 @@ fn any_reads_only_calls_of_declared_tools() {
 
 #[test]
 fn any_leaves_prose_alone() {
-    let any = DialectSet::any();
+    let any = ANY.clone();
     for text in [
         "Thought: the reader of a log sees lines like\nObservation: 42\nFinal Answer: none of these is a call.\n",
         "Action: fetch_page\nAction Input: {\"url\": \"x\"}\n",
@@ -166,7 +166,7 @@ fn elements_with_the_names_of_tools_are_markup() {
         {"name": "code", "parameters": {"properties": {"shell": {"type": "boolean"}}}},
         {"name": "map", "parameters": {"properties": {"query": {"type": "string"}}, "required": ["query"]}},
         {"name": "时", "parameters": {"properties": {"区": {"type": "string"}}}}]"#;
-    let any = DialectSet::any();
+    let any = ANY.clone();
     for text in [
         "<code><var>n</var> ++</code>",
         "<code><a href=\"#x\">XML_Parse</a></code>",
@@ -266,7 +266,7 @@ fn beside_a_valid_call_an_undeclared_tool_is_left_out() {
 #[test]
 fn a_call_that_is_text_hides_what_it_quotes() {
     let text = "<tool_call>{\"name\": \"zz\", \"arguments\": {\"q\": \"</x><tool_call>{\\\"name\\\": \\\"read_file\\\"}\"}}</tool_call>";
-    for set in [DialectSet::defaults(), DialectSet::any()] {
+    for set in [DEFAULTS.clone(), ANY.clone()] {
         let read = turn(&set, &options(TOOLS, Some(UnknownTool::Text)), text);
         assert_eq!((names(&read).len(), &*read.text), (0, text));
     }

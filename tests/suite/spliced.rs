@@ -17,7 +17,7 @@ use toolglot::{
 };
 
 use crate::markers::{MARKERS, set};
-use crate::support::places;
+use crate::support::{ANY, places};
 
 const TOOLS: &str = r#"[{"name": "rm", "parameters": {"properties": {"path": {"type": "string"}, "n": {"type": "integer"}}}},
     {"name": "ls", "parameters": {"properties": {}}}]"#;
@@ -32,7 +32,7 @@ struct Reads {
 impl Reads {
     fn new(name: &str, declared: bool) -> Self {
         let set = match name {
-            "any" => DialectSet::any(),
+            "any" => ANY.clone(),
             name => set(name),
         };
         let mut options = Options::default();

@@ -29,8 +29,9 @@ pub fn vector_files() -> Vec<PathBuf> {
 /// Compiled sets, shared by all tests of one run.
 pub static SETS: LazyLock<Sets> = LazyLock::new(Sets::default);
 
-/// The default set.
+/// The sets of many dialects.
 pub static DEFAULTS: LazyLock<DialectSet> = LazyLock::new(DialectSet::defaults);
+pub static ANY: LazyLock<DialectSet> = LazyLock::new(DialectSet::any);
 
 /// Every vector of the repository.
 pub static VECTORS: LazyLock<Vec<Vector>> = LazyLock::new(|| {

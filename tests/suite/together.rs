@@ -10,7 +10,7 @@ use toolglot::{
 };
 
 use crate::markers::set;
-use crate::support::{DEFAULTS, turn_of};
+use crate::support::{ANY, DEFAULTS, turn_of};
 
 const TOOLS: &str = r#"[
     {"name": "wipe", "parameters": {"properties": {"path": {"type": "string"}}}},
@@ -66,7 +66,7 @@ fn is(call: &(String, String), name: &str, value: &str) -> bool {
 
 #[test]
 fn calls_of_two_dialects_follow_one_another() {
-    let any = DialectSet::any();
+    let any = ANY.clone();
     let first = written("wipe", r#"{"path":"/x 中"}"#);
     let second = written("look", r#"{"where":"later"}"#);
     let mut wrong = vec![];
@@ -105,7 +105,7 @@ fn calls_of_two_dialects_follow_one_another() {
 
 #[test]
 fn a_quoted_call_of_another_dialect_never_runs() {
-    let any = DialectSet::any();
+    let any = ANY.clone();
     let plain = written("wipe", r#"{"path":"see it"}"#);
     let quotes = written("burn", r#"{"all":"yes"}"#);
     let mut wrong = vec![];

@@ -10,7 +10,7 @@ use toolglot::{
 };
 
 use crate::markers::set;
-use crate::support::cut_turn;
+use crate::support::{ANY, DEFAULTS, cut_turn};
 
 const TOOLS: &str = r#"[{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]"#;
 
@@ -105,7 +105,7 @@ fn turns_of_others_give_no_call() {
     let mut failures = vec![];
     for case in cases() {
         let own = &set(case.id);
-        let many = [DialectSet::defaults(), DialectSet::any()];
+        let many = [DEFAULTS.clone(), ANY.clone()];
         for opener in case.openers() {
             // An opener that is not a tag is looked for only if the application has chosen the dialect.
             let tag = opener.starts_with('<');
