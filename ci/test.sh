@@ -11,7 +11,7 @@ share_target
 # The same cases each time; PROPTEST_RNG_SEED= PROPTEST_CASES=100000 tries others.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED-1}
 [[ -n $PROPTEST_RNG_SEED ]] || unset PROPTEST_RNG_SEED
-if [[ ${1:-} == --quick ]]; then export TOOLGLOT_SPLITS=40 PROPTEST_CASES=${PROPTEST_CASES-96}; fi
+if [[ ${1:-} == --quick ]]; then export TOOLGLOT_SPLITS=30 PROPTEST_CASES=${PROPTEST_CASES-96}; fi
 # One of the tests writes the vectors for ci/c.sh and ci/cpp.sh.
 export TOOLGLOT_FLAT=$CARGO_TARGET_DIR/c
 mkdir -p "$TOOLGLOT_FLAT"
