@@ -6,10 +6,10 @@ import os
 import pathlib
 import platform
 import random
-import re
 import subprocess
 import sys
 
+import bindings
 import pyarrow
 import pyarrow.parquet
 
@@ -106,28 +106,19 @@ def run(command):
     return [float(word) for word in ran.stdout.split()]
 
 
-def instructions(command, path):
-    """What a run costs under callgrind."""
-    profile = path.parent / "profile"
-    tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", *map(str, command)]
-    subprocess.run(tool, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    total = re.search(r"^(?:totals|summary): (\d+)", profile.read_text(errors="replace"), re.M)
-    profile.unlink()
-    return int(total[1])
-
-
 def cost(toolglot, folder):
     """Instructions a byte of `batch` and `stats` on one thread: a file of replies against one three times as long."""
+    small, large = folder / "small.jsonl", folder / "large.jsonl"
+    replies = pool(reply)
+    for path, mib in ((small, 2), (large, 6)):
+        lines(path, "input", replies, mib * MIB)
+    more = large.stat().st_size - small.stat().st_size
     said = []
     for command in ("batch", "stats"):
-        runs = []
-        for mib in (2, 6):
-            path = folder / "counted.jsonl"
-            lines(path, "input", pool(reply), mib * MIB)
-            runs.append((path.stat().st_size, instructions([toolglot, command, "--jobs", 1, path], path)))
-            path.unlink()
-        (small, few), (large, many) = runs
-        said.append(f"`{command}` {(many - few) / (large - small):.1f}")
+        few, many = (bindings.count([toolglot, command, "--jobs", 1, path], folder)[0] for path in (small, large))
+        said.append(f"`{command}` {(many - few) / more:.1f}")
+    for path in (small, large, folder / "profile"):
+        path.unlink()
     return ", ".join(said)
 
 

@@ -1,7 +1,7 @@
 //! A prompt that ends anywhere in what the model would have written: in a thought, a call, a value or a marker.
 //!
-//! The reply is the rest. It is read alike however it is cut, and a call that it delivers is one of the whole, with the same
-//! grade. After the turn of another author, the reply is the model's: such prompts are left out.
+//! The reply is the rest. It is read alike however it is cut, and a call that it delivers is one that the whole delivers. After
+//! the turn of another author, the reply is the model's: such prompts are left out.
 
 use toolglot::{Call, Grade, builtin_files};
 
@@ -10,36 +10,45 @@ use crate::support::{CASES, VECTORS, places, turn_of, with_returns};
 /// Places tried per vector in a test run.
 const PLACES: usize = 6;
 
-/// The opener of the model's turn, if it is a token with the role.
-fn turn(dialect: &str) -> Option<String> {
-    let (_, text) = builtin_files().iter().find(|(id, _)| *id == dialect)?;
-    let file: toml::Table = text.parse().ok()?;
-    let list = file.get("turn")?.as_array()?;
-    let mut turns = list.iter().filter_map(toml::Value::as_str);
-    let turn = turns.find(|turn| turn.ends_with("assistant"))?;
-    Some(format!("{turn}\n"))
+/// What a dialect's file says about turns.
+struct Turns {
+    /// What opens the model's turn.
+    own: Vec<String>,
+    /// What begins the turns of other authors.
+    others: Vec<String>,
 }
 
-/// Whether another author's turn begins after the model's last one.
-fn is_anothers(dialect: &str, tail: &str) -> bool {
-    let mut files = builtin_files().iter();
-    let text = files.find(|(id, _)| *id == dialect).map(|(_, text)| *text);
-    let file: toml::Table = text.unwrap_or_default().parse().expect("a built-in file");
-    let list = |key: &str| -> Vec<String> {
-        let list = file.get(key).and_then(toml::Value::as_array);
-        let list = list.into_iter().flatten().filter_map(toml::Value::as_str);
-        list.map(str::to_owned).collect()
-    };
-    let turns = list("turn");
-    let ends = |turn: &String| tail.rfind(turn.as_str()).map(|at| at + turn.len());
-    let rest = &tail[turns.iter().filter_map(ends).max().unwrap_or(0)..];
-    let tokens = turns.iter().filter_map(|turn| {
-        let end = turn.find("|>").map(|at| at + 2);
-        end.filter(|end| *end < turn.len())
-            .map(|end| turn[..end].to_owned())
-    });
-    let mut all = list("others").into_iter().chain(tokens);
-    all.any(|token| rest.contains(&token))
+impl Turns {
+    fn of(dialect: &str) -> Option<Self> {
+        let (_, text) = builtin_files().iter().find(|(id, _)| *id == dialect)?;
+        let file: toml::Table = text.parse().expect("a built-in file");
+        let list = |key: &str| -> Vec<String> {
+            let list = file.get(key).and_then(toml::Value::as_array);
+            let list = list.into_iter().flatten().filter_map(toml::Value::as_str);
+            list.map(str::to_owned).collect()
+        };
+        let (own, mut others) = (list("turn"), list("others"));
+        let tokens = own.iter().filter_map(|turn| {
+            let end = turn.find("|>").map(|at| at + 2);
+            let end = end.filter(|end| *end < turn.len())?;
+            Some(turn[..end].to_owned())
+        });
+        others.extend(tokens);
+        Some(Self { own, others })
+    }
+
+    /// The opener of the model's turn, if it is a token with the role.
+    fn opener(&self) -> Option<String> {
+        let turn = self.own.iter().find(|turn| turn.ends_with("assistant"))?;
+        Some(format!("{turn}\n"))
+    }
+
+    /// Whether another author's turn begins after the model's last one.
+    fn is_anothers(&self, tail: &str) -> bool {
+        let ends = |turn: &String| tail.rfind(turn.as_str()).map(|at| at + turn.len());
+        let rest = &tail[self.own.iter().filter_map(ends).max().unwrap_or(0)..];
+        self.others.iter().any(|token| rest.contains(token))
+    }
 }
 
 fn delivered(calls: &[Call]) -> impl Iterator<Item = &Call> {
@@ -53,7 +62,10 @@ fn check(cuts: impl Fn(usize, usize) -> Vec<usize>) {
         let Ok(input) = std::str::from_utf8(case.input) else {
             continue;
         };
-        let Some(turn) = turn(case.dialect).filter(|_| vector.options.is_empty()) else {
+        let Some(turns) = Turns::of(case.dialect).filter(|_| vector.options.is_empty()) else {
+            continue;
+        };
+        let Some(turn) = turns.opener() else {
             continue;
         };
         if !case.native.is_empty() || input.len() > 2048 {
@@ -65,7 +77,7 @@ fn check(cuts: impl Fn(usize, usize) -> Vec<usize>) {
                 continue;
             };
             let tail = format!("{turn}{head}");
-            if is_anothers(case.dialect, &tail) {
+            if turns.is_anothers(&tail) {
                 continue;
             }
             let tail = tail.into_bytes();

@@ -108,7 +108,7 @@ macro_rules! limits {
         ///
         /// ```
         #[pyclass(frozen, eq, hash, module = "toolglot", name = "Limits", from_py_object)]
-        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub struct PyLimits {
             pub limits: Limits,
         }
