@@ -15,6 +15,8 @@ if [[ ${1:-} == --quick ]]; then export TOOLGLOT_SPLITS=30 PROPTEST_CASES=${PROP
 # One of the tests writes the vectors for ci/c.sh and ci/cpp.sh.
 export TOOLGLOT_FLAT=$CARGO_TARGET_DIR/c
 mkdir -p "$TOOLGLOT_FLAT"
+# Tests that wait for time limits, beside those that work.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS-4}
 # One failure must not hide another.
 test_workspace --no-fail-fast
 if [[ ${1:-} == --quick ]]; then

@@ -16,7 +16,7 @@ use crate::support::{CASES, VECTORS, some};
 const SAMPLES: u64 = 20_000;
 
 /// The same for each of the dialects that one generic twin reads.
-const SECONDS: u64 = 2000;
+const SECONDS: u64 = 1000;
 
 /// Kinds that do not affect the meaning of a block. How often one mistake is reported is not compared.
 const BESIDE: [&str; 6] = [

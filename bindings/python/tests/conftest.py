@@ -1,5 +1,6 @@
 """Shared fixtures."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -8,6 +9,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 ROOT = Path(__file__).parents[3]
+
+
+def pytest_collection_finish():
+    # Tests collect garbage some hundred times, and need not look through all loaded modules each time.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
