@@ -719,6 +719,12 @@
 // A backslash in a string that begins no escape; it is kept. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_ESCAPE 69
 
+// A comment between two tokens of JSON, or white space that JSON lacks (a no-break or a full-width space); it is left out. (warning)
+#define TOOLGLOT_ISSUE_REPAIRED_SPACE 70
+
+// A full-width comma or colon in JSON. (warning)
+#define TOOLGLOT_ISSUE_REPAIRED_PUNCTUATION 71
+
 // What runs share: dialect, tools, policy. One thread at a time. Runs keep what they need, so the agent may be freed before
 // them.
 typedef struct toolglot_agent toolglot_agent;

@@ -175,6 +175,8 @@ kinds! {
     RepairedNumber = 67 "repaired_number" Warning Recovered "Leading zeros of a number; they are left out." "zeros before a number were left out";
     ReplacedCall = 68 "replaced_call" Warning Recovered "A call of the text that was replaced by API tool calls, or an API tool call that was replaced by those of the text." "the call gave way to calls of the same reply that were given in another form";
     RepairedEscape = 69 "repaired_escape" Warning Recovered "A backslash in a string that begins no escape; it is kept." "a backslash that begins no escape was kept";
+    RepairedSpace = 70 "repaired_space" Warning Repaired "A comment between two tokens of JSON, or white space that JSON lacks (a no-break or a full-width space); it is left out." "a comment or foreign white space was left out";
+    RepairedPunctuation = 71 "repaired_punctuation" Warning Repaired "A full-width comma or colon in JSON." "a full-width comma or colon was taken as one";
 }
 
 impl Kind {

@@ -9,9 +9,10 @@
 //! Memory: a byte for each open bracket, a key, and the undecided bytes.
 //!
 //! Slips that leave no doubt about a value are repaired in every syntax and reported: quotes, literals, keys and commas of
-//! another syntax, control characters in strings. So are three that do leave doubt: a quote inside a quoted string, leading
+//! another syntax, comments and foreign white space between tokens, control characters in strings. So are three that do leave doubt: a quote inside a quoted string, leading
 //! zeros of a number, half of a surrogate pair.
 
+mod aside;
 mod keys;
 mod number;
 mod pen;
@@ -28,6 +29,7 @@ use super::lost::{Quote, Torn};
 use super::short::Short;
 use crate::error::{Kind, KindSet};
 use crate::event::Span;
+use aside::{Aside, Gap};
 pub(crate) use pen::Emit;
 use pen::{Decode, Feed, Meaning, Pen};
 use scalars::{InText, Literal, Python};
@@ -229,6 +231,8 @@ enum LexerAt {
     Begun(bool),
     /// Before the value of an argument whose name is on hold and follows a string without a comma.
     Named(NamedAt),
+    /// In what stands between two tokens and is neither.
+    Aside(Aside, Gap),
 }
 
 /// The state of a value.
@@ -350,16 +354,7 @@ impl Lexer {
 
     /// Whether no string, number or word is open, and the value is not complete.
     pub fn between(&self) -> bool {
-        matches!(
-            self.at,
-            LexerAt::Value
-                | LexerAt::Item
-                | LexerAt::NextItem
-                | LexerAt::Key
-                | LexerAt::NextKey
-                | LexerAt::Colon
-                | LexerAt::After
-        )
+        self.at.gap().is_some()
     }
 
     /// Whether the whole value has come.
@@ -525,6 +520,9 @@ impl Lexer {
         i: usize,
         byte: u8,
     ) -> Took {
+        if let Some(gap) = self.aside_begins(rules, byte) {
+            return self.open_aside(rules, f, i, byte, gap);
+        }
         match self.at {
             _ if is_blank(byte) && self.between() => self.blank(f, i),
             LexerAt::Item | LexerAt::Key if self.closes(byte) => self.close(f, i, byte),
@@ -553,6 +551,7 @@ impl Lexer {
             LexerAt::Stray { joined, key } => self.stray(rules, f, i, byte, joined, key),
             LexerAt::Begun(told) => self.begun(f, i, told),
             LexerAt::Named(at) => self.named(rules, f, i, at),
+            LexerAt::Aside(aside, gap) => self.aside(rules, f, i, byte, (aside, gap)),
             LexerAt::Unclosed => {
                 self.stack.pop();
                 self.end(i)

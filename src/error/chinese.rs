@@ -79,5 +79,7 @@ pub const fn sentence(kind: Kind) -> &'static str {
         Kind::RepairedNumber => "已忽略数字前的零",
         Kind::ReplacedCall => "该调用已被同一回复中以另一形式给出的调用取代",
         Kind::RepairedEscape => "反斜杠后不是转义符，已按原样保留",
+        Kind::RepairedSpace => "已忽略注释或特殊空白",
+        Kind::RepairedPunctuation => "全角逗号或冒号已按半角处理",
     }
 }

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use toolglot::{
-    Call, DialectSet, EncodeCall, EncodeOptions, Finish, Grade, Kind, Options, Tools,
+    Call, DialectSet, EncodeCall, EncodeOptions, Finish, Grade, Kind, Options, Parser, Tools,
     builtin_files, encode, parse,
 };
+
+use crate::support::cut_turn;
 
 const TOOLS: &str = r#"[{"name": "wipe", "parameters": {"type": "object", "properties": {
     "path": {"type": "string"}, "n": {"type": "array"}, "ok": {"type": "boolean"}}}}]"#;
@@ -173,4 +175,111 @@ fn slips_in_values_keep_the_call() {
             },
         );
     }
+}
+
+/// What stands between two tokens of JSON and has no meaning, and of Python.
+const ASIDES: [&str; 9] = [
+    "/* it's \"c\" */",
+    "// c\n",
+    "//\r\n",
+    "/***/",
+    " # 注\n",
+    "\u{a0}",
+    " \u{3000} ",
+    "\u{feff}",
+    "\u{2028}",
+];
+
+/// Where the tokens of the arguments end that are no part of a string or word.
+fn tokens(text: &str) -> Vec<usize> {
+    let mut string = false;
+    let mut out = vec![];
+    for (at, byte) in text.bytes().enumerate() {
+        string ^= byte == b'"' || byte == b'\'';
+        if !string && b"{}[](),:=\"'".contains(&byte) {
+            out.push(at + 1);
+        }
+    }
+    out
+}
+
+/// Reads the text whole and byte by byte.
+fn cut(id: &str, set: &DialectSet, text: &str) -> (Call, Grade) {
+    let mut options = Options::default();
+    options.tools = Some(tools());
+    let turn = cut_turn(|| Parser::new(set, options.clone()), text, Finish::Stop);
+    assert_eq!(turn.calls.len(), 1, "{id}: {text:?}");
+    let call = turn.calls.into_iter().next().expect("a call");
+    let grade = call.grade;
+    (call, grade)
+}
+
+#[test]
+fn what_stands_between_tokens_keeps_the_call() {
+    let mut tried = 0;
+    for (id, set, text) in written() {
+        let python = text.contains("path=\"") || text.contains("path='");
+        let Some(start) = text.find("\"path\":").or_else(|| text.find("path=")) else {
+            continue;
+        };
+        // Without a marker, the first bytes show whether it is a call.
+        let Some(end) = text.to_lowercase().rfind("true").filter(|_| id != YAML) else {
+            continue;
+        };
+        let body = &text[start..end];
+        if !body.contains("[1,") {
+            continue;
+        }
+        for at in tokens(body).into_iter().map(|at| start + at) {
+            for aside in ASIDES {
+                // Python divides.
+                if python && aside.starts_with('/') {
+                    continue;
+                }
+                let changed = format!("{}{aside}{}", &text[..at], &text[at..]);
+                let (call, grade) = cut(id, &set, &changed);
+                assert_eq!(
+                    value(&call.arguments),
+                    value(ARGUMENTS),
+                    "{id}: {changed:?}"
+                );
+                let own = text.contains("True") && aside.contains('#');
+                let least = if own {
+                    Grade::Complete
+                } else {
+                    Grade::Repaired
+                };
+                assert_eq!(grade, least, "{id}: {changed:?}");
+                assert!(
+                    own || call.kinds.contains(Kind::RepairedSpace),
+                    "{id}: {changed:?}"
+                );
+                tried += 1;
+            }
+        }
+        for (from, wide) in [(",", "，"), (",", "、"), (":", "：")] {
+            if python && from == ":" {
+                continue;
+            }
+            let changed = format!(
+                "{}{}{}",
+                &text[..start],
+                body.replace(from, wide),
+                &text[end..]
+            );
+            let (call, grade) = cut(id, &set, &changed);
+            assert_eq!(
+                value(&call.arguments),
+                value(ARGUMENTS),
+                "{id}: {changed:?}"
+            );
+            assert_eq!(grade, Grade::Repaired, "{id}: {changed:?}");
+            assert!(
+                call.kinds.contains(Kind::RepairedPunctuation),
+                "{id}: {changed:?}"
+            );
+            tried += 1;
+        }
+    }
+    assert!(tried > 3_000, "only {tried}");
 }

@@ -178,7 +178,7 @@ fn seconds() -> Vec<(&'static str, Second)> {
 }
 
 /// Slips that the engine repairs, while a twin follows the rules.
-const SLIPS: [Kind; 16] = [
+const SLIPS: [Kind; 18] = [
     Kind::AttributeArguments,
     Kind::BareQuote,
     Kind::ExtraKey,
@@ -192,7 +192,9 @@ const SLIPS: [Kind; 16] = [
     Kind::RepairedMarker,
     Kind::RepairedNewline,
     Kind::RepairedNumber,
+    Kind::RepairedPunctuation,
     Kind::RepairedQuotes,
+    Kind::RepairedSpace,
     Kind::RepeatedMarker,
     Kind::RepeatedParam,
 ];

@@ -143,6 +143,10 @@ pub const TOOLGLOT_ISSUE_REPAIRED_NUMBER: u32 = 67;
 pub const TOOLGLOT_ISSUE_REPLACED_CALL: u32 = 68;
 /// A backslash in a string that begins no escape; it is kept. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_ESCAPE: u32 = 69;
+/// A comment between two tokens of JSON, or white space that JSON lacks (a no-break or a full-width space); it is left out. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_SPACE: u32 = 70;
+/// A full-width comma or colon in JSON. (warning)
+pub const TOOLGLOT_ISSUE_REPAIRED_PUNCTUATION: u32 = 71;
 
 /// Every kind with its name. NUL-terminated.
 const NAMES: &[(u32, &str)] = &[
@@ -221,6 +225,11 @@ const NAMES: &[(u32, &str)] = &[
     (TOOLGLOT_ISSUE_REPAIRED_NUMBER, "repaired_number\0"),
     (TOOLGLOT_ISSUE_REPLACED_CALL, "replaced_call\0"),
     (TOOLGLOT_ISSUE_REPAIRED_ESCAPE, "repaired_escape\0"),
+    (TOOLGLOT_ISSUE_REPAIRED_SPACE, "repaired_space\0"),
+    (
+        TOOLGLOT_ISSUE_REPAIRED_PUNCTUATION,
+        "repaired_punctuation\0",
+    ),
 ];
 
 /// The name of a kind, NUL-terminated.

@@ -157,11 +157,12 @@ impl Body {
             FramedAt::Payload(payload) if !payload.under_way() && self.is_final() => {
                 Finished::Forgotten(end)
             }
-            // The model was done: a string that seems to have no end began or ended elsewhere, and after calls a word
-            // without a bracket is the rest of the reply.
+            // The model was done: a string that seems to have no end began or ended elsewhere, a comment may hold the end of
+            // its call, and after calls a word without a bracket is the rest of the reply.
             FramedAt::Payload(payload)
                 if stopped
                     && (payload.doubts(Kind::BareQuote)
+                        || payload.doubts(Kind::RepairedSpace)
                         || self.is_final() && payload.only_name()) =>
             {
                 broken

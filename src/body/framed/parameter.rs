@@ -384,7 +384,7 @@ impl Body {
         let (FramedAt::Value(value), Some(args)) = (&mut self.at, &mut self.args) else {
             return None;
         };
-        let start = newline.max(out.from());
+        let start = value.before_newline(out, newline);
         args.value(out, start);
         let key = args.key().to_owned();
         args.recovered(Kind::UnclosedValue);

@@ -491,12 +491,18 @@ impl Value {
         at - u64::from(newline) - u64::from(cr)
     }
 
+    /// Where the value ends if the newline at `at` is framing.
+    pub fn before_newline(&self, out: &Out<'_>, at: u64) -> u64 {
+        let cr = self.framed && at > out.from() && out.byte(at - 1) == Some(b'\r');
+        at.max(out.from()) - u64::from(cr)
+    }
+
     /// The end of what is content before `at`, whatever follows: a carriage return may begin the newline that is framing.
     pub fn settled(&self, out: &Out<'_>, at: u64) -> u64 {
-        let ends = self.ends(out, at);
-        let open = self.framed && ends == at && at > out.from();
-        let cr = open && out.byte(at - 1) == Some(b'\r');
-        ends - u64::from(cr)
+        match self.ends(out, at) {
+            ends if ends == at => self.before_newline(out, at),
+            ends => ends,
+        }
     }
 
     /// Consumes a byte at the beginning; returns false if the byte belongs to what follows.

@@ -17,7 +17,7 @@ impl Lexer {
         i: usize,
         byte: u8,
     ) -> Took {
-        let call = self.stack.last() == Some(&Frame::Call);
+        let call = self.calls();
         if std::mem::take(&mut self.joined) && byte == b'"' {
             return self.open_stray(f, i, true, true);
         }
@@ -38,6 +38,51 @@ impl Lexer {
         (i, Some(token))
     }
 
+    /// Whether the members of the innermost bracket are the arguments of a Python call.
+    pub(super) fn calls(&self) -> bool {
+        self.stack.last() == Some(&Frame::Call)
+    }
+
+    /// Whether `byte` begins a name without quotes, and whether that is a slip.
+    pub(super) fn names(&self, rules: &Rules<'_>, byte: u8) -> Option<bool> {
+        // Curly quotation marks and other punctuation begin with 0xE2: they are no part of a name.
+        let named = is_name(byte) && byte != 0xE2;
+        if self.calls() {
+            (is_name(byte) && !byte.is_ascii_digit()).then_some(false)
+        } else if rules.syntax.bare_keys {
+            (Self::in_bare_key(byte) && byte != 0xE2).then_some(false)
+        } else {
+            let lenient = (named || byte == b'$') && !byte.is_ascii_digit();
+            lenient.then_some(true)
+        }
+    }
+
+    /// Begins a name without quotes at the offset `at`, whose first byte is `byte`. What precedes it has been emitted up to `i`.
+    pub(super) fn open_name<E: Emit>(
+        &mut self,
+        rules: &Rules<'_>,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        at: u64,
+        byte: u8,
+    ) -> Option<Token> {
+        let slip = self.names(rules, byte) == Some(true);
+        self.begin_key(f, i, at);
+        self.pen.insert(f, i, "\"");
+        self.at = LexerAt::BareKey;
+        slip.then_some(Token::Repaired(Kind::RepairedKey, at))
+    }
+
+    /// Begins a key at the offset `at`; its text is decoded from `i` on.
+    fn begin_key<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, at: u64) {
+        self.key_at = at;
+        if self.watched() {
+            self.pen.key.clear();
+            self.pen.decode = Decode::Key;
+            f.decoded = i;
+        }
+    }
+
     /// Consumes the first byte of a key.
     pub(super) fn open_key<E: Emit>(
         &mut self,
@@ -46,16 +91,8 @@ impl Lexer {
         i: usize,
         byte: u8,
     ) -> Took {
-        let call = self.stack.last() == Some(&Frame::Call);
-        let quoted = !call && (byte == b'"' || byte == b'\'' || rules.delim_at(byte).is_some());
-        // Curly quotation marks and other punctuation begin with 0xE2: they are no part of a name.
-        let named = (is_name(byte) && byte != 0xE2) || byte == b'$';
-        let lenient = !rules.syntax.bare_keys && !call && named && !byte.is_ascii_digit();
-        let bare = if call {
-            is_name(byte) && !byte.is_ascii_digit()
-        } else {
-            rules.syntax.bare_keys && Self::in_bare_key(byte) && byte != 0xE2
-        };
+        let quoted =
+            !self.calls() && (byte == b'"' || byte == b'\'' || rules.delim_at(byte).is_some());
         // A key cannot begin like this: the bracket of a call's object is missing, and the next call of the list begins.
         let list = self.stack.as_slice() == [Frame::Array, Frame::Object];
         if byte == b'{' && self.at == LexerAt::NextKey && self.watch > 0 && list {
@@ -64,23 +101,15 @@ impl Lexer {
             self.at = LexerAt::Unclosed;
             return (i, Some(Token::Repaired(Kind::UnclosedValue, f.pos(i))));
         }
-        if !(quoted || bare || lenient) {
+        if !quoted && self.names(rules, byte).is_none() {
             return (i, Some(Self::unfit(rules, byte)));
         }
         self.pen.keep(f, i, Meaning::Text(""));
-        self.key_at = f.pos(i);
-        if self.watched() {
-            self.pen.key.clear();
-            self.pen.decode = Decode::Key;
-            f.decoded = i;
-        }
         if quoted {
+            self.begin_key(f, i, f.pos(i));
             return self.open_string(rules, f, i, byte, true);
         }
-        self.pen.insert(f, i, "\"");
-        self.at = LexerAt::BareKey;
-        let repaired = Token::Repaired(Kind::RepairedKey, f.pos(i));
-        (i + 1, lenient.then_some(repaired))
+        (i + 1, self.open_name(rules, f, i, f.pos(i), byte))
     }
 
     pub(super) fn in_bare_key(byte: u8) -> bool {
@@ -93,7 +122,7 @@ impl Lexer {
         f: &mut Feed<'_, E>,
         i: usize,
     ) -> Took {
-        let call = self.stack.last() == Some(&Frame::Call);
+        let call = self.calls();
         let rest = &f.src[i..self.key_stop(rules, f)];
         let fits = |byte: u8| {
             if call {

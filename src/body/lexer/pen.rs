@@ -144,6 +144,23 @@ impl Pen {
         (f.from, f.decoded) = (i, i);
     }
 
+    /// Drops the byte at `i`; what is on hold before it stays there.
+    pub fn omit<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) {
+        if f.hold.is_some() {
+            self.stash(f, i);
+            f.hold = Some(i + 1);
+        } else {
+            self.flush(f, i);
+        }
+        self.skip(f, i + 1);
+    }
+
+    /// Puts `bytes`, which stand for those from the offset `at` to `i`, on hold. Nothing else is.
+    pub fn hold<E>(&mut self, f: &mut Feed<'_, E>, i: usize, at: u64, bytes: &[u8]) {
+        (self.held, self.held_at) = (bytes.to_vec(), at);
+        f.hold = Some(i);
+    }
+
     /// Emits the bytes on hold before `i` unchanged: they are JSON.
     pub fn keep<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, meaning: Meaning<'_>) {
         let Some(hold) = f.hold.take() else { return };
@@ -196,6 +213,27 @@ impl Pen {
             self.held_at = span.end;
             f.hold = Some(i);
         }
+    }
+
+    /// Takes what is on hold, copies before `i`, for the beginning of a character of the string, which goes on at `i`.
+    pub fn go_on<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) {
+        if f.hold.take().is_none() {
+            return;
+        }
+        let (bytes, at) = (
+            std::mem::take(&mut self.held),
+            std::mem::take(&mut self.held_at),
+        );
+        let emit = &mut *f.emit;
+        self.gate
+            .push(&bytes, at, |text, span| emit.json(text, span));
+        if self.decode != Decode::No {
+            let (decode, key) = (self.decode, &mut self.key);
+            self.reader.push(&bytes, at, |text, span| {
+                hand_over(decode, key, emit, text, span)
+            });
+        }
+        self.skip(f, i);
     }
 
     /// Emits `json` before the byte at `i`.

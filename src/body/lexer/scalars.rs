@@ -436,9 +436,22 @@ impl Lexer {
         skip: usize,
     ) {
         let held = self.pen.held(f, i);
-        let text = String::from_utf8_lossy(held.get(skip..).unwrap_or_default());
+        let bytes = held.get(skip..).unwrap_or_default();
+        let (bytes, begun) = bytes.split_at(bytes.len() - begun_character(bytes));
+        let text = String::from_utf8_lossy(bytes);
         let mut json = String::from(open);
         json::escape(&text, |piece| json.push_str(piece));
-        self.pen.swap(f, i, &json, Meaning::Text(&text));
+        self.pen.swap_but(f, i, &json, Meaning::Text(&text), begun);
+        self.pen.go_on(f, i);
+    }
+}
+
+/// The length of the character that `bytes` end in before it is complete.
+fn begun_character(bytes: &[u8]) -> usize {
+    let last = bytes.utf8_chunks().last();
+    let begun = last.map_or(&[][..], |chunk| chunk.invalid());
+    match std::str::from_utf8(begun) {
+        Err(error) if error.error_len().is_none() => begun.len(),
+        _ => 0,
     }
 }

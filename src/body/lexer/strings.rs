@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{json, valid_prefix};
 
+use super::aside::{self, Aside};
 use super::pen::{Decode, Emit, Feed, Meaning};
 use super::scalars::InText;
 use super::{Frame, Lexer, LexerAt, Rules, Token, Took, is_blank, is_name};
@@ -249,6 +250,16 @@ impl Lexer {
         quoted: Quoted,
     ) -> Took {
         let waits = self.pen.waits(f, i);
+        let whole = !quoted.torn && !quoted.triple;
+        let odd = if whole { self.odd(f, i, byte) } else { None };
+        if odd.is_some_and(|len| waits < len) {
+            return (i + 1, None);
+        }
+        if odd.is_some()
+            && let Some(took) = self.closed_odd(f, i, byte, quoted)
+        {
+            return took;
+        }
         if (waits > 1 || is_name(byte)) && self.may_name(quoted) {
             let held = self.pen.held(f, i);
             let text = held.get(1..).unwrap_or_default();
@@ -276,7 +287,7 @@ impl Lexer {
                 .count()
         };
         let again = byte == quoted.quote && run == waits && waits < MAX_BLANKS_AFTER;
-        if again && !quoted.torn && !quoted.triple {
+        if again && whole {
             return (i + 1, None);
         }
         if run > 1 {
@@ -295,11 +306,49 @@ impl Lexer {
             return (i + 1, None);
         }
         let follows = is_blank(byte) || b",:}])".contains(&byte);
-        let inside = quoted.torn || (waits == 1 && !quoted.triple && is_name(byte));
+        let word = (waits == 1 || odd.is_some()) && !quoted.triple && is_name(byte);
+        let inside = quoted.torn || word;
         if follows || !inside {
             return self.closed(f, i, quoted);
         }
         self.inside(f, i, quoted)
+    }
+
+    /// The length of the character that directly follows the quote on hold and may stand between tokens; `byte` is one of its bytes.
+    fn odd<E>(&self, f: &Feed<'_, E>, i: usize, byte: u8) -> Option<usize> {
+        let waits = self.pen.waits(f, i);
+        let first = match waits {
+            1 => byte,
+            2 | 3 => *self.pen.held(f, i).get(1)?,
+            _ => return None,
+        };
+        aside::odd(first).filter(|len| waits <= *len)
+    }
+
+    /// Closes the string if the quote on hold precedes a character that may follow it; its last byte is at `i`.
+    fn closed_odd<E: Emit>(
+        &mut self,
+        f: &mut Feed<'_, E>,
+        i: usize,
+        byte: u8,
+        quoted: Quoted,
+    ) -> Option<Took> {
+        let mut bytes = self.pen.held(f, i).split_off(1);
+        let aside = match bytes[..] {
+            [first] => Aside::One(first),
+            [first, second] => Aside::Two([first, second]),
+            _ => return None,
+        };
+        bytes.push(byte);
+        if !aside::ends_string(&bytes, quoted.key) {
+            return None;
+        }
+        self.pen.swap(f, i, "\"", Meaning::Text(""));
+        let took = self.end_string(f, i, quoted.key);
+        if let Some(gap) = self.at.gap() {
+            self.at = LexerAt::Aside(aside, gap);
+        }
+        Some(took)
     }
 
     /// Takes the quote on hold, and what follows it before `i`, as content.

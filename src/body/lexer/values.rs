@@ -163,6 +163,18 @@ impl Lexer {
         }
     }
 
+    /// Goes on after a comma.
+    pub(super) fn comma(&mut self) {
+        self.at = match self.stack.last_mut() {
+            Some(Frame::Object | Frame::Call) => LexerAt::NextKey,
+            Some(top @ Frame::Tuple) => {
+                *top = Frame::Tuples;
+                LexerAt::NextItem
+            }
+            _ => LexerAt::NextItem,
+        };
+    }
+
     pub(super) fn after<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -171,22 +183,14 @@ impl Lexer {
         byte: u8,
     ) -> Took {
         let joined = std::mem::take(&mut self.joined);
-        let Some(top) = self.stack.last_mut() else {
+        let Some(top) = self.stack.last().copied() else {
             return (i, Some(Token::Malformed(Kind::MalformedBody)));
         };
         if byte == b',' {
             f.hold = Some(i);
-            self.at = match *top {
-                Frame::Object | Frame::Call => LexerAt::NextKey,
-                Frame::Array | Frame::Tuples => LexerAt::NextItem,
-                Frame::Tuple => {
-                    *top = Frame::Tuples;
-                    LexerAt::NextItem
-                }
-            };
+            self.comma();
             return (i + 1, None);
         }
-        let top = *top;
         match top {
             _ if byte == b'"' && self.comma_is_missing(rules, top, byte) => {
                 self.open_stray(f, i, joined, false)

@@ -662,9 +662,10 @@ impl<'a> Twin<'a> {
             let line = format!("\n{}", literal(&param.open[0]));
             if param.line && input[at..].starts_with(&line) && at + line.len() > seen {
                 // Its newline does not belong to a value.
-                let text = match input[from..at].strip_prefix('\n') {
-                    Some(rest) if frame == "newline" => rest.to_owned(),
-                    _ => input[from..at].to_owned(),
+                let text = &input[from..at];
+                let text = match text.starts_with("\r\n") || text.starts_with('\n') {
+                    true if frame == "newline" => framed(frame, &input[from..=at]),
+                    _ => text.to_owned(),
                 };
                 return Ok(Ended { text, next: at });
             }

@@ -353,7 +353,9 @@ impl<'a> Twin<'a> {
         // A bracket or a quotation mark that begins a marker quotes nothing.
         let section = self.spec.section.iter().flat_map(|section| &section.open);
         let mut opens = section.chain(self.spec.units.iter().flat_map(|unit| &unit.open));
-        let mark = |open: &Pattern| Some(literal(open)).filter(|mark| !mark.is_empty());
+        // The one before bare arguments is no marker: it counts only behind a header.
+        let mark =
+            |open: &Pattern| Some(literal(open)).filter(|mark| !mark.is_empty() && mark != "\"");
         let marked = opens
             .any(|open| mark(open).is_some_and(|mark| self.input[token.end..].starts_with(&mark)));
         // Neither does one that ends a token.
