@@ -499,9 +499,13 @@ impl Value {
 
     /// The end of what is content before `at`, whatever follows: a carriage return may begin the newline that is framing.
     pub fn settled(&self, out: &Out<'_>, at: u64) -> u64 {
-        match self.ends(out, at) {
-            ends if ends == at => self.before_newline(out, at),
-            ends => ends,
+        if !self.framed || at <= out.from() {
+            return at.max(out.from());
+        }
+        match out.byte(at - 1) {
+            Some(b'\n') => self.ends(out, at),
+            Some(b'\r') => at - 1,
+            _ => at,
         }
     }
 

@@ -89,11 +89,13 @@ fn is_space(character: char) -> bool {
 }
 
 impl Lexer {
-    /// The gap that a byte other than those of the grammar may be in. `/` in a Python call is a division.
+    /// The gap, if a byte there is none of the grammar and begins what may stand in it. `/` in a Python call is a division.
     pub(super) fn aside_begins(&self, rules: &Rules<'_>, byte: u8) -> Option<Gap> {
-        // The first bytes of the characters of `is_space`, and of `，`, `、` and `：`.
-        let begins = matches!(byte, b'/' | b'#' | 0x0B | 0x0C | 0xC2 | 0xE2 | 0xE3 | 0xEF);
-        let gap = if begins { self.at.gap()? } else { return None };
+        // The first bytes of comments, of the characters of `is_space`, and of `，`, `、` and `：`.
+        if !matches!(byte, b'/' | b'#' | 0x0B | 0x0C | 0xC2 | 0xE2 | 0xE3 | 0xEF) {
+            return None;
+        }
+        let gap = self.at.gap()?;
         let syntax = rules.syntax;
         let own = match gap {
             _ if byte == b'/' && self.stack.first() == Some(&Frame::Call) => true,
@@ -109,6 +111,8 @@ impl Lexer {
     }
 
     /// Consumes the first byte.
+    #[cold]
+    #[inline(never)]
     pub(super) fn open_aside<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -134,6 +138,8 @@ impl Lexer {
         (!rules.syntax.python).then_some(Token::Repaired(Kind::RepairedSpace, at))
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn aside<E: Emit>(
         &mut self,
         rules: &Rules<'_>,
@@ -182,6 +188,8 @@ impl Lexer {
     }
 
     /// Consumes the last byte of a character, whose `bytes` these are.
+    #[cold]
+    #[inline(never)]
     fn character<E: Emit>(
         &mut self,
         rules: &Rules<'_>,

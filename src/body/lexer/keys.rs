@@ -29,6 +29,9 @@ impl Lexer {
             self.at = LexerAt::Value;
             return (i + 1, None);
         }
+        if let Some(gap) = self.aside_begins(rules, byte) {
+            return self.open_aside(rules, f, i, byte, gap);
+        }
         let token = if call && (byte == b',' || byte == b')') {
             // A bare name in place of a value.
             Token::Malformed(Kind::UnsupportedExpression)
@@ -91,6 +94,9 @@ impl Lexer {
         i: usize,
         byte: u8,
     ) -> Took {
+        if let Some(gap) = self.aside_begins(rules, byte) {
+            return self.open_aside(rules, f, i, byte, gap);
+        }
         let quoted =
             !self.calls() && (byte == b'"' || byte == b'\'' || rules.delim_at(byte).is_some());
         // A key cannot begin like this: the bracket of a call's object is missing, and the next call of the list begins.

@@ -126,6 +126,12 @@ impl Pen {
         bytes
     }
 
+    /// The second of the bytes on hold.
+    pub fn second<E>(&self, f: &Feed<'_, E>) -> Option<u8> {
+        let copied = self.held.get(1).copied();
+        copied.or_else(|| f.src.get(f.hold? + 1 - self.held.len()).copied())
+    }
+
     /// Copies the bytes on hold before `i`.
     pub fn stash<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) {
         let Some(hold) = f.hold else { return };

@@ -442,12 +442,17 @@ impl Lexer {
         let mut json = String::from(open);
         json::escape(&text, |piece| json.push_str(piece));
         self.pen.swap_but(f, i, &json, Meaning::Text(&text), begun);
-        self.pen.go_on(f, i);
+        if !begun.is_empty() {
+            self.pen.go_on(f, i);
+        }
     }
 }
 
 /// The length of the character that `bytes` end in before it is complete.
 fn begun_character(bytes: &[u8]) -> usize {
+    if bytes.last().is_none_or(u8::is_ascii) {
+        return 0;
+    }
     let last = bytes.utf8_chunks().last();
     let begun = last.map_or(&[][..], |chunk| chunk.invalid());
     match std::str::from_utf8(begun) {

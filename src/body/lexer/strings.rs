@@ -251,14 +251,18 @@ impl Lexer {
     ) -> Took {
         let waits = self.pen.waits(f, i);
         let whole = !quoted.torn && !quoted.triple;
-        let odd = if whole { self.odd(f, i, byte) } else { None };
-        if odd.is_some_and(|len| waits < len) {
-            return (i + 1, None);
-        }
-        if odd.is_some()
-            && let Some(took) = self.closed_odd(f, i, byte, quoted)
-        {
-            return took;
+        let odd = match waits {
+            1 if byte < 0x80 => None,
+            1..=3 if whole => self.odd(f, i, byte),
+            _ => None,
+        };
+        if let Some(len) = odd {
+            if waits < len {
+                return (i + 1, None);
+            }
+            if let Some(took) = self.closed_odd(f, i, byte, quoted) {
+                return took;
+            }
         }
         if (waits > 1 || is_name(byte)) && self.may_name(quoted) {
             let held = self.pen.held(f, i);
@@ -319,13 +323,14 @@ impl Lexer {
         let waits = self.pen.waits(f, i);
         let first = match waits {
             1 => byte,
-            2 | 3 => *self.pen.held(f, i).get(1)?,
+            2 | 3 => self.pen.second(f)?,
             _ => return None,
         };
         aside::odd(first).filter(|len| waits <= *len)
     }
 
     /// Closes the string if the quote on hold precedes a character that may follow it; its last byte is at `i`.
+    #[cold]
     fn closed_odd<E: Emit>(
         &mut self,
         f: &mut Feed<'_, E>,

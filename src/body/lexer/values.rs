@@ -61,6 +61,9 @@ impl Lexer {
         i: usize,
         byte: u8,
     ) -> Took {
+        if let Some(gap) = self.aside_begins(rules, byte) {
+            return self.open_aside(rules, f, i, byte, gap);
+        }
         let Some(shape) = self.shape(rules, byte) else {
             return (i, Some(Self::unfit(rules, byte)));
         };
@@ -190,6 +193,9 @@ impl Lexer {
             f.hold = Some(i);
             self.comma();
             return (i + 1, None);
+        }
+        if let Some(gap) = self.aside_begins(rules, byte) {
+            return self.open_aside(rules, f, i, byte, gap);
         }
         match top {
             _ if byte == b'"' && self.comma_is_missing(rules, top, byte) => {
