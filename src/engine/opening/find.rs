@@ -190,11 +190,7 @@ impl Machine<'_> {
 
     /// Whether an opener that must show a call is at a place where it may.
     fn may_show(&self, at: ReasoningAt) -> bool {
-        let here = match at {
-            ReasoningAt::Anywhere => true,
-            ReasoningAt::Start => self.st.blank,
-            ReasoningAt::LineStart => self.begins(),
-        };
+        let here = self.counts_at(at);
         // An opener that waits for its repetition is text if something else follows.
         let here = here && !self.st.waiting.is_some_and(|waiting| waiting.twin);
         // Without declared tools it could not call anything.
