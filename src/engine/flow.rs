@@ -320,12 +320,12 @@ impl Machine<'_> {
         open || (self.opts.reasoning.reads() && !over && self.counts_at(spec.at))
     }
 
-    /// Whether the next marker is at a place where it counts. A reply that begins with blanks begins a line after any number of them.
+    /// Whether the next marker is at a place where it counts.
     pub fn counts_at(&self, at: ReasoningAt) -> bool {
         match at {
             ReasoningAt::Anywhere => true,
             ReasoningAt::Start => self.st.blank,
-            ReasoningAt::LineStart => self.st.blank || self.begins(),
+            ReasoningAt::LineStart => self.begins(),
         }
     }
 

@@ -299,7 +299,8 @@ fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
     }
     match ends_thought(set, rest) {
         true => Says::Closed,
-        false => Says::Opened(rest),
+        // What a template is indented by makes no code of an opener.
+        false => Says::Opened(rest.trim_start()),
     }
 }
 
@@ -536,7 +537,8 @@ at = "line-start"
             ("<|assistant|>\n", None),
             ("<|user|>Say <think><|assistant|>\n", None),
             ("<|assistant|><think>", Some("<think>")),
-            ("<|assistant|>\n<think>\n", Some("\n<think>\n")),
+            ("<|assistant|>\n<think>\n", Some("<think>\n")),
+            ("<|assistant|>    <think>", Some("<think>")),
             ("<|assistant|><think>\nOkay, so", Some("<think>\nOkay, so")),
             ("<|assistant|></think>", Some("closed")),
             ("<|assistant|>\n<think></think>\n\n", Some("closed")),
