@@ -41,12 +41,14 @@ END
 }
 
 archives() {
+  local commit
+  commit=$(git rev-parse HEAD)
   local n source
   for n in 1 2; do
     # The second folder's name is longer: a path that is left in an archive changes its length.
     source=$folder/source$([[ $n == 1 ]] || echo -of-the-second-build)
     mkdir -p "$source"
-    git archive HEAD | tar -x -C "$source"
+    git archive "$commit" | tar -x -C "$source"
     RUSTFLAGS="--remap-path-prefix=$source=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" CARGO_INCREMENTAL=0 \
       cargo build -q --release --locked --manifest-path "$source/Cargo.toml" --target-dir "$folder/target-$n" -p toolglot-c -p toolglot-cli
     (cd "$folder/target-$n/release" && sha256sum libtoolglot.a libtoolglot.so toolglot) > "$folder/sums-$n"
