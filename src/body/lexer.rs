@@ -9,8 +9,8 @@
 //! Memory: a byte for each open bracket, a key, and the undecided bytes.
 //!
 //! Slips that leave no doubt about a value are repaired in every syntax and reported: quotes, literals, keys and commas of
-//! another syntax, comments and foreign white space between tokens, control characters in strings. So are three that do leave doubt: a quote inside a quoted string, leading
-//! zeros of a number, half of a surrogate pair.
+//! another syntax, comments and foreign white space between tokens, control characters in strings. So are three that do leave
+//! doubt: a quote inside a quoted string, leading zeros of a number, half of a surrogate pair.
 
 mod aside;
 mod keys;

@@ -221,7 +221,7 @@ impl Pen {
         }
     }
 
-    /// Takes what is on hold, copies before `i`, for the beginning of a character of the string, which goes on at `i`.
+    /// Emits the bytes on hold, all of them copies, as the beginning of a character that goes on at `i`.
     pub fn go_on<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) {
         if f.hold.take().is_none() {
             return;
