@@ -29,7 +29,7 @@ use super::lost::{Quote, Torn};
 use super::short::Short;
 use crate::error::{Kind, KindSet};
 use crate::event::Span;
-use aside::{Aside, Gap};
+use aside::Aside;
 pub(crate) use pen::Emit;
 use pen::{Decode, Feed, Meaning, Pen};
 use scalars::{InText, Literal, Python};
@@ -157,19 +157,17 @@ impl Frame {
     /// The position before its first member.
     fn first(self) -> LexerAt {
         match self {
-            Self::Object | Self::Call => LexerAt::Key,
-            Self::Array | Self::Tuple | Self::Tuples => LexerAt::Item,
+            Self::Object | Self::Call => LexerAt::Between(Gap::Key),
+            Self::Array | Self::Tuple | Self::Tuples => LexerAt::Between(Gap::Item),
         }
     }
 }
 
-/// The position in the value.
+/// A position between two tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum LexerAt {
+enum Gap {
     /// A value must begin.
     Value,
-    /// The value has been reported and begins now.
-    Begin(Shape),
     /// After the opening bracket of a list.
     Item,
     /// After a comma in a list.
@@ -178,9 +176,19 @@ enum LexerAt {
     Key,
     /// After a comma in an object.
     NextKey,
+    /// After a key.
     Colon,
     /// After a value.
     After,
+}
+
+/// The position in the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum LexerAt {
+    /// Before the next token, or what stands between two.
+    Between(Gap),
+    /// The value has been reported and begins now.
+    Begin(Shape),
     /// After this many quotes that open a Python string.
     Quote(Quoted, u8),
     String(Quoted),
@@ -330,7 +338,7 @@ impl Lexer {
     /// Reads one value; blanks before it are dropped.
     pub fn new(watch: u8) -> Self {
         Self {
-            at: LexerAt::Value,
+            at: LexerAt::Between(Gap::Value),
             stack: vec![],
             watch,
             quote: None,
@@ -349,12 +357,12 @@ impl Lexer {
 
     /// Whether a value inside another one has just ended.
     pub fn after_member(&self) -> bool {
-        self.at == LexerAt::After
+        self.at == LexerAt::Between(Gap::After)
     }
 
     /// Whether no string, number or word is open, and the value is not complete.
     pub fn between(&self) -> bool {
-        self.at.gap().is_some()
+        matches!(self.at, LexerAt::Between(_))
     }
 
     /// Whether the whole value has come.
@@ -425,14 +433,15 @@ impl Lexer {
         // Its closing mark may have been one inside it.
         torn.inner = match self.at {
             LexerAt::Closing(quoted) => Some(quoted.quote).filter(|_| !self.pen.holds(b'\n')),
-            LexerAt::After | LexerAt::Colon => self.quote,
+            LexerAt::Between(Gap::After | Gap::Colon) => self.quote,
             _ => None,
         };
-        torn.key |= self.at == LexerAt::NextKey;
-        torn.value |= self.at == LexerAt::After;
+        torn.key |= self.at == LexerAt::Between(Gap::NextKey);
+        torn.value |= self.at == LexerAt::Between(Gap::After);
         torn.closers |= matches!(
             self.at,
-            LexerAt::After | LexerAt::Closing(_) | LexerAt::NextKey | LexerAt::Key | LexerAt::Item
+            LexerAt::Between(Gap::After | Gap::NextKey | Gap::Key | Gap::Item)
+                | LexerAt::Closing(_)
         );
         let index = |which: u8| usize::from(which);
         let begun = match self.at {
@@ -524,15 +533,19 @@ impl Lexer {
     ) -> Took {
         match self.at {
             _ if is_blank(byte) && self.between() => self.blank(f, i),
-            LexerAt::Item | LexerAt::Key if self.closes(byte) => self.close(f, i, byte),
-            LexerAt::NextItem | LexerAt::NextKey if f.hold.is_some() && self.closes(byte) => {
+            LexerAt::Between(Gap::Item | Gap::Key) if self.closes(byte) => self.close(f, i, byte),
+            LexerAt::Between(Gap::NextItem | Gap::NextKey)
+                if f.hold.is_some() && self.closes(byte) =>
+            {
                 self.trailing(rules, f, i)
             }
-            LexerAt::Value | LexerAt::Item | LexerAt::NextItem => self.value(rules, f, i, byte),
+            LexerAt::Between(Gap::Value | Gap::Item | Gap::NextItem) => {
+                self.value(rules, f, i, byte)
+            }
             LexerAt::Begin(shape) => self.begin(rules, f, i, byte, shape),
-            LexerAt::Key | LexerAt::NextKey => self.open_key(rules, f, i, byte),
-            LexerAt::Colon => self.colon(rules, f, i, byte),
-            LexerAt::After => self.after(rules, f, i, byte),
+            LexerAt::Between(Gap::Key | Gap::NextKey) => self.open_key(rules, f, i, byte),
+            LexerAt::Between(Gap::Colon) => self.colon(rules, f, i, byte),
+            LexerAt::Between(Gap::After) => self.after(rules, f, i, byte),
             LexerAt::Quote(quoted, len) => self.quote(f, i, byte, quoted, len),
             LexerAt::Closing(quoted) => self.closing(rules, f, i, byte, quoted),
             LexerAt::String(quoted) => self.string(rules, f, i, quoted),
@@ -566,7 +579,7 @@ impl Lexer {
         if self.stack.is_empty() {
             LexerAt::Done
         } else {
-            LexerAt::After
+            LexerAt::Between(Gap::After)
         }
     }
 

@@ -4,49 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::pen::{Emit, Feed, Meaning};
-use super::{Frame, Lexer, LexerAt, Rules, Token, Took};
+use super::{Frame, Gap, Lexer, LexerAt, Rules, Token, Took};
 use crate::error::Kind;
-
-/// A position between two tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Gap {
-    Value,
-    Item,
-    NextItem,
-    Key,
-    NextKey,
-    Colon,
-    After,
-}
-
-impl LexerAt {
-    pub(super) fn gap(self) -> Option<Gap> {
-        Some(match self {
-            Self::Value => Gap::Value,
-            Self::Item => Gap::Item,
-            Self::NextItem => Gap::NextItem,
-            Self::Key => Gap::Key,
-            Self::NextKey => Gap::NextKey,
-            Self::Colon => Gap::Colon,
-            Self::After => Gap::After,
-            _ => return None,
-        })
-    }
-}
-
-impl From<Gap> for LexerAt {
-    fn from(gap: Gap) -> Self {
-        match gap {
-            Gap::Value => Self::Value,
-            Gap::Item => Self::Item,
-            Gap::NextItem => Self::NextItem,
-            Gap::Key => Self::Key,
-            Gap::NextKey => Self::NextKey,
-            Gap::Colon => Self::Colon,
-            Gap::After => Self::After,
-        }
-    }
-}
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +54,9 @@ impl Lexer {
         if !matches!(byte, b'/' | b'#' | 0x0B | 0x0C | 0xC2 | 0xE2 | 0xE3 | 0xEF) {
             return None;
         }
-        let gap = self.at.gap()?;
+        let LexerAt::Between(gap) = self.at else {
+            return None;
+        };
         let syntax = rules.syntax;
         let own = match gap {
             _ if byte == b'/' && self.stack.first() == Some(&Frame::Call) => true,
@@ -153,13 +114,13 @@ impl Lexer {
             (Aside::Slash, b'*') => Aside::Block(false),
             (Aside::Slash, _) => return self.no_aside(rules, i, b'/', gap),
             (Aside::Line, b'\n') => {
-                self.at = gap.into();
+                self.at = LexerAt::Between(gap);
                 return self.blank(f, i);
             }
             (Aside::Line, _) => Aside::Line,
             (Aside::Block(true), b'/') => {
                 self.pen.omit(f, i);
-                self.at = gap.into();
+                self.at = LexerAt::Between(gap);
                 return (i + 1, None);
             }
             (Aside::Block(_), _) => Aside::Block(byte == b'*'),
@@ -183,7 +144,7 @@ impl Lexer {
     }
 
     fn no_aside(&mut self, rules: &Rules<'_>, i: usize, first: u8, gap: Gap) -> Took {
-        self.at = gap.into();
+        self.at = LexerAt::Between(gap);
         (i, Some(Self::unfit(rules, first)))
     }
 
@@ -207,7 +168,7 @@ impl Lexer {
         match (gap, character) {
             (_, one) if is_space(one) => {
                 self.pen.omit(f, i);
-                self.at = gap.into();
+                self.at = LexerAt::Between(gap);
                 (i + 1, Some(Token::Repaired(Kind::RepairedSpace, at)))
             }
             (Gap::After, '，' | '、') => {
@@ -219,7 +180,7 @@ impl Lexer {
             (Gap::Colon, '：') if !call => {
                 self.pen.omit(f, i);
                 self.pen.insert(f, i + 1, ":");
-                self.at = LexerAt::Value;
+                self.at = LexerAt::Between(Gap::Value);
                 (i + 1, Some(Token::Repaired(Kind::RepairedPunctuation, at)))
             }
             (Gap::Key | Gap::NextKey, one) if self.names(rules, bytes[0]).is_some() => {

@@ -1,7 +1,7 @@
 //! Keys: strings, or names without quotes.
 
 use super::pen::{Decode, Emit, Feed, Meaning};
-use super::{Frame, Lexer, LexerAt, Rules, Token, Took, is_name};
+use super::{Frame, Gap, Lexer, LexerAt, Rules, Token, Took, is_name};
 use crate::error::Kind;
 
 impl Lexer {
@@ -26,7 +26,7 @@ impl Lexer {
                 f.hold = Some(i);
                 self.pen.swap(f, i + 1, ":", Meaning::Text(""));
             }
-            self.at = LexerAt::Value;
+            self.at = LexerAt::Between(Gap::Value);
             return (i + 1, None);
         }
         if let Some(gap) = self.aside_begins(rules, byte) {
@@ -101,7 +101,7 @@ impl Lexer {
             !self.calls() && (byte == b'"' || byte == b'\'' || rules.delim_at(byte).is_some());
         // A key cannot begin like this: the bracket of a call's object is missing, and the next call of the list begins.
         let list = self.stack.as_slice() == [Frame::Array, Frame::Object];
-        if byte == b'{' && self.at == LexerAt::NextKey && self.watch > 0 && list {
+        if byte == b'{' && self.at == LexerAt::Between(Gap::NextKey) && self.watch > 0 && list {
             // The comma on hold separates calls, and follows as one that is missing.
             self.pen.swap(f, i, "}", Meaning::Text(""));
             self.at = LexerAt::Unclosed;

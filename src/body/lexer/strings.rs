@@ -6,7 +6,7 @@ use toolglot_scan::{json, valid_prefix};
 use super::aside::{self, Aside};
 use super::pen::{Decode, Emit, Feed, Meaning};
 use super::scalars::InText;
-use super::{Frame, Lexer, LexerAt, Rules, Token, Took, is_blank, is_name};
+use super::{Frame, Gap, Lexer, LexerAt, Rules, Token, Took, is_blank, is_name};
 use crate::error::Kind;
 
 /// An open string.
@@ -187,7 +187,7 @@ impl Lexer {
     pub(super) fn end_string<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, key: bool) -> Took {
         self.pen.end_text(f, i);
         if key {
-            self.at = LexerAt::Colon;
+            self.at = LexerAt::Between(Gap::Colon);
             (i, self.watched().then_some(Token::Key))
         } else {
             self.end(i)
@@ -350,7 +350,7 @@ impl Lexer {
         }
         self.pen.swap(f, i, "\"", Meaning::Text(""));
         let took = self.end_string(f, i, quoted.key);
-        if let Some(gap) = self.at.gap() {
+        if let LexerAt::Between(gap) = self.at {
             self.at = LexerAt::Aside(aside, gap);
         }
         Some(took)
@@ -369,7 +369,7 @@ impl Lexer {
 
     /// Whether the next argument of a Python call may follow this string without a comma.
     fn may_name(&self, quoted: Quoted) -> bool {
-        !quoted.torn && !quoted.triple && self.stack.last() == Some(&Frame::Call)
+        !quoted.torn && !quoted.triple && self.calls()
     }
 
     /// Before the value of an argument whose name is on hold. No comma precedes it, and the quote before it may be content.
@@ -402,7 +402,7 @@ impl Lexer {
             }
             NamedAt::Value => {
                 self.pen.swap(f, i, ":", Meaning::Text(""));
-                self.at = LexerAt::Value;
+                self.at = LexerAt::Between(Gap::Value);
                 return (i, None);
             }
         };

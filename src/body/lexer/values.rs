@@ -3,7 +3,7 @@
 use super::pen::{Decode, Emit, Feed, Meaning};
 use super::scalars::WORDS;
 use super::strings::Quoted;
-use super::{Frame, Lexer, LexerAt, Rules, Shape, Token, Took, is_blank, is_name};
+use super::{Frame, Gap, Lexer, LexerAt, Rules, Shape, Token, Took, is_blank, is_name};
 use crate::error::Kind;
 
 /// The most blanks that are kept after a comma that may be superfluous; the rest is dropped.
@@ -140,7 +140,7 @@ impl Lexer {
     ) -> Took {
         let at = self.pen.held_at(f).unwrap_or(f.pos(i));
         self.pen.swap(f, i, "", Meaning::Text(""));
-        self.at = LexerAt::After;
+        self.at = LexerAt::Between(Gap::After);
         let repaired = Token::Repaired(Kind::RepairedComma, at);
         (i, (!rules.syntax.python).then_some(repaired))
     }
@@ -169,12 +169,12 @@ impl Lexer {
     /// Goes on after a comma.
     pub(super) fn comma(&mut self) {
         self.at = match self.stack.last_mut() {
-            Some(Frame::Object | Frame::Call) => LexerAt::NextKey,
+            Some(Frame::Object | Frame::Call) => LexerAt::Between(Gap::NextKey),
             Some(top @ Frame::Tuple) => {
                 *top = Frame::Tuples;
-                LexerAt::NextItem
+                LexerAt::Between(Gap::NextItem)
             }
-            _ => LexerAt::NextItem,
+            _ => LexerAt::Between(Gap::NextItem),
         };
     }
 
@@ -210,7 +210,7 @@ impl Lexer {
             Frame::Array if byte == b';' && self.lists_calls() => {
                 f.hold = Some(i);
                 self.pen.swap(f, i + 1, ",", Meaning::Text(""));
-                self.at = LexerAt::NextItem;
+                self.at = LexerAt::Between(Gap::NextItem);
                 (i + 1, Some(Token::Repaired(Kind::RepairedComma, f.pos(i))))
             }
             // It repeats a bracket that is already closed.
@@ -269,7 +269,11 @@ impl Lexer {
         let again = waits > run && byte == b'"';
         if key || run > 1 || again || b",}]".contains(&byte) || held.contains(&b'\n') {
             self.pen.swap(f, i, "", Meaning::Text(""));
-            self.at = if key { LexerAt::Colon } else { LexerAt::After };
+            self.at = if key {
+                LexerAt::Between(Gap::Colon)
+            } else {
+                LexerAt::Between(Gap::After)
+            };
             return (i, Some(Token::Repaired(Kind::BareQuote, at)));
         }
         self.pen.swap_but(f, i, ",", Meaning::Text(""), &held);
