@@ -1,8 +1,8 @@
 //! Limits and options of one stream.
 //!
-//! Each limit takes effect at the same stream offset for every chunking of the input and is reported as an issue of its own
-//! kind. No bytes are lost: the block is abandoned, its further bytes come as [`Event::Raw`](crate::Event::Raw) up to and
-//! including its own closer, and the stream continues after it.
+//! Each limit takes effect at the same stream offset for every chunking of the input. A limit of a block is reported as an issue
+//! of its own kind, and no bytes are lost: the block is abandoned, its further bytes come as [`Event::Raw`](crate::Event::Raw) up
+//! to and including its own closer, and the stream continues after it.
 
 use std::fmt;
 use std::str::FromStr;

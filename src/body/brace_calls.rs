@@ -9,9 +9,9 @@ mod tests;
 use crate::dialect::payload::BraceTable;
 use serde::{Deserialize, Serialize};
 
+use super::hidden::Torn;
 use super::lexer::{Rules, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
-use super::lost::Torn;
 use super::{Out, Short, tool_name};
 use crate::error::Kind;
 use crate::event::Span;

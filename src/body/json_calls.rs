@@ -17,9 +17,9 @@ use crate::dialect::payload::JsonTable;
 use serde::{Deserialize, Serialize};
 
 use super::given::is_fact;
+use super::hidden::Torn;
 use super::lexer::{Emit, Lexer, Rules, Shape, Token, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
-use super::lost::Torn;
 use super::{Out, Short, tool_name};
 use crate::error::{Kind, KindSet};
 use crate::event::Span;
@@ -103,6 +103,8 @@ enum Follows {
     Unread,
     Anything,
     Closer,
+    /// Another call of its section, or the section's closer. What came after it is read again.
+    Section,
 }
 
 /// What happens to the value under way.
@@ -217,11 +219,12 @@ impl Body {
         self.in_place = true;
     }
 
-    /// The same payload; a closer follows it if `closer`, and otherwise what was read after it is read again.
-    pub fn followed(self, closer: bool) -> Self {
-        let follows = match closer {
-            true => Follows::Closer,
-            false => Follows::Anything,
+    /// The same payload; a closer follows it if `closer`, and otherwise what was read after it is read again. It may be `in_section`.
+    pub fn followed(self, closer: bool, in_section: bool) -> Self {
+        let follows = match (closer, in_section) {
+            (true, _) => Follows::Closer,
+            (false, true) => Follows::Section,
+            (false, false) => Follows::Anything,
         };
         let fence = match closer && !self.bare {
             true => Fence::Before,
@@ -542,7 +545,8 @@ impl Body {
         }
     }
 
-    /// Whether the call's object lacks only its bracket before `byte`, which begins the call's closer or ends its list.
+    /// Whether the call's object lacks only its bracket before `byte`, which begins the closer of the call or of its section, or ends
+    /// its list.
     fn ends_without(&self, byte: Option<&u8>) -> bool {
         let around = match byte {
             Some(b'<') => 0,
@@ -553,7 +557,8 @@ impl Body {
             let whole = item.named && item.argued && item.args.is_some() && item.kept.is_none();
             let open = item.depth == around && self.lexer.depth() == around + 1;
             let own = open && self.lexer.after_member();
-            whole && own && self.closes() && !self.bare
+            let closer = matches!(self.follows, Follows::Closer | Follows::Section);
+            whole && own && closer && !self.bare
         })
     }
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::{Case, Node, ROOT, Skip, Utf8};
 
 use super::args::tool_name;
+use super::field_head::{Head, HeadStep, is_key};
 use super::fields::{self, Field};
-use super::head::{Head, HeadStep, is_key};
 use super::named_params::limit;
 use super::value::{Ahead, Bounds, Lines, Value, ValueStep};
 use super::{Finished, Flow, Out, Short};

@@ -14,9 +14,9 @@
 
 mod aside;
 mod keys;
+mod literals;
 mod number;
 mod pen;
-mod scalars;
 mod strings;
 #[cfg(test)]
 mod tests;
@@ -25,14 +25,14 @@ mod values;
 use crate::dialect::payload::{BareMark, Syntax};
 use serde::{Deserialize, Serialize};
 
-use super::lost::{Quote, Torn};
+use super::hidden::{Quote, Torn};
 use super::short::Short;
 use crate::error::{Kind, KindSet};
 use crate::event::Span;
 use aside::Aside;
+use literals::{InText, Literal, Python};
 pub(crate) use pen::Emit;
 use pen::{Decode, Feed, Meaning, Pen};
-use scalars::{InText, Literal, Python};
 use strings::{Escape, NamedAt, Quoted};
 
 /// The rules of one stream.

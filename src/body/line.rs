@@ -9,8 +9,8 @@
 use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{Go, Walk};
 
+use super::hidden::{Strings, Torn};
 use super::live::{LiveCall, Source, Step, rules};
-use super::lost::{Strings, Torn};
 use super::plain::unfenced;
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
 use crate::dialect::payload::JsonTable;

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::call::CallWriter;
 use super::given::ARGUMENTS;
+use super::hidden::Torn;
 use super::lexer::{Emit, Lexer, Rules, Shape, Token};
-use super::lost::Torn;
 use super::typed::typed;
 use super::{Out, Short};
 use crate::dialect::payload::Syntax;

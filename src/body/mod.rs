@@ -4,7 +4,6 @@
 //! only way by which events leave. Undecided bytes stay with the [`cursor`], retained bytes in the block. A body keeps only
 //! what it cannot write yet, such as a value whose type decides its form.
 
-mod again;
 mod args;
 mod attribute_params;
 pub(crate) mod brace_calls;
@@ -12,22 +11,23 @@ mod call;
 mod content;
 mod cursor;
 mod element_tree;
+mod field_head;
 mod fields;
 mod firsts;
 mod framed;
 mod given;
-mod head;
 mod heard;
+mod hidden;
 mod inner;
 pub(crate) mod json_calls;
 mod key_quote;
 mod lexer;
 mod line;
 mod live;
-mod lost;
 mod mapping_call;
 mod named_params;
 mod object;
+mod opener_again;
 mod out;
 mod payload;
 mod plain;
@@ -48,9 +48,9 @@ use crate::limits::Limits;
 pub(crate) use args::{Args, is_torn, tool_name};
 pub(crate) use call::Names;
 pub(crate) use cursor::{Chunk, joined, pieces};
+pub(crate) use field_head::{WINDOW, before_key, begins_inside, is_key};
 pub(crate) use fields::{Key, doubts, split};
 pub(crate) use framed::{Strange, holds_markup, last_tag, name_in_id, other_tags};
-pub(crate) use head::{WINDOW, before_key, begins_inside, is_key};
 pub(crate) use heard::{Heard, Said};
 pub(crate) use out::{Block, Io, Out, Stuff};
 pub(crate) use plain::Clean;

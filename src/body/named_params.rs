@@ -9,11 +9,11 @@ use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml::{self, Header, HeaderStep};
 
-use super::again::{self, Again};
 use super::content::{Content, Lt, Step, report_spaced};
 use super::given::is_fact;
 use super::inner::Inner;
 use super::object::Object;
+use super::opener_again::{self as again, Again};
 use super::tags::{COMMENT, Edge, InXmlSection, Match, MatchStep, XmlSectionStep};
 use super::{Args, Finished, Flow, Out, Short};
 use crate::dialect::NamedParams;

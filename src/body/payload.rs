@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::hidden::Torn;
 use super::live::{LiveCall, Step};
-use super::lost::Torn;
 use super::{Args, Opened, Out, Short, brace_calls, json_calls, mapping_call, python_calls};
 use crate::dialect::{Framed, spec};
 use crate::error::Kind;
@@ -21,7 +21,13 @@ pub(crate) enum Payload {
 
 impl Payload {
     /// The payload of a call that `opened` opens.
-    pub fn open(out: &mut Out<'_>, unit: &spec::Unit, opened: &Opened<'_>) -> Result<Self, Kind> {
+    pub fn open(
+        out: &mut Out<'_>,
+        unit: &spec::Unit,
+        opened: &Opened<'_>,
+        in_section: bool,
+    ) -> Result<Self, Kind> {
+        let closer = !unit.close.is_empty();
         Ok(match unit.payload {
             spec::Payload::Python => Self::Python(python_calls::Body::new()),
             spec::Payload::Braces => Self::Braces(brace_calls::Body::new()),
@@ -30,7 +36,7 @@ impl Payload {
                     name, meta, span, ..
                 } = *opened;
                 let body = json_calls::Body::arguments(out, name, meta, span)?;
-                Self::Json(body.followed(!unit.close.is_empty()))
+                Self::Json(body.followed(closer, in_section))
             }
             spec::Payload::Mapping(notation) => {
                 let close = unit.close.first().map_or("", String::as_str);
@@ -42,7 +48,7 @@ impl Payload {
             | spec::Payload::Params
             | spec::Payload::Tree
             | spec::Payload::Content => {
-                Self::Json(json_calls::Body::new().followed(!unit.close.is_empty()))
+                Self::Json(json_calls::Body::new().followed(closer, in_section))
             }
         })
     }

@@ -13,9 +13,9 @@ use crate::dialect::payload::PythonTable;
 use crate::dialect::spec::Brackets;
 use serde::{Deserialize, Serialize};
 
+use super::hidden::Torn;
 use super::lexer::{Rules, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
-use super::lost::Torn;
 use super::{Out, Short, json_calls, tool_name};
 use crate::error::{Kind, KindSet};
 use crate::event::Span;

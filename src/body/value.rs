@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::{Node, ROOT, Scanner, Skip, Utf8};
 
 use super::Out;
-use super::head::{Head, HeadStep, WINDOW, begins_inside, is_key};
+use super::field_head::{Head, HeadStep, WINDOW, begins_inside, is_key};
 use crate::dialect::bounds::LINE_BLANKS;
 use crate::dialect::{KeyQuote, QuoteEnd};
 

@@ -247,28 +247,31 @@ impl spec::Channels {
 
     /// Whether the bytes so far look like the beginning of a header and not like prose: words directly after the markers.
     pub fn shaped(&self, header: &str) -> bool {
-        // The name of an author may be in any script.
-        let word = |c: char, author: bool| {
-            c.is_ascii_alphanumeric() || "_.:-/".contains(c) || author && c.is_alphanumeric()
+        // The name of an author, and that of a tool, may be in any script.
+        let word = |c: char, name: bool| {
+            c.is_ascii_alphanumeric() || "_.:-/".contains(c) || name && c.is_alphanumeric()
         };
-        let shaped = |part: &str, author: bool| {
+        let shaped = |part: &str, name: bool| {
             let part = part.strip_suffix(' ').unwrap_or(part);
             let words = part.split(' ').filter(|word| !word.is_empty()).count();
-            let fits = part.chars().all(|c| word(c, author) || c == ' ');
+            let fits = part.chars().all(|c| word(c, name) || c == ' ');
             fits && !part.starts_with(' ') && words < 3
         };
-        let (mut rest, mut author) = (header, false);
+        let recipient = self.recipient.trim_start().trim_end_matches('=');
+        let (mut rest, mut name) = (header, false);
         loop {
             let mut places = rest.char_indices();
             let next = places.find_map(|(at, _)| Some((at, self.part_begins(&rest[at..])?)));
             match next {
-                Some((at, _)) if !shaped(&rest[..at], author) => return false,
+                Some((at, _)) if !shaped(&rest[..at], name) => return false,
                 Some((at, len)) => {
                     let marker = &rest[at..at + len];
-                    author = marker != self.channel && self.start.iter().any(|s| s == marker);
+                    let author = marker != self.channel && self.start.iter().any(|s| s == marker);
+                    let to = !recipient.is_empty() && marker.trim_start().starts_with(recipient);
+                    name = author || to;
                     rest = &rest[at + len..];
                 }
-                None => return shaped(rest, author),
+                None => return shaped(rest, name),
             }
         }
     }

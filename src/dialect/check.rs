@@ -5,7 +5,7 @@ use std::fmt::Display;
 use toolglot_scan::Case;
 
 use super::sizes::MARKER;
-use super::spec::{Deltas, KeyQuote, Payload, Reasoning, Spec};
+use super::spec::{Deltas, Framed, KeyQuote, Payload, Reasoning, Spec, Unit};
 use super::{Dialect, Lint};
 use crate::error::{BuildError, Kind};
 
@@ -643,6 +643,41 @@ pub(super) fn set(dialects: &[Dialect]) -> Result<(), BuildError> {
     Ok(())
 }
 
+/// What is surprising about the evidence of a framed call.
+fn probe_lints(body: &Framed, unit: &Unit) -> Vec<String> {
+    let named = |text: &str| {
+        let text = text.strip_prefix("$_").unwrap_or(text);
+        ["$name", "$tag", "$id"]
+            .iter()
+            .any(|hole| text.starts_with(hole))
+    };
+    let mut out = vec![];
+    for open in &unit.open {
+        let Some(at) = open.find('$') else { continue };
+        let names = |probe: &String| {
+            ["$name", "$tag", "$id"]
+                .iter()
+                .any(|hole| probe.contains(hole))
+        };
+        if named(&open[at..]) && !unit.probe.is_empty() && !unit.probe.iter().any(names) {
+            out.push(format!(
+                "no `probe` of `{open}` can match: each is compared with what follows `{}`, and must begin with `{}`",
+                &open[..at],
+                &open[at..]
+            ));
+        }
+    }
+    let free = matches!(unit.payload, Payload::Content | Payload::Mapping(_));
+    if free && unit.probe.is_empty() && body.section.is_none() {
+        for open in unit.open.iter().filter(|open| !open.contains("$^")) {
+            out.push(format!(
+                "`{open}` opens on its marker alone, since its text may be anything: a mention of it hides what follows, without a `probe`"
+            ));
+        }
+    }
+    out
+}
+
 /// Valid but possibly surprising properties.
 pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
     let mut out = vec![];
@@ -658,7 +693,9 @@ pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
             if open.bytes().all(word) {
                 say(
                     dialect,
-                    format!("opener `{open}` is made of letters alone and will fire in prose"),
+                    format!(
+                        "opener `{open}` is a word: in prose, only what must follow it tells that it opens nothing"
+                    ),
                 );
             }
             if open.len() < 4 {
@@ -675,6 +712,11 @@ pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
                     dialect,
                     format!("opener `{open}` overlaps itself by {n} bytes"),
                 );
+            }
+        }
+        if let Some(body) = &dialect.spec.framed {
+            for message in body.unit.iter().flat_map(|unit| probe_lints(body, unit)) {
+                say(dialect, message);
             }
         }
         if let Some(body) = &dialect.spec.key_quote {

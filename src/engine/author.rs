@@ -25,6 +25,8 @@ pub(super) struct Heard {
     quote: Option<u8>,
     /// It is in the middle of a sentence.
     sentence: bool,
+    /// It follows a blank.
+    spaced: bool,
 }
 
 /// The authors that chat templates name. No other word tells a name from the beginning of a sentence.
@@ -72,9 +74,16 @@ impl Heard {
             }
         }
         if token.author == Some(Author::Other) {
-            return match said.chars().next() {
-                None if self.sentence && !whole => Told::More,
-                Some(c) if self.sentence && goes_on(c) => Told::Nothing,
+            let mut said = said.chars();
+            return match (said.next(), said.next()) {
+                (None, _) if !whole => Told::More,
+                (Some(c), _) if self.sentence && goes_on(c) => Told::Nothing,
+                (Some(' '), _) if self.spaced => Told::Nothing,
+                // A sentence ends with it, and its line, or a call follows.
+                (Some('\n' | '\r') | None, _) if self.sentence && self.spaced => Told::Nothing,
+                // A sentence begins with it. Some templates write a blank there, but a message begins with a capital letter.
+                (Some(' '), None) if !whole => Told::More,
+                (Some(' '), Some(c)) if c.is_ascii_lowercase() => Told::Nothing,
                 _ => Told::Other,
             };
         }
@@ -141,6 +150,7 @@ impl Machine<'_> {
                     said: vec![],
                     quote,
                     sentence: self.is_mentioned(token, span.start),
+                    spaced: self.st.tail.ends_blank(),
                 });
                 self.tell(token, false);
             }

@@ -422,15 +422,16 @@ impl Machine<'_> {
             return false;
         }
         let first = self.bytes(chunk, span.start, span.start + 1);
-        if self.st.code.in_run() && matches!(first.first(), Some(b'`' | b'~')) {
-            // It is in the middle of a fence.
-            return true;
+        // In the middle of a longer fence, the marker is one of that fence.
+        let in_mark = self.st.code.in_run() && matches!(first.first(), Some(b'`' | b'~'));
+        if !in_mark {
+            self.st.code.settle();
         }
-        self.st.code.settle();
-        if self.st.code.hides() && !reported {
+        let hides = in_mark || self.st.code.hides();
+        if hides && !reported {
             self.dialect_issue(chunk, dialect, Kind::HiddenByCode, span);
         }
-        self.st.code.hides()
+        hides
     }
 
     /// Whether markers of a dialect count in code.

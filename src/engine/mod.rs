@@ -1,6 +1,6 @@
 //! The stream parser.
 //!
-//! A stream is in one of five modes: [`Mode::Flow`] (text, reasoning or a protected region), [`Mode::Opening`] (a marker is
+//! A stream is in one of six modes: [`Mode::Flow`] (text, reasoning or a protected region), [`Mode::Opening`] (a marker is
 //! complete; its header or the first bytes of its body decide whether it counts), [`Mode::Body`] (inside a block; its
 //! family's parser reads it, closers included), [`Mode::Skip`] (a block that exceeded a limit or is malformed, up to its
 //! closer) and [`Mode::Guess`] (JSON at the beginning of a guided reply). The current mode steps over each byte; undecided
@@ -11,7 +11,6 @@ mod author;
 mod bare;
 mod bounds;
 mod code;
-mod evidence;
 mod finish;
 mod flow;
 mod guided;

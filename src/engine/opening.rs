@@ -8,6 +8,7 @@
 
 mod accept;
 mod candidate;
+mod evidence;
 mod find;
 mod inner;
 mod lines;
@@ -19,10 +20,10 @@ use toolglot_scan::ROOT;
 use toolglot_scan::path::Walk;
 use toolglot_scan::xml::Header;
 
+use self::evidence::{Field, Tag};
 use self::probe::like_a_name;
 use super::Mode;
 use super::bare::{Bare, Member};
-use super::evidence::{Field, Tag};
 use super::link::InLink;
 use super::machine::{Chunk, Machine, Taken};
 use crate::dialect::{Begins, Family, Framed, Opener};

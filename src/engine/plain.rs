@@ -272,7 +272,7 @@ pub(super) fn looks_at_code(opts: &Options, set: &SetInner, region: Region) -> b
     match region {
         Region::Text => !set.tokens.is_empty() || skips_code(opts, set),
         // A call shown in code does not end a thought.
-        Region::Reasoning { .. } => set.thinks,
+        Region::Reasoning { .. } => set.thinks || skips_code(opts, set),
         Region::Span { .. } => false,
     }
 }

@@ -103,6 +103,11 @@ impl Tail {
         !(ends || glued) && text.last().is_some_and(|last| *last != 0)
     }
 
+    /// Whether the text ends with a blank.
+    pub fn ends_blank(self) -> bool {
+        matches!(self.0.to_be_bytes(), [.., b' ' | b'\t'])
+    }
+
     /// The quotation mark or bracket that the text ends with.
     pub fn bracket(self) -> Option<u8> {
         bracket_before(&self.0.to_be_bytes())

@@ -1,7 +1,7 @@
 //! Schemas as the parser needs them: types, members and items, fully resolved.
 
 use super::Types;
-use super::doc::{Doc, unions};
+use super::resolve::{Doc, unions};
 use crate::json::{Map, Value};
 
 /// How deep a schema is followed.

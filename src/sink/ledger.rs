@@ -4,8 +4,8 @@
 //! The following is dropped: an abandoned block that did not become text; the raw bytes that continue it; an abandoned call in
 //! a valid block; what is hidden after a break in such a block, up to its next call or its end; what follows the last call of a
 //! block in which the stream ends; a step of a chain that is not a call or is not run; a block that closes with an error and
-//! without a call; a call that was replaced by API tool calls; a result or an answer that the model wrote where none was due;
-//! and a protected region in which the stream ends. If API tool calls are preferred, the calls of a block may come after it;
+//! without a call; a call that was replaced by API tool calls; a result or an answer that the model wrote where none was due,
+//! also as a protected region; and a protected region in which the stream ends. If API tool calls are preferred, the calls of a block may come after it;
 //! then only what was lost between them is dropped, in place of the block.
 //!
 //! An API tool call that is rejected, or gives way to calls of the text, has no bytes: it is recorded as an empty span where it
@@ -29,6 +29,10 @@ pub(crate) struct Ledger {
     empty: Vec<(Span, Block)>,
     /// API tool calls that are not delivered.
     natives: Vec<Dropped>,
+    /// Where something begins that the model should not have written, and the issue that says so.
+    invented: Option<(u64, Kind)>,
+    /// The kind of the protected region that was dropped last, if it may go on.
+    region: String,
 }
 
 /// The part of an issue that says what was dropped.
@@ -195,9 +199,9 @@ impl Ledger {
                 span,
                 ..
             } => self.comes_back(span),
+            Event::Protected { kind, span, .. } => self.region(kind, span),
             Event::Text { .. }
             | Event::Reasoning { .. }
-            | Event::Protected { .. }
             | Event::CallNamed { .. }
             | Event::CallOpen { .. }
             | Event::ArgDelta { .. }
@@ -283,6 +287,21 @@ impl Ledger {
         }
     }
 
+    /// Bytes of a protected region of this kind, which are dropped if an issue says that the model should not have written it.
+    fn region(&mut self, region: &str, span: Span) {
+        let invented = self.invented.take_if(|(at, _)| *at == span.start);
+        match (invented, self.dropped.last_mut()) {
+            (Some((_, kind)), _) => {
+                self.drop(span, [kind].into_iter().collect());
+                region.clone_into(&mut self.region);
+            }
+            (None, Some(last)) if self.region == region && last.span.end == span.start => {
+                last.span.end = span.end;
+            }
+            (None, _) => self.region.clear(),
+        }
+    }
+
     /// An unclosed region was not dropped if its bytes are text.
     fn comes_back(&mut self, text: Span) {
         let region = |last: &mut Dropped| {
@@ -302,8 +321,18 @@ impl Ledger {
             return self.replaced(span);
         }
         if kind == Kind::UnclosedSpan {
-            let kinds = [kind].into_iter().collect();
-            return self.dropped.push(Dropped { span, kinds });
+            match self.dropped.last_mut() {
+                // Its first bytes were dropped before.
+                Some(last) if !self.region.is_empty() && last.span.start == span.start => {
+                    last.span = span;
+                    last.kinds.insert(kind);
+                }
+                _ => {
+                    let kinds = [kind].into_iter().collect();
+                    self.dropped.push(Dropped { span, kinds });
+                }
+            }
+            return;
         }
         if reported.severity != Severity::Error && !hides(kind) {
             return;
@@ -330,6 +359,9 @@ impl Ledger {
             last.kinds.insert(kind);
         } else {
             self.outside = Some((span, kind));
+            if hides(kind) {
+                self.invented = Some((span.start, kind));
+            }
         }
     }
 }

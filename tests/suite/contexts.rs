@@ -4,7 +4,9 @@
 //! A marker alone is text there, whatever its dialect does elsewhere. A call in code is text if the application says that code
 //! hides markers. In both cases nothing is lost, the cut makes no difference, and a call that follows is found.
 
-use toolglot::{Call, DialectSet, Fence, Finish, Grade, Options, Parser, Turn, builtin_files};
+use toolglot::{
+    Call, DialectSet, Fence, Finish, Grade, Options, Parser, Start, Turn, builtin_files,
+};
 
 use crate::markers::{Does, MARKERS, set};
 use crate::openers::CALLS;
@@ -226,6 +228,59 @@ fn calls(step: usize) {
     told(&wrong, tried);
 }
 
+/// A call in code in a thought is part of the thought, whatever the application says about code. A message ends in code, too, and
+/// a header of a line counts in it unless code hides.
+fn thoughts(step: usize) {
+    let mut wrong = vec![];
+    let mut tried = 0;
+    for (number, (id, call)) in CALLS.iter().enumerate() {
+        let sets = sets(id);
+        let lines = sets[0].1.dialects().any(|one| one.family() == "line");
+        let mut files = builtin_files().iter();
+        let file = files.find(|(name, _)| name == id);
+        if file.is_some_and(|(_, text)| text.contains("[channels]")) {
+            continue;
+        }
+        for set in &sets {
+            for (other, context) in CODE.iter().enumerate() {
+                if !(number + other).is_multiple_of(step) || call.contains("```") {
+                    continue;
+                }
+                let inline = !context.contains("  @") && !context.contains("\n@");
+                if inline && call.contains('\n') {
+                    continue;
+                }
+                let indented = call.trim_end().replace('\n', "\n  ");
+                let shown = match context.contains("  @") {
+                    true => &indented,
+                    false => call.trim_end(),
+                };
+                let text = context.replace('@', shown);
+                for fence in [Fence::Skip, Fence::Allow] {
+                    if lines && fence == Fence::Allow {
+                        continue;
+                    }
+                    let options = Options::default().start(Start::Reasoning).fence(fence);
+                    if read(&set.1, &options, "Hi", &mut wrong).reasoning != "Hi" {
+                        continue;
+                    }
+                    tried += 1;
+                    let turn = read(&set.1, &options, &text, &mut wrong);
+                    if turn.reasoning != text || !turn.calls.is_empty() {
+                        let kinds: Vec<_> = turn.issues.iter().map(|issue| issue.kind).collect();
+                        wrong.push(format!(
+                            "{}/{id} {fence:?}: {text:?} is {:?} {:?} {kinds:?}",
+                            set.0, turn.reasoning, turn.calls
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 100, "{tried}");
+    told(&wrong, tried);
+}
+
 #[test]
 fn markers_that_are_shown_are_text() {
     mentions(SAMPLE);
@@ -234,6 +289,11 @@ fn markers_that_are_shown_are_text() {
 #[test]
 fn calls_in_code_are_text_where_code_hides() {
     calls(19);
+}
+
+#[test]
+fn calls_in_code_in_a_thought_are_thoughts() {
+    thoughts(19);
 }
 
 #[test]
@@ -246,4 +306,10 @@ fn all() {
 #[ignore = "ci/generators.sh"]
 fn all_calls() {
     calls(1);
+}
+
+#[test]
+#[ignore = "ci/generators.sh"]
+fn all_thoughts() {
+    thoughts(1);
 }

@@ -504,6 +504,31 @@ fn a_set_has_lints() {
 }
 
 #[test]
+fn openers_without_evidence_have_lints() {
+    let lints = |unit: &str| {
+        let text = format!("id = \"x\"\ntitle = \"X\"\n{unit}");
+        let lints = build(&text).expect("a set").lints();
+        let lints: Vec<String> = lints.into_iter().map(|lint| lint.message).collect();
+        lints.join("\n")
+    };
+    let json = |probe: &str| {
+        lints(&format!(
+            "deltas = \"live\"\n[[framed.unit]]\nopen = [\"<<call $name>>\"]\nclose = [\"<<end>>\"]\npayload = \"arguments\"\n{probe}"
+        ))
+    };
+    assert_eq!(json(""), "");
+    assert_eq!(json("probe = [\"$name>>$_{\"]"), "");
+    assert!(json("probe = [\"$_{\"]").contains("can match"));
+    let mapping = |probe: &str| {
+        lints(&format!(
+            "deltas = \"at-call-end\"\n[[framed.unit]]\nopen = [\"<<call $name>>\"]\nclose = [\"<<end>>\"]\npayload = \"yaml\"\n{probe}"
+        ))
+    };
+    assert!(mapping("").contains("opens on its marker alone"));
+    assert_eq!(mapping("probe = [\"$name>>\\n\"]"), "");
+}
+
+#[test]
 fn a_set_reports_where_openers_meet() {
     let file = |id: &str, open: &str| {
         let text = GOOD.replacen("\"mine\"", &format!("\"{id}\""), 1);

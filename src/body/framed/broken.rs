@@ -1,7 +1,7 @@
 //! Broken parts of a framed block: calls that are not valid, and what is hidden up to where the block continues.
 
 use super::{Body, FramedAt};
-use crate::body::lost::{Hit as Found, Lost, Torn};
+use crate::body::hidden::{Hit as Found, Lost, Torn};
 use crate::body::payload::Payload;
 use crate::body::{Flow, Out};
 use crate::dialect::spec::{self, Malformed};

@@ -1,8 +1,8 @@
 //! How payloads, calls and sections close.
 
 use super::{Body, FramedAt};
+use crate::body::hidden::Torn;
 use crate::body::live::Step;
-use crate::body::lost::Torn;
 use crate::body::{Flow, Out};
 use crate::dialect::Framed;
 use crate::error::{Kind, Severity};

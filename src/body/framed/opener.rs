@@ -192,7 +192,7 @@ impl Body {
                 span,
                 at: end,
             };
-            return match Payload::open(out, unit, &opened) {
+            return match Payload::open(out, unit, &opened, self.section) {
                 Ok(mut payload) => {
                     // Parameters may follow all the same.
                     if unit.payload == spec::Payload::Arguments && table.spec.param.is_some() {

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{Go, Walk};
 
 use super::{Body, FramedAt};
+use crate::body::hidden::{Hit, MAX_INDENT, Quote};
 use crate::body::live::Step;
-use crate::body::lost::{Hit, MAX_INDENT, Quote};
 use crate::body::payload::Payload;
 use crate::body::{Flow, Out};
 use crate::dialect::{Framed, spec};

@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::body::hidden::Torn;
 use crate::body::lexer::{Emit, Lexer, Rules, Shape, Token, is_blank};
 use crate::body::live::{LiveCall, Source, Step};
-use crate::body::lost::Torn;
 use crate::body::{Out, Short};
 use crate::dialect::payload::Syntax;
 use crate::error::Kind;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::{json, valid_prefix};
 
 use super::aside::{self, Aside};
+use super::literals::InText;
 use super::pen::{Decode, Emit, Feed, Meaning};
-use super::scalars::InText;
 use super::{Frame, Gap, Lexer, LexerAt, Rules, Token, Took, is_blank, is_name};
 use crate::error::Kind;
 

@@ -1,7 +1,7 @@
 //! Where values begin and end: brackets, and commas between them.
 
+use super::literals::WORDS;
 use super::pen::{Decode, Emit, Feed, Meaning};
-use super::scalars::WORDS;
 use super::strings::Quoted;
 use super::{Frame, Gap, Lexer, LexerAt, Rules, Shape, Token, Took, is_blank, is_name};
 use crate::error::Kind;

@@ -4,10 +4,10 @@ use toolglot_scan::path::{Hole, Walk};
 use toolglot_scan::quote_after;
 use toolglot_scan::xml::Header;
 
+use super::evidence::{Field, Tag};
 use super::{Candidate, CandidateAt};
 use crate::dialect::{Begins, Dialect, Family, OpenRef, SetInner};
 use crate::engine::bare::Bare;
-use crate::engine::evidence::{Field, Tag};
 use crate::event::Span;
 
 impl Candidate {

@@ -6,13 +6,13 @@ use toolglot_scan::xml;
 use toolglot_scan::xml::{Header, HeaderStep};
 
 use super::candidate::{name_attribute, nameless};
+use super::evidence::Shown as Shows;
 use super::{Candidate, CandidateAt, MAX_SUFFIX, Opening, Verdict, member, opens};
 use crate::body::tool_name;
 use crate::dialect::bounds::{BARE, PROBE_BLANKS};
 use crate::dialect::{Begins, Evidence, Family, Head, OpenRef, Opener};
 use crate::engine::Region;
 use crate::engine::bare::{Bare, Shown};
-use crate::engine::evidence::Shown as Shows;
 use crate::engine::machine::{Chunk, Machine};
 use crate::error::Kind;
 use crate::event::Span;

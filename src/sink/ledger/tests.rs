@@ -83,3 +83,75 @@ fn text_that_came_back_is_not_dropped() {
         }
     }
 }
+
+#[test]
+fn a_result_that_the_model_invents_in_a_region_is_listed() {
+    use crate::{Collect, Limits, Parser, Retain};
+
+    let inputs = [
+        (
+            "gemma4",
+            "<|tool_response>response:f{a:1}<tool_response|>",
+            "x",
+        ),
+        (
+            "gemma4",
+            "好<|tool_response>response:f{天:1}<tool_response|>",
+            "好",
+        ),
+        (
+            "functiongemma",
+            "<start_function_response>response:f{a:1}<end_function_response>",
+            "\n",
+        ),
+        (
+            "anthropic-function-calls",
+            "Hi.\n<function_results>\nx\n</function_results>",
+            "\n好",
+        ),
+    ];
+    for (dialect, region, rest) in inputs {
+        let input = format!("{region}{rest}");
+        let from = region.find('<').unwrap_or(0);
+        let want = format!(
+            r#"{{"withheld":[],"dropped":[{{"span":[{from},{}],"kinds":["hallucinated_result"]}}]}}"#,
+            region.len()
+        );
+        let set = DialectSet::builtin(dialect).expect("a dialect");
+        let small = Limits::default().max_block(8);
+        for options in [
+            Options::default(),
+            Options::default().retain(Retain::None),
+            Options::default().limits(small),
+        ] {
+            let limited = options.limits.max_block == 8;
+            for size in [1, 5, input.len()] {
+                let mut parser = Parser::new(&set, options.clone());
+                let mut collect = Collect::new();
+                for piece in input.as_bytes().chunks(size) {
+                    parser.feed(piece, &mut collect);
+                }
+                parser.finish(Finish::Stop, &mut collect);
+                let found = collect.turn().not_delivered.to_json();
+                let want = match limited {
+                    true => want.replace(
+                        "\"hallucinated_result\"",
+                        "\"hallucinated_result\",\"limit_block\"",
+                    ),
+                    false => want.clone(),
+                };
+                assert_eq!(found, want, "{input:?} {size} {options:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_region_of_another_kind_is_not_dropped() {
+    let found = left(
+        "vcp",
+        "a\n[[VCP调用结果信息汇总:\nx\nVCP调用结果结束]]\nb",
+        Finish::Stop,
+    );
+    assert_eq!(found, r#"{"withheld":[],"dropped":[]}"#);
+}

@@ -1,5 +1,5 @@
 //! Compares the expectation of a vector with the result. White space, numbers and kinds of issues are compared by the
-//! rules of the vectors' documentation.
+//! rules of `docs/VECTORS.md`.
 
 use toolglot::json::Value;
 use toolglot::{Call, Grade, Kind, KindSet, Severity, Turn};

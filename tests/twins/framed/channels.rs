@@ -502,18 +502,23 @@ fn looks(channels: &Channels, header: &str) -> bool {
     let marks = [&channels.recipient, &channels.channel, &channels.content];
     let mut text = header.to_owned();
     for mark in marks.into_iter().filter(|mark| !mark.is_empty()) {
-        text = text.replace(mark.as_str(), "\n");
+        let after = if *mark == channels.recipient {
+            "\n@"
+        } else {
+            "\n"
+        };
+        text = text.replace(mark.as_str(), after);
     }
-    // The name of an author may be in any script.
+    // The name of an author, and that of a tool, may be in any script.
     for start in &channels.start {
         text = text.replace(start.as_str(), "\n@");
     }
     text.lines().all(|part| {
-        let (part, author) = match part.strip_prefix('@') {
+        let (part, name) = match part.strip_prefix('@') {
             Some(part) => (part, true),
             None => (part, false),
         };
-        let any = |c: char| author && c.is_alphanumeric();
+        let any = |c: char| name && c.is_alphanumeric();
         let fits = |c: char| c.is_ascii_alphanumeric() || "_.:-/ ".contains(c) || any(c);
         let words = part.split_whitespace().count();
         let gaps = part.strip_suffix(' ').unwrap_or(part);
