@@ -23,6 +23,7 @@ FILES = HERE.parent.parent / "src" / "dialect" / "builtin"
 # The template of each dialect, and whether the host has a system message.
 LAYOUTS = {
     "deepseek-v32": ("deepseek-ai-DeepSeek-V3.2", True),
+    "gemma4": ("tool_chat_template_gemma4", True),
     "glm45": ("GLM-4.6", True),
     "glm47": ("GLM-4.7-Flash", True),
     "granite4": ("ibm-granite-granite-4.0", True),
