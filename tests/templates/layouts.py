@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 FILES = HERE.parent.parent / "src" / "dialect" / "builtin"
 # The template of each dialect, and whether the host has a system message.
 LAYOUTS = {
+    "deepseek-v3": ("tool_chat_template_deepseekv3", True),
     "deepseek-v32": ("deepseek-ai-DeepSeek-V3.2", True),
     "gemma4": ("tool_chat_template_gemma4", True),
     "glm45": ("GLM-4.6", True),
@@ -37,7 +38,7 @@ LAYOUTS = {
     "solar-open": ("upstage-Solar-Open-100B", True),
 }
 # Results that another template writes.
-RESULTS = {}
+RESULTS = {"deepseek-v3": "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B"}
 # What is left of the template's text: definitions are a message of their own, and the time is not part of a layout.
 BESIDE = {
     "glm45": "<|system|>",
