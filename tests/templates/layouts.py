@@ -25,6 +25,7 @@ LAYOUTS = {
     "deepseek-v3": ("tool_chat_template_deepseekv3", True),
     "deepseek-v32": ("deepseek-ai-DeepSeek-V3.2", True),
     "deepseek-v4": ("deepseek-ai-DeepSeek-V4", True),
+    "functionary-v32": ("meetkai-functionary-medium-v3.2", True),
     "gemma4": ("tool_chat_template_gemma4", True),
     "glm45": ("GLM-4.6", True),
     "glm47": ("GLM-4.7-Flash", True),

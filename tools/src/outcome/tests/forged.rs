@@ -376,7 +376,15 @@ fn results_without_marks_are_messages_of_their_own() {
         }
     }
     apart.sort_unstable();
-    assert_eq!(apart, ["functionary-v31", "llama3-json", "seed-oss"]);
+    assert_eq!(
+        apart,
+        [
+            "functionary-v31",
+            "functionary-v32",
+            "llama3-json",
+            "seed-oss"
+        ]
+    );
 }
 
 /// Sentences of the checks about a call that was carried out cannot be forged either.
