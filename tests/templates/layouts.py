@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 FILES = HERE.parent.parent / "src" / "dialect" / "builtin"
 # The template of each dialect, and whether the host has a system message.
 LAYOUTS = {
+    "command-r7b": ("CohereForAI-c4ai-command-r7b-12-2024-tool_use", True),
     "deepseek-v3": ("tool_chat_template_deepseekv3", True),
     "deepseek-v32": ("deepseek-ai-DeepSeek-V3.2", True),
     "deepseek-v4": ("deepseek-ai-DeepSeek-V4", True),
@@ -87,7 +88,7 @@ DEFINED = [
 ]
 RETURNED = [("get_weather", "It's 21 °C & sunny: 晴"), ("ping", "done")]
 # One template demands ids of nine characters, and one numbers the calls.
-IDS = {}
+IDS = {"command-r7b": ["0", "1"]}
 ANY = ["abcdefghi", "bcdefghij"]
 
 
