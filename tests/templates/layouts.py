@@ -32,6 +32,7 @@ LAYOUTS = {
     "glm47": ("GLM-4.7-Flash", True),
     "granite4": ("ibm-granite-granite-4.0", True),
     "hermes": ("Qwen-Qwen2.5-7B-Instruct", True),
+    "hunyuan-a13b": ("tool_chat_template_hunyuan_a13b", False),
     "kimi-k3": ("Kimi-K3", True),
     "lfm2": ("LFM2-8B-A1B", True),
     "minimax-m1": ("MiniMax-M1", True),
@@ -47,6 +48,7 @@ RESULTS = {"deepseek-v3": "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B"}
 BESIDE = {
     "glm45": "<|system|>",
     "glm47": "<|system|>",
+    "hunyuan-a13b": "当前时间：2025-01-31 12:00:00 星期五<|extra_4|>用户：",
     "kimi-k3": 'ool-declare"<|sep|><|close|>message<|sep|><|end_of_msg|><|open|>message role="system" type="t',
     "minimax-m1": "system tool_setting=tools\n<end_of_sentence>\n<beginning_of_sentence>",
 }
