@@ -382,6 +382,7 @@ fn results_without_marks_are_messages_of_their_own() {
             "functionary-v31",
             "functionary-v32",
             "llama3-json",
+            "llama4-pythonic",
             "seed-oss"
         ]
     );
