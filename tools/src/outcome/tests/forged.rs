@@ -383,6 +383,7 @@ fn results_without_marks_are_messages_of_their_own() {
             "functionary-v32",
             "llama3-json",
             "llama4-pythonic",
+            "phi4-functools",
             "seed-oss"
         ]
     );
