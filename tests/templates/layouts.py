@@ -43,6 +43,7 @@ LAYOUTS = {
     "qwen3-coder": ("Qwen3-Coder", True),
     "seed-oss": ("ByteDance-Seed-OSS", True),
     "solar-open": ("upstage-Solar-Open-100B", True),
+    "xlam": ("tool_chat_template_xlam_llama", False),
 }
 # Results that another template writes.
 RESULTS = {"deepseek-v3": "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B"}

@@ -384,7 +384,8 @@ fn results_without_marks_are_messages_of_their_own() {
             "llama3-json",
             "llama4-pythonic",
             "phi4-functools",
-            "seed-oss"
+            "seed-oss",
+            "xlam"
         ]
     );
 }
