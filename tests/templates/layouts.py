@@ -36,6 +36,7 @@ LAYOUTS = {
     "hunyuan-a13b": ("tool_chat_template_hunyuan_a13b", False),
     "kimi-k3": ("Kimi-K3", True),
     "lfm2": ("LFM2-8B-A1B", True),
+    "ling3": ("inclusionai-ling-3.0-flash", True),
     "llama4-pythonic": ("tool_chat_template_llama4_pythonic", True),
     "minimax-m1": ("MiniMax-M1", True),
     "minimax-m2": ("MiniMax-M2", True),
