@@ -23,6 +23,7 @@ FILES = HERE.parent.parent / "src" / "dialect" / "builtin"
 # The template of each dialect, and whether the host has a system message.
 LAYOUTS = {
     "apertus": ("Apertus-8B-Instruct", True),
+    "apriel": ("Apriel-1.6-15b-Thinker-fixed", True),
     "command-r7b": ("CohereForAI-c4ai-command-r7b-12-2024-tool_use", True),
     "deepseek-v3": ("tool_chat_template_deepseekv3", True),
     "deepseek-v32": ("deepseek-ai-DeepSeek-V3.2", True),
