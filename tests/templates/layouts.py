@@ -30,6 +30,8 @@ LAYOUTS = {
     "deepseek-v4": ("deepseek-ai-DeepSeek-V4", True),
     "functionary-v32": ("meetkai-functionary-medium-v3.2", True),
     "gemma4": ("tool_chat_template_gemma4", True),
+    "gigachat3": ("GigaChat3-10B-A1.8B", True),
+    "gigachat31": ("GigaChat3.1-10B-A1.8B", True),
     "glm45": ("GLM-4.6", True),
     "glm47": ("GLM-4.7-Flash", True),
     "granite4": ("ibm-granite-granite-4.0", True),
@@ -52,6 +54,8 @@ LAYOUTS = {
 RESULTS = {"deepseek-v3": "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B"}
 # What is left of the template's text: definitions are a message of their own, and the time is not part of a layout.
 BESIDE = {
+    "gigachat3": "function descriptions<|role_sep|>\n\n\n<|message_sep|>",
+    "gigachat31": "function descriptions<|role_sep|>\n\n\n<|message_sep|>",
     "glm45": "<|system|>",
     "glm47": "<|system|>",
     "hunyuan-a13b": "当前时间：2025-01-31 12:00:00 星期五<|extra_4|>用户：",

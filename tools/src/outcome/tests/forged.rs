@@ -382,6 +382,8 @@ fn results_without_marks_are_messages_of_their_own() {
             "apriel",
             "functionary-v31",
             "functionary-v32",
+            "gigachat3",
+            "gigachat31",
             "llama3-json",
             "llama4-pythonic",
             "phi4-functools",
