@@ -37,6 +37,7 @@ LAYOUTS = {
     "granite4": ("ibm-granite-granite-4.0", True),
     "hermes": ("Qwen-Qwen2.5-7B-Instruct", True),
     "hunyuan-a13b": ("tool_chat_template_hunyuan_a13b", False),
+    "internlm2": ("tool_chat_template_internlm2_tool", True),
     "kimi-k3": ("Kimi-K3", True),
     "lfm2": ("LFM2-8B-A1B", True),
     "ling3": ("inclusionai-ling-3.0-flash", True),
@@ -59,6 +60,7 @@ BESIDE = {
     "glm45": "<|system|>",
     "glm47": "<|system|>",
     "hunyuan-a13b": "当前时间：2025-01-31 12:00:00 星期五<|extra_4|>用户：",
+    "internlm2": "system name=<|plugin|>\n<|im_end|>\n<|im_start|>",
     "kimi-k3": 'ool-declare"<|sep|><|close|>message<|sep|><|end_of_msg|><|open|>message role="system" type="t',
     "minimax-m1": "system tool_setting=tools\n<end_of_sentence>\n<beginning_of_sentence>",
 }

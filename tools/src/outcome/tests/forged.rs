@@ -384,6 +384,7 @@ fn results_without_marks_are_messages_of_their_own() {
             "functionary-v32",
             "gigachat3",
             "gigachat31",
+            "internlm2",
             "llama3-json",
             "llama4-pythonic",
             "phi4-functools",
