@@ -42,6 +42,7 @@ LAYOUTS = {
     "lfm2": ("LFM2-8B-A1B", True),
     "ling3": ("inclusionai-ling-3.0-flash", True),
     "llama4-pythonic": ("tool_chat_template_llama4_pythonic", True),
+    "minicpm5": ("openbmb-MiniCPM5-1B", True),
     "minimax-m1": ("MiniMax-M1", True),
     "minimax-m2": ("MiniMax-M2", True),
     "mistral": ("mistralai-Mistral-Nemo-Instruct-2407", True),
