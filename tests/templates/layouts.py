@@ -46,6 +46,7 @@ LAYOUTS = {
     "minimax-m1": ("MiniMax-M1", True),
     "minimax-m2": ("MiniMax-M2", True),
     "mistral": ("mistralai-Mistral-Nemo-Instruct-2407", True),
+    "muse": ("muse-glimmer", True),
     "phi4-functools": ("tool_chat_template_phi4_mini", True),
     "qwen3-coder": ("Qwen3-Coder", True),
     "seed-oss": ("ByteDance-Seed-OSS", True),
