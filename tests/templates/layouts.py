@@ -51,6 +51,7 @@ LAYOUTS = {
     "qwen3-coder": ("Qwen3-Coder", True),
     "seed-oss": ("ByteDance-Seed-OSS", True),
     "solar-open": ("upstage-Solar-Open-100B", True),
+    "spark25": ("Spark2.5", True),
     "xlam": ("tool_chat_template_xlam_llama", False),
 }
 # Results that another template writes.
