@@ -45,6 +45,7 @@ LAYOUTS = {
     "minicpm5": ("openbmb-MiniCPM5-1B", True),
     "minimax-m1": ("MiniMax-M1", True),
     "minimax-m2": ("MiniMax-M2", True),
+    "minimax-m3": ("MiniMax-M3", True),
     "mistral": ("mistralai-Mistral-Nemo-Instruct-2407", True),
     "muse": ("muse-glimmer", True),
     "phi4-functools": ("tool_chat_template_phi4_mini", True),
