@@ -47,6 +47,7 @@ LAYOUTS = {
     "minimax-m2": ("MiniMax-M2", True),
     "minimax-m3": ("MiniMax-M3", True),
     "mistral": ("mistralai-Mistral-Nemo-Instruct-2407", True),
+    "mistral-args": ("Mistral-Small-3.2-24B-Instruct-2506", True),
     "muse": ("muse-glimmer", True),
     "phi4-functools": ("tool_chat_template_phi4_mini", True),
     "qwen3-coder": ("Qwen3-Coder", True),
