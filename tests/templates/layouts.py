@@ -50,6 +50,7 @@ LAYOUTS = {
     "mistral-args": ("Mistral-Small-3.2-24B-Instruct-2506", True),
     "muse": ("muse-glimmer", True),
     "phi4-functools": ("tool_chat_template_phi4_mini", True),
+    "poolside": ("poolside-Laguna-S-2.1", True),
     "qwen3-coder": ("Qwen3-Coder", True),
     "seed-oss": ("ByteDance-Seed-OSS", True),
     "solar-open": ("upstage-Solar-Open-100B", True),
