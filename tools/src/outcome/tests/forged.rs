@@ -379,6 +379,7 @@ fn results_without_marks_are_messages_of_their_own() {
     assert_eq!(
         apart,
         [
+            "apertus",
             "apriel",
             "functionary-v31",
             "functionary-v32",
