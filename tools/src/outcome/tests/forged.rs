@@ -376,7 +376,23 @@ fn results_without_marks_are_messages_of_their_own() {
         }
     }
     apart.sort_unstable();
-    assert_eq!(apart, ["functionary-v31", "llama3-json", "seed-oss"]);
+    assert_eq!(
+        apart,
+        [
+            "apertus",
+            "apriel",
+            "functionary-v31",
+            "functionary-v32",
+            "gigachat3",
+            "gigachat31",
+            "internlm2",
+            "llama3-json",
+            "llama4-pythonic",
+            "phi4-functools",
+            "seed-oss",
+            "xlam"
+        ]
+    );
 }
 
 /// Sentences of the checks about a call that was carried out cannot be forged either.
