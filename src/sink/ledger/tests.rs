@@ -96,7 +96,7 @@ fn a_result_that_the_model_invents_in_a_region_is_listed() {
         ),
         (
             "gemma4",
-            "好<|tool_response>response:f{天:1}<tool_response|>",
+            "好\n<|tool_response>response:f{天:1}<tool_response|>",
             "好",
         ),
         (
