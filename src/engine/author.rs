@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::quote_after;
 
 use super::machine::{Chunk, Machine};
-use crate::dialect::{Author, Token, is_name};
+use crate::dialect::{Author, SetInner, Token, is_name};
 use crate::event::Span;
 
 /// The maximum length, in bytes, of what follows a token on its line and names its author.
@@ -60,6 +60,12 @@ impl Heard {
     /// The token.
     pub fn token(&self) -> u16 {
         self.token
+    }
+
+    /// Whether the token begins a turn of another author, unless what follows makes it a mention.
+    pub fn others(&self, set: &SetInner) -> bool {
+        let token = set.tokens.get(usize::from(self.token));
+        token.is_some_and(|token| token.author == Some(Author::Other))
     }
 
     /// What the text so far says; `whole` if nothing is added to it.

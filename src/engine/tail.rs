@@ -60,7 +60,7 @@ impl Parser {
     fn goes_on(&mut self, set: &SetInner, opts: &Options, tail: &str, sink: &mut dyn Sink) {
         let mut whole = State::outside(set);
         read(set, opts, &mut whole, tail, &mut |_: Event<'_>| ());
-        if whole.turn.is_some() {
+        if whole.turn.is_some() || whole.heard.as_ref().is_some_and(|heard| heard.others(set)) {
             // The turn of another author has begun: the reply is the model's, and nothing is open.
             return;
         }
