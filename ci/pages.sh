@@ -3,6 +3,9 @@
 # tests check it. A new file in src/dialect/builtin needs nothing else: it is listed, and gets an entry in docs/FORMATS.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=ci/lib.sh
+. ci/lib.sh
+share_target
 # The order of the list is that of the default set; dialects of reasoning alone come after those with calls.
 list=src/dialect/builtin.rs
 for file in src/dialect/builtin/*.toml; do
@@ -10,4 +13,5 @@ for file in src/dialect/builtin/*.toml; do
   grep -q "^    \"$id\"\$" "$list" || sed -i "0,/^    \"reasoning-/s//    \"$id\"\n&/" "$list"
 done
 
-TOOLGLOT_WRITE=1 cargo test -q --locked -p toolglot-suite -- --test-threads 1 pages:: rooms:: formats::entries_have_the_facts
+# With the crates that ci/test.sh has built.
+TOOLGLOT_WRITE=1 test_workspace -q --lib -- --test-threads 1 pages:: rooms:: formats::entries_have_the_facts
