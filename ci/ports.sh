@@ -51,9 +51,14 @@ else
   lacking "Debian's packages, because debhelper is missing"
 fi
 
+# Conan and vcpkg build with it.
+command -v cmake > /dev/null || install_debian cmake || true
+
 say "Conan"
 echo 'conan==2.34.0' > "$out/wanted.txt"
-if install_packages "$CARGO_TARGET_DIR/ports-tools" "$out/wanted.txt"; then
+if ! command -v cmake > /dev/null; then
+  lacking "Conan's recipe, because CMake is missing"
+elif install_packages "$CARGO_TARGET_DIR/ports-tools" "$out/wanted.txt"; then
   export CONAN_HOME=$out/conan
   conan=$CARGO_TARGET_DIR/ports-tools/bin/conan
   "$conan" profile detect > /dev/null 2>&1
@@ -96,7 +101,7 @@ else
 fi
 
 say "Nix"
-if command -v nix-instantiate > /dev/null; then
+if command -v nix-instantiate > /dev/null || install_debian nix-bin; then
   nix-instantiate --parse flake.nix > /dev/null
   # Against a stand-in for nixpkgs, which shows what it is asked for.
   nix-instantiate --eval --strict --json packaging/nix-try.nix 2> /dev/null > "$out/nix.json"

@@ -645,25 +645,18 @@ pub(super) fn set(dialects: &[Dialect]) -> Result<(), BuildError> {
 
 /// What is surprising about the evidence of a framed call.
 fn probe_lints(body: &Framed, unit: &Unit) -> Vec<String> {
-    let named = |text: &str| {
-        let text = text.strip_prefix("$_").unwrap_or(text);
-        ["$name", "$tag", "$id"]
-            .iter()
-            .any(|hole| text.starts_with(hole))
-    };
+    let holes = ["$name", "$tag", "$id"];
+    let begins = |text: &str| holes.iter().any(|hole| text.starts_with(hole));
     let mut out = vec![];
     for open in &unit.open {
         let Some(at) = open.find('$') else { continue };
-        let names = |probe: &String| {
-            ["$name", "$tag", "$id"]
-                .iter()
-                .any(|hole| probe.contains(hole))
-        };
-        if named(&open[at..]) && !unit.probe.is_empty() && !unit.probe.iter().any(names) {
+        let rest = &open[at..];
+        let named = begins(rest.strip_prefix("$_").unwrap_or(rest));
+        let names = |probe: &String| holes.iter().any(|hole| probe.contains(hole));
+        if named && !unit.probe.is_empty() && !unit.probe.iter().any(names) {
             out.push(format!(
-                "no `probe` of `{open}` can match: each is compared with what follows `{}`, and must begin with `{}`",
-                &open[..at],
-                &open[at..]
+                "no `probe` of `{open}` can match: each is compared with what follows `{}`, and must begin with `{rest}`",
+                &open[..at]
             ));
         }
     }

@@ -5,8 +5,8 @@
 //! a valid block; what is hidden after a break in such a block, up to its next call or its end; what follows the last call of a
 //! block in which the stream ends; a step of a chain that is not a call or is not run; a block that closes with an error and
 //! without a call; a call that was replaced by API tool calls; a result or an answer that the model wrote where none was due,
-//! also as a protected region; and a protected region in which the stream ends. If API tool calls are preferred, the calls of a block may come after it;
-//! then only what was lost between them is dropped, in place of the block.
+//! also as a protected region; and a protected region in which the stream ends. If API tool calls are preferred, the calls of a
+//! block may come after it; then only what was lost between them is dropped, in place of the block.
 //!
 //! An API tool call that is rejected, or gives way to calls of the text, has no bytes: it is recorded as an empty span where it
 //! would have been delivered.

@@ -238,7 +238,7 @@ def test_odd_exceptions_end_nothing_but_what_raised_them(kind, error):
 @pytest.mark.parametrize(
     "reply",
     [None, 7, object(), ValueError, [None], [7], {}, ["a", {"choices": [{"delta": {"content": "x"}}]}]],
-    ids=repr,
+    ids=lambda reply: repr(reply).partition(" at ")[0],
 )
 def test_an_invalid_reply_is_a_clear_error(reply):
     async def coroutine(messages):
