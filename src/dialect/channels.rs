@@ -257,7 +257,6 @@ impl spec::Channels {
             let fits = part.chars().all(|c| word(c, name) || c == ' ');
             fits && !part.starts_with(' ') && words < 3
         };
-        let recipient = self.recipient.trim_start().trim_end_matches('=');
         let (mut rest, mut name) = (header, false);
         loop {
             let mut places = rest.char_indices();
@@ -266,9 +265,7 @@ impl spec::Channels {
                 Some((at, _)) if !shaped(&rest[..at], name) => return false,
                 Some((at, len)) => {
                     let marker = &rest[at..at + len];
-                    let author = marker != self.channel && self.start.iter().any(|s| s == marker);
-                    let to = !recipient.is_empty() && marker.trim_start().starts_with(recipient);
-                    name = author || to;
+                    name = marker != self.channel && marker != self.content;
                     rest = &rest[at + len..];
                 }
                 None => return shaped(rest, name),

@@ -8,7 +8,7 @@ use toolglot::{
     Call, DialectSet, Fence, Finish, Grade, Options, Parser, Start, Turn, builtin_files,
 };
 
-use crate::markers::{Does, MARKERS, set};
+use crate::markers::{Does, MARKERS, has_messages, set};
 use crate::openers::CALLS;
 use crate::support::{ANY, DEFAULTS, turn_of};
 
@@ -89,6 +89,20 @@ fn delivered(turn: &Turn) -> Vec<&Call> {
     calls
         .filter(|call| call.grade != Grade::Recovered)
         .collect()
+}
+
+/// A context of code with a call in it; `None` if it has one line and the call has more.
+fn placed(context: &str, call: &str) -> Option<String> {
+    let indented = context.contains("  @");
+    let inline = !indented && !context.contains("\n@");
+    if inline && call.contains('\n') {
+        return None;
+    }
+    let call = call.trim_end();
+    Some(match indented {
+        true => context.replace('@', &call.replace('\n', "\n  ")),
+        false => context.replace('@', call),
+    })
 }
 
 fn told(wrong: &[String], tried: usize) {
@@ -183,14 +197,9 @@ fn calls(step: usize) {
             if !(number + other).is_multiple_of(step) || call.contains("```") {
                 continue;
             }
-            let lines = call.trim_end().replace('\n', "\n  ");
-            let inline =
-                context.contains("`@") || context.contains("@ `") || context.contains(" @ ");
-            if inline && call.contains('\n') {
+            let Some(shown) = placed(context, call) else {
                 continue;
-            }
-            let indented = context.contains("  @");
-            let shown = context.replace('@', if indented { &lines } else { call.trim_end() });
+            };
             // Truncated at the end of the call, the fence is not closed.
             let open = context.find("@\n").map(|_| {
                 let end = shown
@@ -236,9 +245,7 @@ fn thoughts(step: usize) {
     for (number, (id, call)) in CALLS.iter().enumerate() {
         let sets = sets(id);
         let lines = sets[0].1.dialects().any(|one| one.family() == "line");
-        let mut files = builtin_files().iter();
-        let file = files.find(|(name, _)| name == id);
-        if file.is_some_and(|(_, text)| text.contains("[channels]")) {
+        if has_messages(id) {
             continue;
         }
         for set in &sets {
@@ -246,16 +253,9 @@ fn thoughts(step: usize) {
                 if !(number + other).is_multiple_of(step) || call.contains("```") {
                     continue;
                 }
-                let inline = !context.contains("  @") && !context.contains("\n@");
-                if inline && call.contains('\n') {
+                let Some(text) = placed(context, call) else {
                     continue;
-                }
-                let indented = call.trim_end().replace('\n', "\n  ");
-                let shown = match context.contains("  @") {
-                    true => &indented,
-                    false => call.trim_end(),
                 };
-                let text = context.replace('@', shown);
                 for fence in [Fence::Skip, Fence::Allow] {
                     if lines && fence == Fence::Allow {
                         continue;

@@ -86,6 +86,12 @@ pub static MARKERS: LazyLock<Vec<Marker>> = LazyLock::new(|| {
     out
 });
 
+/// Whether the calls of a built-in dialect are messages.
+pub fn has_messages(id: &str) -> bool {
+    let file = builtin_files().iter().find(|(name, _)| *name == id);
+    file.is_some_and(|(_, text)| text.contains("[channels]"))
+}
+
 fn walk(table: &toml::Table, place: &str, add: &mut impl FnMut(Does, &str)) {
     for (key, value) in table {
         let does = match (place, key.as_str()) {

@@ -327,11 +327,9 @@ fn opened() -> Vec<(&'static str, DialectSet, String, &'static str)> {
         let opener = openers.into_iter().filter(|o| o.len() > 1 && !word(o));
         let opener = opener.filter(|opener| opener.ends_with(['>', ']']) && opener != ">>>");
         let opener = opener.filter(|opener| call.starts_with(opener.as_str()));
-        let file = builtin_files().iter().find(|(name, _)| name == id);
-        let messages = file.is_some_and(|(_, text)| text.contains("[channels]"));
         if let Some(opener) = opener
             .max_by_key(String::len)
-            .filter(|_| !begins && !messages)
+            .filter(|_| !begins && !markers::has_messages(id))
         {
             out.push((*id, own, opener, *call));
         }

@@ -38,15 +38,19 @@ def find(folder):
                     yield archive.name, path.stem, source
 
 
+def ready(known, name, source, usual=()):
+    """A template with the variables and the ids that it needs."""
+    variables = {**dict(usual), **known["variables"]["*"], **known["variables"].get(name, {})}
+    return Template(source, variables, known["ids"].get(name, "call{index:05}"))
+
+
 def load(folder):
     """The templates that write calls, ready to render, their total number, and the reasons for what is not read."""
     known = tomllib.loads((HERE / "templates.toml").read_text())
-    usual = known["variables"]["*"]
     templates, count, unknown = [], 0, []
     for archive, name, source in find(folder):
         count += 1
-        variables = {**usual, **known["variables"].get(name, {})}
-        template = Template(source, variables, known["ids"].get(name, "call{index:05}"))
+        template = ready(known, name, source)
         if template.probe(TOOLS):
             template.name, template.archive = name, archive
             template.dialects = known["dialects"].get(name)

@@ -14,8 +14,8 @@ import tomllib
 from os.path import commonprefix
 from pathlib import Path
 
-from check import find
-from render import FORMS, Template
+from check import find, ready
+from render import FORMS
 from shapes import TOOLS
 
 HERE = Path(__file__).parent
@@ -153,7 +153,7 @@ def main():
     wrong = 0
 
     def load(name):
-        template = Template(sources[name], {**known["variables"]["*"], **known["variables"].get(name, {})}, "call{index:05}")
+        template = ready(known, name, sources[name])
         if not template.probe(TOOLS):
             template.form = FORMS[0]
         return template

@@ -10,8 +10,8 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from check import find
-from render import FORMS, USER, Refused, Template
+from check import find, ready
+from render import FORMS, USER, Refused
 from shapes import SHAPES, TOOLS
 
 HERE = Path(__file__).parent
@@ -59,18 +59,16 @@ def main():
     command, folder, *rest = sys.argv[1:]
     show = int(rest[1]) if rest[:1] == ["--show"] else 3
     known = tomllib.loads((HERE / "templates.toml").read_text())
-    usual = known["variables"]["*"]
     count = compared = refused = 0
     wrong, excused = [], dict.fromkeys(EXCUSES, 0)
     for _, name, source in find(folder):
-        variables = {"bos_token": "<s>", "eos_token": "</s>", "documents": None, **usual, **known["variables"].get(name, {})}
-        template = Template(source, variables, known["ids"].get(name, "call{index:05}"))
+        template = ready(known, name, source, {"bos_token": "<s>", "eos_token": "</s>", "documents": None})
         template.name = name
         template.probe(TOOLS)
         count += 1
         bodies, wanted = [], []
         for messages, tools, generate in conversations(template):
-            bodies.append({**variables, "messages": messages, "tools": tools, "add_generation_prompt": generate})
+            bodies.append({**template.variables, "messages": messages, "tools": tools, "add_generation_prompt": generate})
             try:
                 wanted.append(template.render(messages, tools, generate))
             except Refused as why:
