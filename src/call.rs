@@ -3,9 +3,9 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::error::{Grade, Kind, KindSet, Severity};
 use crate::event::{Origin, Span};
 use crate::issue::Issue;
+use crate::kind::{Grade, Kind, KindSet, Severity};
 use crate::wire;
 
 /// Everything in one model output.

@@ -11,8 +11,9 @@ use serde::Serialize;
 
 use crate::dialect::{Dialect, DialectSet, builtin_files};
 use crate::engine::{Finish, Parser};
-use crate::error::{BuildError, Severity};
+use crate::error::BuildError;
 use crate::event::{CallState, Event, Sink, Span};
+use crate::kind::Severity;
 use crate::limits::{Options, Prefer};
 use crate::wire;
 

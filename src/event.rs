@@ -13,8 +13,8 @@ use std::fmt;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::error::{Grade, Kind, KindSet};
 use crate::issue::Issue;
+use crate::kind::{Grade, Kind, KindSet};
 use crate::wire;
 pub use toolglot_scan::Span;
 

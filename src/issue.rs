@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use toolglot_scan::{Span, breaks};
 
 use crate::dialect::Dialect;
-use crate::error::{Kind, Severity, chinese};
+use crate::kind::{Kind, Severity, chinese};
 use crate::wire;
 
 /// One mistake in what the model wrote.

@@ -8,11 +8,11 @@ use crate::escape::{self, EscapeError};
 pub use crate::dialect::default_protocol;
 pub use crate::dialect::spec::{Framed, Spec, fold};
 pub use crate::dialect::tokens::Tokens;
-pub use crate::error::chinese::{is_chinese, sentence};
 pub use crate::escape::Beside;
 pub use crate::hints::{closest, nearest};
 pub use crate::issue::{expand, observation, one_line};
 pub use crate::json::read::{Bounds, Read, read};
+pub use crate::kind::chinese::{is_chinese, sentence};
 pub use crate::pointer::{key, member, step};
 pub use crate::schema::{
     Doc, Place, Typed, Types, listed, ready, ref_alone, same, spelled, typed, unions,

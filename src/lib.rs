@@ -47,6 +47,7 @@ mod event;
 mod hints;
 mod issue;
 pub mod json;
+mod kind;
 #[doc(hidden)]
 pub mod layer;
 mod limits;
@@ -75,11 +76,12 @@ pub use encode::{
     encode, transcode,
 };
 pub use engine::{Finish, NativeCall, NativeCallError, Parser, Stage};
-pub use error::{BuildError, Grade, Kind, KindSet, Severity, SnapshotError};
+pub use error::{BuildError, SnapshotError};
 pub use escape::{EscapeError, Escaper, Unescaper, escape, unescape};
 pub use event::{Abandoned, Arguments, CallState, Event, Origin, Sink, Span};
 pub use hints::{Tools, ToolsError};
 pub use issue::Issue;
+pub use kind::{Grade, Kind, KindSet, Severity};
 pub use limits::{
     Broken, Fence, Limits, Options, Prefer, ReasoningMode, Retain, Start, TextMode, ToolChoice,
     ToolChoiceError, Unclosed, UnknownTool, Untyped,

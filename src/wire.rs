@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use toolglot_scan::Span;
 
-use crate::error::{Grade, Kind, KindSet, Severity};
+use crate::kind::{Grade, Kind, KindSet, Severity};
 
 pub(crate) fn kinds<S: Serializer>(kinds: &KindSet, out: S) -> Result<S::Ok, S::Error> {
     out.collect_seq(kinds.iter().map(Kind::name))

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-use crate::error::Kind;
 use crate::hints::{Coerced, Schema, Types, coerce};
 use crate::json::{Map, Number, Value};
+use crate::kind::Kind;
 use crate::limits::Limits;
 
 /// The parser counts open brackets in a byte and fails if it overflows.

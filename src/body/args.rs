@@ -18,9 +18,9 @@ use super::typed::{Typed, declared_json, each, repeated, typed};
 use super::{Opened, Out, Short};
 use crate::dialect::Family;
 use crate::dialect::spec::Deltas;
-use crate::error::Kind;
 use crate::event::{Event, Span};
 use crate::hints::{Coerced, Schema, Tools, Types, may_be_json};
+use crate::kind::Kind;
 
 /// The open call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -16,8 +16,8 @@ use super::opener_again::{self as again, Again};
 use super::tags::{COMMENT, Edge, InXmlSection, Match, MatchStep, XmlSectionStep};
 use super::{Args, Finished, Flow, Out, Short};
 use crate::dialect::AttributeParams;
-use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::kind::{Kind, Severity};
 use crate::limits::Limits;
 
 /// The body of an open call.

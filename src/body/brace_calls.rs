@@ -13,8 +13,8 @@ use super::hidden::Torn;
 use super::lexer::{Rules, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
 use super::{Out, Short, tool_name};
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 use crate::limits::Limits;
 
 /// The state of a payload.

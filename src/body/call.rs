@@ -13,9 +13,9 @@ use super::heard::Held;
 use super::out::{Out, Quotation};
 use super::typed::Typed;
 use crate::dialect::{Dialect, Family};
-use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, CallState, Event, Origin, Span};
 use crate::hints::{Coerced, Param, Schema};
+use crate::kind::{Kind, KindSet, Severity};
 use crate::limits::Prefer;
 
 /// Names of calls that were announced before the call opens.

@@ -12,8 +12,8 @@ use super::inner::Inner;
 use super::tags::{CDATA, InXmlSection, MAX_BLANKS, XmlSectionStep};
 use super::{Args, Out, Short};
 use crate::dialect::bounds::CLOSER_BLANKS;
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 use crate::limits::Limits;
 
 /// How far bytes that begin with `<` match the closing tag and the opener of CDATA.

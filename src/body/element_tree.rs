@@ -14,8 +14,8 @@ use super::tags::{COMMENT, Edge, InXmlSection, MAX_BLANKS, Match, MatchStep, Xml
 use super::tree::{self, Element};
 use super::{Flow, Out, Short};
 use crate::dialect::ElementTree;
-use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Span};
+use crate::kind::{Kind, KindSet, Severity};
 use crate::limits::Limits;
 
 /// The body of an open block.

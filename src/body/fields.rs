@@ -13,9 +13,9 @@ use super::{Block, Out, tool_name};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::fold;
 use crate::dialect::spec::{self, Fold, Trim};
-use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
 use crate::hints::{Coerced, Tool, Types, closest};
+use crate::kind::{Kind, KindSet};
 
 /// The fact of a call that gives its number in a chain.
 const INDEX: &str = "index";

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::lexer::forgiven;
-use crate::error::{Kind, KindSet};
 use crate::hints::Tool;
+use crate::kind::{Kind, KindSet};
 
 /// Attributes that are facts about a call or a parameter, not arguments.
 const FACTS: [&str; 5] = ["id", "type", "index", "string", "recipient"];

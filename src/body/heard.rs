@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::KindSet;
 use crate::event::{Arguments, Span};
+use crate::kind::KindSet;
 use crate::limits::Prefer;
 
 /// Under [`Prefer::Text`], the most bytes of one call's arguments that are remembered, and of all calls together.

@@ -15,8 +15,8 @@ use super::value::{Ahead, Bounds, Lines, Value, ValueStep};
 use super::{Finished, Flow, Out, Short};
 use crate::dialect::KeyQuote;
 use crate::dialect::spec::CommentAt;
-use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Span};
+use crate::kind::{Kind, KindSet, Severity};
 use crate::limits::Limits;
 
 /// The body of an open block.

@@ -27,8 +27,8 @@ use serde::{Deserialize, Serialize};
 
 use super::hidden::{Quote, Torn};
 use super::short::Short;
-use crate::error::{Kind, KindSet};
 use crate::event::Span;
+use crate::kind::{Kind, KindSet};
 use aside::Aside;
 use literals::{InText, Literal, Python};
 pub(crate) use pen::Emit;

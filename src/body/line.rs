@@ -15,8 +15,8 @@ use super::plain::unfenced;
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
 use crate::dialect::payload::JsonTable;
 use crate::dialect::{Head, Line};
-use crate::error::{Kind, KindSet, Severity};
 use crate::event::Span;
+use crate::kind::{Kind, KindSet, Severity};
 use crate::limits::Limits;
 
 /// The body of an open block.

@@ -17,9 +17,9 @@ use super::lexer::{Emit, Lexer, Rules, Shape, Token};
 use super::typed::typed;
 use super::{Out, Short};
 use crate::dialect::payload::Syntax;
-use crate::error::{Kind, KindSet};
 use crate::event::{Event, Span};
 use crate::hints::Types;
+use crate::kind::{Kind, KindSet};
 use crate::limits::Limits;
 
 /// How far a payload was read.

@@ -10,9 +10,9 @@ use toolglot_scan::Needle;
 use super::live::Step;
 use super::{Opened, Out};
 use crate::dialect::spec::Notation;
-use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
 use crate::json::Value;
+use crate::kind::{Kind, KindSet, Severity};
 use crate::yaml::Fault;
 
 mod yaml;

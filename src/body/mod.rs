@@ -42,7 +42,7 @@ mod value;
 use serde::{Deserialize, Serialize};
 
 use crate::dialect::Family;
-use crate::error::{Kind, Severity};
+use crate::kind::{Kind, Severity};
 use crate::limits::Limits;
 
 pub(crate) use args::{Args, is_torn, tool_name};

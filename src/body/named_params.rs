@@ -19,8 +19,8 @@ use super::{Args, Finished, Flow, Out, Short};
 use crate::dialect::NamedParams;
 use crate::dialect::bounds::CLOSER_TWINS;
 use crate::dialect::spec::Reopen;
-use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::kind::{Kind, Severity};
 use crate::limits::Limits;
 
 /// The body of an open call.

@@ -8,8 +8,8 @@ use super::named_params::limit;
 use super::tags::{Edge, Match, MatchStep};
 use super::{Args, Finished, Flow, Out, Short, json_calls};
 use crate::dialect::payload::JsonTable;
-use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::kind::{Kind, Severity};
 use crate::limits::Limits;
 
 /// The object, followed by the closing tag of its call.

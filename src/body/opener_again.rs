@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::xml::{self, Header, HeaderStep};
 
 use super::{Args, Flow, Out};
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 
 /// Inside such a tag, up to its `>`. The carry begins with the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

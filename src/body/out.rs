@@ -10,10 +10,10 @@ use super::call::Names;
 use super::cursor::{Chunk, Cursor, Pieces, joined, pieces};
 use super::heard::{Heard, Mark};
 use crate::dialect::{Dialect, SetInner};
-use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Event, Sink, Span};
 use crate::hints::{Schema, Tool, Tools, Types};
 use crate::issue::Issue;
+use crate::kind::{Kind, KindSet, Severity};
 use crate::limits::{Limits, Options, Retain, TextMode, UnknownTool, Untyped};
 
 /// What has come since a string that may still be open.

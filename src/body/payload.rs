@@ -6,7 +6,7 @@ use super::hidden::Torn;
 use super::live::{LiveCall, Step};
 use super::{Args, Opened, Out, Short, brace_calls, json_calls, mapping_call, python_calls};
 use crate::dialect::{Framed, spec};
-use crate::error::Kind;
+use crate::kind::Kind;
 use crate::limits::Limits;
 
 /// The state of an open payload.

@@ -8,8 +8,8 @@ use toolglot_scan::Needle;
 
 use super::firsts::Firsts;
 use super::{Args, Out, Short};
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 use crate::limits::Limits;
 
 /// The state of an open text.

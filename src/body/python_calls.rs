@@ -17,8 +17,8 @@ use super::hidden::Torn;
 use super::lexer::{Rules, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
 use super::{Out, Short, json_calls, tool_name};
-use crate::error::{Kind, KindSet};
 use crate::event::Span;
+use crate::kind::{Kind, KindSet};
 use crate::limits::Limits;
 
 /// The state of a payload.

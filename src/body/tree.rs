@@ -16,9 +16,9 @@ use super::tags::CDATA;
 use super::typed::typed;
 use super::{Flow, Out, tool_name};
 use crate::dialect::ElementTree;
-use crate::error::{Kind, KindSet};
 use crate::event::{Arguments, Origin, Span};
 use crate::hints::{Coerced, Schema, Tool, Types};
+use crate::kind::{Kind, KindSet};
 
 /// One element; offsets are stream offsets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

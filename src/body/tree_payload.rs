@@ -15,9 +15,9 @@ use super::given::is_fact;
 use super::tree::{Element, Form, Remark, Tree, Writer, slips};
 use super::typed::Typed;
 use crate::dialect::spec::Param;
-use crate::error::{Kind, KindSet};
 use crate::event::Span;
 use crate::hints::{Coerced, Schema, Types};
+use crate::kind::{Kind, KindSet};
 use crate::limits::Limits;
 
 /// The name of elements that are items of a list.

@@ -5,8 +5,8 @@
 //! never converted.
 
 use super::lexer::forgiven;
-use crate::error::{Kind, KindSet};
 use crate::hints::{Coerced, Schema, Types, coerce, is_json};
+use crate::kind::{Kind, KindSet};
 
 /// The outcome of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

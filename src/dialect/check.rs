@@ -7,7 +7,8 @@ use toolglot_scan::Case;
 use super::sizes::MARKER;
 use super::spec::{Deltas, Framed, KeyQuote, Payload, Reasoning, Spec, Unit};
 use super::{Dialect, Lint};
-use crate::error::{BuildError, Kind};
+use crate::error::BuildError;
+use crate::kind::Kind;
 
 /// The maximum length of a beginning that distinguishes a call without a name from a mention.
 pub(super) const MAX_NAMELESS: usize = 64;

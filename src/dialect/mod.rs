@@ -49,7 +49,7 @@ pub(crate) use line::{Head, Line};
 
 use std::collections::BTreeSet;
 
-use crate::error::Kind;
+use crate::kind::Kind;
 use crate::limits::Limits;
 use spec::Spec;
 

@@ -8,8 +8,8 @@ use super::error::{Fault, Reason, pointer};
 use super::text::{entities, texts};
 use super::{Ctx, PLAIN};
 use crate::body::{Elements, ITEM, tag_name};
-use crate::error::Kind;
 use crate::hints::{Coerced, Schema, Types};
+use crate::kind::Kind;
 
 /// The maximum nesting of elements, whatever the limits say: it bounds the only recursion.
 const MAX_NEST: usize = 128;

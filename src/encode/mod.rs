@@ -33,8 +33,8 @@ use serde::{Deserialize, Serialize};
 use crate::body::{is_torn, tool_name};
 use crate::dialect::{Dialect, DialectSet, Family, SetInner};
 use crate::engine::{Finish, Parser};
-use crate::error::{Grade, Kind, Severity};
 use crate::hints::{Schema, Tool, Tools};
+use crate::kind::{Grade, Kind, Severity};
 use crate::limits::{Limits, Options, read_tools};
 use crate::sink::Collect;
 

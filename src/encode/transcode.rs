@@ -10,9 +10,9 @@ use crate::call::Turn;
 use crate::dialect::DialectSet;
 use crate::dialect::spec::{self, ReasoningAt};
 use crate::engine::{Finish, Parser};
-use crate::error::{Grade, KindSet};
 use crate::escape::{Part, Seams};
 use crate::event::{Abandoned, CallState, Event, Sink, Span};
+use crate::kind::{Grade, KindSet};
 use crate::sink::Collect;
 
 /// Why a transcript cannot be converted to another dialect.

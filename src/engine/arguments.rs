@@ -6,8 +6,8 @@ use toolglot_scan::json;
 
 use super::native::Native;
 use crate::body::{is_torn, tool_name};
-use crate::error::Kind;
 use crate::json::{Map, Members, Value};
+use crate::kind::Kind;
 use crate::limits::Options;
 
 /// A checked API tool call. All of them pass this one check, whatever server or host they came from.

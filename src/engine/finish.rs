@@ -8,9 +8,9 @@ use super::plain::skips_code;
 use super::{Mode, Region};
 use crate::body::Finished;
 use crate::dialect::Role;
-use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
 use crate::issue::Issue;
+use crate::kind::{Kind, Severity};
 use crate::limits::Unclosed;
 
 /// Why a stream ended.

@@ -11,8 +11,8 @@ use super::{Mode, Region};
 use crate::body::{Out, Stuff, pieces};
 use crate::dialect::spec::ReasoningAt;
 use crate::dialect::{Begins, Dialect, OpenRef, Role, SetInner};
-use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
+use crate::kind::{Kind, Severity};
 use crate::limits::{Fence, Prefer, ToolChoice};
 
 /// The kind of regions that are framing: message markers, ends of streams.

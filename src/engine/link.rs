@@ -12,8 +12,8 @@ use toolglot_scan::ROOT;
 use super::finish::Finish;
 use super::machine::{Chunk, Machine, Taken};
 use super::{Mode, Region};
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 
 /// Pieces up to this length are read byte by byte.
 const SHORT: usize = 8;

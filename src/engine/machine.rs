@@ -13,8 +13,8 @@ pub(super) use crate::body::Chunk;
 use crate::body::{Block, Body, Flow, Names, Opened, Out, joined, pieces};
 use crate::dialect::spec::Malformed;
 use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
-use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Sink, Span};
+use crate::kind::{Kind, KindSet, Severity};
 use crate::limits::{Broken, Options, Retain, TextMode, Unclosed, UnknownTool};
 
 /// How many bytes of a block are read at once, at first.

@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use super::arguments::{Checked, meaning};
 use super::machine::Machine;
 use crate::body::{Heard, Out, Said};
-use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Arguments, Origin, Span};
 use crate::json::Value;
+use crate::kind::{Kind, KindSet, Severity};
 use crate::limits::Prefer;
 
 /// A call from the `tool_calls` of an API response.

@@ -27,8 +27,8 @@ use super::bare::{Bare, Member};
 use super::link::InLink;
 use super::machine::{Chunk, Machine, Taken};
 use crate::dialect::{Begins, Family, Framed, Opener};
-use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::kind::{Kind, Severity};
 
 /// An undecided marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use super::Region;
 use super::flow::stuff;
 use super::machine::{Chunk, Machine};
 use crate::body::pieces;
-use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::kind::{Kind, Severity};
 use crate::limits::{Broken, Retain};
 
 impl Machine<'_> {

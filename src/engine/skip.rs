@@ -7,8 +7,8 @@ use toolglot_scan::{Node, ROOT};
 
 use super::Mode;
 use super::machine::{Chunk, Machine};
-use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
+use crate::kind::{Kind, Severity};
 use crate::limits::Retain;
 
 /// The search for the closer.

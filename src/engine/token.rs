@@ -13,8 +13,8 @@ use super::machine::{Chunk, Machine};
 use super::opening::Opening;
 use super::{Mode, Region};
 use crate::dialect::{BESIDE, TOGETHER, Token};
-use crate::error::{Kind, Severity};
 use crate::event::{Event, Span};
+use crate::kind::{Kind, Severity};
 
 /// An undecided token. Everything from it on is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,9 +4,9 @@ use super::gather::Gather;
 use super::ledger::Ledger;
 use crate::call::{Call, NotDelivered, Report, Turn, Withheld};
 use crate::dialect::DialectSet;
-use crate::error::Grade;
 use crate::escape::Seams;
 use crate::event::{Abandoned, Event, Sink};
+use crate::kind::Grade;
 use crate::limits::Options;
 
 /// A sink that builds a [`Turn`]. Memory grows with the turn.

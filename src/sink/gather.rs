@@ -1,9 +1,9 @@
 //! Assembles calls from their events, for sinks that deliver whole calls.
 
 use crate::call::Call;
-use crate::error::{Grade, Kind, KindSet};
 use crate::event::{Arguments, CallState, Event, Span};
 use crate::json::Members;
+use crate::kind::{Grade, Kind, KindSet};
 
 /// Assembles calls: takes every event, and returns the whole call at [`Event::CallClose`]. It holds only the open call; memory
 /// grows with its arguments.

@@ -9,10 +9,10 @@ use std::sync::{Arc, OnceLock};
 use super::Collect;
 use crate::dialect::DialectSet;
 use crate::engine::{Finish, Parser};
-use crate::error::Kind;
 use crate::event::Span;
 use crate::hints::Tools;
 use crate::issue::Issue;
+use crate::kind::Kind;
 use crate::limits::Options;
 
 /// Stack size in bytes for compiling the set.

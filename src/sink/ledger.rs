@@ -14,9 +14,9 @@
 use std::collections::VecDeque;
 
 use crate::call::{Dropped, Report};
-use crate::error::{Kind, KindSet, Severity};
 use crate::event::{Abandoned, Event, Span};
 use crate::issue::Issue;
+use crate::kind::{Kind, KindSet, Severity};
 
 /// Takes events. Memory grows with the number of dropped ranges.
 #[derive(Clone, Debug, Default)]

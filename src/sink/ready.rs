@@ -23,8 +23,8 @@
 
 use super::gather::Gather;
 use crate::call::Call;
-use crate::error::Grade;
 use crate::event::{Event, Sink};
+use crate::kind::Grade;
 
 /// What a [`Ready`] sink reports about calls. Indices are those of the events: numbers of calls in the stream.
 ///

@@ -62,7 +62,7 @@ mod sse;
 mod tests;
 
 use crate::engine::Finish;
-use crate::error::Kind;
+use crate::kind::Kind;
 use json::Node;
 
 pub use crate::event::Usage;

@@ -10,7 +10,7 @@ use toolglot::{
 use crate::support::CASES;
 
 const PAGE: &str = include_str!("../../docs/POLICIES.md");
-const CODE: &str = include_str!("../../src/error.rs");
+const CODE: &str = include_str!("../../src/kind.rs");
 const TABLE: &str = include_str!("../../docs/DIALECTS.md");
 const HEADER: &str = include_str!("../../include/toolglot.h");
 

@@ -11,10 +11,10 @@ use crate::support::root;
 
 /// The modules, from the lowest layer to the highest.
 const LAYERS: &[&str] = &[
-    "scan", "words", "pointer", "error", "wire", "json", "schema", "hints", "limits", "yaml",
-    "dialect", "models", "issue", "event", "call", "body", "engine", "escape", "owned", "chunks",
-    "detect", "source", "sink", "encode", "rewrite", "layer", "tools", "template", "prompt",
-    "outcome", "derive",
+    "scan", "words", "pointer", "kind", "error", "wire", "json", "schema", "hints", "limits",
+    "yaml", "dialect", "models", "issue", "event", "call", "body", "engine", "escape", "owned",
+    "chunks", "detect", "source", "sink", "encode", "rewrite", "layer", "tools", "template",
+    "prompt", "outcome", "derive",
 ];
 
 /// The crates, and the module to which their top-level files belong if these have none of their own.

@@ -11,8 +11,8 @@ use crate::body::args::As;
 use crate::body::plain::{Came, Clean, Plain};
 use crate::body::{Flow, Out};
 use crate::dialect::Framed;
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 
 /// What follows the closer of a text, in a section that may hold any text. Until it is known, the call stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use crate::body::payload::Payload;
 use crate::body::{Flow, Out};
 use crate::dialect::spec::{self, Malformed};
 use crate::dialect::{Action, Framed};
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 use toolglot_scan::path::Walk;
 
 impl Body {

@@ -5,8 +5,8 @@ use crate::body::hidden::Torn;
 use crate::body::live::Step;
 use crate::body::{Flow, Out};
 use crate::dialect::Framed;
-use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::kind::{Kind, Severity};
 use toolglot_scan::path::Walk;
 
 impl Body {

@@ -4,8 +4,8 @@ use super::shorter::half_closer;
 use super::{Body, FramedAt};
 use crate::body::{Finished, Flow, Out};
 use crate::dialect::Framed;
-use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::kind::{Kind, Severity};
 
 impl Body {
     /// Whether the open part extends to the end of the stream, at `end`, because a closer is missing. It does if it is

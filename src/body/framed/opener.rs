@@ -7,8 +7,8 @@ use crate::body::tree_payload::Elements;
 use crate::body::{Args, Flow, Opened, Out, tool_name};
 use crate::dialect::spec;
 use crate::dialect::{Action, Framed, named};
-use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::kind::{Kind, Severity};
 use toolglot_scan::path::{Hole, Walk};
 use toolglot_scan::xml;
 

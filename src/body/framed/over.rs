@@ -12,8 +12,8 @@ use toolglot_scan::xml;
 use super::{Body, FramedAt, Strange};
 use crate::body::{Flow, Out};
 use crate::dialect::{Action, Framed, spec};
-use crate::error::{Kind, Severity};
 use crate::event::Span;
+use crate::kind::{Kind, Severity};
 
 /// The most bytes from the next call's opener to the beginning of its first parameter.
 const MAX_HELD: u64 = 256;

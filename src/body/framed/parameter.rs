@@ -10,9 +10,9 @@ use crate::body::tree_payload::tag_name;
 use crate::body::{Args, Flow, Out};
 use crate::dialect::spec::{self, Framing};
 use crate::dialect::{Action, Framed, named, written};
-use crate::error::{Kind, Severity};
 use crate::event::Span;
 use crate::hints::Tool;
+use crate::kind::{Kind, Severity};
 use toolglot_scan::path::{Go, Hole, Walk};
 use toolglot_scan::{Needle, tag, xml};
 

@@ -18,8 +18,8 @@ use crate::body::live::Step;
 use crate::body::payload::Payload;
 use crate::body::{Flow, Out};
 use crate::dialect::{Framed, spec};
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 
 /// The beginning of a line of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

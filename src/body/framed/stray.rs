@@ -9,8 +9,8 @@ use super::shorter::last_complete;
 use super::{Body, FramedAt};
 use crate::body::{Flow, Out};
 use crate::dialect::{Action, Framed};
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 use toolglot_scan::path::{Go, Hole, Paths, Walk};
 use toolglot_scan::xml;
 

@@ -10,8 +10,8 @@ use crate::body::lexer::{Emit, Lexer, Rules, Shape, Token, is_blank};
 use crate::body::live::{LiveCall, Source, Step};
 use crate::body::{Out, Short};
 use crate::dialect::payload::Syntax;
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 use crate::limits::Limits;
 
 /// The value of a call's arguments.

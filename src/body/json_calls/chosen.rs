@@ -9,8 +9,8 @@ use crate::body::Out;
 use crate::body::lexer::{Lexer, Rules};
 use crate::body::live::{LiveCall, Source, Step};
 use crate::dialect::payload::JsonTable;
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 use crate::limits::ToolChoice;
 
 /// How many bytes are examined. An object that is still undecided after them is a call.

@@ -6,8 +6,8 @@ use super::{Item, Reading};
 use crate::body::Out;
 use crate::body::lexer::{Rules, is_blank};
 use crate::body::live::{Source, Step};
-use crate::error::{Kind, KindSet};
 use crate::event::Span;
+use crate::kind::{Kind, KindSet};
 
 impl Item {
     /// An object that begins at `start`, in `depth` brackets.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pen::{Emit, Feed, Meaning};
 use super::{Frame, Gap, Lexer, LexerAt, Rules, Token, Took};
-use crate::error::Kind;
+use crate::kind::Kind;
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

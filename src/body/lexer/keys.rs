@@ -2,7 +2,7 @@
 
 use super::pen::{Decode, Emit, Feed, Meaning};
 use super::{Frame, Gap, Lexer, LexerAt, Rules, Token, Took, is_name};
-use crate::error::Kind;
+use crate::kind::Kind;
 
 impl Lexer {
     /// The last offset at which the open key may end.

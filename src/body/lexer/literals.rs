@@ -7,7 +7,7 @@ use super::number::{Num, Radix};
 use super::pen::{Emit, Feed, Meaning};
 use super::{Lexer, LexerAt, Rules, Shape, Token, Took, is_blank, is_name};
 use crate::dialect::payload::BareMark;
-use crate::error::Kind;
+use crate::kind::Kind;
 
 pub(super) const WORDS: [(&[u8], &str, Shape); 6] = [
     (b"true", "true", Shape::Bool),

@@ -7,7 +7,7 @@ use super::aside::{self, Aside};
 use super::literals::InText;
 use super::pen::{Decode, Emit, Feed, Meaning};
 use super::{Frame, Gap, Lexer, LexerAt, Rules, Token, Took, is_blank, is_name};
-use crate::error::Kind;
+use crate::kind::Kind;
 
 /// An open string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

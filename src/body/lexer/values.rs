@@ -4,7 +4,7 @@ use super::literals::WORDS;
 use super::pen::{Decode, Emit, Feed, Meaning};
 use super::strings::Quoted;
 use super::{Frame, Gap, Lexer, LexerAt, Rules, Shape, Token, Took, is_blank, is_name};
-use crate::error::Kind;
+use crate::kind::Kind;
 
 /// The most blanks that are kept after a comma that may be superfluous; the rest is dropped.
 pub(super) const MAX_BLANKS: usize = 256;

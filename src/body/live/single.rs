@@ -6,9 +6,9 @@ use super::{LiveCall, Source, Step};
 use crate::body::Out;
 use crate::body::lexer::{Rules, forgiven};
 use crate::body::typed::typed;
-use crate::error::Kind;
 use crate::event::{Event, Span};
 use crate::hints::{Coerced, Param, Tool};
+use crate::kind::Kind;
 
 /// The parameter that takes a text alone: the only required one, or the only one.
 fn sole(tool: &Tool) -> Option<&Param> {

@@ -10,8 +10,8 @@ use crate::dialect::bounds::PROBE_BLANKS;
 use crate::dialect::{Begins, Family, Opener};
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region, Shown};
-use crate::error::Kind;
 use crate::event::{Event, Span};
+use crate::kind::Kind;
 
 impl Machine<'_> {
     /// The same for a token.

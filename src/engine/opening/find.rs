@@ -10,8 +10,8 @@ use crate::dialect::{Begins, Family, OpenRef};
 use crate::engine::link::InLink;
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 
 impl Machine<'_> {
     /// Acts on a complete marker `start..end`; text up to `safe` is decided. Returns true if it opens a block or may do so.

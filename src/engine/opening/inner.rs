@@ -5,8 +5,8 @@ use super::{Candidate, CandidateAt, Opening};
 use crate::dialect::{BESIDE, Family, Role, TOGETHER};
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
-use crate::error::Kind;
 use crate::event::Span;
+use crate::kind::Kind;
 
 impl Machine<'_> {
     /// Whether the decided marker may become a longer one: then the longer one opens something, or nothing does. Irrelevant

@@ -8,8 +8,8 @@ use crate::body::Opened;
 use crate::dialect::{Begins, Family, Head};
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
-use crate::error::Kind;
 use crate::event::{Event, Span};
+use crate::kind::Kind;
 
 impl Machine<'_> {
     /// Whether the marker may be a token.

@@ -10,8 +10,8 @@ use crate::dialect::{BESIDE, Begins, Dialect, Evidence, Family, channels};
 use crate::engine::code::Code;
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
-use crate::error::Kind;
 use crate::event::{Event, Span};
+use crate::kind::Kind;
 
 impl Machine<'_> {
     /// Acts on headers that are complete with their first marker. A call must show itself after such a header; for other

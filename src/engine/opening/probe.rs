@@ -14,9 +14,9 @@ use crate::dialect::{Begins, Evidence, Family, Head, OpenRef, Opener};
 use crate::engine::Region;
 use crate::engine::bare::{Bare, Shown};
 use crate::engine::machine::{Chunk, Machine};
-use crate::error::Kind;
 use crate::event::Span;
 use crate::hints::Tool;
+use crate::kind::Kind;
 
 impl Machine<'_> {
     pub(super) fn verdict(

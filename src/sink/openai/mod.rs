@@ -82,8 +82,8 @@ pub use deltas::Deltas;
 
 use crate::call::NotDelivered;
 use crate::engine::Finish;
-use crate::error::{Grade, KindSet};
 pub use crate::event::Usage;
+use crate::kind::{Grade, KindSet};
 
 /// When calls are sent.
 ///
