@@ -171,7 +171,7 @@ def main():
         begin, end = "<!-- figures:begin -->\n", "<!-- figures:end -->"
         page = PAGE.read_text(encoding="utf-8")
         head, rest = page.split(begin)
-        said = f"`ci/data.sh --gib {args.gib:g} --threads {args.threads}`, {os.cpu_count()} cores that others used too, {platform.machine()}:\n\n"
+        said = f"`ci/data.sh --gib {args.gib:g} --threads {args.threads}`, {os.cpu_count()} shared cores, {platform.machine()}:\n\n"
         PAGE.write_text(head + begin + said + text + end + rest.split(end)[1], encoding="utf-8")
 
 

@@ -990,7 +990,7 @@ toolglot_status toolglot_config_add_template(struct toolglot_config *config,
 
 // Compiles the dialects of a config, or the default set if `config` is NULL. The caller keeps the config, and frees the
 // engine. On `TOOLGLOT_E_DIALECT`, `toolglot_config_error` says which key of which dialect is wrong and why. Takes
-// milliseconds for all built-in dialects.
+// some tens of milliseconds for the default set.
 TOOLGLOT_API toolglot_status toolglot_engine_new(const struct toolglot_config *config, struct toolglot_engine **out);
 
 // The markers of the engine, in the order of its dialects: `*markers` is set to the first of `*len`. They live as long as the
@@ -1020,7 +1020,8 @@ struct toolglot_view toolglot_model_dialect(const void *name,
                                             size_t len,
                                             size_t number);
 
-// The built-in dialect that reads only a model's reasoning; those of its calls may read it as well. Empty if there is none. Static. Any thread.
+// The built-in dialect that reads a model's reasoning alone; the dialects of its calls may read the reasoning as well. Empty if
+// there is none. Static. Any thread.
 TOOLGLOT_API
 struct toolglot_view toolglot_model_reasoning(const void *name,
                                               size_t len);

@@ -9,7 +9,7 @@
  *     }
  *     for (toolglot::event e : stream.finish()) ...         the last events
  *
-* Differences from C
+ * Differences from C
  *
  * - Handles are objects that can be moved and not copied. They free themselves; `get()` returns the pointer for C. Every call
  *   on a moved-from handle throws `error` with `TOOLGLOT_E_NULL`; it may be destroyed or assigned to.
@@ -423,7 +423,7 @@ inline std::vector<std::string_view> model_dialects(std::string_view name) {
     ids.push_back(id);
   }
 }
-/* The built-in dialect that reads only a model's reasoning; those of its calls may read it as well. Empty if there is none. */
+/* The built-in dialect that reads a model's reasoning alone; the dialects of its calls may read it as well. Empty if none. */
 inline std::string_view model_reasoning(std::string_view name) noexcept {
   return detail::view(toolglot_model_reasoning(name.data(), name.size()));
 }

@@ -179,7 +179,7 @@ pub struct Call {
     /// JSON text of an object; numbers are spelled as the model spelled them.
     #[serde(serialize_with = "wire::raw")]
     pub arguments: String,
-    /// How sure the call is. A recovered call should not be executed without asking.
+    /// How certain the call is. A recovered call should not be executed without asking.
     #[serde(rename = "state", serialize_with = "wire::grade")]
     pub grade: Grade,
     /// Why it is not complete. A recovered call without kinds is one whose arguments were not retained.

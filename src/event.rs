@@ -371,7 +371,7 @@ pub enum Event<'a> {
         #[serde(serialize_with = "wire::lossy")]
         raw: &'a [u8],
     },
-    /// Something is wrong with what the model wrote. Parsing goes on.
+    /// Something is wrong with what the model wrote. Parsing continues.
     Issue(Issue<'a>),
 }
 

@@ -27,7 +27,7 @@ crate::words! {
     Error = "error",
 }
 
-/// How sure a call is. Ordered: the worst of its kinds decides.
+/// How certain a call is. Ordered: the worst of its kinds decides.
 ///
 /// ```
 /// use toolglot::{Grade, Kind};
@@ -122,7 +122,7 @@ kinds! {
     UnknownEntity = 14 "unknown_entity" Warning Recovered "An unknown entity or character reference; kept as written." "the entity is not known and was kept as written";
     JunkInBlock = 15 "junk_in_block" Error Recovered "Bytes in a block that belong to nothing." "text inside the block belongs to no parameter";
     UnsupportedExpression = 16 "unsupported_expression" Error Recovered "A Python expression that is not a literal." "the expression is not supported";
-    DuplicateParam = 17 "duplicate_param" Warning Recovered "A parameter occurs more than once; the last one wins." "the parameter stands more than once; the last one wins";
+    DuplicateParam = 17 "duplicate_param" Warning Recovered "A parameter occurs more than once; the last one wins." "the parameter occurs more than once; the last one wins";
     OrphanParam = 18 "orphan_param" Warning Recovered "A field whose number belongs to no step of its chain." "the field belongs to no step of the chain";
     BareMarkup = 19 "bare_markup" Warning Recovered "An unescaped `<` or `&`; kept as written." "unescaped markup was kept as written";
     AmbiguousClose = 20 "ambiguous_close" Warning Recovered "An unconfirmed closer inside a value; it is content." "a closing marker inside the value was taken as content";
@@ -135,7 +135,7 @@ kinds! {
     UnclosedFence = 27 "unclosed_fence" Warning Recovered "The stream ended inside a code fence." "the code fence is not closed";
     LookalikeMarker = 28 "lookalike_marker" Warning Recovered "A marker that opens nothing in any dialect that has it; it is text." "a marker that opens nothing was taken as text";
     HallucinatedResult = 29 "hallucinated_result" Warning Recovered "A result that the model wrote itself; it is hidden." "the model wrote the result itself";
-    FinalAnswerWithAction = 30 "final_answer_with_action" Warning Recovered "A final answer beside an action; it is hidden." "a final answer stands beside an action";
+    FinalAnswerWithAction = 30 "final_answer_with_action" Warning Recovered "A final answer beside an action; it is hidden." "a final answer and an action occur together";
     NullAction = 31 "null_action" Warning Recovered "An action that deliberately names no tool." "the action is empty on purpose";
     MixedDelimiters = 32 "mixed_delimiters" Warning Recovered "A value that opens with one spelling of its delimiter and closes with another." "the value's delimiters are mixed";
     UnknownTool = 33 "unknown_tool" Warning Complete "The tool is not declared." "the tool is not declared";
@@ -165,8 +165,8 @@ kinds! {
     ExtraKey = 57 "extra_key" Warning Recovered "A key beside name and arguments that no rule reads." "a key beside name and arguments was not read";
     AttributeArguments = 58 "attribute_arguments" Warning Repaired "The arguments are attributes of the call's tag." "the arguments were taken from the tag's attributes";
     RepairedCloser = 59 "repaired_closer" Warning Repaired "The closer is missing after a payload that ended by itself. Reserved: nothing reports it." "the closing marker is missing after a whole payload";
-    RepeatedMarker = 60 "repeated_marker" Warning Repaired "An opener or closer is repeated." "a marker stands twice";
-    RepeatedParam = 61 "repeated_param" Warning Repaired "A parameter occurs more than once, and the dialect's document says that the last one wins." "the parameter stands more than once; the last one wins";
+    RepeatedMarker = 60 "repeated_marker" Warning Repaired "An opener or closer is repeated." "a marker occurs twice";
+    RepeatedParam = 61 "repeated_param" Warning Repaired "A parameter occurs more than once, and the dialect's document says that the last one wins." "the parameter occurs more than once; the last one wins";
     ProvisionalClose = 62 "provisional_close" Warning Recovered "The call follows a provisional closer, which may be part of a value." "the call stands after a closer that may belong to a value";
     OpenString = 63 "open_string" Warning Recovered "The call follows a block that broke inside a string." "a string was left open before the call";
     NotRun = 64 "not_run" Error Recovered "A later step of a chain whose earlier step broke." "an earlier step of the chain broke, so this one is not run";

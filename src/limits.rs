@@ -31,7 +31,7 @@ pub struct Limits {
     pub max_value: u64,
     /// Bytes of one block, and so what is retained of it (`limit_block`). Default 16 MiB.
     pub max_block: u64,
-    /// Calls in one stream (`limit_calls`); it keeps about 26 bytes of each, to compare API tool calls with. Default 4,096.
+    /// Calls in one stream (`limit_calls`); about 26 bytes of each are kept, for comparison with API tool calls. Default 4,096.
     pub max_calls: u32,
     /// Calls that one numbered chain may hold (`limit_chain`); shared parameters are repeated in each. Default 64.
     pub max_chain: u32,
@@ -507,7 +507,7 @@ crate::words! {
 
 /// How to parse one stream. Cheap to clone. Each field has a setter of the same name. Serde reads and writes the fields;
 /// missing ones have their defaults. `tools` are read from a list of definitions ([`Tools::from_json`]) and not written,
-/// because only names and types of it are kept.
+/// because only their names and types are kept.
 ///
 /// ```
 /// use toolglot::{Fence, Options, Start};

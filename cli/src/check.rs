@@ -14,7 +14,7 @@ use crate::values::threads;
 const BAD: Style = AnsiColor::Red.on_default();
 const GOOD: Style = AnsiColor::Green.on_default();
 
-/// Maximum number of errors printed; a file of another kind would have one per line.
+/// Maximum number of errors printed; a file of another kind would have many.
 const MISTAKES: usize = 20;
 
 pub fn run(args: &CheckArgs, color: ColorChoice) -> Result<Verdict, Stop> {
@@ -53,14 +53,30 @@ fn load(args: &CheckArgs) -> Result<Vec<Vector>, Stop> {
     }
 }
 
+/// One line for each kind of error: a wrong file would have the same one on every line.
 fn unreadable(errors: &[LineError]) -> Stop {
-    let mut lines: Vec<String> = errors
+    let mut kinds: Vec<(&LineError, usize)> = vec![];
+    for error in errors {
+        let same = |(first, _): &(&LineError, usize)| {
+            first.origin == error.origin && first.why == error.why
+        };
+        match kinds.iter().position(same) {
+            Some(at) => kinds[at].1 += 1,
+            None if kinds.len() < MISTAKES => kinds.push((error, 0)),
+            None => {}
+        }
+    }
+    let shown: usize = kinds.iter().map(|(_, more)| 1 + more).sum();
+    let mut lines: Vec<String> = kinds
         .iter()
-        .take(MISTAKES)
-        .map(ToString::to_string)
+        .map(|(first, more)| match more {
+            0 => first.to_string(),
+            1 => format!("{first} (and 1 more line)"),
+            more => format!("{first} (and {more} more lines)"),
+        })
         .collect();
-    if errors.len() > MISTAKES {
-        lines.push(format!("and {} more like these", errors.len() - MISTAKES));
+    if errors.len() > shown {
+        lines.push(format!("and {} other errors", errors.len() - shown));
     }
     Stop::because(lines.join("\ntoolglot: "))
 }

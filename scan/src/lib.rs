@@ -36,7 +36,7 @@ pub use needle::Needle;
 pub use prefilter::{Plain, Scanner, Skip};
 pub use quotes::{bracket_before, quote_after, quote_before, quote_opening};
 pub use span::Span;
-pub use utf8::{Gate, Utf8, valid_prefix};
+pub use utf8::{Gate, Utf8, lossy, valid_prefix};
 
 /// The page of the package, so that its example is compiled and run.
 #[cfg(doctest)]

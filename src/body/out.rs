@@ -4,7 +4,7 @@
 //! The code that delivers bytes advances the [`Cursor`].
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Gate, quote_after};
+use toolglot_scan::{Gate, lossy, quote_after};
 
 use super::call::Names;
 use super::cursor::{Chunk, Cursor, Pieces, joined, pieces};
@@ -316,7 +316,7 @@ impl<'p> Out<'p> {
                 span,
                 framing,
             } => {
-                let text = String::from_utf8_lossy(data);
+                let text = lossy(data);
                 let data = text.as_bytes();
                 self.sink.event(Event::Reasoning {
                     data,
@@ -325,7 +325,7 @@ impl<'p> Out<'p> {
                 });
             }
             Event::Protected { kind, data, span } => {
-                let text = String::from_utf8_lossy(data);
+                let text = lossy(data);
                 let data = text.as_bytes();
                 self.sink.event(Event::Protected { kind, data, span });
             }

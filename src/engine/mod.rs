@@ -3,8 +3,9 @@
 //! A stream is in one of six modes: [`Mode::Flow`] (text, reasoning or a protected region), [`Mode::Opening`] (a marker is
 //! complete; its header or the first bytes of its body decide whether it counts), [`Mode::Body`] (inside a block; its
 //! family's parser reads it, closers included), [`Mode::Skip`] (a block that exceeded a limit or is malformed, up to its
-//! closer) and [`Mode::Guess`] (JSON at the beginning of a guided reply). The current mode steps over each byte; undecided
-//! bytes are held in one carry. State is a function of the bytes so far and never of the chunks.
+//! closer), [`Mode::Guess`] (JSON at the beginning of a guided reply) and [`Mode::Link`] (an opener that may be in the text
+//! of a Markdown link). The current mode steps over each byte; undecided bytes are held in one carry. State is a function of
+//! the bytes so far and never of the chunks.
 
 mod arguments;
 mod author;

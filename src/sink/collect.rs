@@ -1,5 +1,7 @@
 //! Collects events into a [`Turn`].
 
+use toolglot_scan::lossy;
+
 use super::gather::Gather;
 use super::ledger::Ledger;
 use crate::call::{Call, NotDelivered, Report, Turn, Withheld};
@@ -177,14 +179,12 @@ impl Collect {
         }
         let not_delivered = self.not_delivered();
         Turn {
-            text: String::from_utf8_lossy(&self.text).into_owned(),
-            reasoning: String::from_utf8_lossy(&self.reasoning).into_owned(),
+            text: lossy(&self.text).into_owned(),
+            reasoning: lossy(&self.reasoning).into_owned(),
             calls: self.calls,
             issues: self.issues,
             not_delivered,
-            original: self
-                .original
-                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+            original: self.original.map(|bytes| lossy(&bytes).into_owned()),
         }
     }
 

@@ -113,9 +113,10 @@ impl<F: FnMut(&[u8])> Mask<F> {
     }
 
     /// Prevents the rest of the text from being read as a call by another reader of the same set. Text that comes back from a
-    /// retracted block is [escaped](crate::escape()). Once a part was removed, each opener that another reader would take is
-    /// escaped, and a marker that would be joined is broken. Reasoning or a protected region directly after such a part begins
-    /// on a new line. All other text stays verbatim. Has no effect if blocks are kept: the output then reads as the input did.
+    /// retracted block is [escaped](crate::escape()). Once a part has been removed, each opener that another reader would take
+    /// is escaped, and a marker that would be joined is broken. Reasoning or a protected region directly after such a part
+    /// begins on a new line. All other text stays verbatim. Has no effect if blocks are kept: the output then reads as the
+    /// input did.
     ///
     /// Text then waits while it may be part of an opener, for at most the longest lookahead: the rest comes when the parser
     /// [finishes](Sink::finished).

@@ -186,7 +186,7 @@ impl Inventory {
         match read(text, ARGUMENTS) {
             Ok(read) => {
                 for path in read.twice {
-                    let message = "the parameter stands more than once";
+                    let message = "the parameter occurs more than once";
                     out.violations
                         .push(Violation::new(Kind::DuplicateParam, path, message));
                 }
@@ -356,7 +356,7 @@ impl Checked {
                 });
             }
             if self.arguments.insert(name, value).is_some() {
-                let message = "the parameter stands more than once";
+                let message = "the parameter occurs more than once";
                 self.violations
                     .push(Violation::new(Kind::DuplicateParam, path, message));
             }

@@ -122,7 +122,7 @@ fn id(dialect: &Dialect) -> toolglot_view {
 
 /// Compiles the dialects of a config, or the default set if `config` is NULL. The caller keeps the config, and frees the
 /// engine. On `TOOLGLOT_E_DIALECT`, `toolglot_config_error` says which key of which dialect is wrong and why. Takes
-/// milliseconds for all built-in dialects.
+/// some tens of milliseconds for the default set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_engine_new(
     config: *const toolglot_config,
@@ -212,7 +212,8 @@ pub unsafe extern "C" fn toolglot_model_dialect(
     })
 }
 
-/// The built-in dialect that reads only a model's reasoning; those of its calls may read it as well. Empty if there is none. Static. Any thread.
+/// The built-in dialect that reads a model's reasoning alone; the dialects of its calls may read the reasoning as well. Empty if
+/// there is none. Static. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_model_reasoning(
     name: *const c_void,

@@ -337,10 +337,7 @@ impl<'a> Answers<'a> {
         );
         collect.hint(stream.options.hinted());
         let mut turn = collect.turn();
-        let lost = turn
-            .original
-            .take()
-            .map_or(0, |kept| lost(&String::from_utf8_lossy(input), &kept));
+        let lost = turn.original.take().map_or(0, |kept| lost(input, &kept));
         ReadText {
             at,
             bytes: input.len() as u64,
@@ -441,11 +438,14 @@ fn caught<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
 }
 
 /// How many bytes of a text the kept ones lack. They are all of it, in order, unless the engine has a fault.
-fn lost(text: &str, kept: &str) -> u64 {
-    if text == kept {
+fn lost(input: &[u8], kept: &str) -> u64 {
+    if input == kept.as_bytes() {
         return 0;
     }
-    (text.len().saturating_sub(kept.len())).max(1) as u64
+    match String::from_utf8_lossy(input) {
+        text if text == kept => 0,
+        text => (text.len().saturating_sub(kept.len())).max(1) as u64,
+    }
 }
 
 /// The answer to a line that cannot be read: the reason, and the line.

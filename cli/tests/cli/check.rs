@@ -259,6 +259,18 @@ fn invalid_vectors_are_named() {
         .refused(&["v.jsonl:2", "unclosed_blok"]);
     broken(&|v| v["id"] = json!("a/first")).refused(&["v.jsonl:2", "a/first"]);
 
+    // The same error on many lines is one line of output.
+    let of_a_file = |n: usize| {
+        let mut vector = good.clone();
+        vector["id"] = json!(format!("a/{n}"));
+        vector["dialect"] = json!("mine");
+        vector
+    };
+    let many: Vec<Value> = (0..30).map(of_a_file).collect();
+    let ran = run(&["check", &file("mine.jsonl", lines(&many))], b"");
+    ran.refused(&["mine.jsonl:1: there is no dialect mine (and 29 more lines)"]);
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+
     run(&["check", &file("v.jsonl", "{\"id\": 1\n")], b"").refused(&["v.jsonl:1"]);
     run(&["check", &file("v.jsonl", b"\n\xff\xfe")], b"").refused(&["v.jsonl:2", "UTF-8"]);
     run(&["check", &file("v.jsonl", "")], b"").refused(&["v.jsonl", "no vector"]);
