@@ -155,17 +155,16 @@ pub fn with_returns(input: &[u8]) -> Vec<u8> {
 /// Places at which to split an input: all of them, or an even sample of a long one, with an offset that depends on
 /// the length.
 pub fn places(len: usize, most: usize) -> impl Iterator<Item = usize> {
-    let most = if quick() { most / 4 } else { most };
+    let most = some(most as u64) as usize;
     let step = (len / most.max(1)).max(1);
     (len % step..=len).step_by(step)
 }
 
-/// The number of random inputs to run out of `count`: an eighth in a quick run.
+/// The number of random inputs to run out of `count`: a quarter in a quick run (`TOOLGLOT_SPLITS`, which reduces the
+/// splits of vectors too).
 pub fn some(count: u64) -> u64 {
-    if quick() { count / 8 } else { count }
-}
-
-/// Whether this is a quick run: `TOOLGLOT_SPLITS` reduces the splits of vectors too.
-fn quick() -> bool {
-    std::env::var_os("TOOLGLOT_SPLITS").is_some()
+    match std::env::var_os("TOOLGLOT_SPLITS") {
+        Some(_) => count / 4,
+        None => count,
+    }
 }

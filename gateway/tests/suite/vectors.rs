@@ -29,7 +29,7 @@ fn vectors() -> Vec<Vector> {
     assert!(all.len() > 1000, "{}", all.len());
     // A quick run uses a sample, as the tests of the laws do.
     let step = if std::env::var_os("TOOLGLOT_SPLITS").is_some() {
-        24
+        12
     } else {
         1
     };
