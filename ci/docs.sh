@@ -3,6 +3,8 @@
 # documentation run with the tests.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=ci/lib.sh
+. ci/lib.sh
 # With all features of the library, as docs.rs builds it, and as ci/lint.sh has checked it.
-RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features toolglot/futures --no-deps --locked
+RUSTDOCFLAGS="-D warnings" workspace doc --no-deps
 python3 ci/links.py

@@ -139,15 +139,21 @@ build_wasm() {
   done
 }
 
-# test_workspace [ARGUMENT]...: runs the tests of all crates, with the library features that none of them enables. The features
-# are always the same, so that one stage can use what another has built.
-test_workspace() {
-  cargo test --workspace --features toolglot/futures --locked "$@"
+# workspace COMMAND [ARGUMENT]...: a command of cargo for all crates, with the library features that none of them enables. The
+# features are always the same, so that one stage can use what another has built. The stable ABI of a Python module can be built
+# without an interpreter.
+workspace() {
+  PYO3_BUILD_EXTENSION_MODULE=1 PYO3_NO_PYTHON=1 cargo "$1" --workspace --features toolglot/futures --locked "${@:2}"
 }
 
-# c_library FOLDER [FEATURE]: builds the C library, static and shared, from the same parts as the tests.
+# libraries [ARGUMENT]...: builds the libraries of C and Python, from the same parts as the tests.
+libraries() {
+  workspace build -q --tests --lib --profile test "$@"
+}
+
+# c_library FOLDER [FEATURE]: builds the C library, static and shared.
 c_library() {
-  cargo build -q --workspace --tests --lib --features "toolglot/futures${2:+,$2}" --profile test --locked
+  libraries ${2:+--features "$2"}
   cp "$CARGO_TARGET_DIR"/debug/libtoolglot.{a,so} "$1/"
 }
 
@@ -163,7 +169,7 @@ flat_vectors() {
   local made=$1/vectors.flat
   mkdir -p "$1"
   if [[ -f $made && -z $(find Cargo.lock scan src tools agent testkit cli tests bindings/c/tests -newer "$made" -print -quit) ]]; then return 0; fi
-  TOOLGLOT_FLAT=$1 test_workspace -q --test vectors --test agents
+  TOOLGLOT_FLAT=$1 workspace test -q --test vectors --test agents
 }
 
 # Builds the fuzzer, with coverage for libFuzzer, which is C++, and sets `fuzzer` to its path. Without a C++ compiler, prints a

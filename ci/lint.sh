@@ -1,23 +1,21 @@
 #!/usr/bin/env bash
 # Clippy over every target, the fuzz checks included; a warning is an error.
 #
-#   ci/lint.sh            also the fuzzer's program, the Python extension, and each feature set that a host may choose
+#   ci/lint.sh            also the fuzzer's program, and each feature set that a host may choose
 #   ci/lint.sh --quick    the workspace with all features of the library, and the crates of the JavaScript package
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
 . ci/lib.sh
 share_target
-cargo clippy --workspace --all-targets --features toolglot/futures --locked -- -D warnings
+workspace clippy --all-targets -- -D warnings
 cargo clippy --manifest-path bindings/wasm/Cargo.toml --locked -- -D warnings
 if [[ ${1:-} == --quick ]]; then
-  left_out "the fuzzer's program, the Python extension, each feature set"
+  left_out "the fuzzer's program, each feature set"
   exit
 fi
 
 cargo clippy --manifest-path fuzz/Cargo.toml --no-default-features --bin replay --locked -- -D warnings
-# The stable ABI of an extension module can be built without an interpreter.
-PYO3_BUILD_EXTENSION_MODULE=1 PYO3_NO_PYTHON=1 cargo clippy --manifest-path bindings/python/Cargo.toml --locked -- -D warnings
 # The library as its hosts use it, without features.
 cargo clippy -p toolglot --lib --tests --locked -- -D warnings
 cargo clippy -p toolglot --lib --features bytes --locked -- -D warnings

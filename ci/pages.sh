@@ -14,4 +14,4 @@ for file in src/dialect/builtin/*.toml; do
 done
 
 # With the crates that ci/test.sh has built.
-TOOLGLOT_WRITE=1 test_workspace -q --lib -- --test-threads 1 pages:: rooms:: formats::entries_have_the_facts
+TOOLGLOT_WRITE=1 workspace test -q --lib -- --test-threads 1 pages:: rooms:: formats::entries_have_the_facts

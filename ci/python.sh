@@ -3,7 +3,7 @@
 # are installed only below the target folder.
 #
 #   ci/python.sh              build and test
-#   ci/python.sh --quick      without the source package, types and other interpreters
+#   ci/python.sh --quick      only its tests, with the module that the tests of Rust have built
 #   ci/python.sh --stubs      rewrite the type stubs of the native module
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -44,44 +44,51 @@ quiet() {
   fi
 }
 
+# The environment has only the package; what only the tests need comes from the other environment.
+python3 -m venv --clear "$fresh"
+packages=$("$tools/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+python=$fresh/bin/python
+# Runs the tests in the fresh environment.
+tests() {
+  export PYTHONPATH=$packages PATH=$tools/bin:$PATH PYTHONDONTWRITEBYTECODE=1
+  "$python" -c 'import toolglot; print("toolglot", toolglot.__version__, "in a fresh environment")'
+  "$python" -m pytest -rs tests
+}
+
+if [[ ${1:-} == --quick ]]; then
+  libraries
+  cd bindings/python
+  # What pip would unpack from the wheel.
+  installed=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  cp -r python/toolglot "$installed/"
+  cp "$CARGO_TARGET_DIR/debug/libtoolglot_native.so" "$installed/toolglot/_native.abi3.so"
+  "$tools/bin/maturin" pep517 write-dist-info --metadata-directory "$installed" > /dev/null
+  tests
+  left_out "the wheel, the source package, types, other interpreters"
+  exit
+fi
+
 # One profile for wheel and stubs, so that the second reuses the work of the first. Releases use `release`.
-# A quick run does without the command, which the stages for Rust test.
-features=()
-if [[ ${1:-} == --quick ]]; then features=(--no-default-features); fi
-build=(--profile quick --locked "${features[@]}" -i "$tools/bin/python")
+build=(--profile quick --locked -i "$tools/bin/python")
 cd bindings/python
 rm -rf "$wheels"
 quiet "$tools/bin/maturin" build "${build[@]}" --out "$wheels"
 
 # A source package must include the library too, with all its files.
-if [[ ${1:-} != --quick ]]; then
-  quiet "$tools/bin/maturin" sdist --out "$wheels/source"
-  missing=$(comm -13 <(tar tzf "$wheels"/source/*.tar.gz | sed 's|^[^/]*/||' | sort) <(git -C "$root" ls-files src scan/src tools/src agent/src | sort))
-  if [[ -n $missing ]]; then
-    echo "the source package lacks:" $missing
-    exit 1
-  fi
+quiet "$tools/bin/maturin" sdist --out "$wheels/source"
+missing=$(comm -13 <(tar tzf "$wheels"/source/*.tar.gz | sed 's|^[^/]*/||' | sort) <(git -C "$root" ls-files src scan/src tools/src agent/src | sort))
+if [[ -n $missing ]]; then
+  echo "the source package lacks:" $missing
+  exit 1
 fi
 
-# The environment has only the wheel; packages that only the tests need come from the other environment.
-python3 -m venv --clear "$fresh"
-"$fresh/bin/python" -m pip install -q --disable-pip-version-check --no-index --no-deps "$wheels"/*.whl
-"$fresh/bin/python" -c 'import toolglot; print("toolglot", toolglot.__version__, "in a fresh environment")'
-packages=$("$tools/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-export PYTHONPATH=$packages PATH=$tools/bin:$PATH PYTHONDONTWRITEBYTECODE=1
-python=$fresh/bin/python
-
+"$python" -m pip install -q --disable-pip-version-check --no-index --no-deps "$wheels"/*.whl
 if [[ ${1:-} == --stubs ]]; then
-  "$python" stubs.py "${build[@]}"
+  PYTHONPATH=$packages PATH=$tools/bin:$PATH "$python" stubs.py "${build[@]}"
   exit
 fi
-if [[ ${1:-} == --quick ]]; then
-  "$python" -m pytest -rs tests
-  left_out "the source package, types, other interpreters"
-  exit
-fi
+tests
 "$python" stubs.py --check "${build[@]}"
-"$python" -m pytest -rs tests
 "$python" -m mypy.stubtest toolglot --ignore-disjoint-bases --mypy-config-file pyproject.toml --allowlist tests/stubtest.txt
 "$python" -m mypy --cache-dir "$CARGO_TARGET_DIR/python-mypy" --strict -p toolglot
 # Every public name has a type that a checker knows. Types of other packages do not count.

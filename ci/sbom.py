@@ -25,7 +25,7 @@ PRODUCTS = [
     ("toolglot-cli", "toolglot-cli", "Cargo.toml", []),
     ("toolglot-gateway", "toolglot-gateway", "Cargo.toml", []),
     ("toolglot-c", "toolglot-c", "Cargo.toml", []),
-    ("toolglot-python", "toolglot-python", "bindings/python/Cargo.toml", []),
+    ("toolglot-python", "toolglot-python", "Cargo.toml", []),
     ("toolglot-wasm", "toolglot-wasm", "bindings/wasm/Cargo.toml", []),
 ]
 

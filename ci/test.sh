@@ -18,7 +18,7 @@ mkdir -p "$TOOLGLOT_FLAT"
 # Tests that wait for time limits, beside those that work.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS-4}
 # One failure must not hide another.
-test_workspace --no-fail-fast
+workspace test --no-fail-fast
 if [[ ${1:-} == --quick ]]; then
   left_out "most 3-way splits, the library without features, the command with its servers"
   exit

@@ -11,8 +11,8 @@ import pathlib, re, subprocess, sys
 NUMBER = r"(\d+\.\d+\.\d+)"
 # Where a version is: files, and what stands around it there. Each file must have at least one.
 PLACES = [
-    (["Cargo.toml", "bindings/python/Cargo.toml", "bindings/wasm/Cargo.toml"], rf'(?m)^version = "{NUMBER}"'),
-    (["*/Cargo.toml", "Cargo.toml", "bindings/c/Cargo.toml", "bindings/wasm/Cargo.toml"], rf'version = "{NUMBER}", path = "'),
+    (["Cargo.toml", "bindings/wasm/Cargo.toml"], rf'(?m)^version = "{NUMBER}"'),
+    (["*/Cargo.toml", "Cargo.toml", "bindings/*/Cargo.toml"], rf'version = "{NUMBER}", path = "'),
     (["bindings/c/Cargo.toml"], rf'(?m)^version = "{NUMBER}"'),
     (["**/Cargo.lock", "Cargo.lock"], rf'name = "toolglot[a-z-]*"\nversion = "{NUMBER}"'),
     (["bindings/wasm/package.json"], rf'"version": "{NUMBER}"'),

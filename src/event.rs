@@ -197,7 +197,7 @@ pub enum Event<'a> {
     #[non_exhaustive]
     Text {
         /// The bytes. In [`TextMode::Chars`](crate::TextMode::Chars) they are always whole UTF-8 characters.
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         data: &'a [u8],
         /// Where they are.
         #[serde(serialize_with = "wire::pair")]
@@ -209,7 +209,7 @@ pub enum Event<'a> {
     #[non_exhaustive]
     Reasoning {
         /// The bytes; in [`TextMode::Chars`](crate::TextMode::Chars) whole characters, as for text.
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         data: &'a [u8],
         /// Where they are.
         #[serde(serialize_with = "wire::pair")]
@@ -224,7 +224,7 @@ pub enum Event<'a> {
         /// The kind of region, as its dialect names it, or `framing`.
         kind: &'a str,
         /// The bytes, markers included.
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         data: &'a [u8],
         /// Where they are.
         #[serde(serialize_with = "wire::pair")]
@@ -234,7 +234,7 @@ pub enum Event<'a> {
     #[non_exhaustive]
     Raw {
         /// The bytes.
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         data: &'a [u8],
         /// Where they are.
         #[serde(serialize_with = "wire::pair")]
@@ -311,7 +311,7 @@ pub enum Event<'a> {
     #[non_exhaustive]
     ParamDelta {
         /// The bytes as written.
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         data: &'a [u8],
         /// Where they are.
         #[serde(serialize_with = "wire::pair")]
@@ -356,7 +356,7 @@ pub enum Event<'a> {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
         /// Its bytes if they were retained, else empty.
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         raw: &'a [u8],
     },
     /// The block turned out not to be one. All calls since its [`Event::BlockOpen`] are retracted.
@@ -368,7 +368,7 @@ pub enum Event<'a> {
         /// What happens to its bytes.
         becomes: Abandoned,
         /// Its bytes if they were retained, else empty.
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         raw: &'a [u8],
     },
     /// Something is wrong with what the model wrote. Parsing continues.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toolglot_scan::lossy;
 
 use crate::hints::Tools;
 use crate::json::Value;
@@ -657,7 +658,7 @@ impl Options {
         while from > 0 && prompt.get(from).is_some_and(|byte| byte & 0xC0 == 0x80) {
             from += 1;
         }
-        let tail = String::from_utf8_lossy(prompt.get(from..).unwrap_or_default());
+        let tail = lossy(prompt.get(from..).unwrap_or_default());
         self.prompt_tail = (!tail.is_empty()).then(|| tail.into());
     }
 }

@@ -30,7 +30,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
     /// [`Event::Text`].
     #[non_exhaustive]
     Text {
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         data: D,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
@@ -39,7 +39,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
     /// [`Event::Reasoning`].
     #[non_exhaustive]
     Reasoning {
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         data: D,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
@@ -49,7 +49,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
     #[non_exhaustive]
     Protected {
         kind: String,
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         data: D,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
@@ -57,7 +57,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
     /// [`Event::Raw`].
     #[non_exhaustive]
     Raw {
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         data: D,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
@@ -110,7 +110,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
     /// [`Event::ParamDelta`].
     #[non_exhaustive]
     ParamDelta {
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         data: D,
         #[serde(serialize_with = "wire::pair")]
         span: Span,
@@ -143,7 +143,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
     BlockClose {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         raw: D,
     },
     /// [`Event::BlockAbandoned`].
@@ -152,7 +152,7 @@ pub enum OwnedEvent<D = Vec<u8>> {
         #[serde(serialize_with = "wire::pair")]
         span: Span,
         becomes: Abandoned,
-        #[serde(serialize_with = "wire::lossy")]
+        #[serde(serialize_with = "wire::text")]
         raw: D,
     },
     /// [`Event::Issue`].

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use toolglot_scan::Span;
+use toolglot_scan::{Span, lossy};
 
 use crate::kind::{Grade, Kind, KindSet, Severity};
 
@@ -30,8 +30,8 @@ pub(crate) fn grade<S: Serializer>(grade: &Grade, out: S) -> Result<S::Ok, S::Er
     out.serialize_str(grade.name())
 }
 
-pub(crate) fn lossy<S: Serializer>(bytes: impl AsRef<[u8]>, out: S) -> Result<S::Ok, S::Error> {
-    out.serialize_str(&String::from_utf8_lossy(bytes.as_ref()))
+pub(crate) fn text<S: Serializer>(bytes: impl AsRef<[u8]>, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(&lossy(bytes.as_ref()))
 }
 
 /// What a format says about a call, as an object.

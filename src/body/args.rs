@@ -6,7 +6,7 @@
 
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Gate, json, valid_prefix, xml};
+use toolglot_scan::{Gate, json, lossy, valid_prefix, xml};
 
 use super::call::{CallWriter, UNTYPED};
 use super::given::{Attribute, Given, given, is_fact, unread};
@@ -505,7 +505,7 @@ impl Args {
             }
         }
         // The buffer holds the beginning of a number or a word, or white space.
-        let waited = String::from_utf8_lossy(&bytes[..had]).into_owned();
+        let waited = lossy(&bytes[..had]).into_owned();
         let (key, span) = (key.clone(), Span::new(*start, at));
         *writer = Writer::Live(Gate::default());
         let mut head = self.head(&key);
@@ -569,7 +569,7 @@ impl Args {
             ref writer @ (Writer::Typed(ref bytes)
             | Writer::Trimmed(ref bytes)
             | Writer::Guess(ref bytes)) => {
-                let text = String::from_utf8_lossy(bytes);
+                let text = lossy(bytes);
                 let value = match writer {
                     Writer::Trimmed(_) => text.trim(),
                     _ => &text,
@@ -583,11 +583,11 @@ impl Args {
             }
             Writer::Clean(bytes, clean) => {
                 let mut text = self.head(&param.key);
-                json::string(&clean.apply(&String::from_utf8_lossy(&bytes)), &mut text);
+                json::string(&clean.apply(&lossy(&bytes)), &mut text);
                 self.call.arg(out, &text, span);
             }
             Writer::Json(bytes) => {
-                let text = String::from_utf8_lossy(&bytes);
+                let text = lossy(&bytes);
                 let mut json = String::new();
                 match declared_json(text.trim(), out.limits().max_depth, &mut json) {
                     Some(result) => self.typed(out, result, &param.key, span)?,
@@ -597,7 +597,7 @@ impl Args {
                 self.call.arg(out, &(head + &json), span);
             }
             Writer::List(bytes) => {
-                let text = String::from_utf8_lossy(&bytes).into_owned();
+                let text = lossy(&bytes).into_owned();
                 match self.lists.iter_mut().find(|(key, _)| *key == param.key) {
                     Some((_, items)) => items.push(text),
                     None => self.lists.push((param.key, vec![text])),

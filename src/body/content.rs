@@ -6,7 +6,7 @@
 
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{valid_prefix, xml};
+use toolglot_scan::{lossy, valid_prefix, xml};
 
 use super::inner::Inner;
 use super::tags::{CDATA, InXmlSection, MAX_BLANKS, XmlSectionStep};
@@ -457,7 +457,7 @@ pub(super) fn entity(
         Some(c) => args.value_as(out, pos + 1, c.encode_utf8(&mut [0; 4])),
         None => {
             let span = Span::new(out.from(), pos + 1);
-            let entity = format!("&{};", String::from_utf8_lossy(name));
+            let entity = format!("&{};", lossy(name));
             out.tool_issue(Kind::UnknownEntity, span, args.tool(), &entity);
         }
     }

@@ -1,7 +1,7 @@
 //! The head of a field: key, colon and the value's opener.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::Case;
+use toolglot_scan::{Case, lossy};
 
 use crate::dialect::bounds::LINE_BLANKS;
 use crate::dialect::{KeyQuote, spec};
@@ -187,7 +187,7 @@ pub(crate) fn begins_inside(
     let cut = before
         .iter()
         .take_while(|byte| (0x80..0xc0).contains(*byte));
-    let before = String::from_utf8_lossy(&before[cut.count()..]);
+    let before = lossy(&before[cut.count()..]);
     // A repetition of the value's own opener.
     if before.trim_end().is_empty() {
         return true;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::json;
+use toolglot_scan::{json, lossy};
 
 use super::typed::{Typed, declared_json, repeated, typed};
 use super::{Block, Out, tool_name};
@@ -54,7 +54,7 @@ pub(super) fn text(table: &KeyQuote, out: &Out<'_>, field: &Field) -> String {
         })
     };
     let bytes = field.kept.as_deref().unwrap_or_else(retained);
-    let mut text = String::from_utf8_lossy(bytes).into_owned();
+    let mut text = lossy(bytes).into_owned();
     for [from, to] in &table.spec.quotes[usize::from(field.quote)].restore {
         if text.contains(from) {
             text = text.replace(from, to);

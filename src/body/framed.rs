@@ -34,9 +34,9 @@ use crate::dialect::{Action, Framed, named};
 use crate::event::Span;
 use crate::kind::{Kind, Severity};
 use crate::limits::Limits;
-use toolglot_scan::json;
 use toolglot_scan::path::{Go, Hole, Paths, Walk};
 use toolglot_scan::xml;
+use toolglot_scan::{json, lossy};
 
 /// Name, meta and span of a call that a header outside its block names.
 type Header = (String, Vec<(String, String)>, Span);
@@ -159,7 +159,7 @@ impl Body {
             torn: None,
         };
         let spelt = out.dialect().map_or(&[][..], |dialect| &dialect.spelt);
-        let text = table.plain(&String::from_utf8_lossy(&literal), spelt);
+        let text = table.plain(&lossy(&literal), spelt);
         if let Some(fix) = table.spec.fixed.get(&text) {
             body.fix = fix.clone().into_bytes();
         }
@@ -276,7 +276,7 @@ impl Body {
         let fixed = !self.fix.is_empty() || !table.spec.fixed.is_empty();
         let fixed = fixed || !(unit.fix_name || matches!(self.at, FramedAt::Enter(_)));
         let known = bare || unit.close.is_empty() || fixed;
-        let fix = String::from_utf8_lossy(&self.fix);
+        let fix = lossy(&self.fix);
         known
             .then(|| table.own_closer(self.unit, &fix, self.section))
             .flatten()

@@ -2,6 +2,7 @@
 //! them.
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::lossy;
 use toolglot_scan::xml::{self, Header, HeaderStep};
 
 /// Tags and attributes with longer names do not belong to a parameter.
@@ -94,7 +95,7 @@ impl Inner {
             Seen::More => {}
             Seen::None => self.looks = false,
             Seen::Value => {
-                self.found = Some(String::from_utf8_lossy(&open.name).into_owned());
+                self.found = Some(lossy(&open.name).into_owned());
                 self.looks = false;
             }
         }

@@ -5,7 +5,7 @@
 //! what ends a value.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Case, Node, ROOT, Skip, Utf8};
+use toolglot_scan::{Case, Node, ROOT, Skip, Utf8, lossy};
 
 use super::args::tool_name;
 use super::field_head::{Head, HeadStep, is_key};
@@ -305,7 +305,7 @@ impl Body {
         if let Some(block) = &out.io.block {
             bytes.extend(block.slice(start, end).iter().take(80));
         }
-        let text = String::from_utf8_lossy(&bytes);
+        let text = lossy(&bytes);
         out.tool_issue(Kind::JunkInBlock, Span::new(start, end), "", text.trim());
     }
 

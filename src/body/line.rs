@@ -7,6 +7,7 @@
 //! one it has no meaning.
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::lossy;
 use toolglot_scan::path::{Go, Walk};
 
 use super::hidden::{Strings, Torn};
@@ -454,7 +455,7 @@ impl Body {
             usize::try_from(end.saturating_sub(*start)).unwrap_or(usize::MAX),
         );
         let raw = text[..len.min(text.len())].trim_ascii_end().to_vec();
-        let text = String::from_utf8_lossy(&raw);
+        let text = lossy(&raw);
         let whole = text.trim_end();
         let inner = unfenced(whole).unwrap_or(whole);
         // Of several lines, some may not be part of it.

@@ -5,7 +5,7 @@
 //! Each notation has a reader of its own (`yaml`).
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::Needle;
+use toolglot_scan::{Needle, lossy};
 
 use super::live::Step;
 use super::{Opened, Out};
@@ -172,7 +172,7 @@ impl Body {
         out.skip(end);
         self.closed = Some(end);
         let text = std::mem::take(&mut self.text);
-        let text = String::from_utf8_lossy(&text[..text.len().saturating_sub(len)]);
+        let text = lossy(&text[..text.len().saturating_sub(len)]);
         self.write(out, &text, end.saturating_sub(len as u64), end)
     }
 

@@ -375,7 +375,7 @@ impl<'p> Out<'p> {
 
     /// The same as text.
     pub fn slice(&self, from: u64, to: u64) -> String {
-        String::from_utf8_lossy(&self.bytes(from, to)).into_owned()
+        lossy(&self.bytes(from, to)).into_owned()
     }
 
     /// The byte at `pos`, if it was not delivered.

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::json;
 use toolglot_scan::xml;
+use toolglot_scan::{json, lossy};
 
 use super::call::UNTYPED;
 use super::given::{Attribute, Given, given, is_fact};
@@ -433,7 +433,7 @@ impl<'a> Writer<'a> {
         if wanted || element.text {
             let raw = match self.tree.form {
                 Form::Xml => {
-                    let raw = String::from_utf8_lossy(self.slice(element));
+                    let raw = lossy(self.slice(element));
                     raw.trim().to_owned()
                 }
                 Form::Verbatim { .. } => self.leaf(element),
@@ -488,7 +488,7 @@ impl<'a> Writer<'a> {
         match self.tree.form {
             Form::Xml => leaf(bytes, element.inner.0, self.remarks, &mut self.bare),
             Form::Verbatim { entities: true } => xml::decode(bytes),
-            Form::Verbatim { entities: false } => String::from_utf8_lossy(bytes).into_owned(),
+            Form::Verbatim { entities: false } => lossy(bytes).into_owned(),
         }
     }
 
@@ -553,7 +553,7 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>, bare: &mut bool) -> St
                 _ => {
                     let taken = if whole { len + 2 } else { 1 };
                     if whole {
-                        let entity = String::from_utf8_lossy(&rest[..taken]).into_owned();
+                        let entity = lossy(&rest[..taken]).into_owned();
                         remarks.push(Remark::Entity(
                             entity,
                             Span::new(offset, offset + taken as u64),
@@ -586,7 +586,7 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>, bare: &mut bool) -> St
     }
     let text = out.trim_ascii_end().len().max(kept);
     out.truncate(text);
-    String::from_utf8_lossy(&out).into_owned()
+    lossy(&out).into_owned()
 }
 
 /// Length of a comment, or of a closing tag that closes nothing, at the start of `rest`.

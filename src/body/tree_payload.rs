@@ -7,8 +7,8 @@
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
-use toolglot_scan::Gate;
 use toolglot_scan::xml;
+use toolglot_scan::{Gate, lossy};
 
 use super::call::UNTYPED;
 use super::given::is_fact;
@@ -335,7 +335,7 @@ impl Decoder {
 
     /// Hands over the held bytes before `pos`, which are not an entity. All of them are ASCII.
     fn give_up(&mut self, pos: u64, piece: &mut impl FnMut(&str, Span)) {
-        let text = String::from_utf8_lossy(&self.waits);
+        let text = lossy(&self.waits);
         if !text.is_empty() {
             piece(
                 &text,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolglot_scan::Case;
+use toolglot_scan::{Case, lossy};
 use toolglot_scan::{Dfa, Pattern, ROOT};
 
 use super::inner::SetInner;
@@ -194,7 +194,7 @@ fn codes(patterns: &[Pattern]) -> Result<Vec<Code>, EscapeError> {
     match codes.iter().find(letter) {
         None => Ok(codes),
         Some(code) => Err(EscapeError::OneLetter {
-            marker: String::from_utf8_lossy(&code.marker).into_owned(),
+            marker: lossy(&code.marker).into_owned(),
         }),
     }
 }

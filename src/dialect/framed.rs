@@ -1,5 +1,6 @@
 //! Tables of the framed family: which patterns are allowed at each position.
 
+use toolglot_scan::lossy;
 use toolglot_scan::path::{self, Paths};
 
 use super::payload::{BareMark, BraceTable, JsonTable, PythonTable, Syntax};
@@ -131,9 +132,7 @@ impl Found {
     fn new(pattern: &str, probe: &[String]) -> Result<Self, String> {
         let literal = path::literal(pattern)?;
         let peeked = match path::parts(pattern)?.as_slice() {
-            [path::Part::Peek, path::Part::Bytes(bytes)] => {
-                Some(String::from_utf8_lossy(bytes).into_owned())
-            }
+            [path::Part::Peek, path::Part::Bytes(bytes)] => Some(lossy(bytes).into_owned()),
             _ => None,
         };
         Ok(Self {
@@ -749,7 +748,7 @@ pub(crate) fn written(pattern: &str, fix: &str, key: &str) -> String {
             path::Part::Hole(_) | path::Part::Blanks | path::Part::Lines | path::Part::Peek => {}
         }
     }
-    String::from_utf8_lossy(&out).into_owned()
+    lossy(&out).into_owned()
 }
 
 /// A closer as the opener of its block spells it.
@@ -819,7 +818,7 @@ pub(crate) fn halves(close: &str) -> Option<(Vec<String>, Option<String>)> {
 
 fn literal_part(part: &path::Part) -> Option<String> {
     match part {
-        path::Part::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        path::Part::Bytes(bytes) => Some(lossy(bytes).into_owned()),
         _ => None,
     }
 }

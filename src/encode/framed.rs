@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use toolglot_scan::lossy;
 use toolglot_scan::path::{self, Go, Hole, Part, Paths};
 
 use super::error::{Fault, Reason};
@@ -359,7 +360,7 @@ impl<'a> Block<'a> {
         let mut ranges = vec![];
         for (index, part) in parts.iter().enumerate() {
             match part {
-                Part::Bytes(bytes) => self.text.push_str(&String::from_utf8_lossy(bytes)),
+                Part::Bytes(bytes) => self.text.push_str(&lossy(bytes)),
                 // A name is separated from what follows it.
                 Part::Blanks | Part::Lines => {
                     let name = index > 0 && parts[index - 1] == Part::Hole(Hole::Name);
@@ -456,7 +457,7 @@ impl<'a> Block<'a> {
                     let span = walk.span(Hole::Name);
                     let name = &after[span.start as usize..span.end as usize];
                     let first = items.first().is_some_and(|item| item.tool.is_some());
-                    if opens(opener, &String::from_utf8_lossy(name), first) {
+                    if opens(opener, &lossy(name), first) {
                         return self.names_no_marker(items);
                     }
                     let why = if opener.offered {

@@ -4,6 +4,8 @@
 //! complete, so they are errors, or their bytes stay unchanged. The result is read back, because text that contains a marker of
 //! the new dialect must not become a call.
 
+use toolglot_scan::lossy;
+
 use super::doc::Doc;
 use super::{EncodeCall, EncodeOptions, Encoder, NotRepresentable};
 use crate::call::Turn;
@@ -204,7 +206,7 @@ impl Transcoder {
                 ));
             }
         }
-        if !writer.kept && turn.text.as_bytes() != String::from_utf8_lossy(text).as_bytes() {
+        if !writer.kept && turn.text.as_bytes() != lossy(text).as_bytes() {
             return differs("its text".to_owned());
         }
         Ok(())

@@ -5,7 +5,7 @@
 //! that is delivered, so nothing is held back for it.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::quote_after;
+use toolglot_scan::{lossy, quote_after};
 
 use super::machine::{Chunk, Machine};
 use crate::dialect::{Author, SetInner, Token, is_name};
@@ -70,7 +70,7 @@ impl Heard {
 
     /// What the text so far says; `whole` if nothing is added to it.
     fn told(&self, token: &Token, whole: bool) -> Told {
-        let said = String::from_utf8_lossy(&self.said);
+        let said = lossy(&self.said);
         let whole = whole || self.said.len() >= MAX_NAME;
         if let Some(close) = self.quote.map(quote_after) {
             match self.said.starts_with(close) {

@@ -16,9 +16,9 @@ mod messages;
 mod probe;
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::ROOT;
 use toolglot_scan::path::Walk;
 use toolglot_scan::xml::Header;
+use toolglot_scan::{ROOT, lossy};
 
 use self::evidence::{Field, Tag};
 use self::probe::like_a_name;
@@ -386,7 +386,7 @@ impl Machine<'_> {
     fn report_unknown(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) {
         if let Some(name) = opening.unknown {
             let name = self.bytes(chunk, name.start, name.end);
-            let tool = String::from_utf8_lossy(&name);
+            let tool = lossy(&name);
             let dialect = self.dialect(opening.first);
             let span = Span::new(opening.start, end);
             self.out(chunk).unknown_tool(dialect, &tool, span);

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use toolglot_scan::lossy;
+
 use super::json::{Node, Object};
 
 /// At most this much of a body that is not JSON goes into the message of an error.
@@ -141,7 +143,7 @@ impl ServerError {
     /// a line of text. Returns `None` if it is empty, or truncated JSON.
     pub(crate) fn foreign(start: &[u8]) -> Option<Self> {
         let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-        let text = String::from_utf8_lossy(start.trim_ascii());
+        let text = lossy(start.trim_ascii());
         let data: Vec<&str> = text
             .lines()
             .filter_map(|l| l.strip_prefix("data:"))

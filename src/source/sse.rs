@@ -6,6 +6,8 @@
 //! error, and is passed on as an object with that message. Unlike the standard, an event that is truncated by the end of the
 //! body is passed on: its reader detects whether its JSON is complete.
 
+use toolglot_scan::lossy;
+
 use super::lines::{Breaks, Line, Lines};
 
 /// A document, or `None` if it was too long, and the line where it begins.
@@ -119,7 +121,7 @@ impl Event {
 
 /// An error object with this message.
 fn said(words: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(words);
+    let text = lossy(words);
     let text = serde_json::from_str(&text).unwrap_or_else(|_| text.into_owned());
     // Serializing a string cannot fail.
     let text = serde_json::to_string(&text).unwrap_or_default();

@@ -8,6 +8,7 @@ use crate::dialect::spec::{self, Malformed};
 use crate::dialect::{Action, Framed};
 use crate::event::Span;
 use crate::kind::Kind;
+use toolglot_scan::lossy;
 use toolglot_scan::path::Walk;
 
 impl Body {
@@ -31,7 +32,7 @@ impl Body {
     /// Hides a call, or what should be one, that broke before `pos`, from here on.
     pub(super) fn lose(&mut self, out: &mut Out<'_>, table: &Framed, pos: u64) {
         let mut torn = self.torn.take().unwrap_or_default();
-        let fix = String::from_utf8_lossy(&self.fix);
+        let fix = lossy(&self.fix);
         let prefix = std::mem::take(&mut torn.prefix);
         let dialect = out.dialect();
         let turns = dialect.map_or(&[][..], |dialect| &dialect.spec.framing);

@@ -1,5 +1,7 @@
 //! What becomes of a block when the stream ends.
 
+use toolglot_scan::lossy;
+
 use super::shorter::half_closer;
 use super::{Body, FramedAt};
 use crate::body::{Finished, Flow, Out};
@@ -37,7 +39,7 @@ impl Body {
         let unit = &spec.unit[usize::from(self.unit)];
         let param = spec.params(unit).into_iter().flat_map(|param| &param.close);
         let mut closers = unit.close.iter().chain(section).chain(param);
-        let fix = String::from_utf8_lossy(&self.fix);
+        let fix = lossy(&self.fix);
         let block = out.io.block.as_ref();
         let mut value = block.map_or(&[][..], |block| block.slice(from, end));
         if let FramedAt::Payload(payload) = &self.at {
@@ -215,7 +217,7 @@ impl Body {
         let began = walk.start().map(|start| out.slice(start, end));
         let section = table.spec.section.iter().flat_map(|section| &section.close);
         let unit = table.spec.unit[usize::from(self.unit)].close.iter();
-        let fix = String::from_utf8_lossy(&self.fix);
+        let fix = lossy(&self.fix);
         let closes = |began: &str| {
             let mut closers = unit.chain(section).map(|close| close.replace("$x", &fix));
             // Blanks may precede its bracket.

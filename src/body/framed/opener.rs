@@ -10,7 +10,7 @@ use crate::dialect::{Action, Framed, named};
 use crate::event::Span;
 use crate::kind::{Kind, Severity};
 use toolglot_scan::path::{Hole, Walk};
-use toolglot_scan::xml;
+use toolglot_scan::{lossy, xml};
 
 /// The contents of a call's opener.
 pub(super) struct Head {
@@ -239,7 +239,7 @@ impl Body {
             .params(self.unit)
             .filter(|_| unit.payload == spec::Payload::Tree)
         {
-            let fix = String::from_utf8_lossy(&self.fix);
+            let fix = lossy(&self.fix);
             args.with_elements(Elements::new(param, &fix));
         }
         if slip {

@@ -14,7 +14,7 @@ use crate::event::Span;
 use crate::hints::Tool;
 use crate::kind::{Kind, Severity};
 use toolglot_scan::path::{Go, Hole, Walk};
-use toolglot_scan::{Needle, tag, xml};
+use toolglot_scan::{Needle, lossy, tag, xml};
 
 /// The attribute that holds the value of a parameter whose tag closes itself.
 const VALUE: &str = "value";
@@ -187,7 +187,7 @@ impl Body {
                 .map(|kind| self.value_fails(out, table, kind, end));
         }
         let halves = &table.units[usize::from(self.unit)];
-        let fix = String::from_utf8_lossy(&self.fix).into_owned();
+        let fix = lossy(&self.fix).into_owned();
         let whole = |pattern: &String| written(pattern, &fix, key.trim());
         let tag = |tag: &String| Needle::new(whole(tag).into_bytes());
         let closer = |close: &String| Needle::tag(whole(close).as_bytes());

@@ -5,7 +5,7 @@ use super::{Body, FramedAt};
 use crate::body::{Flow, Out};
 use crate::dialect::{Action, Framed, spec};
 use toolglot_scan::path::{Paths, Walk};
-use toolglot_scan::xml;
+use toolglot_scan::{lossy, xml};
 
 /// The longest pattern that was complete along a walk that ends before `pos`, with its end.
 pub(super) fn last_complete(
@@ -47,7 +47,7 @@ pub(super) fn half_closer(
 ) -> Option<(Action, u64)> {
     let start = walk.start()?;
     let text = out.bytes(start, pos + 1);
-    let fix = String::from_utf8_lossy(fix);
+    let fix = lossy(fix);
     let half = |close: &String| {
         let close = close.replace("$x", &fix);
         let half = close

@@ -1,10 +1,10 @@
 //! The open value of a parameter between tags: where it may end, and which part of its beginning is framing.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::Needle;
 use toolglot_scan::path;
 use toolglot_scan::tag::{self, Loose, LooseStep, Room};
 use toolglot_scan::xml;
+use toolglot_scan::{Needle, lossy};
 
 use super::super::firsts::Firsts;
 use super::super::tags::{CDATA, InXmlSection, XmlSectionStep};
@@ -423,7 +423,7 @@ impl Value {
 
     /// What may follow it.
     fn follows(&self, table: &Framed, (unit, fix, key): (u16, &[u8], &str)) -> Option<Over> {
-        let fix = String::from_utf8_lossy(fix);
+        let fix = lossy(fix);
         let strange = Strange::after_opener(table.params(unit)?, &fix, key)?;
         let unit = &table.spec.unit[usize::from(unit)];
         Over::new(table, unit, &fix, self.closers.first()?, strange)

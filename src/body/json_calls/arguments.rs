@@ -4,6 +4,7 @@
 //! the string ends, so that it takes effect at one offset.
 
 use serde::{Deserialize, Serialize};
+use toolglot_scan::lossy;
 
 use crate::body::hidden::Torn;
 use crate::body::lexer::{Emit, Lexer, Rules, Shape, Token, is_blank};
@@ -210,7 +211,7 @@ impl Arguments {
                 Token::Open(_) | Token::Key => {}
                 Token::Close if lexer.depth() > 0 => {}
                 Token::Close => {
-                    let text = String::from_utf8_lossy(bytes).into_owned();
+                    let text = lossy(bytes).into_owned();
                     let span = Span::new(start, pos);
                     return (i, self.live.single(out, rules, &text, (bytes, span), None));
                 }

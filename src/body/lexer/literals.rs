@@ -1,7 +1,7 @@
 //! Values without quotes: numbers, literals, and strings in dialects that write them so.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::json;
+use toolglot_scan::{json, lossy};
 
 use super::number::{Num, Radix};
 use super::pen::{Emit, Feed, Meaning};
@@ -438,7 +438,7 @@ impl Lexer {
         let held = self.pen.held(f, i);
         let bytes = held.get(skip..).unwrap_or_default();
         let (bytes, begun) = bytes.split_at(bytes.len() - begun_character(bytes));
-        let text = String::from_utf8_lossy(bytes);
+        let text = lossy(bytes);
         let mut json = String::from(open);
         json::escape(&text, |piece| json.push_str(piece));
         self.pen.swap_but(f, i, &json, Meaning::Text(&text), begun);

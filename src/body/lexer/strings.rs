@@ -1,7 +1,7 @@
 //! Strings: in one, two or three quotes, or between delimiters.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{json, valid_prefix};
+use toolglot_scan::{json, lossy, valid_prefix};
 
 use super::aside::{self, Aside};
 use super::literals::InText;
@@ -395,7 +395,7 @@ impl Lexer {
                 }
                 let (name, rest) = held.split_at(len);
                 self.key_at = name_at;
-                self.pen.key = String::from_utf8_lossy(name).into_owned();
+                self.pen.key = lossy(name).into_owned();
                 let json = format!(",\"{}\"", self.pen.key);
                 self.pen.swap_but(f, i, &json, Meaning::Text(""), rest);
                 (NamedAt::Value, Token::Key)
@@ -625,7 +625,7 @@ impl Lexer {
             None if escape.letter == b'0' => escape.digits = need,
             None if !rules.syntax.python && escape.high == 0 => {
                 let at = self.pen.held_at(f).unwrap_or(f.pos(i));
-                let text = String::from_utf8_lossy(&self.pen.held(f, i)).into_owned();
+                let text = lossy(&self.pen.held(f, i)).into_owned();
                 self.pen
                     .swap(f, i, &format!("\\{text}"), Meaning::Text(&text));
                 self.at = LexerAt::String(quoted);
@@ -736,7 +736,7 @@ impl Lexer {
         if key || rules.syntax.bare_values.is_empty() {
             return (i, Some(Self::unfit(rules, f.src[i])));
         }
-        let begun = String::from_utf8_lossy(&delim[..usize::from(len).min(delim.len())]);
+        let begun = lossy(&delim[..usize::from(len).min(delim.len())]);
         let mut text = String::from("\"");
         json::escape(&begun, |piece| text.push_str(piece));
         self.pen.swap(f, i, &text, Meaning::Text(&begun));
@@ -788,7 +788,7 @@ impl Lexer {
         // Its first bytes are content; its last bytes may begin it again.
         let next = border(delim, have, byte);
         let past = usize::from(next > 0);
-        let begun = String::from_utf8_lossy(&delim[..have + past - next]);
+        let begun = lossy(&delim[..have + past - next]);
         let escaped = |byte: u8| byte < b' ' || matches!(byte, b'"' | b'\\');
         let text = if begun.bytes().any(escaped) {
             let mut text = String::new();

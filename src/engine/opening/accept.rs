@@ -1,7 +1,7 @@
 //! A candidate is satisfied: its block, region or message begins.
 
 use toolglot_scan::path::{Go, Hole, Walk};
-use toolglot_scan::{ROOT, quote_after};
+use toolglot_scan::{ROOT, lossy, quote_after};
 
 use super::candidate::name_attribute;
 use super::{Candidate, CandidateAt, Opening, Verdict};
@@ -373,7 +373,7 @@ impl Machine<'_> {
             return String::new();
         }
         let name = self.bytes(chunk, span.start, span.end);
-        String::from_utf8_lossy(&name).into_owned()
+        lossy(&name).into_owned()
     }
 
     /// Closes a call whose opening tag closes itself.

@@ -1,6 +1,7 @@
 //! Headers of messages: their content, where they end, and what they open.
 
 use super::{Candidate, CandidateAt, Opening, Verdict};
+use toolglot_scan::lossy;
 use toolglot_scan::path::Paths;
 
 use crate::body::{Opened, name_in_id};
@@ -72,7 +73,7 @@ impl Machine<'_> {
     ) -> Option<RouteKind> {
         let channels = self.dialect(candidate.dialect).channels.as_ref()?;
         let header = self.bytes(chunk, opening.start, end);
-        let header = String::from_utf8_lossy(&header);
+        let header = lossy(&header);
         let (header, _) = channels.spec.tidied(&header);
         self.kind_of(&channels.spec, &channels.spec.read(&header))
     }
@@ -232,7 +233,7 @@ impl Machine<'_> {
             // A marker around another one ends after it.
             let from = if to <= inside { to } else { opening.start };
             let part = self.bytes(chunk, from, inside);
-            let part = String::from_utf8_lossy(&part);
+            let part = lossy(&part);
             let looks = channels.spec.shaped(&channels.spec.tidied(&part).0)
                 && !channels
                     .spec
@@ -370,7 +371,7 @@ impl Machine<'_> {
         }
         let begun = self.bytes(chunk, opening.start, end);
         let len = begun.iter().take_while(|byte| in_header(**byte)).count();
-        let header = String::from_utf8_lossy(&begun[..len]);
+        let header = lossy(&begun[..len]);
         let read = channels.spec.read(&header);
         let others = channels.spec.of_others(&read).is_some();
         self.st.broken_author |= others || channels.spec.is_unknown(&read);
@@ -383,7 +384,7 @@ impl Machine<'_> {
             return;
         };
         let header = self.bytes(chunk, span.start, span.end);
-        let text = String::from_utf8_lossy(&header);
+        let text = lossy(&header);
         let (text, odd) = channels.spec.tidied(&text);
         let mut read = channels.spec.read(&text);
         read.slipped |= odd;

@@ -1,9 +1,9 @@
 //! Steps a candidate by one byte: it opens, continues, or is text.
 
 use toolglot_scan::path::{Go, Hole, Walk};
-use toolglot_scan::quote_after;
 use toolglot_scan::xml;
 use toolglot_scan::xml::{Header, HeaderStep};
+use toolglot_scan::{lossy, quote_after};
 
 use super::candidate::{name_attribute, nameless};
 use super::evidence::Shown as Shows;
@@ -405,7 +405,7 @@ impl Machine<'_> {
             true => vec![],
             false => self.bytes(chunk, span.start, span.end),
         };
-        String::from_utf8_lossy(&bytes).into_owned()
+        lossy(&bytes).into_owned()
     }
 
     /// The declared tool of this name.
