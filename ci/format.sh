@@ -8,4 +8,3 @@ cargo fmt --manifest-path fuzz/Cargo.toml --check
 cargo fmt --manifest-path ci/compare/Cargo.toml --check
 cargo fmt --manifest-path bindings/c/header/Cargo.toml --check
 cargo fmt --manifest-path benches/bindings/Cargo.toml --check
-cargo fmt --manifest-path bindings/wasm/Cargo.toml --check

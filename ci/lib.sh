@@ -115,7 +115,7 @@ wasm_linker() {
 # returns 77.
 build_wasm() {
   local target=wasm32-unknown-unknown crate=bindings/wasm out=$CARGO_TARGET_DIR/wasm/build file cargo features wanted
-  wanted=$(sed -n 's/^rust-version = "1\.\(.*\)"/\1/p' "$crate/Cargo.toml")
+  wanted=$(sed -n 's/^rust-version = "1\.\(.*\)"/\1/p' Cargo.toml)
   if [[ -d $(rustc --print target-libdir --target "$target" 2> /dev/null) ]]; then
     cargo=(cargo build -q)
   else
@@ -133,22 +133,23 @@ build_wasm() {
     if [[ $file == toolglot-agent ]]; then features=(--features agent); fi
     # The flag names the source of the seeds of hash tables: bindings/wasm/src/seed.rs.
     CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='--cfg getrandom_backend="custom"' \
-      "${cargo[@]}" --manifest-path "$crate/Cargo.toml" --release --locked --target "$target" --target-dir "$out" "${features[@]}" || return
-    cp "$out/$target/release/toolglot.wasm" "$crate/$file.wasm"
+      "${cargo[@]}" --package toolglot-wasm --profile wasm --locked --target "$target" --target-dir "$out" "${features[@]}" || return
+    cp "$out/$target/wasm/toolglot_wasm.wasm" "$crate/$file.wasm"
     chmod 644 "$crate/$file.wasm"
   done
 }
 
 # workspace COMMAND [ARGUMENT]...: a command of cargo for all crates, with the library features that none of them enables. The
 # features are always the same, so that one stage can use what another has built. The stable ABI of a Python module can be built
-# without an interpreter.
+# without an interpreter. What only checks shares build scripts and macros with the tests, whose profile has neither debug
+# information nor link-time optimisation.
 workspace() {
-  PYO3_BUILD_EXTENSION_MODULE=1 PYO3_NO_PYTHON=1 cargo "$1" --workspace --features toolglot/futures --locked "${@:2}"
+  PYO3_BUILD_EXTENSION_MODULE=1 PYO3_NO_PYTHON=1 CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_LTO=off cargo "$1" --workspace --features toolglot/futures --locked "${@:2}"
 }
 
 # libraries [ARGUMENT]...: builds the libraries of C and Python, from the same parts as the tests.
 libraries() {
-  workspace build -q --tests --lib --profile test "$@"
+  workspace build -q --exclude toolglot-wasm --tests --lib --profile test "$@"
 }
 
 # c_library FOLDER [FEATURE]: builds the C library, static and shared.

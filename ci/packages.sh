@@ -14,7 +14,7 @@ out=$CARGO_TARGET_DIR/packages
 crates=(toolglot-scan toolglot toolglot-tools toolglot-agent toolglot-testkit toolglot-gateway toolglot-serve toolglot-cli toolglot-c)
 
 say "pack"
-pack=(cargo package --workspace --exclude toolglot-suite --exclude toolglot-python --locked --allow-dirty)
+pack=(cargo package --workspace --exclude toolglot-suite --exclude toolglot-python --exclude toolglot-wasm --locked --allow-dirty)
 if [[ ${1:-} == --verify ]]; then "${pack[@]}"; else "${pack[@]}" -q --no-verify; fi
 rm -rf "$out"
 mkdir -p "$out"

@@ -26,7 +26,7 @@ PRODUCTS = [
     ("toolglot-gateway", "toolglot-gateway", "Cargo.toml", []),
     ("toolglot-c", "toolglot-c", "Cargo.toml", []),
     ("toolglot-python", "toolglot-python", "Cargo.toml", []),
-    ("toolglot-wasm", "toolglot-wasm", "bindings/wasm/Cargo.toml", []),
+    ("toolglot-wasm", "toolglot-wasm", "Cargo.toml", []),
 ]
 
 

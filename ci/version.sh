@@ -11,7 +11,7 @@ import pathlib, re, subprocess, sys
 NUMBER = r"(\d+\.\d+\.\d+)"
 # Where a version is: files, and what stands around it there. Each file must have at least one.
 PLACES = [
-    (["Cargo.toml", "bindings/wasm/Cargo.toml"], rf'(?m)^version = "{NUMBER}"'),
+    (["Cargo.toml"], rf'(?m)^version = "{NUMBER}"'),
     (["*/Cargo.toml", "Cargo.toml", "bindings/*/Cargo.toml"], rf'version = "{NUMBER}", path = "'),
     (["bindings/c/Cargo.toml"], rf'(?m)^version = "{NUMBER}"'),
     (["**/Cargo.lock", "Cargo.lock"], rf'name = "toolglot[a-z-]*"\nversion = "{NUMBER}"'),

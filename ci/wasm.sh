@@ -29,19 +29,20 @@ have_node || exit 77
 if [[ ${1:-} == --quick ]]; then
   target=wasm32-unknown-unknown
   file=$here/toolglot.wasm
-  if [[ ! -f $file || -n $(find scan src tools bindings/wasm/src bindings/wasm/Cargo.lock bindings/c/src -newer "$file" -print -quit) ]]; then
+  if [[ ! -f $file || -n $(find scan src tools bindings/wasm/src Cargo.lock bindings/c/src -newer "$file" -print -quit) ]]; then
     if [[ ! -d $(rustc --print target-libdir --target $target 2> /dev/null) ]]; then
       echo "SKIPPED: toolglot.wasm is not built or stale, and there is no target $target to build it"
       exit 77
     fi
     CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='--cfg getrandom_backend="custom"' \
-      cargo build -q --manifest-path bindings/wasm/Cargo.toml --locked --target $target --target-dir "$out/debug"
-    file=$out/debug/$target/debug/toolglot.wasm
+      cargo build -q --package toolglot-wasm --locked --target $target --target-dir "$out/debug"
+    file=$out/debug/$target/debug/toolglot_wasm.wasm
   fi
   smoke=$out/smoke
   rm -rf "$smoke"
   mkdir -p "$smoke/node_modules/toolglot"
-  cp -r "$here"/package.json "$here"/*.js "$here/lib" "$file" "$smoke/node_modules/toolglot/"
+  cp -r "$here"/package.json "$here"/*.js "$here/lib" "$smoke/node_modules/toolglot/"
+  cp "$file" "$smoke/node_modules/toolglot/toolglot.wasm"
   echo '{"type": "module"}' > "$smoke/package.json"
   readme_program "$smoke"
   left_out "the API's tests, vectors, types, a browser"

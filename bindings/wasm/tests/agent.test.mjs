@@ -517,7 +517,7 @@ test("a task can run elsewhere, and is recalled by its own id", async () => {
   assert.deepEqual(failed.tasks, ["job-1"]);
   failed.later("job-1", new RangeError("gone"));
   assert.equal((await failed.done()).text, "done");
-  assert.match(told(failed), /index job-1: RangeError: gone/);
+  assert.match(told(failed), /index job-1: Error: RangeError: gone/);
   await rejects(recalled(new Task("job-2")), "argument", /'job-2'/);
 });
 
