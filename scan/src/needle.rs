@@ -1,6 +1,8 @@
 //! Searches for one literal in a value, byte by byte or by leaps. Inside a tag the text may have white space that the
 //! literal does not spell out ([`tag::rooms`]).
 
+use std::sync::Arc;
+
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +12,7 @@ use crate::{path, tag};
 /// White space allowed in a closing tag that spells out none. It is held back.
 const MAX_BLANKS: u16 = 16;
 
-/// A literal with its failure table (Knuth-Morris-Pratt).
+/// A literal with its failure table (Knuth-Morris-Pratt). Clones share both.
 ///
 /// ```
 /// use toolglot_scan::Needle;
@@ -21,18 +23,14 @@ const MAX_BLANKS: u16 = 16;
 /// assert!(closer.spaced()); // the space is not part of the tag
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 pub struct Needle {
-    bytes: Vec<u8>,
-    fall: Vec<u16>,
+    literal: Arc<Literal>,
+    /// Its first byte, or 0 if a tampered snapshot has none.
+    first: u8,
     /// How many of its bytes precede the current position.
     have: u16,
-    /// Where white space that it does not spell out may appear.
-    gaps: Vec<u16>,
-    /// The most white space allowed in these places.
-    most: u16,
-    /// White space that it does spell out in these places, and that `bytes` therefore leaves out.
-    own: u16,
-    /// White space in these places before the current position.
+    /// White space in its gaps before the current position.
     blanks: u16,
     /// Some of it is not a space.
     odd: bool,
@@ -44,9 +42,77 @@ pub struct Needle {
     slip: bool,
 }
 
-impl Needle {
-    /// A literal of at least one byte.
-    pub fn new(bytes: Vec<u8>) -> Self {
+/// What does not change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Literal {
+    bytes: Vec<u8>,
+    fall: Vec<u16>,
+    /// Where white space that it does not spell out may appear.
+    gaps: Vec<u16>,
+    /// The most white space allowed in these places.
+    most: u16,
+    /// White space that it does spell out in these places, and that `bytes` therefore leaves out.
+    own: u16,
+}
+
+/// A needle in a snapshot.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    bytes: Vec<u8>,
+    fall: Vec<u16>,
+    have: u16,
+    gaps: Vec<u16>,
+    most: u16,
+    own: u16,
+    blanks: u16,
+    odd: bool,
+    since: u16,
+    spaced: u16,
+    slip: bool,
+}
+
+impl From<Written> for Needle {
+    fn from(written: Written) -> Self {
+        let literal = Literal {
+            bytes: written.bytes,
+            fall: written.fall,
+            gaps: written.gaps,
+            most: written.most,
+            own: written.own,
+        };
+        Self {
+            have: written.have,
+            blanks: written.blanks,
+            odd: written.odd,
+            since: written.since,
+            spaced: written.spaced,
+            slip: written.slip,
+            ..Self::of(literal)
+        }
+    }
+}
+
+impl From<Needle> for Written {
+    fn from(needle: Needle) -> Self {
+        let literal = Arc::unwrap_or_clone(needle.literal);
+        Self {
+            bytes: literal.bytes,
+            fall: literal.fall,
+            have: needle.have,
+            gaps: literal.gaps,
+            most: literal.most,
+            own: literal.own,
+            blanks: needle.blanks,
+            odd: needle.odd,
+            since: needle.since,
+            spaced: needle.spaced,
+            slip: needle.slip,
+        }
+    }
+}
+
+impl Literal {
+    fn new(bytes: Vec<u8>) -> Self {
         let mut fall = vec![0_u16; bytes.len()];
         let mut have = 0;
         for at in 1..bytes.len() {
@@ -59,10 +125,45 @@ impl Needle {
         Self {
             bytes,
             fall,
-            have: 0,
             gaps: vec![],
             most: 0,
             own: 0,
+        }
+    }
+
+    /// A tag that may have as much white space as `most` in each of its gaps.
+    fn tag(tag: &[u8], most: u16) -> Self {
+        let bytes = tag::without_blanks(tag);
+        Self {
+            gaps: tag::rooms(&bytes).map(|at| at as u16).collect(),
+            most,
+            own: (tag.len() - bytes.len()) as u16,
+            ..Self::new(bytes)
+        }
+    }
+}
+
+impl Needle {
+    /// A literal of at least one byte.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self::of(Literal::new(bytes))
+    }
+
+    /// A tag. White space may appear where the tag spells out none, and may differ or be missing where it does.
+    pub fn tag(tag: &[u8]) -> Self {
+        Self::of(Literal::tag(tag, MAX_BLANKS))
+    }
+
+    /// A tag that nothing is held back for: it may have as much white space as an opener.
+    pub fn opener(tag: &[u8]) -> Self {
+        Self::of(Literal::tag(tag, path::MAX_BLANKS))
+    }
+
+    fn of(literal: Literal) -> Self {
+        Self {
+            first: literal.bytes.first().copied().unwrap_or_default(),
+            literal: Arc::new(literal),
+            have: 0,
             blanks: 0,
             odd: false,
             since: 0,
@@ -71,29 +172,10 @@ impl Needle {
         }
     }
 
-    /// A tag. White space may appear where the tag spells out none, and may differ or be missing where it does.
-    pub fn tag(tag: &[u8]) -> Self {
-        let bytes = tag::without_blanks(tag);
-        Self {
-            gaps: tag::rooms(&bytes).map(|at| at as u16).collect(),
-            most: MAX_BLANKS,
-            own: (tag.len() - bytes.len()) as u16,
-            ..Self::new(bytes)
-        }
-    }
-
-    /// A tag that nothing is held back for: it may have as much white space as an opener.
-    pub fn opener(tag: &[u8]) -> Self {
-        Self {
-            most: path::MAX_BLANKS,
-            ..Self::tag(tag)
-        }
-    }
-
     /// Length of the last match.
     #[expect(clippy::len_without_is_empty, reason = "no needle is empty")]
     pub fn len(&self) -> usize {
-        self.bytes.len() + usize::from(self.spaced)
+        self.literal.bytes.len() + usize::from(self.spaced)
     }
 
     /// Whether the white space in the last match differed from what the literal spells out.
@@ -103,20 +185,20 @@ impl Needle {
 
     /// Its bytes, if they are text.
     pub fn text(&self) -> &str {
-        std::str::from_utf8(&self.bytes).unwrap_or_default()
+        std::str::from_utf8(&self.literal.bytes).unwrap_or_default()
     }
 
     /// Its first byte.
     pub fn begins(&self) -> Option<u8> {
-        self.bytes.first().copied()
+        self.literal.bytes.first().copied()
     }
 
     /// Whether it may begin with these two bytes.
     #[inline]
     pub fn may_begin(&self, first: u8, second: u8) -> bool {
-        let goes_on = self.bytes.get(1).is_none_or(|own| *own == second);
-        let blank = self.gaps.first() == Some(&1) && xml::is_space(second);
-        self.bytes[0] == first && (goes_on || blank)
+        let goes_on = self.literal.bytes.get(1).is_none_or(|own| *own == second);
+        let blank = self.literal.gaps.first() == Some(&1) && xml::is_space(second);
+        self.first == first && (goes_on || blank)
     }
 
     /// Calls `add` with each byte that may be its second one: those with which [`may_begin`](Self::may_begin) is true.
@@ -127,11 +209,11 @@ impl Needle {
     /// assert_eq!(seconds, *b"/");
     /// ```
     pub fn seconds(&self, mut add: impl FnMut(u8)) {
-        match self.bytes.get(1) {
+        match self.literal.bytes.get(1) {
             Some(own) => add(*own),
             None => (0..=255).for_each(&mut add),
         }
-        if self.gaps.first() == Some(&1) {
+        if self.literal.gaps.first() == Some(&1) {
             (0..=255).filter(|byte| xml::is_space(*byte)).for_each(add);
         }
     }
@@ -143,21 +225,22 @@ impl Needle {
 
     /// Whether all of a closing tag but its last byte precedes the current position.
     pub fn lacks_end(&self) -> bool {
-        usize::from(self.have) + 1 == self.bytes.len() && self.bytes.starts_with(b"</")
+        usize::from(self.have) + 1 == self.literal.bytes.len()
+            && self.literal.bytes.starts_with(b"</")
     }
 
     /// How many of its bytes precede the current position, without white space between them, if `byte` does not go on.
     #[inline]
     pub fn breaks_off(&self, byte: u8) -> Option<usize> {
         let have = usize::from(self.have);
-        (have > 0 && self.blanks == 0 && self.bytes[have] != byte).then_some(have)
+        (have > 0 && self.blanks == 0 && self.literal.bytes[have] != byte).then_some(have)
     }
 
     /// Begins a match of which `len` bytes precede the current position.
     pub fn begin(&mut self, len: usize) {
         self.reset();
-        for at in 0..len.min(self.bytes.len() - 1) {
-            self.step(self.bytes[at]);
+        for at in 0..len.min(self.literal.bytes.len() - 1) {
+            self.step(self.literal.bytes[at]);
         }
     }
 
@@ -165,7 +248,7 @@ impl Needle {
     #[inline]
     pub fn step(&mut self, byte: u8) -> bool {
         // Nothing is under way, and this byte begins nothing.
-        if self.have == 0 && self.bytes.len() > 1 && self.bytes[0] != byte {
+        if self.have == 0 && self.first != byte {
             return false;
         }
         self.go_on(byte)
@@ -173,24 +256,24 @@ impl Needle {
 
     fn go_on(&mut self, byte: u8) -> bool {
         let mut have = usize::from(self.have);
-        if self.bytes[have] != byte && have > 0 && !self.gaps.is_empty() {
+        if self.literal.bytes[have] != byte && have > 0 && !self.literal.gaps.is_empty() {
             if self.blank(byte) {
                 return false;
             }
             // What the match may fall back to must lie after the white space.
             while self.blanks > 0 && have > usize::from(self.since) {
-                have = usize::from(self.fall[have - 1]);
+                have = usize::from(self.literal.fall[have - 1]);
             }
             (self.blanks, self.odd) = (0, false);
         }
-        while have > 0 && self.bytes[have] != byte {
-            have = usize::from(self.fall[have - 1]);
+        while have > 0 && self.literal.bytes[have] != byte {
+            have = usize::from(self.literal.fall[have - 1]);
         }
-        have += usize::from(self.bytes[have] == byte);
+        have += usize::from(self.literal.bytes[have] == byte);
         self.since += u16::from(self.blanks > 0);
-        let complete = have == self.bytes.len();
+        let complete = have == self.literal.bytes.len();
         if complete {
-            self.slip = self.blanks != self.own || (self.odd && self.own > 0);
+            self.slip = self.blanks != self.literal.own || (self.odd && self.literal.own > 0);
             (self.spaced, self.blanks, self.odd) = (self.blanks, 0, false);
         }
         self.have = if complete { 0 } else { have as u16 };
@@ -199,8 +282,8 @@ impl Needle {
 
     /// Consumes white space that the literal does not spell out, if it is allowed here.
     fn blank(&mut self, byte: u8) -> bool {
-        let may = self.gaps.contains(&self.have) && xml::is_space(byte);
-        let may = may && self.blanks < self.most;
+        let may = self.literal.gaps.contains(&self.have) && xml::is_space(byte);
+        let may = may && self.blanks < self.literal.most;
         if may {
             (self.blanks, self.since) = (self.blanks + 1, 0);
             self.odd |= byte != b' ';
@@ -210,7 +293,7 @@ impl Needle {
 
     /// Where the literal may begin in `hay`, while no match is under way.
     pub fn first(&self, hay: &[u8]) -> usize {
-        memchr(self.bytes[0], hay).unwrap_or(hay.len())
+        memchr(self.first, hay).unwrap_or(hay.len())
     }
 
     /// Drops the partial match.
@@ -220,14 +303,15 @@ impl Needle {
 
     /// Whether the tables are consistent; only a tampered snapshot has others.
     pub fn fits(&self) -> bool {
-        let len = self.bytes.len();
+        let len = self.literal.bytes.len();
         len > 0
-            && self.fall.len() == len
+            && self.literal.fall.len() == len
             && usize::from(self.have) < len
             && (self.blanks == 0 || self.have > 0)
-            && self.blanks.max(self.spaced) <= self.most
+            && self.blanks.max(self.spaced) <= self.literal.most
             && self.since <= len as u16
             && self
+                .literal
                 .fall
                 .iter()
                 .enumerate()
@@ -259,7 +343,7 @@ mod tests {
                 let mut seconds = [false; 256];
                 needle.seconds(|second| seconds[usize::from(second)] = true);
                 for byte in 0..=255 {
-                    let may = needle.may_begin(needle.bytes[0], byte);
+                    let may = needle.may_begin(needle.first, byte);
                     assert_eq!(seconds[usize::from(byte)], may, "{tag:?} {byte}");
                 }
             }

@@ -3,6 +3,7 @@
 use toolglot_scan::lossy;
 use toolglot_scan::path::{self, Paths};
 
+use super::marks::SharedMarks;
 use super::payload::{BareMark, BraceTable, JsonTable, PythonTable, Syntax};
 use super::spec::{self, Payload};
 use super::{
@@ -82,6 +83,7 @@ pub(crate) struct UnitTable {
     pub twins: bool,
     /// Closers of values, with one part repeated.
     pub close: Vec<String>,
+    pub marks: SharedMarks,
 }
 
 /// One way to open a block in text.
@@ -370,6 +372,7 @@ impl Framed {
                 Ok(UnitTable {
                     twins,
                     close: close.concat(),
+                    marks: SharedMarks::default(),
                     inner: build(inner.collect())?,
                     tail: build([tail, vec![further]].concat())?,
                     more: if more.is_empty() {

@@ -18,6 +18,7 @@ mod inner;
 mod key_quote;
 mod line;
 mod marker;
+mod marks;
 pub(crate) mod named;
 pub(crate) mod payload;
 mod set;
@@ -41,6 +42,7 @@ pub(crate) use key_quote::{KeyQuote, QuoteEnd};
 pub(crate) use marker::{
     Author, BESIDE, Begins, MAX_LEAD, OpenRef, Role, TOGETHER, Token, Written,
 };
+pub(crate) use marks::{ParamStart, Then, last_tag};
 pub(crate) use thought::{Inside, suffixed};
 
 pub(crate) use evidence::Evidence;

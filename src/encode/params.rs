@@ -13,9 +13,9 @@ use super::error::{Fault, Reason};
 use super::framed::{Block, Holes, Place};
 use super::text::{entities, find_all, spellings, texts};
 use super::{Ctx, Item, fits};
-use crate::body::{Elements, Strange, holds_markup, last_tag, other_tags};
+use crate::body::{Elements, Strange, holds_markup, other_tags};
 use crate::dialect::spec::{Deltas, Framing, Hint, Param, Payload};
-use crate::dialect::{Action, halves, written};
+use crate::dialect::{Action, ParamStart, halves, last_tag, written};
 use crate::hints::{Schema, Types};
 use crate::limits::Untyped;
 
@@ -261,7 +261,7 @@ impl<'p> Frame<'p> {
             },
             closers: param.close.iter().map(close).collect(),
             nest: None,
-            strange: Strange::new(param, fix, key),
+            strange: ParamStart::new(param, fix, key).map(Strange::new),
             again: last_tag(param, fix),
             others,
         }

@@ -160,11 +160,7 @@ pub fn places(len: usize, most: usize) -> impl Iterator<Item = usize> {
     (len % step..=len).step_by(step)
 }
 
-/// The number of random inputs to run out of `count`: a quarter in a quick run (`TOOLGLOT_SPLITS`, which reduces the
-/// splits of vectors too).
+/// The number of random inputs to run out of `count`: a quarter in a quick run.
 pub fn some(count: u64) -> u64 {
-    match std::env::var_os("TOOLGLOT_SPLITS") {
-        Some(_) => count / 4,
-        None => count,
-    }
+    if vectors::quick() { count / 4 } else { count }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use toolglot::{Finish, Grade, Options, Tools};
-use toolglot_testkit::vectors::{Vector, read_file};
+use toolglot_testkit::vectors::{Vector, quick, read_file};
 
 use crate::support::{Answer, FACES, Fake, Reply, client, gateway, post, read_face, spoken};
 
@@ -28,11 +28,7 @@ fn vectors() -> Vec<Vector> {
     all.retain(plain);
     assert!(all.len() > 1000, "{}", all.len());
     // A quick run uses a sample, as the tests of the laws do.
-    let step = if std::env::var_os("TOOLGLOT_SPLITS").is_some() {
-        12
-    } else {
-        1
-    };
+    let step = if quick() { 12 } else { 1 };
     all.into_iter().step_by(step).collect()
 }
 

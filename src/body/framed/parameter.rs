@@ -2,7 +2,7 @@
 
 use super::shorter::{half_closer, last_complete, parts};
 use super::stray::MAX_STRAY;
-use super::value::{HALF, Hit, Lead, SPACED, Seconds, Strange, Value, last_tag};
+use super::value::{HALF, Hit, Lead, SPACED, Seconds, Strange, Value};
 use super::{Body, FramedAt, misspells};
 use crate::body::args::As;
 use crate::body::given::is_fact;
@@ -190,28 +190,21 @@ impl Body {
         let fix = lossy(&self.fix).into_owned();
         let whole = |pattern: &String| written(pattern, &fix, key.trim());
         let tag = |tag: &String| Needle::new(whole(tag).into_bytes());
-        let closer = |close: &String| Needle::tag(whole(close).as_bytes());
         let nest = args.nests().then(|| spec.open.first().map(tag)).flatten();
-        let strange = nest.is_none().then(|| Strange::new(spec, &fix, key.trim()));
-        let line = spec.line.then(|| {
-            let literal = spec
-                .open
-                .first()
-                .and_then(|open| toolglot_scan::path::literal(open).ok());
-            Needle::new(format!("\n{}", literal.unwrap_or_default()).into_bytes())
-        });
+        let marks = halves.marks.of(spec, &halves.close, &fix, key.trim());
+        let strange = marks.start.filter(|_| nest.is_none());
         let others = other_tags(table, self.unit, out.tool(args.tool()), args.key());
         let others = others.into_iter().map(|tag| Needle::new(tag.into_bytes()));
         self.mention = self.may_be_mention(out);
         self.at = FramedAt::Value(Box::new(Value {
-            closers: spec.close.iter().chain(&halves.close).map(closer).collect(),
+            closers: marks.closers,
             nest: nest.map(|open| (open, 0)),
-            line,
-            strange: strange.flatten(),
+            line: marks.line,
+            strange: strange.map(Strange::new),
             others: others.collect(),
             over: None,
             due: true,
-            again: last_tag(spec, &fix),
+            again: marks.again,
             twin: (!self.opener.is_empty()).then_some(0),
             line_at: None,
             mixed: false,

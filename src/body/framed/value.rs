@@ -1,8 +1,7 @@
 //! The open value of a parameter between tags: where it may end, and which part of its beginning is framing.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::path;
-use toolglot_scan::tag::{self, Loose, LooseStep, Room};
+use toolglot_scan::tag::{Loose, LooseStep};
 use toolglot_scan::xml;
 use toolglot_scan::{Needle, lossy};
 
@@ -10,7 +9,7 @@ use super::super::firsts::Firsts;
 use super::super::tags::{CDATA, InXmlSection, XmlSectionStep};
 use super::super::{Args, Out, Short};
 use super::over::Over;
-use crate::dialect::{Framed, spec};
+use crate::dialect::{Framed, ParamStart, Then, spec};
 use crate::limits::Limits;
 
 /// The state of an open value.
@@ -46,88 +45,28 @@ pub(super) struct Value {
     pub lead: Lead,
 }
 
-/// What begins a parameter: the part that all parameters share.
+/// What begins a parameter, in a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Strange {
-    /// The shared part, up to where a tag may hold what it does not spell out. White space before that point is allowed.
-    needle: Needle,
-    then: Then,
+    start: ParamStart,
     /// It ends right before the current position.
     here: bool,
     /// State after it, in the part of a tag that is not spelled out.
     tag: Option<Loose>,
 }
 
-/// What must follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Then {
-    Any,
-    /// White space, since the tag has attributes.
-    Blank,
-    /// Another byte, since closers begin like it.
-    Not(u8),
-    /// This byte, which ends the tag, or white space and attributes before it.
-    End(u8),
-}
-
 impl Strange {
-    /// For parameters that a description spells this way. `fix` is the suffix of the block's markers, `key` the open
-    /// parameter.
-    pub fn new(spec: &spec::Param, fix: &str, key: &str) -> Option<Self> {
-        let open = spec.open.first()?.replace("$x", fix);
-        let literal = path::literal(&open).ok()?;
-        let after = open.get(literal.len()..).unwrap_or_default();
-        let close = spec
-            .close
-            .first()
-            .and_then(|close| close.strip_prefix(&literal));
-        let next = close.and_then(|rest| rest.bytes().next());
-        let then = match next {
-            _ if after.starts_with("$tag") => Then::Blank,
-            Some(byte) => Then::Not(byte),
-            None => Then::Any,
-        };
-        // A tag named after its parameter looks like any other tag, unless it is the parameter's own.
-        let (text, then) = match literal.len() {
-            0 => return None,
-            1 => (open.replace("$key", key), Then::Any),
-            _ => (literal, then),
-        };
-        let mut text = text.into_bytes();
-        let mut then = then;
-        let last = tag::rooms(&text)
-            .filter(|at| tag::room(&text[..*at], &text[*at..]) == Some(Room::Attributes))
-            .last();
-        if let Some(at) = last.filter(|_| then == Then::Any) {
-            then = Then::End(text[at]);
-            text.truncate(at);
-        }
-        Some(Self {
-            needle: Needle::opener(&text),
-            then,
+    pub fn new(start: ParamStart) -> Self {
+        Self {
+            start,
             here: false,
             tag: None,
-        })
-    }
-
-    /// The same after an opener of a call: there any tag is a parameter's, where each is named after one.
-    fn after_opener(spec: &spec::Param, fix: &str, key: &str) -> Option<Self> {
-        let own = Self::new(spec, fix, key)?;
-        let open = spec.open.first()?.replace("$x", fix);
-        let any = path::literal(&open).is_ok_and(|literal| literal.len() == 1);
-        Some(match (any, open.as_bytes().first()) {
-            (true, Some(first)) => Self {
-                needle: Needle::new(vec![*first]),
-                then: Then::Not(b'/'),
-                ..own
-            },
-            _ => own,
-        })
+        }
     }
 
     /// The shared part as text.
     pub fn literal(&self) -> &str {
-        self.needle.text()
+        self.start.needle.text()
     }
 
     /// Whether a parameter begins in a text.
@@ -138,7 +77,7 @@ impl Strange {
 
     /// Ignores earlier input.
     pub fn reset(&mut self) {
-        self.needle.reset();
+        self.start.needle.reset();
         (self.here, self.tag) = (false, None);
     }
 
@@ -149,13 +88,13 @@ impl Strange {
 
     /// Consumes a byte; returns true if it shows that a parameter begins.
     pub fn step(&mut self, byte: u8) -> bool {
-        let begins = match self.then {
+        let begins = match self.start.then {
             Then::Any => self.here,
             Then::Blank => self.here && xml::is_space(byte),
             Then::Not(not) => self.here && byte != not,
             Then::End(end) => self.ends(byte, end),
         };
-        self.here = self.needle.step(byte);
+        self.here = self.start.needle.step(byte);
         begins
     }
 
@@ -239,18 +178,6 @@ pub(super) enum Hit {
     Opener(u64),
 }
 
-/// The tag that ends the opener of parameters that a description spells this way, if it is the opener's own. `fix` is the
-/// suffix of the block's markers.
-pub(crate) fn last_tag(spec: &spec::Param, fix: &str) -> Option<Needle> {
-    let open = spec.open.first()?.replace("$x", fix);
-    let close = spec.close.first()?;
-    let tag = &open[open.rfind('<')?..];
-    let whole = tag.ends_with('>') && tag.len() > 2 && !tag.contains(['$', '=', ' ']);
-    // A tag that follows a parameter's name within another marker is not an opener by itself.
-    let own = whole && !tag.starts_with("</") && close.starts_with('<') && open.len() > tag.len();
-    own.then(|| Needle::new(tag.as_bytes().to_vec()))
-}
-
 impl Value {
     pub fn none() -> Self {
         Self {
@@ -296,7 +223,7 @@ impl Value {
 
     fn needles(&self) -> impl Iterator<Item = &Needle> {
         let nest = self.nest.as_ref().map(|(open, _)| open);
-        let strange = self.strange.as_ref().map(|strange| &strange.needle);
+        let strange = self.strange.as_ref().map(|strange| &strange.start.needle);
         self.ends_at()
             .chain(strange)
             .chain(nest)
@@ -424,9 +351,15 @@ impl Value {
     /// What may follow it.
     fn follows(&self, table: &Framed, (unit, fix, key): (u16, &[u8], &str)) -> Option<Over> {
         let fix = lossy(fix);
-        let strange = Strange::after_opener(table.params(unit)?, &fix, key)?;
+        let start = ParamStart::after_opener(table.params(unit)?, &fix, key)?;
         let unit = &table.spec.unit[usize::from(unit)];
-        Over::new(table, unit, &fix, self.closers.first()?, strange)
+        Over::new(
+            table,
+            unit,
+            &fix,
+            self.closers.first()?,
+            Strange::new(start),
+        )
     }
 
     #[inline]

@@ -20,6 +20,17 @@ static SPLITS: LazyLock<Option<usize>> = LazyLock::new(|| {
     let set = std::env::var("TOOLGLOT_SPLITS").ok();
     set.and_then(|text| text.parse().ok())
 });
+
+/// Whether `TOOLGLOT_SPLITS` asks for a quick run. Tests with random inputs then try fewer of them too.
+///
+/// ```
+/// let tries = if toolglot_testkit::vectors::quick() { 250 } else { 1000 };
+/// assert!(tries >= 250);
+/// ```
+pub fn quick() -> bool {
+    SPLITS.is_some()
+}
+
 /// Longest input, in bytes, for all 2-way splits.
 const ALL_PAIRS: usize = 4096;
 /// Chunk sizes for longer inputs.

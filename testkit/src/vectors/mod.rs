@@ -14,7 +14,7 @@ mod log;
 mod number;
 
 pub use check::{Failure, Mode, Summary, check, check_one, panic_text};
-pub use cuts::{Cut, Cuts, each_cut};
+pub use cuts::{Cut, Cuts, each_cut, quick};
 pub use halves::value;
 pub use leaves::partition;
 pub use load::{Expect, ExpectCall, LineError, Vector, json_error, read, read_file};
