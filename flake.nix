@@ -25,6 +25,7 @@
             rm -f $out/lib/*
             bash bindings/c/install.sh $out target/*/release
             $out/bin/toolglot man --dir .
+            $out/bin/toolglot-gateway --man > toolglot-gateway.1
             installManPage toolglot*.1
             for shell in bash zsh fish; do $out/bin/toolglot completions $shell > toolglot.$shell; done
             installShellCompletion toolglot.{bash,zsh,fish}

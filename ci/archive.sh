@@ -45,6 +45,9 @@ for program in toolglot toolglot-gateway; do
     strip "$out/$tool/bin/$program"
   fi
 done
+if [[ -f $out/$tool/bin/toolglot-gateway ]]; then
+  "$out/$tool/bin/toolglot-gateway" --man > "$out/$tool/share/man/man1/toolglot-gateway.1"
+fi
 command=$out/$tool/bin/toolglot
 "$command" man --dir "$out/$tool/share/man/man1"
 "$command" completions bash > "$out/$tool/share/bash-completion/completions/toolglot"

@@ -137,6 +137,25 @@ async fn a_process_that_cannot_start_says_why() {
     }
 }
 
+#[tokio::test]
+async fn the_manual_page_names_every_flag() {
+    let run = |argument: &'static str| {
+        let command = Command::new(env!("CARGO_BIN_EXE_toolglot-gateway"))
+            .arg(argument)
+            .output();
+        async { String::from_utf8(command.await.unwrap().stdout).unwrap() }
+    };
+    let (page, help) = (run("--man").await.replace('\\', ""), run("--help").await);
+    assert!(page.contains(".TH toolglot-gateway 1"), "{page}");
+    let flags = help.split_whitespace();
+    let flags: Vec<&str> = flags.filter(|word| word.starts_with("--")).collect();
+    assert!(flags.len() > 7, "{help}");
+    for flag in flags {
+        let name = flag.trim_end_matches([',', ']']);
+        assert!(page.contains(name), "{name} is not in {page}");
+    }
+}
+
 /// A gateway that writes its recordings to this folder.
 pub async fn recorder(fake: &Fake, record: &Path) -> Process {
     let record = record.to_str().unwrap();
