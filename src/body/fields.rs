@@ -87,19 +87,19 @@ struct Argument<'a> {
     before: Vec<&'a Field>,
 }
 
-/// Delivers the calls of a block that ends at `end`.
+/// Delivers the calls of a block that ends at `end`; returns whether there are any.
 pub(super) fn assemble(
     out: &mut Out<'_>,
     table: &KeyQuote,
     fields: &[Field],
     kinds: KindSet,
     end: u64,
-) -> Result<(), Kind> {
+) -> Result<bool, Kind> {
     let spec = &table.spec;
     let span = out.block_span(end);
     if fields.is_empty() {
         out.empty_block(kinds, end);
-        return Ok(());
+        return Ok(false);
     }
     let chain = spec.chain.as_deref().map(|chain| fold(chain, &spec.fold));
     let mut numbers = BTreeSet::new();
@@ -126,7 +126,7 @@ pub(super) fn assemble(
     if calls.is_empty() || (named_by_chain && first) {
         calls.insert(0, None);
     }
-    let mut broken = false;
+    let (mut any, mut broken) = (false, false);
     for number in calls {
         let wanted = if named_by_chain { number } else { None };
         let is_name = |r: &&Read| r.folded == name && r.number == wanted;
@@ -144,10 +144,12 @@ pub(super) fn assemble(
             plan.not_run(out, &naming);
         } else {
             // The steps of a chain build on each other: none runs after one that broke.
-            broken = !plan.call(out, &naming)? && !plan.goes_on(out);
+            let called = plan.call(out, &naming)?;
+            any |= called;
+            broken = !called && !plan.goes_on(out);
         }
     }
-    Ok(())
+    Ok(any)
 }
 
 /// Ways to split a key into base and number, the longest number first. 0 is a number: some models count from it. Digits with

@@ -124,7 +124,7 @@ impl Body {
         match &self.at {
             KeyQuoteAt::Wide(_) => {
                 let made = fields::assemble(out, table, &self.fields, self.kinds, end);
-                made.ok().map(|()| end).into()
+                made.ok().map(|_| end).into()
             }
             KeyQuoteAt::Value(value) => {
                 if let Some(ahead) = value.ahead {
@@ -162,14 +162,14 @@ impl Body {
         }
     }
 
-    /// Delivers the calls that the complete fields form.
+    /// Delivers the calls that the complete fields form; returns whether there are any.
     pub fn salvage(&mut self, out: &mut Out<'_>, table: &KeyQuote, end: u64) -> bool {
         if let KeyQuoteAt::Value(_) = self.at {
             self.fields.pop();
         }
         self.kinds.insert(Kind::UnclosedBlock);
         !self.fields.is_empty()
-            && fields::assemble(out, table, &self.fields, self.kinds, end).is_ok()
+            && fields::assemble(out, table, &self.fields, self.kinds, end) == Ok(true)
     }
 
     pub fn feed(
@@ -554,7 +554,7 @@ impl Body {
     /// Ends the block at `end`.
     fn done(&mut self, out: &mut Out<'_>, table: &KeyQuote, end: u64) -> Flow {
         match fields::assemble(out, table, &self.fields, self.kinds, end) {
-            Ok(()) => Flow::Closed { end },
+            Ok(_) => Flow::Closed { end },
             Err(kind) => Flow::Limit { kind, ended: true },
         }
     }

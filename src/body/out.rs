@@ -464,7 +464,7 @@ impl<'p> Out<'p> {
         let close = self.closing_quote();
         let place = pos.checked_sub(start) == Some(u64::from(came));
         let fits = place && close.get(usize::from(came)) == Some(&byte);
-        *have = fits.then_some(came + 1);
+        *have = fits.then(|| came + 1);
         (fits && usize::from(came) + 1 == close.len()).then_some(start)
     }
 

@@ -75,9 +75,16 @@ impl Machine<'_> {
                     self.dialect_issue(chunk, opener.dialect, kind, span);
                 }
                 continue;
-            } else if !self.counts(chunk, whose, Span::new(start, end), safe, reported) {
-                reported = true;
-                continue;
+            } else {
+                // `</ ` may begin any tag, and where it does not count nobody waits for what follows.
+                let names = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+                let any = matches!(opener.begins, Begins::Mark(_))
+                    && !self.bytes(chunk, start, end).iter().any(names);
+                let span = Span::new(start, end);
+                if !self.counts(chunk, whose, span, safe, reported || any) {
+                    reported |= !any;
+                    continue;
+                }
             }
             let compiled = self.dialect(opener.dialect);
             let must_show = bare(compiled, *opener);
