@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every law, vector and lint, and the main tests of each host: what a change must pass, in less than 15 minutes on two cores.
+# Every law, vector and lint, and the main tests of each host: what a change must pass. On two cores it should take less than
+# 15 minutes; a slow machine has taken 23.
 # ci/full.sh runs the rest.
 #
 #   ci/all.sh                 the stages below

@@ -17,6 +17,7 @@ fresh=$CARGO_TARGET_DIR/python-fresh
 wheels=$CARGO_TARGET_DIR/python-wheels
 wanted=bindings/python/requirements.txt
 extras=bindings/python/extras.txt
+version=$(own_version)
 
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2> /dev/null; then
   echo "SKIPPED: no Python 3.10 or later, so the Python package was not built"
@@ -46,21 +47,7 @@ quiet() {
 
 # The environment has only the package; what only the tests need comes from the other environment.
 python3 -m venv --clear "$fresh"
-packages=$("$tools/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 python=$fresh/bin/python
-# Runs the tests in the fresh environment.
-tests() {
-  export PYTHONPATH=$packages PATH=$tools/bin:$PATH PYTHONDONTWRITEBYTECODE=1
-  "$python" -c 'import toolglot; print("toolglot", toolglot.__version__, "in a fresh environment")'
-  # Two halves at once: the tests with other people's packages take as long as all others.
-  local half=(tests/test_real_clients.py tests/test_servers.py) log=$CARGO_TARGET_DIR/python-half.log status=0
-  "$python" -m pytest -rs "${half[@]}" > "$log" 2>&1 &
-  "$python" -m pytest -rs tests "${half[@]/#/--ignore=}" || status=$?
-  wait $! || status=$?
-  cat "$log"
-  return $status
-}
-
 if [[ ${1:-} == --quick ]]; then
   libraries
   cd bindings/python
@@ -69,31 +56,42 @@ if [[ ${1:-} == --quick ]]; then
   cp -r python/toolglot "$installed/"
   cp "$CARGO_TARGET_DIR/debug/libtoolglot_native.so" "$installed/toolglot/_native.abi3.so"
   "$tools/bin/maturin" pep517 write-dist-info --metadata-directory "$installed" > /dev/null
-  tests
+else
+  # One profile for wheel and stubs, so that the second reuses the work of the first. Releases use `release`.
+  build=(--profile quick --locked -i "$tools/bin/python")
+  cd bindings/python
+  rm -rf "$wheels"
+  quiet "$tools/bin/maturin" build "${build[@]}" --out "$wheels"
+  "$python" -m pip install -q --disable-pip-version-check --no-index --no-deps "$wheels"/*.whl
+  # A source package must include the library too, with all its files.
+  quiet "$tools/bin/maturin" sdist --out "$wheels/source"
+  missing=$(comm -13 <(tar tzf "$wheels"/source/*.tar.gz | sed 's|^[^/]*/||' | sort) <(git -C "$root" ls-files src scan/src tools/src agent/src | sort))
+  if [[ -n $missing ]]; then
+    echo "the source package lacks:" $missing
+    exit 1
+  fi
+fi
+"$python" -c 'import toolglot; print("toolglot", toolglot.__version__, "in a fresh environment")'
+packages=$("$tools/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+export PYTHONPATH=$packages PATH=$tools/bin:$PATH PYTHONDONTWRITEBYTECODE=1
+
+if [[ ${1:-} == --stubs ]]; then
+  "$python" stubs.py "${build[@]}"
+  exit
+fi
+# Two halves at once: the tests with other people's packages take as long as all others.
+half=(tests/test_real_clients.py tests/test_servers.py)
+log=$CARGO_TARGET_DIR/python-half.log
+status=0
+"$python" -m pytest -rs "${half[@]}" > "$log" 2>&1 &
+"$python" -m pytest -rs tests "${half[@]/#/--ignore=}" || status=$?
+wait $! || status=$?
+cat "$log"
+((status == 0))
+if [[ ${1:-} == --quick ]]; then
   left_out "the wheel, the source package, types, other interpreters"
   exit
 fi
-
-# One profile for wheel and stubs, so that the second reuses the work of the first. Releases use `release`.
-build=(--profile quick --locked -i "$tools/bin/python")
-cd bindings/python
-rm -rf "$wheels"
-quiet "$tools/bin/maturin" build "${build[@]}" --out "$wheels"
-
-# A source package must include the library too, with all its files.
-quiet "$tools/bin/maturin" sdist --out "$wheels/source"
-missing=$(comm -13 <(tar tzf "$wheels"/source/*.tar.gz | sed 's|^[^/]*/||' | sort) <(git -C "$root" ls-files src scan/src tools/src agent/src | sort))
-if [[ -n $missing ]]; then
-  echo "the source package lacks:" $missing
-  exit 1
-fi
-
-"$python" -m pip install -q --disable-pip-version-check --no-index --no-deps "$wheels"/*.whl
-if [[ ${1:-} == --stubs ]]; then
-  PYTHONPATH=$packages PATH=$tools/bin:$PATH "$python" stubs.py "${build[@]}"
-  exit
-fi
-tests
 "$python" stubs.py --check "${build[@]}"
 "$python" -m mypy.stubtest toolglot --ignore-disjoint-bases --mypy-config-file pyproject.toml --allowlist tests/stubtest.txt
 "$python" -m mypy --cache-dir "$CARGO_TARGET_DIR/python-mypy" --strict -p toolglot
@@ -113,7 +111,7 @@ else
 fi
 # The command that the package carries, as a script and as a module, with its exit status.
 for run in "$fresh/bin/toolglot" "$python -m toolglot"; do
-  [[ $($run --version) == *" $(own_version)" ]]
+  [[ $($run --version) == *" $version" ]]
   status=0
   $run no-such-command 2> /dev/null || status=$?
   [[ $status == 2 ]]
