@@ -68,7 +68,7 @@ fn case(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, input: &[u8], ends
     group.bench_function(BenchmarkId::new("memchr of an absent byte", name), |b| {
         b.iter(|| yardsticks::memchr_absent(input, ends));
     });
-    group.bench_function(BenchmarkId::new("null calls", name), |b| {
+    group.bench_function(BenchmarkId::new("null call", name), |b| {
         b.iter(|| yardsticks::null_calls(input, ends))
     });
     for (dialects, set) in sets() {

@@ -22,7 +22,7 @@ MARGIN = 1.10
 # Compiling dialects varies by some 100,000 instructions with the seeds of hash tables: less than 2 per chunk with this many.
 TIMES = 48
 # The row with the minimum cost. It has no budget.
-NOTHING = "calls of nothing"
+NOTHING = "null call"
 HEAD = """# Instructions that a chunk of 4 bytes may cost through a binding, written by `ci/bindings.sh --record`: what was measured
 # and a tenth more. A larger number needs a reason in the commit that records it.
 """

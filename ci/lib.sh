@@ -170,7 +170,7 @@ flat_vectors() {
   local made=$1/vectors.flat
   mkdir -p "$1"
   if [[ -f $made && -z $(find Cargo.lock scan src tools agent testkit cli tests bindings/c/tests -newer "$made" -print -quit) ]]; then return 0; fi
-  TOOLGLOT_FLAT=$1 workspace test -q --test vectors --test agents
+  TOOLGLOT_FLAT=$1 workspace test -q --test flat
 }
 
 # Builds the fuzzer, with coverage for libFuzzer, which is C++, and sets `fuzzer` to its path. Without a C++ compiler, prints a

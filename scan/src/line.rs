@@ -27,31 +27,66 @@ pub enum Line {
 impl Line {
     /// The line state after more text. Reads at most the last four bytes.
     pub fn after(self, text: &[u8]) -> Self {
-        let tail = &text[text.len().saturating_sub(4)..];
-        let blank = |b: &u8| matches!(b, b' ' | b'\t');
-        if let Some(newline) = tail.iter().rposition(|b| *b == b'\n') {
-            let rest = &tail[newline + 1..];
-            return match rest.len() {
-                0 => Self::Start,
-                n if rest.iter().all(blank) => Self::Blanks(n as u8),
-                _ => Self::Other,
-            };
+        let mut blanks = 0;
+        for byte in text.iter().rev().take(4) {
+            match byte {
+                b' ' | b'\t' => blanks += 1,
+                b'\n' if blanks == 0 => return Self::Start,
+                b'\n' => return Self::Blanks(blanks),
+                _ => return Self::Other,
+            }
         }
-        if text.len() > 3 || !tail.iter().all(blank) {
-            return if text.is_empty() { self } else { Self::Other };
-        }
-        let more = text.len() as u8;
         match self {
-            Self::Start if more == 0 => Self::Start,
-            Self::Start => Self::Blanks(more),
-            Self::Blanks(n) if n + more <= 3 => Self::Blanks(n + more),
-            Self::Behind(n) if n + more <= 3 => Self::Behind(n + more),
-            Self::Blanks(_) | Self::Behind(_) | Self::Other => Self::Other,
+            same if blanks == 0 => same,
+            Self::Start if blanks <= 3 => Self::Blanks(blanks),
+            Self::Blanks(n) if n + blanks <= 3 => Self::Blanks(n + blanks),
+            Self::Behind(n) if n + blanks <= 3 => Self::Behind(n + blanks),
+            Self::Start | Self::Blanks(_) | Self::Behind(_) | Self::Other => Self::Other,
         }
     }
 
     /// Whether something that must start a line, or follow a block, may start here.
     pub fn begins(self) -> bool {
         self != Self::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Line;
+
+    /// Every text of up to six of these bytes.
+    fn texts() -> Vec<Vec<u8>> {
+        let mut all = vec![vec![]];
+        let mut last = all.clone();
+        for _ in 0..6 {
+            let longer = |text: &Vec<u8>| b"a \t\n".map(|byte| [&text[..], &[byte]].concat());
+            last = last.iter().flat_map(longer).collect();
+            all.extend(last.clone());
+        }
+        all
+    }
+
+    #[test]
+    fn the_state_does_not_depend_on_pieces() {
+        let blanks = (0..=3).flat_map(|n| [Line::Blanks(n), Line::Behind(n)]);
+        let states: Vec<Line> = blanks.chain([Line::Start, Line::Other]).collect();
+        for text in texts() {
+            for line in &states {
+                let bytes = text.chunks(1).fold(*line, |line, byte| line.after(byte));
+                assert_eq!(line.after(&text), bytes, "{line:?} {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn at_most_three_blanks_begin_a_line() {
+        assert_eq!(Line::Other.after(b"a\n"), Line::Start);
+        assert_eq!(Line::Other.after(b"\n \t "), Line::Blanks(3));
+        assert_eq!(Line::Start.after(b"    "), Line::Other);
+        assert_eq!(Line::Behind(1).after(b"  "), Line::Behind(3));
+        assert_eq!(Line::Behind(1).after(b"   "), Line::Other);
+        assert_eq!(Line::Blanks(2).after(b"a "), Line::Other);
+        assert_eq!(Line::Behind(0).after(b""), Line::Behind(0));
     }
 }

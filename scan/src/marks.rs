@@ -50,6 +50,15 @@ impl Marks {
         }
     }
 
+    /// Notes the marks of code that the bits of `mask` stand for, counted from `at`.
+    #[inline]
+    pub(crate) fn add_all(&mut self, at: usize, mask: u64) {
+        if mask != 0 {
+            self.add(at + mask.trailing_zeros() as usize);
+            self.add(at + mask.ilog2() as usize);
+        }
+    }
+
     /// Notes a mark of code.
     pub(crate) fn add(&mut self, at: usize) {
         self.first = self.first.min(at);

@@ -24,7 +24,7 @@ mod ssse3;
 
 use crate::Pattern;
 use crate::chars::frequent;
-use crate::marks::{Marks, marks_code};
+use crate::marks::Marks;
 
 /// For each low half of a byte: the byte that counts.
 type Table = [u8; 16];
@@ -240,18 +240,9 @@ impl Vector {
         }
     }
 
-    /// Whether a marker begins at `at`, as far as four bytes show. Notes a mark of code.
+    /// Whether a marker begins at `at`, as far as four bytes show.
     #[inline(never)]
-    fn begins(
-        &self,
-        hay: &[u8],
-        at: usize,
-        marks: &mut Marks,
-        may: &dyn Fn(usize) -> bool,
-    ) -> bool {
-        if marks_code(hay[at]) {
-            marks.add(at);
-        }
+    fn begins(&self, hay: &[u8], at: usize, may: &dyn Fn(usize) -> bool) -> bool {
         let four = hay.get(at..).and_then(|rest| rest.first_chunk::<HEAD>());
         match (four, &self.heads) {
             (Some(four), Some(heads)) => heads.holds(u32::from_le_bytes(*four)),
@@ -269,7 +260,6 @@ impl Vector {
         hay: &[u8],
         at: usize,
         mut mask: u64,
-        marks: &mut Marks,
         may: &dyn Fn(usize) -> bool,
     ) -> Option<usize> {
         while mask != 0 {
@@ -278,8 +268,7 @@ impl Vector {
             // SAFETY: the caller has four bytes there.
             let four = unsafe { hay.as_ptr().add(found).cast::<u32>().read_unaligned() };
             let four = u32::from_le(four);
-            let look = self.hashes.may_hold(four) || marks_code(four as u8);
-            if look && self.begins(hay, found, marks, may) {
+            if self.hashes.may_hold(four) && self.begins(hay, found, may) {
                 return Some(found);
             }
             mask &= mask - 1;

@@ -144,7 +144,10 @@ impl Code {
                 self.head = Head::Rest;
             }
             if self.head != Head::Rest && byte != b'\n' {
-                at += usize::from(self.begins(byte));
+                at += match self.head {
+                    Head::Blanks(column) if byte == b' ' => self.indent(column, &text[at..]),
+                    _ => usize::from(self.begins(byte)),
+                };
                 continue;
             }
             let rest = &text[at..];
@@ -208,6 +211,18 @@ impl Code {
         let blank = matches!(self.head, Head::Blanks(_));
         self.gap = blank && self.list > 0 && !matches!(self.state, State::Fence(_));
         self.head = Head::default();
+    }
+
+    /// Consumes the spaces that begin `text`, as [`Code::first`] would one by one, and returns their number.
+    fn indent(&mut self, column: u8, text: &[u8]) -> usize {
+        let other = text.iter().position(|byte| *byte != b' ');
+        let spaces = other.unwrap_or(text.len());
+        let end = usize::from(column) + spaces;
+        self.head = match u8::try_from(end).unwrap_or(u8::MAX) {
+            end if end <= INDENT || self.list > 0 => Head::Blanks(end),
+            _ => Head::Rest,
+        };
+        spaces
     }
 
     /// Consumes a byte that may be part of what begins a line. Returns false, without consuming it, if it must be looked at

@@ -38,7 +38,8 @@ impl Link {
     pub fn after(self, text: &[u8]) -> Self {
         // Searches with vectors cost more than these bytes.
         if text.len() <= SHORT {
-            return self.through(text);
+            let opens = self != Self::None || text.contains(&b'[');
+            return if opens { self.through(text) } else { self };
         }
         // One search is enough for most pieces.
         if self == Self::None && text.len() < LONG && memchr(b'[', text).is_none() {

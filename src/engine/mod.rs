@@ -415,9 +415,10 @@ impl Parser {
         if self.state.lead.is_some() && self.lead::<false>(chunk, sink).is_some() {
             return;
         }
-        let taken = match self.pace {
+        let max = self.opts.limits.max_native;
+        let taken = match &self.pace {
             Pace::Careful => 0,
-            Pace::Value(short) => self.writes(short, chunk, sink),
+            Pace::Value(short) => self.state.writes(short, max, chunk, sink),
             Pace::Flow | Pace::Thought | Pace::Linked | Pace::Plain => {
                 match self.passes(chunk, sink) {
                     true => chunk.len(),

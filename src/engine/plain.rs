@@ -2,7 +2,7 @@
 //!
 //! Most chunks of most streams are a few bytes of prose. [`Parser::feed`] passes them on at once if nothing is under way and
 //! no byte of theirs has a meaning for markers, lines or code. If that is not so but no marker ends in the chunk,
-//! [`Parser::passes`] does what the engine would, without its modes. Inside a string of a call [`Parser::writes`] passes on
+//! [`Parser::passes`] does what the engine would, without its modes. Inside a string of a call [`State::writes`] passes on
 //! bytes that neither end the string nor need escaping in JSON. All of them change the state exactly as the engine does, so
 //! the path that a chunk took leaves no trace.
 
@@ -57,24 +57,33 @@ impl Pace {
             && suitable
             && !state.region.labelled()
             && state.io.cursor.carried() == 0
-            && state.from() >= state.origin
             && state.io.quoted.is_none()
             && !(state.guided.is_some() && state.region == Region::Text)
             && state.waiting.is_none()
             && state.inside.is_none()
             && state.heard.is_none()
             && opts.text == TextMode::Bytes;
+        if flows {
+            Self::flowing(state)
+        } else {
+            Self::Careful
+        }
+    }
+
+    /// The same after text that [`Parser::passes`] delivered, which changes no more of the state than what is asked here.
+    fn flowing(state: &State) -> Self {
         let settled = state.node == ROOT
             && state.from() == state.pos()
             && state.line == Line::Other
             && !state.blank
             && state.near.is_none()
             && state.code.settled();
-        match (flows, settled, state.region) {
-            (false, _, _) => Self::Careful,
-            (true, false, _) => Self::Flow,
-            (true, true, Region::Text) => Self::linked(state.link),
-            (true, true, Region::Reasoning { .. } | Region::Span { .. }) => Self::Thought,
+        match state.region {
+            // A forged state may claim what is left of no stream.
+            _ if state.from() < state.origin => Self::Careful,
+            _ if !settled => Self::Flow,
+            Region::Text => Self::linked(state.link),
+            Region::Reasoning { .. } | Region::Span { .. } => Self::Thought,
         }
     }
 
@@ -146,43 +155,47 @@ impl State {
             self.near = None;
         }
     }
-}
 
-impl Parser {
-    /// Consumes the beginning of a chunk of an open value that bypasses the body, and returns its length.
-    pub(super) fn writes(&mut self, short: Short, chunk: &[u8], sink: &mut dyn Sink) -> usize {
+    /// Consumes the beginning of a chunk of an open value that bypasses the body, and returns its length. Arguments of up to
+    /// `max` bytes are compared with those of API tool calls.
+    pub(super) fn writes(
+        &mut self,
+        short: &Short,
+        max: u64,
+        chunk: &[u8],
+        sink: &mut dyn Sink,
+    ) -> usize {
         if short.is_late() {
             return self.writes_late(short, chunk, sink);
         }
-        let state = &mut self.state;
-        let Some(taken) = short.takes(chunk, state.pos()) else {
+        let Some(taken) = short.takes(chunk, self.pos()) else {
             return 0;
         };
         let len = taken.text.len();
-        let span = state.pass_value(&chunk[..len], short.retained);
-        let max = self.opts.limits.max_native;
-        let heard = &mut state.io.heard;
+        let span = self.pass_value(&chunk[..len], short.retained);
+        let heard = &mut self.io.heard;
         short.deliver(taken, span, sink, |json| heard.hears(json, max));
         len
     }
 
     /// The same for a parameter whose argument is written when it ends.
     #[inline(never)]
-    fn writes_late(&mut self, short: Short, chunk: &[u8], sink: &mut dyn Sink) -> usize {
-        let state = &mut self.state;
-        let len = short.takes_late(chunk, state.pos());
+    fn writes_late(&mut self, short: &Short, chunk: &[u8], sink: &mut dyn Sink) -> usize {
+        let len = short.takes_late(chunk, self.pos());
         let data = &chunk[..len];
         if len == 0 {
             return 0;
         }
-        if let Mode::Body(body) = &mut state.mode {
-            body.passed(data, state.io.cursor.chunk(chunk).base);
+        if let Mode::Body(body) = &mut self.mode {
+            body.passed(data, self.io.cursor.chunk(chunk).base);
         }
-        let span = state.pass_value(data, short.retained);
+        let span = self.pass_value(data, short.retained);
         sink.event(Event::ParamDelta { data, span });
         len
     }
+}
 
+impl Parser {
     /// Consumes a chunk in which no marker ends. Returns false, with nothing changed, if one does or the chunk is too long.
     pub(super) fn passes(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
         let set = &*self.set.inner;
@@ -215,7 +228,8 @@ impl Parser {
             state.text(chunk);
             let span = state.pass(chunk.len());
             sink.event(stuff(set, state.region).event(chunk, span));
-            self.pace = Pace::of(state, set, &self.opts);
+            self.pace = Pace::flowing(state);
+            debug_assert_eq!(self.pace, Pace::of(state, set, &self.opts));
             return true;
         }
         let (mut at, mut node, mut skip) = (0, state.node, Skip::default());
@@ -262,7 +276,8 @@ impl Parser {
             state.io.cursor.read(chunk.len(), from);
         }
         state.node = node;
-        self.pace = Pace::of(state, set, &self.opts);
+        self.pace = Pace::flowing(state);
+        debug_assert_eq!(self.pace, Pace::of(state, set, &self.opts));
         true
     }
 }

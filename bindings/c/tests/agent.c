@@ -2,7 +2,7 @@
  *
  *     agent AGENTS.FLAT
  *
- * bindings/c/tests/agents.rs writes the file and says what is in it. */
+ * bindings/c/tests/flat/agents.rs writes the file and says what is in it. */
 #include "test.h"
 
 static char *file;

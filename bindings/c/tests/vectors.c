@@ -4,7 +4,7 @@
  *   vectors FILE SEEDS      whole, in single bytes, and SEEDS random splits (for slow machines: sanitizers, valgrind)
  *   vectors FILE SEEDS N    every Nth case only
  *
- * FILE is what tests/vectors.rs writes. Half of the runs go through the callback form. */
+ * FILE is what tests/flat/vectors.rs writes. Half of the runs go through the callback form. */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* anonymous mappings */
 #endif

@@ -3,7 +3,7 @@
 //   node vectors.mjs FILE            whole, in single bytes, every 2-way split; strings whole and in single code units
 //   node vectors.mjs FILE STEP       every STEPth case only
 //
-// FILE is what bindings/c/tests/vectors.rs writes; its format is documented there.
+// FILE is what bindings/c/tests/flat/vectors.rs writes; its format is documented there.
 import { readFileSync } from "node:fs";
 import { load } from "../toolglot.js";
 import { LIMITS, WORDS } from "../lib/words.js";

@@ -85,6 +85,12 @@ impl<A: Copy> Paths<A> {
             _ => String::new(),
         };
         for pattern in patterns {
+            // Most patterns have no token that something follows.
+            let after_open = pattern.split_once('<').map(|(_, after)| after);
+            let after_token = after_open.and_then(|open| open.split_once('>'));
+            if after_token.is_none_or(|(_, after)| after.is_empty()) {
+                continue;
+            }
             for (before, token) in tokens(&parts(pattern)?) {
                 let text = spelt(&token);
                 if !text.is_empty() && but.iter().any(|but| but.ends_with(&text)) {

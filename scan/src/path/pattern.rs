@@ -155,50 +155,53 @@ pub fn literal(pattern: &str) -> Result<String, PatternError> {
 /// an id.
 pub(super) fn tokens(parts: &[Part]) -> Vec<(Vec<Part>, Vec<Part>)> {
     let mut found = vec![];
-    let mut before: Vec<Part> = vec![];
-    // The token that has begun, and the parts before it.
-    let mut open: Option<(Vec<Part>, Vec<Part>)> = None;
+    // Where a token has begun: the part, and the byte in it.
+    let mut open: Option<(usize, usize)> = None;
     for (index, part) in parts.iter().enumerate() {
-        let Part::Bytes(bytes) = part else {
-            match (&mut open, part) {
-                (Some((_, token)), Part::Hole(Hole::Fix | Hole::Id)) => token.push(part.clone()),
-                (_, _) => open = None,
+        let bytes = match part {
+            Part::Bytes(bytes) => bytes,
+            Part::Hole(Hole::Fix | Hole::Id) => continue,
+            Part::Hole(_) | Part::Blanks | Part::Lines | Part::Peek => {
+                open = None;
+                continue;
             }
-            before.push(part.clone());
-            continue;
         };
-        let mut from = 0;
-        let mut begun = open.is_some().then_some(0);
         for (at, byte) in bytes.iter().enumerate() {
             match byte {
-                b'<' => {
-                    let mut before = before.clone();
-                    if at > 0 {
-                        before.push(Part::Bytes(bytes[..at].to_vec()));
-                    }
-                    open = Some((before, vec![]));
-                    (from, begun) = (at, Some(at));
-                }
+                b'<' => open = Some((index, at)),
                 b'>' => {
-                    let Some((before, mut token)) = open.take() else {
-                        continue;
-                    };
-                    token.push(Part::Bytes(bytes[begun.unwrap_or(from)..=at].to_vec()));
+                    let Some(begin) = open.take() else { continue };
                     let goes_on = at + 1 < bytes.len() || index + 1 < parts.len();
-                    if goes_on && token[0] != Part::Bytes(b"<".to_vec()) {
-                        found.push((before, token));
+                    if goes_on {
+                        let token = between(parts, begin, (index, at + 1));
+                        let named = token
+                            .first()
+                            .is_some_and(|part| *part != Part::Bytes(b"<".to_vec()));
+                        found.extend(named.then(|| (between(parts, (0, 0), begin), token)));
                     }
-                    begun = None;
                 }
                 _ => {}
             }
         }
-        if let (Some((_, token)), Some(begun)) = (&mut open, begun) {
-            token.push(Part::Bytes(bytes[begun..].to_vec()));
-        }
-        before.push(part.clone());
     }
     found
+}
+
+/// The parts between two places, each a part and a byte in it.
+fn between(parts: &[Part], from: (usize, usize), to: (usize, usize)) -> Vec<Part> {
+    let mut out = vec![];
+    for (index, part) in parts.iter().enumerate().take(to.0 + 1).skip(from.0) {
+        let Part::Bytes(bytes) = part else {
+            out.push(part.clone());
+            continue;
+        };
+        let begin = if index == from.0 { from.1 } else { 0 };
+        let end = if index == to.0 { to.1 } else { bytes.len() };
+        if begin < end {
+            out.push(Part::Bytes(bytes[begin..end].to_vec()));
+        }
+    }
+    out
 }
 
 /// Patterns for a marker that may hold text it does not spell out, and for its variants; `None` if it may not.

@@ -5,6 +5,7 @@ use std::arch::x86_64::*;
 use super::string::Escapes;
 use super::{BLOCK, HEAD, Marks, Table, Vector};
 use crate::chars::letter;
+use crate::marks::marks_code;
 
 type V = __m256i;
 const W: usize = 32;
@@ -54,13 +55,6 @@ fn and(a: V, b: V) -> V {
 #[target_feature(enable = "avx2,bmi1")]
 fn without(a: V, b: V) -> V {
     _mm256_andnot_si256(b, a)
-}
-
-/// Compares signed bytes.
-#[inline]
-#[target_feature(enable = "avx2,bmi1")]
-fn greater(a: V, b: V) -> V {
-    _mm256_cmpgt_epi8(a, b)
 }
 
 #[inline]

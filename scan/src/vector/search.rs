@@ -69,15 +69,22 @@ macro_rules! search {
             }
         }
 
-        /// The bytes from `at` on that no marker goes on behind as the text does, and that mark no code. `W + 3` bytes are there.
+        /// The bytes from `at` on that no marker goes on behind as the text does. `W + 3` bytes are there.
         #[inline]
         #[target_feature(enable = $feature)]
         fn none(behind: &[V; HEAD - 1], hay: &[u8], at: usize) -> V {
             let first = shuffle(behind[0], and(load(hay, at + 1), splat(15)));
             let second = shuffle(behind[1], and(load(hay, at + 2), splat(15)));
             let third = shuffle(behind[2], and(load(hay, at + 3), splat(15)));
-            let no_marker = eq(and(first, and(second, third)), splat(0));
-            and(no_marker, greater(splat(b'`' as i8), load(hay, at)))
+            eq(and(first, and(second, third)), splat(0))
+        }
+
+        /// The bytes from `at` on that mark code. `W` bytes are there.
+        #[inline]
+        #[target_feature(enable = $feature)]
+        fn code(hay: &[u8], at: usize) -> V {
+            let v = load(hay, at);
+            or(eq(v, splat(b'`' as i8)), eq(v, splat(b'~' as i8)))
         }
 
         /// Looks up what counts, until a block has no such bytes. Returns where a marker may begin and true, or how far there is none
@@ -101,6 +108,12 @@ macro_rules! search {
                     at += 4 * W;
                     break;
                 }
+                let (e, f) = (code(hay, at), code(hay, at + W));
+                let (g, h) = (code(hay, at + 2 * W), code(hay, at + 3 * W));
+                if any(or(or(e, f), or(g, h))) {
+                    marks.add_all(at, mask(e) | mask(f) << W);
+                    marks.add_all(at + 2 * W, mask(g) | mask(h) << W);
+                }
                 if FEW {
                     a = without(a, none(&behind, hay, at));
                     b = without(b, none(&behind, hay, at + W));
@@ -111,11 +124,11 @@ macro_rules! search {
                 let ab = mask(a) | mask(b) << W;
                 let cd = mask(c) | mask(d) << W;
                 // SAFETY: `hay` goes on for three bytes behind the block.
-                if let Some(found) = unsafe { vector.first(hay, at, ab, marks, may) } {
+                if let Some(found) = unsafe { vector.first(hay, at, ab, may) } {
                     return (found, true);
                 }
                 // SAFETY: as above.
-                if let Some(found) = unsafe { vector.first(hay, far, cd, marks, may) } {
+                if let Some(found) = unsafe { vector.first(hay, far, cd, may) } {
                     return (found, true);
                 }
                 at += 4 * W;
@@ -172,15 +185,19 @@ macro_rules! search {
             // Less than a block: single vectors, the last of which ends before the last three bytes.
             while at + 3 < hay.len() && hay.len() >= W + 3 {
                 let from = at.min(hay.len() - W - 3);
-                let mask = mask(tests.at(hay, from)) >> (at - from) << (at - from);
+                marks.add_all(from, mask(code(hay, from)));
+                let tests = mask(tests.at(hay, from)) >> (at - from) << (at - from);
                 // SAFETY: `hay` goes on for three bytes behind the vector.
-                if let Some(found) = unsafe { vector.first(hay, from, mask, marks, may) } {
+                if let Some(found) = unsafe { vector.first(hay, from, tests, may) } {
                     return found;
                 }
                 at = from + W;
             }
             for at in at..hay.len() {
-                if vector.begins(hay, at, marks, may) {
+                if marks_code(hay[at]) {
+                    marks.add(at);
+                }
+                if vector.begins(hay, at, may) {
                     return at;
                 }
             }

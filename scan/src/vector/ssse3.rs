@@ -5,6 +5,7 @@ use std::arch::x86_64::*;
 use super::string::Escapes;
 use super::{BLOCK, HEAD, Marks, Table, Vector};
 use crate::chars::letter;
+use crate::marks::marks_code;
 
 type V = __m128i;
 const W: usize = 16;
@@ -54,13 +55,6 @@ fn and(a: V, b: V) -> V {
 #[target_feature(enable = "ssse3")]
 fn without(a: V, b: V) -> V {
     _mm_andnot_si128(b, a)
-}
-
-/// Compares signed bytes.
-#[inline]
-#[target_feature(enable = "ssse3")]
-fn greater(a: V, b: V) -> V {
-    _mm_cmpgt_epi8(a, b)
 }
 
 #[inline]

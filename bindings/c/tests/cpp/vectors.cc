@@ -1,6 +1,6 @@
 // Every conformance vector through the C++ interface, in single bytes, compared with what the engine says without it.
 //
-//   vectors FILE [N]     FILE is what bindings/c/tests/vectors.rs writes; N: every Nth case only
+//   vectors FILE [N]     FILE is what bindings/c/tests/flat/vectors.rs writes; N: every Nth case only
 //
 // Each event is read through the accessors of its kind; every kind must occur. Each case also goes through the callback
 // form in one piece.

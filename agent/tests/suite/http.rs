@@ -1,7 +1,5 @@
 //! Requests of tools and of model clients, against servers that misbehave.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,7 +12,7 @@ use toolglot_agent::{Agent, Confirm, Decision, Ended, Outcome, Policy};
 use toolglot_tools::outcome::{Content, Shape};
 use toolglot_tools::{CallConfig, Inventory, Tool};
 
-use common::Seen;
+use crate::common::Seen;
 
 /// What a server does with a connection after reading its request.
 #[derive(Clone)]

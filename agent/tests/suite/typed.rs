@@ -1,7 +1,4 @@
 //! Tools whose parameters are Rust types.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +9,7 @@ use toolglot_agent::{Agent, Confirm, Decision, Ended, Policy};
 use toolglot_tools::outcome::Content;
 use toolglot_tools::{CallConfig, Inventory, Tool};
 
-use common::{Seen, call};
+use crate::common::{Seen, call};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

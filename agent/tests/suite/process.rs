@@ -1,7 +1,4 @@
 //! Processes as executors: their input, their results, and that none of them is left running.
-#![cfg(unix)]
-
-mod common;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +10,7 @@ use toolglot_agent::{Agent, Confirm, Decision, Ended, Policy};
 use toolglot_tools::outcome::{Content, ToolResult};
 use toolglot_tools::{CallConfig, Inventory};
 
-use common::Seen;
+use crate::common::Seen;
 
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -1,8 +1,5 @@
 //! The designs' promises about agents that no other test covers. Numbers are those of the checklist; the table in
 //! `docs/AGENT.md` has all of them.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +15,7 @@ use toolglot_agent::{
 use toolglot_tools::outcome::{Content, Shape, Status, ToolResult, call_ids};
 use toolglot_tools::{CallConfig, Inventory, Tool};
 
-use common::call;
+use crate::common::call;
 
 fn tool(id: &str, tags: &[&str]) -> Tool {
     let mut tool = Tool::new(id).description("A tool").callable(true);

@@ -1,8 +1,6 @@
 //! Misbehaving servers of the Model Context Protocol. The server is written by hand, line by line, so that it shares no code with the
 //! client.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,7 +20,7 @@ use toolglot_agent::{Agent, Confirm, Decision, Do, Ended, Outcome, Policy, Start
 use toolglot_tools::outcome::Content;
 use toolglot_tools::{CallConfig, Inventory};
 
-use common::{Seen, call};
+use crate::common::{Seen, call};
 
 /// One end of a connection, as lines of JSON.
 struct Server {

@@ -1,5 +1,4 @@
 //! Shared by the tests that drive runs.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use toolglot_agent::driver::Watch;
 use toolglot_agent::{Do, Ended, Event};

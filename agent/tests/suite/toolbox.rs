@@ -1,7 +1,4 @@
 //! Files and folders of tools: plugins with their implementations, workflows and agents composed of other tools.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -13,7 +10,7 @@ use toolglot_agent::{Agent, Confirm, Decision, Ended, Outcome, Policy};
 use toolglot_tools::outcome::Content;
 use toolglot_tools::{CallConfig, Registry, ToolKind};
 
-use common::{Seen, call};
+use crate::common::{Seen, call};
 
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))

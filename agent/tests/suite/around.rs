@@ -1,7 +1,4 @@
 //! Wrappers of models and tools: services of `tower`, spans of `tracing`.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +21,7 @@ use tracing::Instrument;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 
-use common::Seen;
+use crate::common::Seen;
 
 async fn nobody(_: Confirm) -> Option<Decision> {
     panic!("nobody is to be asked")

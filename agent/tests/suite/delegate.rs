@@ -1,7 +1,4 @@
 //! Agents and workflows as tools of agents.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +11,7 @@ use toolglot_agent::{Agent, Budget, Confirm, Decision, Ended, Outcome, Policy, S
 use toolglot_tools::outcome::{Content, ToolResult};
 use toolglot_tools::{CallConfig, Inventory, Tool};
 
-use common::{Seen, call};
+use crate::common::{Seen, call};
 
 fn agent(mut tools: Vec<Tool>, policy: Policy) -> Agent {
     tools.iter_mut().for_each(|tool| tool.agent_callable = true);
