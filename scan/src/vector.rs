@@ -29,6 +29,15 @@ use crate::marks::Marks;
 /// For each low half of a byte: the byte that counts.
 type Table = [u8; 16];
 
+/// The bytes that mark code.
+const MARKS: Table = {
+    let mut table = [1; 16];
+    table[0] = b'`';
+    table[1] = 0;
+    table[14] = b'~';
+    table
+};
+
 /// Bytes of a marker that are compared with the text.
 const HEAD: usize = 4;
 /// The tests of blocks take at most this many tables of each kind.

@@ -141,6 +141,9 @@ pub fn parts(pattern: &str) -> Result<Vec<Part>, PatternError> {
 /// # Errors
 /// As for [`parts`].
 pub fn literal(pattern: &str) -> Result<String, PatternError> {
+    if !pattern.contains('$') {
+        return Ok(pattern.to_owned());
+    }
     let mut out = String::new();
     for part in parts(pattern)? {
         match part {

@@ -82,9 +82,9 @@ macro_rules! search {
         /// The bytes from `at` on that mark code. `W` bytes are there.
         #[inline]
         #[target_feature(enable = $feature)]
-        fn code(hay: &[u8], at: usize) -> V {
+        fn code(marks: V, hay: &[u8], at: usize) -> V {
             let v = load(hay, at);
-            or(eq(v, splat(b'`' as i8)), eq(v, splat(b'~' as i8)))
+            eq(shuffle(marks, v), v)
         }
 
         /// Looks up what counts, until a block has no such bytes. Returns where a marker may begin and true, or how far there is none
@@ -101,6 +101,7 @@ macro_rules! search {
             let tests = Tests::<RARE, PAIRS>::new(vector);
             let [first, second, third] = vector.behind.as_ref().unwrap_or(&[[0; 16]; HEAD - 1]);
             let behind = [table(first), table(second), table(third)];
+            let ticks = table(&MARKS);
             while at + 4 * W + 2 < hay.len() {
                 let (mut a, mut b) = (tests.at(hay, at), tests.at(hay, at + W));
                 let (mut c, mut d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
@@ -108,8 +109,8 @@ macro_rules! search {
                     at += 4 * W;
                     break;
                 }
-                let (e, f) = (code(hay, at), code(hay, at + W));
-                let (g, h) = (code(hay, at + 2 * W), code(hay, at + 3 * W));
+                let (e, f) = (code(ticks, hay, at), code(ticks, hay, at + W));
+                let (g, h) = (code(ticks, hay, at + 2 * W), code(ticks, hay, at + 3 * W));
                 if any(or(or(e, f), or(g, h))) {
                     marks.add_all(at, mask(e) | mask(f) << W);
                     marks.add_all(at + 2 * W, mask(g) | mask(h) << W);
@@ -185,7 +186,7 @@ macro_rules! search {
             // Less than a block: single vectors, the last of which ends before the last three bytes.
             while at + 3 < hay.len() && hay.len() >= W + 3 {
                 let from = at.min(hay.len() - W - 3);
-                marks.add_all(from, mask(code(hay, from)));
+                marks.add_all(from, mask(code(table(&MARKS), hay, from)));
                 let tests = mask(tests.at(hay, from)) >> (at - from) << (at - from);
                 // SAFETY: `hay` goes on for three bytes behind the vector.
                 if let Some(found) = unsafe { vector.first(hay, from, tests, may) } {

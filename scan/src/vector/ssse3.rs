@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::string::Escapes;
-use super::{BLOCK, HEAD, Marks, Table, Vector};
+use super::{BLOCK, HEAD, MARKS, Marks, Table, Vector};
 use crate::chars::letter;
 use crate::marks::marks_code;
 
