@@ -183,9 +183,9 @@ fi
 say "valgrind"
 if need_valgrind > /dev/null; then
   must_fail "valgrind -q --error-exitcode=9 --leak-check=full $out/control" heap freed leak
-  valgrind -q --error-exitcode=9 --leak-check=full "$out/api-shared"
-  valgrind -q --error-exitcode=9 --leak-check=full --suppressions=$tests/valgrind.supp "$out/vectors" \
-    "$out/vectors.flat" 1 100
+  check=(valgrind -q --error-exitcode=9 --leak-check=full "--suppressions=$tests/valgrind.supp")
+  "${check[@]}" "$out/api-shared"
+  "${check[@]}" "$out/vectors" "$out/vectors.flat" 1 100
 else
   lacking "valgrind, which is missing"
 fi

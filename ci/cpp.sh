@@ -158,7 +158,7 @@ done
 line=$(sed -n 's/^\$ \(cc host.c .*\) && .*/\1/p' README.md)
 (cd "$out/cpp/readme" && eval "$line -Wall -Wextra -Wpedantic -Werror")
 (cd "$out/cpp/readme" && line=${line//host.c/host.cpp} && eval "c++ -std=c++17 ${line#cc}2 -Wall -Wextra -Wpedantic -Werror")
-"$out/cpp/readme/host" | diff - <(printf 'text Looking. \ncall weather\nargs {}\n')
+"$out/cpp/readme/host" | diff - <(printf 'text Looking. \ncall f\nargs {}\n')
 "$out/cpp/readme/host2" | diff - <(printf 'Looking. \nweather {"city": "Leith"}\n')
 
 say "examples, by CMake"
