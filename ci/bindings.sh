@@ -17,6 +17,10 @@ if ! command -v cc > /dev/null || ! command -v c++ > /dev/null; then
   echo "SKIPPED: no C and C++ compiler"
   exit 77
 fi
+if [[ ${1:-} == --python && ! -x ${2:-} ]]; then
+  echo "SKIPPED: there is no interpreter ${2:-}; ci/python.sh makes an environment with the package"
+  exit 77
+fi
 out=$CARGO_TARGET_DIR/bindings
 mkdir -p "$out"
 cargo build -q -p toolglot-c --release --locked
