@@ -1,8 +1,11 @@
 //! Which bytes may mark code, and where they are.
 
-/// Whether a byte marks code in some place.
+/// The bytes that mark code in some place.
+pub(crate) const CODE: [u8; 2] = [b'`', b'~'];
+
+/// Whether a byte is one of them.
 pub(crate) fn marks_code(byte: u8) -> bool {
-    matches!(byte, b'`' | b'~')
+    byte == CODE[0] || byte == CODE[1]
 }
 
 /// Where bytes are that may mark code: all are between the first and the last one.

@@ -24,17 +24,24 @@ mod ssse3;
 
 use crate::Pattern;
 use crate::chars::frequent;
-use crate::marks::Marks;
+use crate::marks::{CODE, Marks};
 
 /// For each low half of a byte: the byte that counts.
 type Table = [u8; 16];
 
-/// The bytes that mark code.
+/// The table of the bytes that mark code.
 const MARKS: Table = {
-    let mut table = [1; 16];
-    table[0] = b'`';
-    table[1] = 0;
-    table[14] = b'~';
+    let mut table = [0; 16];
+    let mut at = 0;
+    while at < table.len() {
+        table[at] = unused(at);
+        at += 1;
+    }
+    let mut n = 0;
+    while n < CODE.len() {
+        table[half(CODE[n])] = CODE[n];
+        n += 1;
+    }
     table
 };
 
@@ -134,12 +141,12 @@ pub(crate) struct Vector {
 }
 
 /// A byte that no byte with this low half equals.
-fn unused(half: usize) -> u8 {
+const fn unused(half: usize) -> u8 {
     half as u8 ^ 1
 }
 
-fn half(byte: u8) -> usize {
-    usize::from(byte & 15)
+const fn half(byte: u8) -> usize {
+    (byte & 15) as usize
 }
 
 /// Puts a byte where its low half is free. Returns the table, or `None` if there are too many.
@@ -216,7 +223,7 @@ impl Vector {
             all.pairs[index][1][at] = second;
         }
         let mut with_marks = all.rare.clone();
-        let fit = [b'`', b'~']
+        let fit = CODE
             .iter()
             .all(|mark| place(&mut with_marks, *mark).is_some());
         all.marks = fit && with_marks.len() <= all.rare.len().max(1);

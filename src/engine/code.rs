@@ -218,11 +218,18 @@ impl Code {
         let other = text.iter().position(|byte| *byte != b' ');
         let spaces = other.unwrap_or(text.len());
         let end = usize::from(column) + spaces;
-        self.head = match u8::try_from(end).unwrap_or(u8::MAX) {
-            end if end <= INDENT || self.list > 0 => Head::Blanks(end),
-            _ => Head::Rest,
-        };
+        self.after_blanks(u8::try_from(end).unwrap_or(u8::MAX));
         spaces
+    }
+
+    /// Blanks have come up to a column. Outside lists nothing begins after more of them.
+    fn after_blanks(&mut self, column: u8) {
+        let matters = column <= INDENT || self.list > 0;
+        self.head = if matters {
+            Head::Blanks(column)
+        } else {
+            Head::Rest
+        };
     }
 
     /// Consumes a byte that may be part of what begins a line. Returns false, without consuming it, if it must be looked at
@@ -268,13 +275,7 @@ impl Code {
     /// Consumes the first byte after the blanks of a line, or one more of them.
     fn first(&mut self, byte: u8, at: u8) -> bool {
         if let Some(at) = blank(byte, at) {
-            // Outside lists nothing begins after more blanks.
-            let matters = at <= INDENT || self.list > 0;
-            self.head = if matters {
-                Head::Blanks(at)
-            } else {
-                Head::Rest
-            };
+            self.after_blanks(at);
             return true;
         }
         self.head = Head::Rest;

@@ -79,7 +79,7 @@ impl Pace {
             && state.near.is_none()
             && state.code.settled();
         match state.region {
-            // A forged state may claim what is left of no stream.
+            // In a forged state the stream may begin after what is held back.
             _ if state.from() < state.origin => Self::Careful,
             _ if !settled => Self::Flow,
             Region::Text => Self::linked(state.link),

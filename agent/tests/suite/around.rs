@@ -1,4 +1,5 @@
 //! Wrappers of models and tools: services of `tower`, spans of `tracing`.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,5 @@
 //! Agents and workflows as tools of agents.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
 //! The driver: every instruction of a run is carried out, deadlines use tokio's clock, and dropping cancels.
+#![allow(clippy::unwrap_used)]
 
 use std::future::pending;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
 //! Tests of runs, and of the drivers that carry them out. Each file says what it tests; some need features of the crate.
-#![allow(clippy::unwrap_used)]
 
 #[cfg(all(feature = "tower", feature = "tracing"))]
 mod around;

@@ -1,4 +1,5 @@
 //! Files and folders of tools: plugins with their implementations, workflows and agents composed of other tools.
+#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
 //! Tools whose parameters are Rust types.
+#![allow(clippy::unwrap_used)]
 
 use schemars::JsonSchema;
 use serde::Deserialize;
