@@ -137,27 +137,51 @@ impl Lead {
 
 /// What may come second after each first byte of what may have a meaning. It is worth its making where many bytes follow.
 pub(super) struct Seconds {
-    /// A first byte, and a set of bytes.
-    after: Vec<(u8, [bool; 256])>,
+    /// The first bytes, `count` of them. Where there are more, [`Firsts`] asks about none.
+    firsts: [u8; 8],
+    count: usize,
+    /// For each second byte, a bit for each first byte that it may follow.
+    after: [u8; 256],
 }
 
 impl Seconds {
     /// How many bytes are many.
     pub const MANY: usize = 1024;
 
+    fn none() -> Self {
+        Self {
+            firsts: [0; 8],
+            count: 0,
+            after: [0; 256],
+        }
+    }
+
+    /// The bit of a first byte.
+    #[inline]
+    fn bit(&self, first: u8) -> Option<u8> {
+        let mut firsts = self.firsts[..self.count].iter();
+        firsts.position(|have| *have == first).map(|at| 1 << at)
+    }
+
     fn add(&mut self, first: u8, second: u8) {
-        let index = self.after.iter().position(|(have, _)| *have == first);
-        let index = index.unwrap_or_else(|| {
-            self.after.push((first, [false; 256]));
-            self.after.len() - 1
-        });
-        self.after[index].1[usize::from(second)] = true;
+        if self.bit(first).is_none() && self.count < self.firsts.len() {
+            self.firsts[self.count] = first;
+            self.count += 1;
+        }
+        if let Some(bit) = self.bit(first) {
+            self.after[usize::from(second)] |= bit;
+        }
+    }
+
+    /// Adds what may follow any of the first bytes.
+    fn add_to_all(&mut self, second: u8) {
+        self.after[usize::from(second)] = u8::MAX;
     }
 
     #[inline]
     fn has(&self, first: u8, second: u8) -> bool {
-        let mut after = self.after.iter();
-        after.any(|(have, seconds)| *have == first && seconds[usize::from(second)])
+        let after = self.after[usize::from(second)];
+        self.bit(first).is_none_or(|bit| after & bit != 0)
     }
 }
 
@@ -270,17 +294,14 @@ impl Value {
 
     /// What may come second after each first byte, as far as the value has been read, once `over` is made.
     pub fn seconds(&self) -> Seconds {
-        let mut seconds = Seconds { after: vec![] };
+        let mut seconds = Seconds::none();
         for needle in self.needles().chain(&self.again) {
             if let Some(first) = needle.begins() {
                 needle.seconds(|second| seconds.add(first, second));
             }
         }
         if let Some(over) = &self.over {
-            let firsts: Vec<u8> = seconds.after.iter().map(|(first, _)| *first).collect();
-            for first in firsts {
-                over.wake().for_each(|second| seconds.add(first, second));
-            }
+            over.wake().for_each(|second| seconds.add_to_all(second));
         }
         if self.waits_for_line() {
             (0..=255).for_each(|second| seconds.add(b'\n', second));
