@@ -282,8 +282,9 @@ impl Tables {
         self.markers.add(Pattern::new(marker, Case::Exact), role);
     }
 
-    /// Dialects may share reasoning markers: the first one's rules apply, and each adds what ends it. Openers that only a later
-    /// dialect has keep that dialect's rules.
+    /// Dialects may share reasoning markers: the first one's rules apply, and each adds what ends it. Thoughts nest only if they
+    /// do in all of them: otherwise a repeated opener would hide the answer. Openers that only a later dialect has keep that
+    /// dialect's rules.
     fn thought(&mut self, index: u16, dialect: &Dialect, spec: &spec::Reasoning) {
         let shares = |open: &[String]| spec.open.iter().any(|own| open.contains(own));
         let mut own = spec.clone();
@@ -296,6 +297,7 @@ impl Tables {
         for have in have.filter(|have| shares(&have.open)) {
             have.ended_by.extend_from_slice(&spec.ended_by);
             have.suffix |= spec.suffix;
+            have.nested &= spec.nested;
             own.open.retain(|open| !have.open.contains(open));
         }
         if own.open.is_empty() {

@@ -190,7 +190,11 @@ impl Body {
         // The bytes already read may begin a marker that ends the hidden part.
         out.skip(start);
         out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
-        if let Some(whole) = &mut self.whole {
+        let begun = out.bytes(start, pos + 1);
+        let dialect = out.dialect();
+        let mut tokens = dialect.iter().flat_map(|dialect| &dialect.spec.framing);
+        let token = begun.len() > 1 && tokens.any(|token| token.as_bytes().starts_with(&begun));
+        if let Some(whole) = self.whole.as_mut().filter(|_| !token) {
             // It may be a further parameter.
             whole
                 .0

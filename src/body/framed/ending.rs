@@ -2,6 +2,7 @@
 
 use toolglot_scan::lossy;
 
+use super::over::unclosed;
 use super::shorter::half_closer;
 use super::{Body, FramedAt};
 use crate::body::{Finished, Flow, Out};
@@ -90,6 +91,9 @@ impl Body {
         }
         if self.lacks_closers(out, table, end) {
             return self.close_truncated(out, table, end, stopped);
+        }
+        if stopped && let Some(ends) = self.ends_before_closers(out, end) {
+            return self.close_value(out, ends, end);
         }
         // More of the text, or a parameter, could have followed.
         if let (Some(_), Some(args), false) = (self.after, &mut self.args, stopped) {
@@ -224,6 +228,38 @@ impl Body {
             closers.any(|close| began_with(&close, began) || began_with(&close, began.trim_end()))
         };
         walk.blank() || began.is_none_or(|began| closes(&began))
+    }
+
+    /// Where the open value ends if nothing but closers of the call and its section follows up to the stream's end, at `end`.
+    fn ends_before_closers(&self, out: &Out<'_>, end: u64) -> Option<u64> {
+        let FramedAt::Value(value) = &self.at else {
+            return None;
+        };
+        let over = value.over.as_ref().filter(|_| !value.in_cdata())?;
+        let at = over.begins()?;
+        over.are_closers(&out.bytes(at, end))
+            .then(|| value.ends(out, at))
+    }
+
+    /// Closes the call whose open value lacks its closer and ends at `ends`; the closers of the call end at `end`.
+    fn close_value(&mut self, out: &mut Out<'_>, ends: u64, end: u64) -> Finished {
+        let (FramedAt::Value(value), Some(args)) = (&self.at, &mut self.args) else {
+            return Finished::Open;
+        };
+        let whole = !self.section || value.over.as_ref().is_some_and(|over| over.ended());
+        let mixed = value.mixed;
+        unclosed(out, args, value.start, ends);
+        args.mixed(out, mixed, ends);
+        out.skip(end);
+        if args.param_close(out, ends).is_err() {
+            self.drop_call(out, end);
+            return Finished::Open;
+        }
+        match self.close_args(out, end) {
+            None if self.calls > 0 && whole => Finished::Closed(end),
+            None if self.calls > 0 => Finished::Forgotten(end),
+            None | Some(_) => Finished::Open,
+        }
     }
 
     /// Closes a call that lacks only closers where the stream ended. More of it may have been meant.

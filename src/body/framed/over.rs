@@ -10,7 +10,7 @@ use toolglot_scan::path::{self, Go, Walk};
 use toolglot_scan::xml;
 
 use super::{Body, FramedAt, Strange};
-use crate::body::{Flow, Out};
+use crate::body::{Args, Flow, Out};
 use crate::dialect::{Action, Framed, spec};
 use crate::event::Span;
 use crate::kind::{Kind, Severity};
@@ -163,6 +163,24 @@ impl Over {
         self.held.or(self.next.map(|(at, _)| at)).or(walk)
     }
 
+    /// Whether the section's closer has come.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether bytes are closers of the call and its section, with white space between them.
+    pub fn are_closers(&self, bytes: &[u8]) -> bool {
+        let mut rest = bytes.trim_ascii_end();
+        while !rest.is_empty() {
+            let texts = self.needles().map(|close| close.text().as_bytes());
+            let Some(more) = texts.filter_map(|text| rest.strip_prefix(text)).next() else {
+                return false;
+            };
+            rest = more.trim_ascii_start();
+        }
+        true
+    }
+
     /// Whether a byte matters after the first byte of the value's closer.
     pub fn may_wake(&self, byte: u8) -> bool {
         self.wake().any(|next| next == byte)
@@ -259,11 +277,7 @@ impl Body {
         let over = value.over.as_ref()?;
         let (start, (at, unit)) = (value.start, over.next?);
         let ends = value.ends(out, over.begins()?);
-        args.value(out, ends);
-        args.recovered(Kind::UnclosedValue);
-        let (span, key) = (Span::new(start, ends), args.key().to_owned());
-        let warning = Severity::Warning;
-        out.report(Kind::UnclosedValue, warning, span, args.tool(), &key, "");
+        unclosed(out, args, start, ends);
         out.skip(at);
         let result = args.param_close(out, ends);
         let flow = match result {
@@ -283,7 +297,16 @@ impl Body {
         out.hold(at);
         Some(Flow::Broken {
             at,
-            severity: warning,
+            severity: Severity::Warning,
         })
     }
+}
+
+/// Ends the value from `start` to `ends`, whose closer is missing.
+pub(super) fn unclosed(out: &mut Out<'_>, args: &mut Args, start: u64, ends: u64) {
+    args.value(out, ends);
+    args.recovered(Kind::UnclosedValue);
+    let (span, key) = (Span::new(start, ends), args.key().to_owned());
+    let warning = Severity::Warning;
+    out.report(Kind::UnclosedValue, warning, span, args.tool(), &key, "");
 }

@@ -253,7 +253,10 @@ impl Machine<'_> {
                 let shows = *shows;
                 self.ended(chunk, opening, candidate, shows, end)
             }
-            CandidateAt::Words { .. } => shown(continues(&self.bytes(chunk, after, end))),
+            CandidateAt::Words { .. } => {
+                let after = self.bytes(chunk, after, end);
+                shown(continues(self.st.tail.opening().map(quote_after), &after))
+            }
             CandidateAt::Tag(tag) => {
                 let Family::ElementTree(table) = family else {
                     return Verdict::Text(None);
@@ -549,10 +552,19 @@ pub(super) fn like_a_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && word.chars().all(inner)
 }
 
-/// Whether what follows the header of a message begins it, and does not continue a sentence around the header.
-fn continues(after: &[u8]) -> Shows {
+/// Whether what follows the header of a message begins it, and does not continue a sentence around the header. `quote`
+/// closes the quotation mark that precedes the header.
+fn continues(quote: Option<&[u8]>, after: &[u8]) -> Shows {
     const MARKS: [&str; 6] = ["，", "。", "；", "：", "、", "）"];
     let marks = MARKS.iter().map(|mark| mark.as_bytes());
+    if let Some(quote) = quote {
+        if after.starts_with(quote) {
+            return Shows::No;
+        }
+        if quote.starts_with(after) {
+            return Shows::More;
+        }
+    }
     match after {
         [b' ', ..] => Shows::No,
         [b',' | b'.' | b';' | b':' | b'?' | b'!' | b')'] => Shows::More,

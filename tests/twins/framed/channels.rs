@@ -258,7 +258,11 @@ impl<'a> Twin<'a> {
             }
             "call" | "calls" => true,
             _ if whole => place,
-            _ => place || !in_sentence(line) || begins_message(&input[end..]),
+            _ => {
+                let rest = &input[end..];
+                let shown = begins_message(rest) && !is_quoted(line, rest);
+                place || !in_sentence(line) || shown
+            }
         }
     }
 
@@ -394,6 +398,20 @@ pub(super) fn in_sentence(line: &str) -> bool {
         .is_some_and(|c| c.is_ascii_alphanumeric());
     let said = line.trim_end_matches(|c: char| c.is_ascii_whitespace());
     !last && !said.is_empty() && !said.ends_with(['.', '!', '?', '。', '！', '？', '…'])
+}
+
+/// Whether a quotation mark opens at the end of a line and closes where the rest begins.
+fn is_quoted(line: &str, rest: &str) -> bool {
+    let Some(close) = quote_before(line).filter(|close| rest.starts_with(*close)) else {
+        return false;
+    };
+    let mut chars = line.chars().rev();
+    let (open, before) = (chars.next(), chars.next());
+    let word = before.is_some_and(|c| c.is_ascii_alphanumeric() || ".!?)]}%*_".contains(c));
+    match open == Some(close) {
+        true => !word,
+        false => !matches!(open, Some('”' | '’' | '»')),
+    }
 }
 
 /// Whether what follows a header does not continue a sentence.

@@ -348,6 +348,7 @@ impl<'a> Twin<'a> {
                 Err(_) => None,
             };
             self.out.open |= to.is_some_and(|to| self.may_end_earlier(tool, &key, from..to, all));
+            self.out.open |= matches!(value, Err(Stop::RunsOn)) && self.ends_in_closer();
             value?
         };
         if !key.is_empty() {
@@ -361,6 +362,24 @@ impl<'a> Twin<'a> {
             }
         }
         Ok(value.next)
+    }
+
+    /// Whether the input ends with a closer of the call or its section: whether it ends an open value, too, is left open.
+    fn ends_in_closer(&self) -> bool {
+        let section = self.spec.section.iter().flat_map(|section| &section.close);
+        let mut closers = self.spec.units[self.unit].close.iter().chain(section);
+        let text = self.input.trim_end().as_bytes();
+        let fix = self.fix.as_deref().unwrap_or_default();
+        closers.any(|close| {
+            let spelt = pattern::fixed(close, fix);
+            let bytes = spelt.iter().rev().map_while(|part| match part {
+                Part::Byte(byte) => Some(byte),
+                _ => None,
+            });
+            bytes
+                .zip(text.iter().rev())
+                .all(|(one, other)| one == other)
+        })
     }
 
     /// Whether a value may end within `range`, which is left open: at a closer, or one without its last byte before a tag, if a
