@@ -172,8 +172,8 @@ impl Over {
     pub fn are_closers(&self, bytes: &[u8]) -> bool {
         let mut rest = bytes.trim_ascii_end();
         while !rest.is_empty() {
-            let texts = self.needles().map(|close| close.text().as_bytes());
-            let Some(more) = texts.filter_map(|text| rest.strip_prefix(text)).next() else {
+            let mut texts = self.needles().map(|close| close.text().as_bytes());
+            let Some(more) = texts.find_map(|text| rest.strip_prefix(text)) else {
                 return false;
             };
             rest = more.trim_ascii_start();
