@@ -236,6 +236,12 @@ impl Body {
                     Brackets::Required | Brackets::Optional => byte == b'[',
                     Brackets::Forbidden | Brackets::One => false,
                 };
+                if byte == b'{' && table.json.is_some() {
+                    // One object is a list of one.
+                    self.json = Some(json_calls::Body::new());
+                    self.at = PythonAt::Json;
+                    return (i, Step::More);
+                }
                 if !self.list && table.brackets == Brackets::Required {
                     return self.broken(out, source.pos(i), i);
                 }

@@ -213,7 +213,8 @@ fn python(spec: &spec::Framed) -> Vec<String> {
         Brackets::Forbidden | Brackets::One => vec![call],
     };
     if spec.python.json {
-        out.extend(LIST.iter().map(|first| (*first).to_owned()));
+        let first = LIST.iter().chain(&OBJECT);
+        out.extend(first.map(|first| (*first).to_owned()));
         out.sort();
         out.dedup();
     }

@@ -191,6 +191,10 @@ fn the_list_may_be_json() {
             r#"a {"x": 1}; b {} |  | done 1"#,
         ),
         ("[ {\"name\": ", " |  | more"),
+        (
+            "{\"name\": \"a\", \"arguments\": {\"x\": 1}}<",
+            r#"a {"x": 1} |  | done 1"#,
+        ),
         ("[a()]", "a {} |  | done 0"),
     ];
     check(&table, &Options::default(), &cases);

@@ -74,6 +74,10 @@ impl<'a> Twin<'a> {
                 reader.blanks();
                 reader.objects(|reader| self.json_call(reader))?;
             }
+            "python" if self.spec.python.json && is_object(&reader) => {
+                reader.blanks();
+                self.json_call(&mut reader)?;
+            }
             "python" => {
                 let calls = &mut self.out.calls;
                 let tools = self.tools;
@@ -171,6 +175,10 @@ impl<'a> Twin<'a> {
 fn lists_objects(reader: &Reader<'_>) -> bool {
     let list = reader.input[reader.at..].trim_start().strip_prefix('[');
     list.is_some_and(|list| list.trim_start().starts_with('{'))
+}
+
+fn is_object(reader: &Reader<'_>) -> bool {
+    reader.input[reader.at..].trim_start().starts_with('{')
 }
 
 /// Arguments: an object, a string that holds one, or null.

@@ -47,6 +47,7 @@ pub(super) fn evidence(framed: &Table) -> (Vec<String>, impl Fn(&Table) -> Vec<S
                     .is_some_and(|json| json.as_bool() == Some(true))
                 {
                     bracketed.extend(list(&LIST));
+                    bracketed.extend(list(&OBJECT));
                 }
                 match word(&python, "brackets", "optional").as_str() {
                     "required" => bracketed,
