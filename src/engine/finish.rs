@@ -8,7 +8,6 @@ use super::plain::skips_code;
 use super::{Mode, Region};
 use crate::body::Finished;
 use crate::dialect::Role;
-use crate::dialect::spec::AfterCall;
 use crate::event::{Event, Span};
 use crate::issue::Issue;
 use crate::kind::{Kind, Severity};
@@ -123,10 +122,6 @@ impl Machine<'_> {
             // Such a thought has no closer.
             Region::Reasoning { id, .. }
                 if !self.set.reasoning[usize::from(id)].headers.is_empty() => {}
-            // It goes on after the results of its call.
-            Region::Reasoning { id, start, .. }
-                if self.set.reasoning[usize::from(id)].spec.after_call == AfterCall::Resume
-                    && self.st.io.closed > start => {}
             Region::Reasoning { start, .. } => {
                 let span = Span::new(start, self.st.pos());
                 self.plain_issue(

@@ -172,8 +172,6 @@ pub struct Reasoning {
     pub repeats: bool,
     pub at: String,
     pub ended_by: Vec<String>,
-    /// The thought goes on after its calls.
-    pub resumes: bool,
 }
 
 pub(super) fn strings(table: &Table, key: &str, default: &[&str]) -> Vec<String> {
@@ -403,7 +401,6 @@ impl Spec {
                 repeats: is(table, "repeats"),
                 at: word(table, "at", "line-start"),
                 ended_by: strings(table, "ended_by", &[]),
-                resumes: table.get("after_call").and_then(|v| v.as_str()) == Some("resume"),
             }
         });
         let channels = file.get("channels").map(channels);

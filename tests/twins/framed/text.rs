@@ -500,8 +500,6 @@ impl<'a> Twin<'a> {
             .unwrap_or((input.len(), 0));
         if let Some(call) = self.ends_thought(from..end, openers, entry) {
             (end, len) = (call, 0);
-            // Left open: the rest of a thought that goes on.
-            self.out.open |= entry.resumes;
             // Left open: whether the thought only mentions the section.
             let mut sections = self.spec.section.iter().flat_map(|s| &s.open);
             self.out.open |= sections.any(|open| input[from..call].contains(&literal(open)));
