@@ -190,11 +190,9 @@ impl Body {
         // The bytes already read may begin a marker that ends the hidden part.
         out.skip(start);
         out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
-        let begun = out.bytes(start, pos + 1);
-        let dialect = out.dialect();
-        let mut tokens = dialect.iter().flat_map(|dialect| &dialect.spec.framing);
-        let token = begun.len() > 1 && tokens.any(|token| token.as_bytes().starts_with(&begun));
-        if let Some(whole) = self.whole.as_mut().filter(|_| !token) {
+        if let Some(whole) = &mut self.whole
+            && !begins_token(out, start, pos + 1)
+        {
             // It may be a further parameter.
             whole
                 .0
@@ -238,4 +236,11 @@ impl Body {
         self.args = None;
         out.call_abandon(Span::new(self.last.min(pos), pos));
     }
+}
+
+/// Whether the bytes from `start` to `end`, more than one, begin a framing token of the dialect.
+fn begins_token(out: &Out<'_>, start: u64, end: u64) -> bool {
+    let begun = out.bytes(start, end);
+    let mut tokens = out.dialect().into_iter().flat_map(|one| &one.spec.framing);
+    begun.len() > 1 && tokens.any(|token| token.as_bytes().starts_with(&begun))
 }
