@@ -144,12 +144,14 @@ unsafe fn enter<T: Kind>(handle: *const Handle<T>, write: bool) -> Done<Inside<T
 
 /// Runs a function that may change the handle's value, like [`write`], and returns its status. `quick` is tried first; if it
 /// returns nothing, it has done nothing, and `body` runs. Both are guarded; guarding code that cannot panic costs nothing.
+/// `given` bytes of arguments are processed.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
 #[inline]
 pub(crate) unsafe fn change<T: Kind>(
     handle: *const Handle<T>,
+    given: usize,
     quick: impl FnOnce(&mut T) -> Option<Done>,
     body: impl FnOnce(&mut T) -> Done,
 ) -> toolglot_status {
@@ -181,7 +183,7 @@ pub(crate) unsafe fn change<T: Kind>(
             slot.message = fault.message;
             status
         }
-        Ok(None) => guarded(inside, slot, body),
+        Ok(None) => guarded(inside, slot, given, body),
         Err(cause) => slot.poison(cause).status,
     }
 }
@@ -202,12 +204,25 @@ fn refused<T: Kind>(handle: Option<&Handle<T>>) -> toolglot_status {
 fn guarded<T: Kind>(
     _inside: Inside<T>,
     slot: &mut Slot<T>,
+    given: usize,
     body: impl FnOnce(&mut T) -> Done,
 ) -> toolglot_status {
-    let _scope = Scope::enter();
-    match slot.run(true, body) {
-        Ok(()) => TOOLGLOT_OK,
-        Err(fault) => fault.status,
+    let status = |done: Done| done.map_or_else(|fault| fault.status, |()| TOOLGLOT_OK);
+    match &mut slot.state {
+        State::Ready(value) if slot.holding.is_brief(given) => {
+            let caught = || catch_unwind(AssertUnwindSafe(|| body(value)));
+            match slot.holding.briefly(caught) {
+                (Ok(Ok(())), false) => TOOLGLOT_OK,
+                (done, failed) => {
+                    let _scope = Scope::enter();
+                    status(slot.not_done(done, failed, true))
+                }
+            }
+        }
+        _ => {
+            let _scope = Scope::enter();
+            status(slot.run(true, body))
+        }
     }
 }
 
@@ -225,12 +240,26 @@ impl<T> Slot<T> {
             Ok(done)
         };
         let caught = || catch_unwind(AssertUnwindSafe(guarded));
-        let done = self.holding.during(caught);
+        match self.holding.during(caught) {
+            Ok(Ok(done)) if !memory::failed() => Ok(done),
+            done => self.not_done(done, memory::failed(), changes),
+        }
+    }
+
+    /// Handles what a body returned that failed, panicked, or ran out of memory.
+    #[cold]
+    #[inline(never)]
+    fn not_done<R>(
+        &mut self,
+        done: std::thread::Result<Done<R>>,
+        out_of_memory: bool,
+        changes: bool,
+    ) -> Done<R> {
         let done = done.unwrap_or_else(|cause| Err(self.poison(cause)));
         if let Err(fault) = &done {
             self.message = fault.message.clone();
         }
-        match memory::failed() {
+        match out_of_memory {
             false => done,
             true => Err(self.end(changes)),
         }

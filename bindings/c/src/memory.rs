@@ -299,6 +299,47 @@ impl Holding {
         }
     }
 
+    /// Whether a call with an argument of that many bytes may be brief: the library's own region suffices for it, and nothing has
+    /// failed.
+    #[inline]
+    pub fn is_brief(&self, given: usize) -> bool {
+        THREAD.with(|thread| {
+            need(self.bytes, given) <= SMALL
+                && self.extra.is_none()
+                && thread.extra.get().is_none()
+                && !thread.failed.get()
+                && !reserve::in_use()
+        })
+    }
+
+    /// Runs the body of a [brief](Self::is_brief) call, which may change the handle's value. Does what [`Scope`] and
+    /// [`Holding::during`] do together, where nothing but a count changes. Also returns whether an allocation failed.
+    #[inline]
+    pub fn briefly<R>(&mut self, body: impl FnOnce() -> R) -> (R, bool) {
+        THREAD.with(|thread| {
+            let (base, taken) = (thread.base.get(), thread.taken.get());
+            thread.base.set(taken.wrapping_sub(self.bytes));
+            #[cfg(feature = "test-panic")]
+            thread.watch.begin(self.bytes, need(self.bytes, 0));
+            let done = body();
+            #[cfg(feature = "test-panic")]
+            thread.watch.end();
+            self.bytes = thread.held().max(0);
+            let within = thread.taken.get().wrapping_sub(taken);
+            thread.base.set(base.wrapping_add(within));
+            if thread.extra.get().is_some() {
+                self.keep(thread);
+            }
+            (done, thread.failed.replace(false))
+        })
+    }
+
+    /// Keeps the region that a call has brought, for the next one.
+    fn keep(&mut self, thread: &Thread) {
+        let quota = thread.quota.replace(SMALL);
+        self.extra = thread.extra.take().map(|extra| (extra, quota));
+    }
+
     /// Runs a body that may change the handle's value.
     pub fn during<R>(&mut self, body: impl FnOnce() -> R) -> R {
         THREAD.with(|thread| {
@@ -314,8 +355,7 @@ impl Holding {
             self.bytes = thread.held().wrapping_sub(rest).max(0);
             base.set(thread.taken.get().wrapping_sub(rest));
             if first {
-                let quota = thread.quota.replace(SMALL);
-                self.extra = thread.extra.take().map(|extra| (extra, quota));
+                self.keep(thread);
                 if need(self.bytes, 0) < SMALL / 2 {
                     self.leave();
                 }

@@ -234,6 +234,7 @@ pub unsafe extern "C" fn toolglot_stream_feed(
     unsafe {
         handle::change(
             handle(stream),
+            len.min(PIECE),
             |stream| {
                 let out = out.cast::<MaybeUninit<_>>().as_mut()?;
                 out.write(stream.quick(raw::few(data, len)?)?);
@@ -348,6 +349,7 @@ pub unsafe extern "C" fn toolglot_stream_feed_each(
     unsafe {
         handle::change(
             handle(stream),
+            len.min(PIECE),
             |stream| {
                 take?;
                 stream.quick(raw::few(data, len)?)?;
