@@ -49,13 +49,19 @@ archives() {
     source=$folder/source$([[ $n == 1 ]] || echo -of-the-second-build)
     mkdir -p "$source"
     git archive "$commit" | tar -x -C "$source"
-    RUSTFLAGS="--remap-path-prefix=$source=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" CARGO_INCREMENTAL=0 \
+    RUSTFLAGS="--remap-path-prefix=$source=. --remap-path-prefix=$folder/target-$n=target --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
+      CARGO_INCREMENTAL=0 \
       cargo build -q --release --locked --manifest-path "$source/Cargo.toml" --target-dir "$folder/target-$n" -p toolglot-c -p toolglot-cli
     (cd "$folder/target-$n/release" && sha256sum libtoolglot.a libtoolglot.so toolglot) > "$folder/sums-$n"
     rm -rf "$source"
   done
   cat "$folder/sums-1"
-  diff "$folder/sums-1" "$folder/sums-2"
+  if ! diff "$folder/sums-1" "$folder/sums-2"; then
+    # Where they differ: the paths that each has and the other lacks.
+    for n in 1 2; do strings "$folder/target-$n/release/toolglot" | grep / | LC_ALL=C sort -u > "$folder/paths-$n"; done
+    diff "$folder/paths-1" "$folder/paths-2" | head -n 20
+    return 1
+  fi
   echo "archives: two builds have the same bytes"
 }
 
