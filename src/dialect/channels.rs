@@ -35,7 +35,7 @@ pub(crate) struct Header<'h> {
     pub end: &'h str,
     /// It contains a word that no rule reads.
     pub unread: bool,
-    /// The space before the recipient is missing, or the mark before it contains whitespace.
+    /// The space before the recipient is missing, the mark before it contains whitespace, or a part is written twice.
     pub slipped: bool,
 }
 
@@ -43,6 +43,8 @@ impl<'h> Header<'h> {
     fn name(&mut self, recipient: &'h str) {
         match self.recipient {
             "" if !recipient.is_empty() => self.recipient = recipient,
+            // Where a header may name it, and again where another one would.
+            have if have == recipient && !have.is_empty() => self.slipped = true,
             _ => self.unread = true,
         }
     }
@@ -73,12 +75,16 @@ impl spec::Channels {
         let (mut out, mut given_up) = self.read_last(header);
         while !given_up.is_empty() {
             let (begun, before) = self.read_last(given_up);
+            given_up = before;
+            if let Some(whole) = self.continued(&begun, &out) {
+                out = whole;
+                continue;
+            }
             out.unread |= self.has_words(&begun);
             if !self.names_author(&out) && self.names_author(&begun) {
                 // Only a part of it began again.
                 (out.start, out.role) = (begun.start, begun.role);
             }
-            given_up = before;
         }
         let calls = |kind| matches!(kind, RouteKind::Call | RouteKind::Calls);
         let kind = self.route(&out);
@@ -171,11 +177,33 @@ impl spec::Channels {
         names.filter(|name| *name != "*")
     }
 
+    /// One header of two parts, where the second only goes on what the first has begun: the channel is written again before the content
+    /// type, or the marker of the channel instead of that of the type.
+    fn continued<'h>(&self, begun: &Header<'h>, rest: &Header<'h>) -> Option<Header<'h>> {
+        let calls = !begun.recipient.is_empty() && rest.recipient.is_empty();
+        if !calls || begun.unread || !begun.content.is_empty() || rest.start != self.channel {
+            return None;
+        }
+        let again = rest.channel == begun.channel && !rest.content.is_empty();
+        let instead = rest.content.is_empty() && self.is_type(rest.channel);
+        (again || instead).then_some(Header {
+            content: if again { rest.content } else { rest.channel },
+            end: rest.end,
+            unread: rest.unread,
+            slipped: true,
+            ..*begun
+        })
+    }
+
+    /// Whether its routes name a word as a content type.
+    fn is_type(&self, word: &str) -> bool {
+        let types = self.route.iter().filter_map(|route| route.content.as_ref());
+        types.flatten().any(|content| content == word)
+    }
+
     /// Whether a header that was given up contains words of a message: its end is missing.
     fn has_words(&self, header: &Header<'_>) -> bool {
-        let content = header.content;
-        let types = self.route.iter().filter_map(|route| route.content.as_ref());
-        let known = content.is_empty() || types.flatten().any(|kind| kind == content);
+        let known = header.content.is_empty() || self.is_type(header.content);
         let glued = |name: &String| {
             let rest = header.channel.strip_prefix(name.as_str());
             !name.is_empty() && rest.is_some_and(|rest| !rest.is_empty())
@@ -189,10 +217,8 @@ impl spec::Channels {
         // Text that begins like a marker is a separate word.
         let ends = rest.char_indices().skip(1).find(|(_, c)| " <".contains(*c));
         let (word, after) = rest.split_at(ends.map_or(rest.len(), |(at, _)| at));
-        let types = self.route.iter().filter_map(|route| route.content.as_ref());
-        let listed = types.flatten().any(|content| content == word);
         match out.content {
-            "" if due || listed => {
+            "" if due || self.is_type(word) => {
                 out.content = word;
                 out.unread |= !is_plain(word);
             }
@@ -514,6 +540,7 @@ mod tests {
             ("<|channel|>commentary to=", "", true, false),
             ("<|channel|>commentary functions.f", "", true, false),
             ("<|channel|>commentary to=f to=g", "f", true, false),
+            ("<|start|>assistant to=f<|channel|>commentary to=f", "f", false, true),
             ("<|channel|>commentary 工具 to=f", "f", true, false),
             ("<|channel|>分析 to=f", "f", true, false),
             ("<|channel|>final a b", "", true, false),

@@ -67,6 +67,15 @@ impl<'a> Twin<'a> {
                 let rest = input[at..].split('\n').next().unwrap_or_default();
                 self.out.open |= sign.len() > 1 && loose.iter().any(|sign| rest.contains(sign));
                 let ends = read(channels, input, at, start);
+                // Left open: a recipient, or a channel beside one, that is written twice.
+                if let Ends::At(end, _) = &ends {
+                    let sign = sign.trim_end_matches('=');
+                    let header = &input[at..*end];
+                    let times = |part: &str| header.matches(part).count();
+                    let names = !sign.is_empty() && !channels.channel.is_empty();
+                    let again = times(sign) > 1 || times(&channels.channel) > 1;
+                    self.out.open |= names && again && times(sign) > 0;
+                }
                 // Left to the vectors of headers: code fences.
                 self.out.open |= in_fence(&self.out.text);
                 let cut = matches!(ends, Ends::Cut);
