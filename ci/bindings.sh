@@ -2,8 +2,8 @@
 # Counts the cost of a chunk through each binding, under callgrind, all in one run, and compares it with ci/bindings.budget.
 #
 #   ci/bindings.sh                     Rust, C, C++
-#   ci/bindings.sh --python PROGRAM    Python too: the interpreter of an environment that has toolglot
-#   ci/bindings.sh --record            rewrite ci/bindings.budget and the table of docs/BINDINGS.md
+#   ci/bindings.sh --python            Python too, with the release wheel that ci/wheels.sh builds and installs
+#   ci/bindings.sh [..] --record       rewrite ci/bindings.budget and the table of docs/BINDINGS.md
 #
 # Counts repeat exactly for one binary on one processor family, whatever else the machine does.
 set -euo pipefail
@@ -17,9 +17,10 @@ if ! command -v cc > /dev/null || ! command -v c++ > /dev/null; then
   echo "SKIPPED: no C and C++ compiler"
   exit 77
 fi
-if [[ ${1:-} == --python && ! -x ${2:-} ]]; then
-  echo "SKIPPED: there is no interpreter ${2:-}; ci/python.sh makes an environment with the package"
-  exit 77
+if [[ ${1:-} == --python ]]; then
+  shift
+  ci/wheels.sh native || exit
+  set -- --python "$CARGO_TARGET_DIR/wheel-fresh/bin/python" "$@"
 fi
 out=$CARGO_TARGET_DIR/bindings
 mkdir -p "$out"

@@ -17,8 +17,7 @@ stages=(msrv lint supply-chain public-api semver packages workflows test host c 
 
 command_of() {
   case $1 in
-    # The interpreter in which ci/python.sh has installed the package.
-    bindings) echo "ci/bindings.sh --python $CARGO_TARGET_DIR/python-fresh/bin/python" ;;
+    bindings) echo "ci/bindings.sh --python" ;;
     fuzz) echo "ci/campaign/fuzz.py --seconds 60 --no-ledger" ;;
     instructions) echo "ci/instructions.sh --short" ;;
     floods) echo "ci/instructions.sh" ;;
