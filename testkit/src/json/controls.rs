@@ -21,9 +21,11 @@ pub fn acts(c: char) -> bool {
 #[must_use]
 pub fn escaped(text: String) -> String {
     let raw = |c: char| acts(c) && !c.is_ascii_whitespace();
-    // DEL, and the first bytes of the others, which are rare in common text.
+    // DEL, and the first bytes of the others, which are rare in common text. A block is compared as a whole, so that the compiler
+    // uses vectors.
     let suspect = |byte: &u8| matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2);
-    if !text.as_bytes().iter().any(suspect) || !text.contains(raw) {
+    let rare = |block: &[u8]| block.iter().fold(false, |any, byte| any | suspect(byte));
+    if !text.as_bytes().chunks(64).any(rare) || !text.contains(raw) {
         return text;
     }
     let mut out = String::with_capacity(text.len() + 16);
