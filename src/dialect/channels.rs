@@ -540,7 +540,12 @@ mod tests {
             ("<|channel|>commentary to=", "", true, false),
             ("<|channel|>commentary functions.f", "", true, false),
             ("<|channel|>commentary to=f to=g", "f", true, false),
-            ("<|start|>assistant to=f<|channel|>commentary to=f", "f", false, true),
+            (
+                "<|start|>assistant to=f<|channel|>commentary to=f",
+                "f",
+                false,
+                true,
+            ),
             ("<|channel|>commentary 工具 to=f", "f", true, false),
             ("<|channel|>分析 to=f", "f", true, false),
             ("<|channel|>final a b", "", true, false),

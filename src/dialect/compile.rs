@@ -44,6 +44,8 @@ impl SetInner {
         for (id, thought) in tables.thoughts.iter().enumerate() {
             dialects[usize::from(thought.dialect)].thinks_by(thought.of, id as u16);
         }
+        let mut thoughts = tables.thoughts.iter();
+        let any = thoughts.position(|thought| thought.of == Of::Any);
         let begins_so = |dialect: &Dialect| {
             let channels = dialect.channels.as_ref();
             channels.is_some_and(|channels| !channels.spec.first.is_empty())
@@ -58,6 +60,7 @@ impl SetInner {
             opens: tables.opens,
             calls: tables.calls,
             reasoning,
+            any_reasoning: any.unwrap_or_default() as u16,
             marks: tables.marks,
             spans: tables.spans,
             begins,
@@ -113,8 +116,14 @@ impl Dialect {
                     reasoning: id,
                 });
             }
-            (Of::Markers | Of::Lines, _) => {}
+            (Of::Markers | Of::Any | Of::Lines, _) => {}
         }
+    }
+}
+
+impl Of {
+    fn has_markers(self) -> bool {
+        matches!(self, Self::Markers | Self::Any)
     }
 }
 
@@ -171,6 +180,8 @@ struct Thought {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Markers,
+    /// The markers of all. The host says that the prompt has opened a thought, but not by which.
+    Any,
     /// A message's header; the next header ends it.
     Messages,
     /// A header at the start of a line; the next header ends it.
@@ -250,7 +261,46 @@ impl Tables {
                 }
             }
         }
+        self.any_thought();
         Ok(())
+    }
+
+    /// Adds the thought that the prompt has opened by one of several markers: the closers of all end it.
+    fn any_thought(&mut self) {
+        // One whose markers may have a suffix comes first, because its first closer is the one that has it.
+        let (first, rest): (Vec<_>, Vec<_>) = self
+            .thoughts
+            .iter()
+            .partition(|thought| thought.spec.suffix);
+        let all = || first.iter().chain(&rest);
+        let Some(first) = all().find(|thought| thought.of == Of::Markers) else {
+            return;
+        };
+        if all().all(|thought| thought.spec.close == first.spec.close) {
+            return;
+        }
+        let union = |part: fn(&spec::Reasoning) -> &Vec<String>, without: &[&Vec<String>]| {
+            let mut union: Vec<String> = vec![];
+            for marker in all().flat_map(|thought| part(&thought.spec).as_slice()) {
+                if !union.contains(marker) && !without.iter().any(|other| other.contains(marker)) {
+                    union.push(marker.clone());
+                }
+            }
+            union
+        };
+        let close = union(|spec| &spec.close, &[]);
+        let open = union(|spec| &spec.open, &[&close]);
+        let spec = spec::Reasoning {
+            ended_by: union(|spec| &spec.ended_by, &[&close, &open]),
+            open,
+            close,
+            nested: false,
+            repeats: false,
+            implicit: false,
+            label: String::new(),
+            ..first.spec.clone()
+        };
+        self.headed(first.dialect, spec, Of::Any);
     }
 
     /// Adds a protected region that each of these markers opens.
@@ -399,7 +449,7 @@ impl Tables {
             return;
         }
         let thoughts = self.thoughts.iter().zip(0_u16..);
-        for (thought, id) in thoughts.filter(|(thought, _)| thought.of == Of::Markers) {
+        for (thought, id) in thoughts.filter(|(thought, _)| thought.of.has_markers()) {
             for close in &thought.spec.close {
                 let at = self.markers.spelt(close.as_bytes()).first();
                 if let Some(Role::Token { id: token }) = at.map(|at| self.markers.roles[*at]) {
@@ -413,7 +463,7 @@ impl Tables {
     fn marks(&mut self) -> Result<(), String> {
         let mut thoughts = std::mem::take(&mut self.thoughts);
         let marked = thoughts.iter_mut().zip(0_u16..);
-        for (thought, id) in marked.filter(|(thought, _)| thought.of == Of::Markers) {
+        for (thought, id) in marked.filter(|(thought, _)| thought.of.has_markers()) {
             self.ending_tokens(thought, id);
             let spec = &thought.spec;
             let openers = spec.open.iter().map(|marker| (marker.clone(), false));
@@ -431,12 +481,14 @@ impl Tables {
                 self.marks.push(Mark { id, closes, paths });
                 for slip in &slipped {
                     // The last byte of a marker is left for the walk through its variants.
-                    self.slip(&slip[..slip.len() - 1], entry);
+                    if thought.of == Of::Markers {
+                        self.slip(&slip[..slip.len() - 1], entry);
+                    }
                 }
                 for slip in tag::slips(&marker) {
                     // Inside, it closes the reasoning, or repeats the prompt's opener.
                     self.rest((id, &mut thought.spec), &slip, entry);
-                    if !closes {
+                    if !closes && thought.of == Of::Markers {
                         self.slip(&slip, entry);
                     }
                 }
@@ -508,7 +560,7 @@ impl Tables {
         let thoughts = std::mem::take(&mut self.thoughts);
         let table = |thought: &Thought| {
             let calls = match thought.of {
-                Of::Markers => self.enders.as_slice(),
+                Of::Markers | Of::Any => self.enders.as_slice(),
                 Of::Messages | Of::Lines => &[],
             };
             Reasoning::new(thought.dialect, &thought.spec, calls)
@@ -524,7 +576,7 @@ impl Tables {
         }
         for (id, thought) in thoughts.iter().enumerate() {
             if thought.spec.suffix {
-                self.suffix(&mut tables[id], id as u16);
+                self.suffix(&mut tables[id], id as u16, thought.of == Of::Markers);
             }
         }
         for (table, thought) in tables.iter_mut().zip(&thoughts) {
@@ -555,9 +607,9 @@ impl Tables {
     }
 
     /// Adds what the beginnings of markers with a suffix open.
-    fn suffix(&mut self, table: &mut Reasoning, id: u16) {
+    fn suffix(&mut self, table: &mut Reasoning, id: u16, in_text: bool) {
         let refs = self.opens.len() as u16;
-        for open in &table.spec.open {
+        for open in table.spec.open.iter().filter(|_| in_text) {
             self.marker(&suffixed(open), Role::Open { refs });
         }
         self.opens.push(vec![OpenRef {

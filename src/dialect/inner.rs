@@ -23,6 +23,8 @@ pub(crate) struct SetInner {
     /// The dialects that open a block with each marker, in the order of the set.
     pub opens: Vec<Vec<OpenRef>>,
     pub reasoning: Vec<Reasoning>,
+    /// The reasoning that is open if the host says only that one is.
+    pub any_reasoning: u16,
     /// Reasoning markers with tolerated whitespace or attributes.
     pub marks: Vec<Mark>,
     /// Openers of calls.

@@ -213,7 +213,9 @@ impl State {
         let implicit = set.reasoning.iter().position(|r| r.spec.implicit);
         let id = match opts.start {
             Start::Dialect => implicit,
-            Start::Reasoning => implicit.or((!set.reasoning.is_empty()).then_some(0)),
+            Start::Reasoning => {
+                implicit.or((!set.reasoning.is_empty()).then_some(set.any_reasoning.into()))
+            }
             Start::Text => None,
         };
         let region = match id.filter(|_| opts.reasoning.reads()) {

@@ -230,6 +230,8 @@ impl Machine<'_> {
             self.dialect_issue(chunk, token.dialects[0], Kind::OrphanClose, span);
         }
         let vouched = self.st.io.vouches(start);
+        // The prompt has opened the thought.
+        let first = token.thought && self.st.blank;
         let waiting = Waiting {
             token: id,
             first: start,
@@ -237,7 +239,7 @@ impl Machine<'_> {
             end,
             quote: self.st.tail.bracket().filter(|_| !vouched),
             // A backtick that nothing has closed yet begins code only if the reply goes on.
-            sure: !hidden && (near || vouched || message || self.is_chosen(token)),
+            sure: !hidden && (near || vouched || message || self.is_chosen(token) || first),
             twin: false,
             named: false,
         };

@@ -186,6 +186,39 @@ fn an_opener_given_by_the_prompt_is_framing_in_any_spelling() {
 }
 
 #[test]
+fn in_the_default_set_every_closer_ends_a_thought_of_the_prompt() {
+    let (mut tried, mut failures) = (0, vec![]);
+    let set = DialectSet::defaults();
+    let options = Options::default().start(Start::Reasoning);
+    for dialect in set.dialects() {
+        for close in dialect.reasoning_closers() {
+            // A call that looks like an answer, a label, or the words of an answer.
+            if !close.starts_with(['<', '[', ']']) {
+                continue;
+            }
+            for (before, options) in [("想 a", options.clone()), ("", Options::default())] {
+                for step in [1, 7, 4096] {
+                    tried += 1;
+                    let text = format!("{before}{close}Hi");
+                    let parser = Parser::new(&set, options.clone());
+                    let turn = turn_of(parser, text.as_bytes().chunks(step), Finish::Stop);
+                    if turn.reasoning != before || turn.text != "Hi" {
+                        failures.push(format!("{}: {text:?} by {step}: {turn:?}", dialect.id()));
+                    }
+                }
+            }
+        }
+    }
+    let shown = failures[..failures.len().min(8)].join("\n");
+    assert!(
+        failures.is_empty(),
+        "{} of {tried}:\n{shown}",
+        failures.len()
+    );
+    assert!(tried > 100, "{tried}");
+}
+
+#[test]
 fn a_reply_begins_where_its_first_thoughts_end() {
     let tools = r#"[{"name": "f", "parameters": {"properties": {"a": {"type": "string"}}}}]"#;
     let mut options = Options::default();

@@ -19,6 +19,8 @@ def record(cell):
     out = {"input": cell["reply"], "dialects": cell["dialects"], "finish": "stop", "options": {"prompt_tail": cell["tail"][-1000:]}}
     if cell["tools"]:
         out["tools"] = cell["tools"]
+    if cell.get("start"):
+        out["start"] = cell["start"]
     return out
 
 

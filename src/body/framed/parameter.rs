@@ -431,6 +431,14 @@ impl Body {
         } else {
             paths.step(walk, byte, pos, &self.fix)
         };
+        if matches!(go, Go::More) && self.stray.is_none() {
+            // What follows may turn out to be content, so closers are searched for all the same.
+            let hit = value
+                .step(byte)
+                .filter(|hit| matches!(hit, Hit::Close { .. }));
+            let flow = hit.and_then(|hit| self.content_after_all(out, Some(hit), pos + 1));
+            return (true, flow);
+        }
         let found = match go {
             Go::Found { action, taken } => Some((action, *walk, pos + u64::from(taken))),
             Go::None if !late => last_complete(out, paths, walk, pos, &self.fix),
@@ -486,10 +494,7 @@ impl Body {
         );
         match step {
             (Go::More, _) => {
-                // What follows may turn out to be content, so closers are searched for all the same.
-                if self.stray.is_some() {
-                    value.watch(table, of, byte, pos);
-                }
+                value.watch(table, of, byte, pos);
                 if let hit @ Some(Hit::Close { .. }) = value.step(byte) {
                     return (true, self.content_after_all(out, hit, pos + 1));
                 }
