@@ -333,7 +333,8 @@ impl Tables {
     }
 
     /// Dialects may share reasoning markers: the first one's rules apply, and each adds what ends it. Thoughts nest only if they
-    /// do in all of them: otherwise a repeated opener would hide the answer. Openers that only a later dialect has keep that
+    /// do in all of them: otherwise a repeated opener would hide the answer. A reply begins in the thought if it does in one of them:
+    /// the host has chosen that dialect for this. Openers that only a later dialect has keep that
     /// dialect's rules.
     fn thought(&mut self, index: u16, dialect: &Dialect, spec: &spec::Reasoning) {
         let shares = |open: &[String]| spec.open.iter().any(|own| open.contains(own));
@@ -348,6 +349,7 @@ impl Tables {
             have.ended_by.extend_from_slice(&spec.ended_by);
             have.suffix |= spec.suffix;
             have.nested &= spec.nested;
+            have.implicit |= spec.implicit;
             own.open.retain(|open| !have.open.contains(open));
         }
         if own.open.is_empty() {

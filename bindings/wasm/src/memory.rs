@@ -25,6 +25,14 @@ impl Holding {
         Self(())
     }
 
+    pub fn is_brief(&self, _given: usize) -> bool {
+        true
+    }
+
+    pub fn briefly<R>(&mut self, body: impl FnOnce() -> R) -> (R, bool) {
+        (body(), false)
+    }
+
     /// Runs code that may change the handle's value.
     pub fn during<R>(&mut self, body: impl FnOnce() -> R) -> R {
         body()
