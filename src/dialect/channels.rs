@@ -177,17 +177,14 @@ impl spec::Channels {
         names.filter(|name| *name != "*")
     }
 
-    /// One header of two parts, where the second only goes on what the first has begun: the channel is written again before the content
-    /// type, or the marker of the channel instead of that of the type.
+    /// One header of two parts, where the second only goes on what the first has begun: the channel is written again before the
+    /// content type.
     fn continued<'h>(&self, begun: &Header<'h>, rest: &Header<'h>) -> Option<Header<'h>> {
-        let calls = !begun.recipient.is_empty() && rest.recipient.is_empty();
-        if !calls || begun.unread || !begun.content.is_empty() || rest.start != self.channel {
-            return None;
-        }
-        let again = rest.channel == begun.channel && !rest.content.is_empty();
-        let instead = rest.content.is_empty() && self.is_type(rest.channel);
-        (again || instead).then_some(Header {
-            content: if again { rest.content } else { rest.channel },
+        let names = !begun.recipient.is_empty() && rest.recipient.is_empty();
+        let again = rest.start == self.channel && rest.channel == begun.channel;
+        let typed = begun.content.is_empty() && !rest.content.is_empty();
+        (names && again && typed && !begun.unread).then_some(Header {
+            content: rest.content,
             end: rest.end,
             unread: rest.unread,
             slipped: true,

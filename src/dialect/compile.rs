@@ -3,7 +3,7 @@
 //! The order matters: a marker with several meanings belongs to the first one that claims it: calls before reasoning and
 //! protected regions, and these before tokens. Markers with tolerated whitespace or attributes come last.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::sync::OnceLock;
 
@@ -265,42 +265,44 @@ impl Tables {
         Ok(())
     }
 
-    /// Adds the thought that the prompt has opened by one of several markers: the closers of all end it.
+    /// Adds the thought that the prompt has opened by one of several markers, or as a message: the closers of all end it.
     fn any_thought(&mut self) {
+        let closed = self.thoughts.iter().filter(|one| one.of != Of::Lines);
         // One whose markers may have a suffix comes first, because its first closer is the one that has it.
-        let (first, rest): (Vec<_>, Vec<_>) = self
-            .thoughts
-            .iter()
-            .partition(|thought| thought.spec.suffix);
+        let (first, rest): (Vec<_>, Vec<_>) = closed.partition(|one| one.spec.suffix);
         let all = || first.iter().chain(&rest);
-        let Some(first) = all().find(|thought| thought.of == Of::Markers) else {
+        let marked = || all().filter(|one| one.of == Of::Markers);
+        let Some(first) = marked().next() else {
             return;
         };
-        if all().all(|thought| thought.spec.close == first.spec.close) {
+        if all().all(|one| one.spec.close == first.spec.close) {
             return;
         }
-        let union = |part: fn(&spec::Reasoning) -> &Vec<String>, without: &[&Vec<String>]| {
-            let mut union: Vec<String> = vec![];
-            for marker in all().flat_map(|thought| part(&thought.spec).as_slice()) {
-                if !union.contains(marker) && !without.iter().any(|other| other.contains(marker)) {
-                    union.push(marker.clone());
-                }
-            }
-            union
-        };
-        let close = union(|spec| &spec.close, &[]);
-        let open = union(|spec| &spec.open, &[&close]);
-        let spec = spec::Reasoning {
-            ended_by: union(|spec| &spec.ended_by, &[&close, &open]),
-            open,
-            close,
+        let mut union = spec::Reasoning {
+            open: vec![],
+            close: vec![],
+            ended_by: vec![],
             nested: false,
             repeats: false,
             implicit: false,
             label: String::new(),
             ..first.spec.clone()
         };
-        self.headed(first.dialect, spec, Of::Any);
+        let mut seen: HashSet<_, BuildHasherDefault<Fnv>> = HashSet::default();
+        let close = all().flat_map(|one| &one.spec.close);
+        let open = marked().flat_map(|one| &one.spec.open);
+        let ended_by = marked().flat_map(|one| &one.spec.ended_by);
+        // A marker of two kinds is of the first.
+        union
+            .close
+            .extend(close.filter(|one| seen.insert(*one)).cloned());
+        union
+            .open
+            .extend(open.filter(|one| seen.insert(*one)).cloned());
+        union
+            .ended_by
+            .extend(ended_by.filter(|one| seen.insert(*one)).cloned());
+        self.headed(first.dialect, union, Of::Any);
     }
 
     /// Adds a protected region that each of these markers opens.
@@ -333,8 +335,7 @@ impl Tables {
     }
 
     /// Dialects may share reasoning markers: the first one's rules apply, and each adds what ends it. Thoughts nest only if they
-    /// do in all of them: otherwise a repeated opener would hide the answer. A reply begins in the thought if it does in one of them:
-    /// the host has chosen that dialect for this. Openers that only a later dialect has keep that
+    /// do in all of them: otherwise a repeated opener would hide the answer. Openers that only a later dialect has keep that
     /// dialect's rules.
     fn thought(&mut self, index: u16, dialect: &Dialect, spec: &spec::Reasoning) {
         let shares = |open: &[String]| spec.open.iter().any(|own| open.contains(own));
@@ -349,7 +350,6 @@ impl Tables {
             have.ended_by.extend_from_slice(&spec.ended_by);
             have.suffix |= spec.suffix;
             have.nested &= spec.nested;
-            have.implicit |= spec.implicit;
             own.open.retain(|open| !have.open.contains(open));
         }
         if own.open.is_empty() {

@@ -590,11 +590,8 @@ impl<'p> Machine<'p> {
         let Some(block) = &self.st.io.block else {
             return;
         };
+        let text = self.opts.broken == Broken::Text && self.opts.retain == Retain::Block;
         let dialect = block.dialect;
-        // A message's header is no mention, and the model stops at its closer, which servers leave out.
-        let message = self.dialect(dialect).channels.is_some();
-        let text =
-            self.opts.broken == Broken::Text && self.opts.retain == Retain::Block && !message;
         if block.kept && text {
             let rest = block.slice(from, end).to_vec();
             self.close(chunk, from);

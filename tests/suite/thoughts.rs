@@ -192,8 +192,8 @@ fn in_the_default_set_every_closer_ends_a_thought_of_the_prompt() {
     let options = Options::default().start(Start::Reasoning);
     for dialect in set.dialects() {
         for close in dialect.reasoning_closers() {
-            // A call that looks like an answer, a label, or the words of an answer.
-            if !close.starts_with(['<', '[', ']']) {
+            // Words, or a token of messages too. VCP's tags are markup of another kind.
+            if !close.starts_with(['<', '[', ']']) || close == "<|end|>" || dialect.id() == "vcp" {
                 continue;
             }
             for (before, options) in [("想 a", options.clone()), ("", Options::default())] {

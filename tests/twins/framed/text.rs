@@ -443,6 +443,13 @@ impl<'a> Twin<'a> {
         // Left to the vectors: code fences.
         self.out.open |= channels::in_fence(&self.out.text);
         let mut from = at + open.len();
+        let again = |from: usize| {
+            let mut again = entry.open.iter().filter(|_| entry.repeats);
+            again.find(|open| input[from..].starts_with(open.as_str()))
+        };
+        while let Some(open) = again(from) {
+            from += open.len();
+        }
         let short = entry.label.strip_suffix('\n');
         let shortly = |label: &&str| {
             let rest = input[from..].strip_prefix(*label);
@@ -510,6 +517,7 @@ impl<'a> Twin<'a> {
         self.begun = true;
         let mut text = input[from..end].to_owned();
         for open in entry.open.iter().filter(|_| entry.repeats) {
+            text = text.replace(&format!("{open}{}", entry.label), "");
             text = text.replace(open, "");
         }
         self.out.reasoning.push_str(&text);
@@ -535,9 +543,10 @@ impl<'a> Twin<'a> {
             }
             let before = &self.input[line..at];
             let starts = begins_line(before);
+            let quoted = quote_before(before).is_some();
             let opener = openers
                 .iter()
-                .filter(|o| starts || entry.ended_by.contains(&o.literal))
+                .filter(|o| starts || !quoted && entry.ended_by.contains(&o.literal))
                 .find(|o| self.input[at..].starts_with(&o.literal));
             if let Some(opener) = opener.filter(|_| self.spec.ends_thought)
                 && matches!(self.opens(opener, at, line, true), Opens::Yes)

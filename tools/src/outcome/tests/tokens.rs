@@ -233,7 +233,7 @@ fn tokens_of_a_file() {
         let set = DialectSet::builtin(id).expect("a set");
         Tokens::of(layer::spec(set.dialects().next().expect("a dialect")))
     };
-    assert_eq!(of("minimax-m2").turns, ["[e~[", "[e~[", "]~b]"][2..]);
+    assert_eq!(of("minimax-m2").turns, ["<minimax:tool_call>", "]~b]"]);
     assert_eq!(
         of("mistral").turns,
         [
