@@ -4,8 +4,8 @@
 # and a browser if they are missing, some 500 MB from Debian.
 #
 #   ci/wasm.sh                build and test
-#   ci/wasm.sh --quick        runs the README's program in Node, with the file that is built, or with a debug build if rustup's
-#                             wasm32 target is installed; installs nothing
+#   ci/wasm.sh --quick        runs the README's program in Node, with the file that is built, or with a debug build if rustup has
+#                             its wasm32 target, or can add it
 #   ci/wasm.sh --build        build only: bindings/wasm/toolglot.wasm and toolglot-agent.wasm
 #   ci/wasm.sh --bench        build, and measure sizes and the cost of a chunk
 set -euo pipefail
@@ -30,7 +30,8 @@ if [[ ${1:-} == --quick ]]; then
   target=wasm32-unknown-unknown
   file=$here/toolglot.wasm
   if [[ ! -f $file || -n $(find scan src tools bindings/wasm/src Cargo.lock bindings/c/src -newer "$file" -print -quit) ]]; then
-    if [[ ! -d $(rustc --print target-libdir --target $target 2> /dev/null) ]]; then
+    installed() { [[ -d $(rustc --print target-libdir --target $target 2> /dev/null) ]]; }
+    if ! installed && ! { timeout 120 rustup target add $target > /dev/null 2>&1 && installed; }; then
       echo "SKIPPED: toolglot.wasm is not built or stale, and there is no target $target to build it"
       exit 77
     fi
