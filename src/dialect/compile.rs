@@ -466,9 +466,15 @@ impl Tables {
         let mut thoughts = std::mem::take(&mut self.thoughts);
         let marked = thoughts.iter_mut().zip(0_u16..);
         for (thought, id) in marked.filter(|(thought, _)| thought.of.has_markers()) {
-            self.ending_tokens(thought, id);
+            // Of a thought that the prompt has opened by some marker, the closers matter in any spelling, and the first opener,
+            // which most models write.
+            let all = thought.of == Of::Markers;
+            if all {
+                self.ending_tokens(thought, id);
+            }
             let spec = &thought.spec;
-            let openers = spec.open.iter().map(|marker| (marker.clone(), false));
+            let openers = spec.open.iter().take(if all { usize::MAX } else { 1 });
+            let openers = openers.map(|marker| (marker.clone(), false));
             let closers = spec.close.iter().map(|marker| (marker.clone(), true));
             for (marker, closes) in openers.chain(closers).collect::<Vec<_>>() {
                 let slipped = if closes { vec![] } else { slipped(&marker) };
@@ -483,14 +489,14 @@ impl Tables {
                 self.marks.push(Mark { id, closes, paths });
                 for slip in &slipped {
                     // The last byte of a marker is left for the walk through its variants.
-                    if thought.of == Of::Markers {
+                    if all {
                         self.slip(&slip[..slip.len() - 1], entry);
                     }
                 }
                 for slip in tag::slips(&marker) {
                     // Inside, it closes the reasoning, or repeats the prompt's opener.
                     self.rest((id, &mut thought.spec), &slip, entry);
-                    if !closes && thought.of == Of::Markers {
+                    if !closes && all {
                         self.slip(&slip, entry);
                     }
                 }
