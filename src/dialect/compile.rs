@@ -473,7 +473,8 @@ impl Tables {
                 self.ending_tokens(thought, id);
             }
             let spec = &thought.spec;
-            let openers = spec.open.iter().take(if all { usize::MAX } else { 1 });
+            let spelt = if all { spec.open.len() } else { 1 };
+            let openers = spec.open.iter().take(spelt);
             let openers = openers.map(|marker| (marker.clone(), false));
             let closers = spec.close.iter().map(|marker| (marker.clone(), true));
             for (marker, closes) in openers.chain(closers).collect::<Vec<_>>() {

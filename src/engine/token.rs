@@ -231,7 +231,7 @@ impl Machine<'_> {
         }
         let vouched = self.st.io.vouches(start);
         // The prompt has opened the thought.
-        let first = token.thought && self.st.blank;
+        let ends_prompt = token.thought && self.st.blank;
         let waiting = Waiting {
             token: id,
             first: start,
@@ -239,7 +239,7 @@ impl Machine<'_> {
             end,
             quote: self.st.tail.bracket().filter(|_| !vouched),
             // A backtick that nothing has closed yet begins code only if the reply goes on.
-            sure: !hidden && (near || vouched || message || self.is_chosen(token) || first),
+            sure: !hidden && (near || vouched || message || self.is_chosen(token) || ends_prompt),
             twin: false,
             named: false,
         };

@@ -3,8 +3,8 @@
     expected.py TOOLGLOT UNPACKED
 
 The cases are read from the source of its test program, which is neither built nor run: the output, the tools, and the content,
-reasoning and calls that are expected. Left out are cases of unfinished output, of grammars for the answer, and of conversations
-that the output goes on with. Where toolglot reads something else on purpose, `[[expected]]` in templates.toml says why.
+reasoning and calls that are expected. Left out are cases of unfinished output, of answers that must fit a schema, and of
+conversations that the output goes on with. Where toolglot reads something else on purpose, `[[expected]]` in templates.toml says why.
 """
 
 import json
@@ -56,7 +56,8 @@ def literal(source, at):
 def step(source, at):
     """Where the next piece of code begins: a literal, a comment and a character are one each."""
     if source.startswith("//", at):
-        return source.find("\n", at) % (len(source) + 1)
+        end = source.find("\n", at)
+        return len(source) if end < 0 else end
     if source.startswith("/*", at):
         return source.index("*/", at) + 2
     if source[at] == "'":
@@ -173,7 +174,7 @@ def cases(source):
         steps = chain(source, end + 1)
         output = text(given[0]) if given else ""
         partial = given[1:] not in ([], ["false"]) or steps.get("is_partial") == "true"
-        other = {"json_schema", "grammar", "messages", "continue_final_message"} & steps.keys()
+        other = {"json_schema", "messages", "continue_final_message"} & steps.keys()
         wanted = message(steps["expect"], messages) if "expect" in steps else {"content": "", "reasoning": "", "calls": []}
         if output is None or wanted is None or partial or other:
             continue

@@ -432,12 +432,7 @@ impl Body {
             paths.step(walk, byte, pos, &self.fix)
         };
         if matches!(go, Go::More) && self.stray.is_none() {
-            // What follows may turn out to be content, so closers are searched for all the same.
-            let hit = value
-                .step(byte)
-                .filter(|hit| matches!(hit, Hit::Close { .. }));
-            let flow = hit.and_then(|hit| self.content_after_all(out, Some(hit), pos + 1));
-            return (true, flow);
+            return (true, self.another_closer(out, byte, pos));
         }
         let found = match go {
             Go::Found { action, taken } => Some((action, *walk, pos + u64::from(taken))),
@@ -495,10 +490,7 @@ impl Body {
         match step {
             (Go::More, _) => {
                 value.watch(table, of, byte, pos);
-                if let hit @ Some(Hit::Close { .. }) = value.step(byte) {
-                    return (true, self.content_after_all(out, hit, pos + 1));
-                }
-                (true, None)
+                (true, self.another_closer(out, byte, pos))
             }
             (_, Some((Action::Param, walk, _)))
                 if named && foreign(out, self.args.as_ref(), walk.span(Hole::Key)) =>
@@ -547,6 +539,17 @@ impl Body {
                 (true, self.content_after_all(out, hit, pos + 1))
             }
         }
+    }
+
+    /// Searches for another closer in a byte after the closer of a value: what follows may turn out to be content.
+    fn another_closer(&mut self, out: &mut Out<'_>, byte: u8, pos: u64) -> Option<Flow> {
+        let FramedAt::Confirm { value, .. } = &mut self.at else {
+            return None;
+        };
+        let hit @ Some(Hit::Close { .. }) = value.step(byte) else {
+            return None;
+        };
+        self.content_after_all(out, hit, pos + 1)
     }
 
     /// Continues the value: the closer that was held back is content. `pos` is after the last byte read, which may end
