@@ -822,7 +822,8 @@ pub enum Report {
 
 #[derive(Debug, Args)]
 pub struct DialectsArgs {
-    /// Print the dialects of a model, by its name: that of its calls first
+    /// Print the dialects of a model, by its name, one on each line: that of its calls, and that of its thoughts if the prompt opens
+    /// them. Each goes to a `--dialect` of its own
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
     #[command(subcommand)]

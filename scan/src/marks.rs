@@ -54,6 +54,7 @@ impl Marks {
     }
 
     /// Notes the marks of code that the bits of `mask` stand for, counted from `at`.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // only vectors use it
     #[inline]
     pub(crate) fn add_all(&mut self, at: usize, mask: u64) {
         if mask != 0 {

@@ -15,6 +15,8 @@ use crate::vector::Vector;
 const TINY: usize = 16;
 /// Bytes of a marker that are compared with a candidate.
 const PRINT: usize = 4;
+/// The automaton walks over this many bytes of what may be a marker, before it is taken for one.
+const WALK: usize = 10;
 
 /// This byte may begin a marker.
 const BEGINS: u8 = 1;
@@ -151,6 +153,17 @@ impl Scanner {
         }
     }
 
+    /// The same of a text in which markers were looked for.
+    #[inline]
+    pub fn in_line(&self, text: &[u8]) -> Plain {
+        let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
+        match kinds.fold(0, |all, kind| all | kind) {
+            all if all & MARKS != 0 => Plain::No,
+            all if all & BRACKET != 0 => Plain::Brackets,
+            _ => Plain::Yes,
+        }
+    }
+
     /// Whether no marker begins in a short text, as far as a quick look shows.
     #[inline]
     pub fn begins_none(&self, text: &[u8]) -> bool {
@@ -177,7 +190,12 @@ impl Scanner {
             return self.table(hay, at, state);
         }
         match &self.bulk {
-            Bulk::Vector(vector) => vector.find(hay, at, &mut state.marks, &|at| self.may(hay, at)),
+            Bulk::Vector(vector) => {
+                match vector.find(hay, at, &mut state.marks, &|at| self.lives(hay, at)) {
+                    (found, true) => found,
+                    (to, false) => self.table(hay, to, state),
+                }
+            }
             Bulk::Searches(searches) => self.search(searches, hay, at, state),
         }
     }
@@ -218,6 +236,23 @@ impl Scanner {
             }
         }
         all != 0
+    }
+}
+
+impl Scanner {
+    /// Whether a marker may begin at `at`, as far as the automaton shows in a few bytes.
+    fn lives(&self, hay: &[u8], at: usize) -> bool {
+        let mut node = super::ROOT;
+        for byte in hay[at..].iter().take(WALK) {
+            node = self.dfa.next(node, *byte);
+            if node == super::ROOT {
+                return false;
+            }
+            if self.dfa.is_hit(node) {
+                break;
+            }
+        }
+        true
     }
 }
 

@@ -236,8 +236,8 @@ impl Vector {
         Some(all)
     }
 
-    /// The next index from `at` on at which a marker may begin, or the length of `hay`. What the end of `hay` may split is asked
-    /// of `may`.
+    /// The next index from `at` on at which a marker may begin and true, or how far none does and false: to less than a vector and
+    /// [`HEAD`] bytes from the end.
     #[inline]
     pub fn find(
         &self,
@@ -245,7 +245,7 @@ impl Vector {
         at: usize,
         marks: &mut Marks,
         may: &dyn Fn(usize) -> bool,
-    ) -> usize {
+    ) -> (usize, bool) {
         match self.width {
             // SAFETY: the processor has these vectors, see `width`.
             #[cfg(target_arch = "x86_64")]
@@ -256,13 +256,12 @@ impl Vector {
         }
     }
 
-    /// Whether a marker begins at `at`, as far as four bytes show.
+    /// Whether a marker begins with these four bytes at `at`, as far as they and `may` show.
     #[inline(never)]
-    fn begins(&self, hay: &[u8], at: usize, may: &dyn Fn(usize) -> bool) -> bool {
-        let four = hay.get(at..).and_then(|rest| rest.first_chunk::<HEAD>());
-        match (four, &self.heads) {
-            (Some(four), Some(heads)) => heads.holds(u32::from_le_bytes(*four)),
-            (Some(_) | None, _) => may(at),
+    fn begins(&self, four: u32, at: usize, may: &dyn Fn(usize) -> bool) -> bool {
+        match &self.heads {
+            Some(heads) => heads.holds(four) && may(at),
+            None => may(at),
         }
     }
 
@@ -284,7 +283,7 @@ impl Vector {
             // SAFETY: the caller has four bytes there.
             let four = unsafe { hay.as_ptr().add(found).cast::<u32>().read_unaligned() };
             let four = u32::from_le(four);
-            if self.hashes.may_hold(four) && self.begins(hay, found, may) {
+            if self.hashes.may_hold(four) && self.begins(four, found, may) {
                 return Some(found);
             }
             mask &= mask - 1;

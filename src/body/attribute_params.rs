@@ -322,6 +322,13 @@ impl Body {
         Ok(next)
     }
 
+    /// Where a byte too many of the value ends.
+    fn longest(&self, out: &Out<'_>) -> u64 {
+        let most = out.limits().max_value;
+        let end = self.args.value_start().saturating_add(most);
+        end.saturating_add(1)
+    }
+
     /// Consumes value bytes up to the next quote or entity.
     fn value(
         &mut self,
@@ -330,11 +337,7 @@ impl Body {
         i: usize,
         end: usize,
     ) -> Result<usize, (usize, Flow)> {
-        let max = self
-            .args
-            .value_start()
-            .saturating_add(out.limits().max_value)
-            .saturating_add(1);
+        let max = self.longest(out);
         let stop = out.clip(max, i + 1, end);
         let mut entities = Entities::new(out, &self.args, i);
         let mut at = i;
@@ -487,7 +490,7 @@ impl Body {
                 return self.tag_end(out, table, pos + 1, true, i + 1);
             }
             AttributesAt::Entity { quote, len } => {
-                return Ok(self.entity(out, byte, pos, quote, len, i));
+                return self.entity(out, byte, pos, quote, len, i);
             }
             AttributesAt::Tail { quote, len, tail } => {
                 return self.tail(out, table, byte, quote, len, tail, i);
@@ -731,7 +734,7 @@ impl Body {
         quote: u8,
         len: u8,
         i: usize,
-    ) -> usize {
+    ) -> Result<usize, (usize, Flow)> {
         self.at = AttributesAt::Value { quote };
         match entity(out, &mut self.args, byte, pos, len) {
             EntityStep::More => {
@@ -739,15 +742,18 @@ impl Body {
                     quote,
                     len: len + 1,
                 };
-                i + 1
+                Ok(i + 1)
             }
             EntityStep::Done => {
                 self.args.value(out, pos + 1);
-                i + 1
+                match out.from() >= self.longest(out) {
+                    true => Err((i + 1, limit(Kind::LimitValue))),
+                    false => Ok(i + 1),
+                }
             }
             EntityStep::None => {
                 self.args.value(out, pos);
-                i
+                Ok(i)
             }
         }
     }

@@ -240,6 +240,14 @@ impl Heard {
         }
     }
 
+    /// Whether [`Heard::hears`] can take that many bytes without allocating.
+    #[inline]
+    pub fn has_room(&self, len: usize) -> bool {
+        let last = self.calls.last();
+        let text = last.and_then(|call| call.arguments.as_ref());
+        text.is_none_or(|text| text.capacity() - text.len() >= len)
+    }
+
     fn push_short(&mut self, json: &str, max: u64) {
         let Some(call) = self.calls.last_mut() else {
             return;

@@ -105,6 +105,30 @@ enum Done {
     Return,
 }
 
+/// Where hidden bytes may end.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Provisional {
+    /// After a closer or a line, or before a turn token.
+    at: u64,
+    /// An opener includes that place if it begins here or before.
+    last: u64,
+}
+
+impl Provisional {
+    /// After the byte at `pos`.
+    fn after(pos: u64) -> Self {
+        Self {
+            at: pos + 1,
+            last: pos,
+        }
+    }
+
+    /// Before a token.
+    fn before(at: u64) -> Self {
+        Self { at, last: at }
+    }
+}
+
 /// The state of hidden bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Lost {
@@ -125,8 +149,8 @@ pub(super) struct Lost {
     /// Openers of calls count anywhere.
     between: bool,
     walk: Option<Walk>,
-    /// Where the hidden bytes end unless the opener being read includes that place: after a line, or before a turn token.
-    provisional: Option<u64>,
+    /// Where the hidden bytes end unless an opener that is being read includes that place.
+    provisional: Option<Provisional>,
     /// The payload's own bracket has come; the end of the line belongs to it.
     done: Done,
     /// The payload's own bracket has come, and nothing but separators since.
@@ -317,7 +341,7 @@ impl Lost {
         match ended {
             // An opener may begin like the closer, or contain it.
             Some((End::Call, _)) if table.spec.section.is_none() && self.walk.is_some() => {
-                self.provisional.get_or_insert(pos + 1);
+                self.provisional.get_or_insert(Provisional::after(pos));
             }
             Some((End::Call, _)) => return Some(Hit::Call),
             Some((End::Section, _)) => return Some(Hit::Section),
@@ -327,10 +351,10 @@ impl Lost {
                     let ends = end == End::Turn;
                     return Some(Hit::Turn { at, ends });
                 }
-                self.provisional.get_or_insert(at);
+                self.provisional.get_or_insert(Provisional::before(at));
             }
             Some((End::Line, _)) if self.walk.is_some() => {
-                self.provisional.get_or_insert(pos + 1);
+                self.provisional.get_or_insert(Provisional::after(pos));
             }
             Some((End::Line, _)) if self.in_list() && !self.ended => self.ended = true,
             Some((End::Line, _)) => return Some(Hit::Payload { taken: true }),
@@ -339,13 +363,17 @@ impl Lost {
             }
             None => {}
         }
+        let walk = match &opener {
+            Some(Hit::Opener { walk, .. }) => Some(walk),
+            _ => self.walk.as_ref(),
+        };
+        let start = walk.and_then(Walk::start);
+        let decided = |place: &mut Provisional| start.is_none_or(|start| start > place.last);
+        if let Some(Provisional { at, .. }) = self.provisional.take_if(decided) {
+            return Some(Hit::Turn { at, ends: false });
+        }
         if opener.is_some() {
             return opener;
-        }
-        if self.walk.is_none()
-            && let Some(at) = self.provisional.take()
-        {
-            return Some(Hit::Turn { at, ends: false });
         }
         if std::mem::take(&mut self.key) && byte == b'{' && self.objects {
             // A key cannot begin like this: brackets are missing, and the next item of the list begins, or the next object.

@@ -61,6 +61,14 @@ pub(crate) struct Taken<'c> {
     plain: bool,
 }
 
+impl Taken<'_> {
+    /// Whether it is delivered in one piece, as it is.
+    #[inline]
+    pub fn is_whole(&self, short: &Short) -> bool {
+        self.plain || short.form != Form::Text
+    }
+}
+
 /// Chunks of fewer bytes bypass the body only if they do so whole.
 const LONG: usize = 64;
 
@@ -140,6 +148,7 @@ impl Short {
     }
 
     /// The beginning of the chunk that bypasses the body, if there is one. The chunk is at `start`.
+    #[inline]
     pub fn takes<'c>(&self, chunk: &'c [u8], start: u64) -> Option<Taken<'c>> {
         let len = chunk.len();
         let kind = |byte: &u8| KINDS[usize::from(*byte)];
@@ -185,11 +194,12 @@ impl Short {
     }
 
     /// Delivers what was taken, in the order in which the body would; `hears` gets the pieces of arguments.
-    pub fn deliver(
+    #[inline]
+    pub fn deliver<S: Sink + ?Sized>(
         &self,
         Taken { text, plain }: Taken<'_>,
         span: Span,
-        sink: &mut dyn Sink,
+        sink: &mut S,
         mut hears: impl FnMut(&str),
     ) {
         let call = self.call;

@@ -29,9 +29,9 @@ impl SetInner {
         let too_big = |why: String| check::key(&dialects[0].spec, "open", &why);
         let mut tables = Tables::default();
         tables.calls(&dialects);
-        tables.regions(&dialects).map_err(too_big)?;
         let calls_of = |dialect: &&Dialect| !matches!(dialect.family, Family::Plain);
         let with_calls = dialects.iter().filter(calls_of).count();
+        tables.regions(&dialects, with_calls <= 1).map_err(too_big)?;
         let chosen = with_calls == 1 || (with_calls == 0 && dialects.len() == 1);
         tables.tokens(&dialects, chosen);
         tables.enders(&dialects);
@@ -234,12 +234,12 @@ impl Tables {
         }
     }
 
-    /// Adds reasoning and protected regions.
-    fn regions(&mut self, dialects: &[Dialect]) -> Result<(), String> {
+    /// Adds reasoning and protected regions. At most one dialect has calls if they are `few`.
+    fn regions(&mut self, dialects: &[Dialect], few: bool) -> Result<(), String> {
         for (index, dialect) in dialects.iter().enumerate() {
             let index = index as u16;
             for spec in &dialect.spec.reasoning {
-                self.thought(index, dialect, spec);
+                self.thought(index, dialect, spec, few);
             }
             if let Some(channels) = &dialect.spec.channels {
                 self.headed(index, channels.reasoning(), Of::Messages);
@@ -337,7 +337,7 @@ impl Tables {
     /// Dialects may share reasoning markers: the first one's rules apply, and each adds what ends it. Thoughts nest only if they
     /// do in all of them: otherwise a repeated opener would hide the answer. Openers that only a later dialect has keep that
     /// dialect's rules.
-    fn thought(&mut self, index: u16, dialect: &Dialect, spec: &spec::Reasoning) {
+    fn thought(&mut self, index: u16, dialect: &Dialect, spec: &spec::Reasoning, few: bool) {
         let shares = |open: &[String]| spec.open.iter().any(|own| open.contains(own));
         let mut own = spec.clone();
         let tokens = dialect.tokens();
@@ -350,6 +350,8 @@ impl Tables {
             have.ended_by.extend_from_slice(&spec.ended_by);
             have.suffix |= spec.suffix;
             have.nested &= spec.nested;
+            // A host that adds it to the dialect of its model knows what the prompt opens.
+            have.implicit |= spec.implicit && few;
             own.open.retain(|open| !have.open.contains(open));
         }
         if own.open.is_empty() {

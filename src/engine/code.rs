@@ -177,6 +177,33 @@ impl Code {
         }
     }
 
+    /// Consumes long text without marks, in which the last line end is at `ends`; `line` is the line state before it. Returns false, with nothing changed, if its lines must be
+    /// read one by one.
+    pub fn passes(&mut self, text: &[u8], line: Line, ends: Option<usize>) -> bool {
+        let Some(at) = ends else {
+            return self.settled() && line != Line::Behind(0);
+        };
+        let mut after = *self;
+        after.settle();
+        let begins = text.get(at + 1).is_some_and(|byte| plain(*byte));
+        let alone = match after.state {
+            State::Fence(_) => true,
+            State::Info(_) => false,
+            // A paragraph after a blank line ends all lists.
+            State::None | State::Inline(_) => {
+                after.state = State::None;
+                after.list = 0;
+                at > 0 && text[at - 1] == b'\n'
+            }
+        };
+        if begins && alone {
+            after.head = Head::Rest;
+            after.gap = false;
+            *self = after;
+        }
+        begins && alone
+    }
+
     /// Goes to the last line of text without marks that matters to the state. Returns how many bytes that skips.
     fn skip(&mut self, text: &[u8]) -> usize {
         let begins = match self.state {
@@ -401,6 +428,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 33) as usize
         };
+        let mut passes = 0;
         for _ in 0..20_000 {
             let text: String = (0..random() % 24)
                 .flat_map(|_| {
@@ -419,7 +447,22 @@ mod tests {
                 line = line.after(byte);
             }
             assert_eq!(code, whole, "{text:?}");
+            // What follows has no marks. It may come after a block.
+            let line = [line, Line::Behind(0)][random() % 2];
+            let last = LINES[random() % LINES.len()];
+            let more = format!("{text}{last}").replace(['`', '~'], "'");
+            let ends = memrchr(b'\n', more.as_bytes());
+            let before = code;
+            let passed = code.passes(more.as_bytes(), line, ends);
+            whole.after(more.as_bytes(), line, Marks::UNKNOWN);
+            // A run at the end is decided when more comes.
+            match passed {
+                true => assert_eq!(code, whole, "{text:?} {more:?}"),
+                false => assert_eq!(code, before, "{text:?} {more:?}"),
+            }
+            passes += usize::from(passed);
         }
+        assert!(passes > 1_000, "{passes}");
     }
 
     #[test]

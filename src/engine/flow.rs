@@ -522,16 +522,12 @@ impl Machine<'_> {
         let held = if carry.is_empty() { self.held } else { &carry };
         let code = looks_at_code(self.opts, self.set, self.st.region);
         for (piece, start) in pieces(held, chunk, from, to) {
-            if code {
-                let marks = marks.within(start, chunk.base);
-                self.st.code.after(piece, self.st.line, marks);
-            }
-            self.st.line = self.st.line.after(piece);
             // Output that begins with other text is not guided.
             if self.st.region == Region::Text && !piece.trim_ascii().is_empty() {
                 self.st.guided = None;
             }
-            self.st.text(piece);
+            let marks = code.then(|| marks.within(start, chunk.base));
+            self.st.text(piece, marks);
             if self.st.heard.is_some() && self.st.region == Region::Text {
                 self.say(piece, start);
             }

@@ -45,7 +45,12 @@ impl Link {
         if self == Self::None && text.len() < LONG && memchr(b'[', text).is_none() {
             return self;
         }
-        let (link, line) = match memrchr(b'\n', text) {
+        self.after_line(text, memrchr(b'\n', text))
+    }
+
+    /// The same for text in which the last line end is there.
+    pub fn after_line(self, text: &[u8], ends: Option<usize>) -> Self {
+        let (link, line) = match ends {
             Some(at) => (Self::None, &text[at + 1..]),
             None => (self, text),
         };

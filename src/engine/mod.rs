@@ -408,6 +408,19 @@ impl Parser {
         (short && self.set.inner.text.bland(chunk)).then(|| self.state.pass_text(chunk))
     }
 
+    /// Consumes a short chunk all of which is bytes of an open value that are delivered as they are: as one piece of the argument, one
+    /// of the raw value, or both. Nothing is allocated. Returns false, with nothing changed, if the bytes one by one do not show that.
+    /// For bindings, which guard what may allocate.
+    #[doc(hidden)]
+    #[inline]
+    pub fn feed_value<S: Sink>(&mut self, chunk: &[u8], sink: &mut S) -> bool {
+        let Pace::Value(short) = &self.pace else {
+            return false;
+        };
+        let max = self.opts.limits.max_native;
+        self.state.writes_whole(short, max, chunk, sink)
+    }
+
     /// Consumes a chunk for which the fastest path is not suitable.
     #[inline(never)]
     fn feed_on(&mut self, chunk: &[u8], sink: &mut dyn Sink) {

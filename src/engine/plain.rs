@@ -6,19 +6,22 @@
 //! bytes that neither end the string nor need escaping in JSON. All of them change the state exactly as the engine does, so
 //! the path that a chunk took leaves no trace.
 
-use toolglot_scan::{Line, Marks, Plain, ROOT, Skip};
+use memchr::memrchr;
+use toolglot_scan::{Line, Marks, Plain, ROOT, Scanner, Skip};
 
 use super::flow::stuff;
 use super::link::Link;
 use super::machine::scanner;
 use super::{Mode, Parser, Region, State};
-use crate::body::{Body, Short, pieces};
+use crate::body::{Body, Short, Stuff, pieces};
 use crate::dialect::SetInner;
 use crate::event::{Event, Sink, Span};
 use crate::limits::{Fence, Options, Prefer, ReasoningMode, Retain, TextMode};
 
 /// The fastest path takes chunks up to this length.
 pub(super) const SHORT: usize = 32;
+/// In text from this length on the last line is searched once for all that asks for it.
+const LONG: usize = 64;
 /// The second path takes chunks up to this length; longer ones are not worth reading twice.
 const MIDDLE: usize = 4096;
 
@@ -72,12 +75,7 @@ impl Pace {
 
     /// The same after text that [`Parser::passes`] delivered, which changes no more of the state than what is asked here.
     fn flowing(state: &State) -> Self {
-        let settled = state.node == ROOT
-            && state.from() == state.pos()
-            && state.line == Line::Other
-            && !state.blank
-            && state.near.is_none()
-            && state.code.settled();
+        let settled = state.node == ROOT && state.from() == state.pos() && state.in_line();
         match state.region {
             // In a forged state the stream may begin after what is held back.
             _ if state.from() < state.origin => Self::Careful,
@@ -143,17 +141,61 @@ impl State {
         Pace::linked(self.link)
     }
 
-    /// Updates the state for more text, except for lines and code.
-    pub fn text(&mut self, piece: &[u8]) {
+    /// Updates the state for more text. `marks` says where it may mark code, if code matters.
+    pub fn text(&mut self, piece: &[u8], marks: Option<Marks>) {
+        let long = piece.len() >= LONG;
+        let ends = if long { memrchr(b'\n', piece) } else { None };
+        if let Some(marks) = marks {
+            let none = long && marks.first >= piece.len();
+            if !(none && self.code.passes(piece, self.line, ends)) {
+                self.code.after(piece, self.line, marks);
+            }
+        }
+        self.line = self.line.after(piece);
         self.tail = self.tail.after(piece);
         let may = self.link != Link::None || piece.len() > 4 || self.tail.contains(b'[');
         if may && self.region == Region::Text {
-            self.link = self.link.after(piece);
+            self.link = match long {
+                true => self.link.after_line(piece, ends),
+                false => self.link.after(piece),
+            };
         }
         if (self.blank || self.near.is_some()) && !piece.trim_ascii().is_empty() {
             self.blank = false;
             self.near = None;
         }
+    }
+
+    /// Updates the state for more text in which `scanner` has looked for markers, and delivers it.
+    fn deliver(
+        &mut self,
+        scanner: &Scanner,
+        (data, start): (&[u8], u64),
+        marks: Option<Marks>,
+        stuff: Stuff<'_>,
+        sink: &mut dyn Sink,
+    ) {
+        let kind = match data.len() <= SHORT && self.in_line() {
+            true => scanner.in_line(data),
+            false => Plain::No,
+        };
+        match kind {
+            Plain::No => self.text(data, marks),
+            Plain::Yes if self.link == Link::None => self.tail = self.tail.after(data),
+            Plain::Yes | Plain::Brackets => {
+                self.tail = self.tail.after(data);
+                if self.region == Region::Text {
+                    self.link = self.link.after(data);
+                }
+            }
+        }
+        let start = start - self.origin;
+        sink.event(stuff.event(data, Span::new(start, start + data.len() as u64)));
+    }
+
+    /// Whether the text is in the middle of a line, of which nothing has an effect on what follows but brackets.
+    fn in_line(&self) -> bool {
+        self.line == Line::Other && !self.blank && self.near.is_none() && self.code.settled()
     }
 
     /// Consumes the beginning of a chunk of an open value that bypasses the body, and returns its length. Arguments of up to
@@ -178,7 +220,34 @@ impl State {
         len
     }
 
-    /// The same for a parameter whose argument is written when it ends.
+    /// Consumes a short chunk of an open value that is delivered in one piece and makes nothing allocate. Returns false, with nothing
+    /// changed, if it is not known to be that.
+    #[inline]
+    pub(super) fn writes_whole<S: Sink>(
+        &mut self,
+        short: &Short,
+        max: u64,
+        chunk: &[u8],
+        sink: &mut S,
+    ) -> bool {
+        let len = chunk.len();
+        let block = self.io.block.as_ref();
+        let fits = block.is_some_and(|block| block.raw.capacity() - block.raw.len() >= len);
+        let room = (fits || !short.retained) && self.io.heard.has_room(len);
+        if len.wrapping_sub(1) >= SHORT || short.is_late() || !room {
+            return false;
+        }
+        let taken = short.takes(chunk, self.pos());
+        let Some(taken) = taken.filter(|taken| taken.is_whole(short)) else {
+            return false;
+        };
+        let span = self.pass_value(chunk, short.retained);
+        let heard = &mut self.io.heard;
+        short.deliver(taken, span, sink, |json| heard.hears(json, max));
+        true
+    }
+
+    /// The same as [`State::writes`] for a parameter whose argument is written when it ends.
     #[inline(never)]
     fn writes_late(&mut self, short: &Short, chunk: &[u8], sink: &mut dyn Sink) -> usize {
         let len = short.takes_late(chunk, self.pos());
@@ -221,11 +290,8 @@ impl Parser {
             && state.from() == state.pos()
             && scanner.begins_none(chunk)
         {
-            if looks_at_code(&self.opts, set, state.region) {
-                state.code.after(chunk, state.line, Marks::UNKNOWN);
-            }
-            state.line = state.line.after(chunk);
-            state.text(chunk);
+            let marks = looks_at_code(&self.opts, set, state.region).then_some(Marks::UNKNOWN);
+            state.text(chunk, marks);
             let span = state.pass(chunk.len());
             sink.event(stuff(set, state.region).event(chunk, span));
             self.pace = Pace::flowing(state);
@@ -257,19 +323,16 @@ impl Parser {
         if to > from {
             let code = looks_at_code(&self.opts, set, state.region);
             let stuff = stuff(set, state.region);
-            for (data, start) in pieces(dfa.held(state.node), bytes, from, to) {
-                if data.is_empty() {
-                    continue;
+            if from == bytes.base {
+                let text = &chunk[..(to - from) as usize];
+                state.deliver(scanner, (text, from), code.then_some(marks), stuff, sink);
+            } else {
+                for (data, start) in pieces(dfa.held(state.node), bytes, from, to) {
+                    if !data.is_empty() {
+                        let marks = code.then(|| marks.within(start, bytes.base));
+                        state.deliver(scanner, (data, start), marks, stuff, sink);
+                    }
                 }
-                if code {
-                    state
-                        .code
-                        .after(data, state.line, marks.within(start, bytes.base));
-                }
-                state.line = state.line.after(data);
-                state.text(data);
-                let start = start - state.origin;
-                sink.event(stuff.event(data, Span::new(start, start + data.len() as u64)));
             }
             state.io.cursor.read(chunk.len(), to);
         } else {

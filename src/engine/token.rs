@@ -226,7 +226,9 @@ impl Machine<'_> {
             return false;
         }
         let message = self.in_message(id, token);
-        if token.closes && !near && !message && !hidden {
+        // A thought that the prompt opened may have been taken for the answer.
+        let thought = token.thought && !self.st.blank && self.is_chosen(token);
+        if (token.closes || thought) && !near && !message && !hidden {
             self.dialect_issue(chunk, token.dialects[0], Kind::OrphanClose, span);
         }
         let vouched = self.st.io.vouches(start);

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use toolglot::{DialectSet, Finish, Options, Parser, Start, Tools, Turn, builtin_files};
+use toolglot::{
+    Dialect, DialectSet, Finish, Options, Parser, Start, Tools, Turn, builtin_files,
+};
 
 use crate::markers::set;
 use crate::openers::CALLS;
@@ -183,6 +185,39 @@ fn an_opener_given_by_the_prompt_is_framing_in_any_spelling() {
         failures.len()
     );
     assert!(tried > 200, "{tried}");
+}
+
+#[test]
+fn beside_any_dialect_a_forced_thought_begins_the_reply() {
+    let opens = |text: &str| text.contains("\nimplicit = true");
+    let (mut tried, mut failures) = (0, vec![]);
+    for (forced, _) in builtin_files().iter().filter(|(_, text)| opens(text)) {
+        let own = set(forced);
+        let close = own.dialects().flat_map(Dialect::reasoning_closers).next();
+        let text = format!("想 a{}Hi", close.expect("it has one"));
+        // Of two such formats the first one counts.
+        for (id, _) in builtin_files().iter().filter(|(_, text)| !opens(text)) {
+            for ids in [[id, forced], [forced, id]] {
+                let builder = DialectSet::builder();
+                let Ok(both) = builder.builtin(ids[0]).builtin(ids[1]).build() else {
+                    continue;
+                };
+                tried += 1;
+                let parser = Parser::new(&both, Options::default());
+                let turn = turn_of(parser, text.as_bytes().chunks(3), Finish::Stop);
+                if turn.reasoning != "想 a" || turn.text != "Hi" {
+                    failures.push(format!("{ids:?}: {text:?}: {turn:?}"));
+                }
+            }
+        }
+    }
+    let shown = failures[..failures.len().min(8)].join("\n");
+    assert!(
+        failures.is_empty(),
+        "{} of {tried}:\n{shown}",
+        failures.len()
+    );
+    assert!(tried > 300, "{tried}");
 }
 
 #[test]

@@ -264,6 +264,9 @@ impl Block {
         run.error(kind);
         let input = run.input;
         let found = (at..input.len()).find_map(|i| family.closer(input, i).map(|len| i + len));
+        if found.is_none() {
+            run.error("unclosed_block");
+        }
         Self::hidden(found.unwrap_or(input.len()))
     }
 }

@@ -90,10 +90,10 @@ impl Batch {
         }
     }
 
-    /// Whether there is space for [`Batch::text`] and nothing to release.
+    /// Whether there is space for [`Batch::text`], or for another two events, and nothing to release.
     #[inline]
     pub fn ready(&self) -> bool {
-        self.events.capacity().wrapping_sub(1) < KEEP_EVENTS && self.bytes.is_empty()
+        self.events.capacity().wrapping_sub(2) < KEEP_EVENTS - 1 && self.bytes.is_empty()
     }
 
     /// Ends the call.

@@ -119,15 +119,30 @@ impl Stream {
         Ok(self.batch.end(self.parser.held(), self.parser.position()))
     }
 
-    /// Takes a chunk that is only text, if that can be decided quickly.
-    #[inline]
+    /// Takes a chunk that is only text or only bytes of an open value, if that can be decided quickly.
+    #[inline(always)]
     fn quick(&mut self, chunk: &[u8]) -> Option<toolglot_batch> {
-        if self.wanted.kinds & (1 << TOOLGLOT_EVENT_TEXT) == 0 || !self.batch.ready() {
+        if !self.batch.ready() {
             return None;
         }
-        let span = self.parser.feed_text(chunk)?;
+        let text = self.wanted.kinds & (1 << TOOLGLOT_EVENT_TEXT) != 0;
+        if text && let Some(span) = self.parser.feed_text(chunk) {
+            self.taken = 0;
+            return Some(self.batch.text(chunk, span));
+        }
+        self.value(chunk)
+    }
+
+    /// Takes a chunk that is only bytes of an open value. Allocates nothing: the batch is ready for two events of the chunk's bytes.
+    #[inline(never)]
+    fn value(&mut self, chunk: &[u8]) -> Option<toolglot_batch> {
+        self.batch.begin(chunk, self.wanted);
+        if !self.parser.feed_value(chunk, &mut self.batch) {
+            return None;
+        }
         self.taken = 0;
-        Some(self.batch.text(chunk, span))
+        // In a value nothing is held back.
+        Some(self.batch.end(0, self.parser.position()))
     }
 
     fn feed(&mut self, chunk: &[u8]) -> Done<toolglot_batch> {
@@ -235,12 +250,12 @@ pub unsafe extern "C" fn toolglot_stream_feed(
         handle::change(
             handle(stream),
             len.min(PIECE),
-            |stream| {
+            move |stream| {
                 let out = out.cast::<MaybeUninit<_>>().as_mut()?;
                 out.write(stream.quick(raw::few(data, len)?)?);
                 Some(Ok(()))
             },
-            |stream| {
+            move |stream| {
                 let out = raw::out(out)?;
                 let chunk = raw::chunk(data, len)?;
                 out.write(stream.feed(chunk)?);
@@ -350,12 +365,12 @@ pub unsafe extern "C" fn toolglot_stream_feed_each(
         handle::change(
             handle(stream),
             len.min(PIECE),
-            |stream| {
+            move |stream| {
                 take?;
                 stream.quick(raw::few(data, len)?)?;
                 Some(stream.hand_over(take, user))
             },
-            |stream| {
+            move |stream| {
                 take.ok_or_else(|| Fault::null("the callback"))?;
                 stream.feed(raw::chunk(data, len)?)?;
                 stream.hand_over(take, user)

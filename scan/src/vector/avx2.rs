@@ -5,7 +5,6 @@ use std::arch::x86_64::*;
 use super::string::Escapes;
 use super::{BLOCK, HEAD, MARKS, Marks, Table, Vector};
 use crate::chars::letter;
-use crate::marks::marks_code;
 
 type V = __m256i;
 const W: usize = 32;

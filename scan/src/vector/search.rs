@@ -165,7 +165,7 @@ macro_rules! search {
             mut at: usize,
             marks: &mut Marks,
             may: &dyn Fn(usize) -> bool,
-        ) -> usize {
+        ) -> (usize, bool) {
             // Where a search goes on after a find, more is near.
             let mut near = at > 0;
             while at + 4 * W + 2 < hay.len() {
@@ -175,34 +175,30 @@ macro_rules! search {
                         false => dense::<RARE, PAIRS, false>(vector, hay, at, marks, may),
                     };
                     match next {
-                        (found, true) => return found,
+                        (found, true) => return (found, true),
                         (to, false) => at = to,
                     }
                 }
                 at = sparse::<RARE, PAIRS>(vector, hay, at);
                 near = true;
             }
+            // Less than a block: the last one, some of whose bytes were looked at.
+            if hay.len() > 4 * W + 2 && sparse::<RARE, PAIRS>(vector, hay, hay.len() - 4 * W - 3) > at {
+                return (hay.len() + 1 - HEAD, false);
+            }
             let tests = Tests::<RARE, PAIRS>::new(vector);
-            // Less than a block: single vectors, the last of which ends before the last three bytes.
-            while at + 3 < hay.len() && hay.len() >= W + 3 {
+            // Single vectors, the last of which ends before the last three bytes.
+            while at + HEAD <= hay.len() && hay.len() >= W + 3 {
                 let from = at.min(hay.len() - W - 3);
                 marks.add_all(from, mask(code(table(&MARKS), hay, from)));
                 let tests = mask(tests.at(hay, from)) >> (at - from) << (at - from);
                 // SAFETY: `hay` goes on for three bytes behind the vector.
                 if let Some(found) = unsafe { vector.first(hay, from, tests, may) } {
-                    return found;
+                    return (found, true);
                 }
                 at = from + W;
             }
-            for at in at..hay.len() {
-                if marks_code(hay[at]) {
-                    marks.add(at);
-                }
-                if vector.begins(hay, at, may) {
-                    return at;
-                }
-            }
-            hay.len()
+            (at, false)
         }
 
         #[target_feature(enable = $feature)]
@@ -212,7 +208,7 @@ macro_rules! search {
             at: usize,
             marks: &mut Marks,
             may: &dyn Fn(usize) -> bool,
-        ) -> usize {
+        ) -> (usize, bool) {
             match (vector.rare.len(), vector.pairs.len()) {
                 (0 | 1, 0) => search::<1, 0>(vector, hay, at, marks, may),
                 (0 | 1, 1) => search::<1, 1>(vector, hay, at, marks, may),

@@ -182,7 +182,8 @@ pub fn read(line: &Line, input: &str, tools: Option<&Value>) -> Outcome {
         };
         let rest = &input[at + colon + sign.len_utf8()..];
         let rest = rest.trim_start_matches(['*', '_', ' ', '\t', '\r', '\n']);
-        let info = rest.strip_prefix("```").unwrap_or(rest);
+        let fence = rest.strip_prefix("```");
+        let info = fence.unwrap_or(rest);
         let rest = info
             .trim_start_matches("json")
             .trim_start_matches("JSON")
@@ -191,7 +192,8 @@ pub fn read(line: &Line, input: &str, tools: Option<&Value>) -> Outcome {
         let key = object.strip_prefix('{').map(str::trim_start);
         let names = key.is_some_and(|key| key.starts_with("\"action"));
         let header = line[..colon].contains("Input");
-        !header && rest.starts_with(['[', '{']) && !names
+        let cut = fence.is_some() && rest.is_empty();
+        !header && (cut || rest.starts_with(['[', '{'])) && !names
     });
     twin.out
 }
