@@ -31,7 +31,9 @@ impl SetInner {
         tables.calls(&dialects);
         let calls_of = |dialect: &&Dialect| !matches!(dialect.family, Family::Plain);
         let with_calls = dialects.iter().filter(calls_of).count();
-        tables.regions(&dialects, with_calls <= 1).map_err(too_big)?;
+        tables
+            .regions(&dialects, with_calls <= 1)
+            .map_err(too_big)?;
         let chosen = with_calls == 1 || (with_calls == 0 && dialects.len() == 1);
         tables.tokens(&dialects, chosen);
         tables.enders(&dialects);

@@ -435,7 +435,7 @@ impl Parser {
             Pace::Careful => 0,
             Pace::Value(short) => self.state.writes(short, max, chunk, sink),
             Pace::Flow | Pace::Thought | Pace::Linked | Pace::Plain => {
-                match self.passes(chunk, sink) {
+                match self.passes_plain(chunk, sink) || self.passes(chunk, sink) {
                     true => chunk.len(),
                     false => 0,
                 }

@@ -265,7 +265,32 @@ impl State {
 }
 
 impl Parser {
+    /// Consumes a short chunk of a thought, or of text in which a bracket may be open, that is plain to its last byte. Returns false,
+    /// with nothing changed, if the bytes one by one do not show that.
+    #[inline]
+    pub(super) fn passes_plain(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
+        let set = &*self.set.inner;
+        let state = &mut self.state;
+        let settled = matches!(self.pace, Pace::Thought | Pace::Linked);
+        if !settled || chunk.len() > SHORT {
+            return false;
+        }
+        let Some(scanner) = scanner(set, &self.opts, state.region) else {
+            return false;
+        };
+        if !scanner.dfa.exact() || scanner.plain(chunk) == Plain::No {
+            return false;
+        }
+        let span = state.pass_text(chunk);
+        if self.pace == Pace::Linked {
+            self.pace = state.brackets(chunk);
+        }
+        sink.event(stuff(set, state.region).event(chunk, span));
+        true
+    }
+
     /// Consumes a chunk in which no marker ends. Returns false, with nothing changed, if one does or the chunk is too long.
+    #[inline(never)]
     pub(super) fn passes(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
         let set = &*self.set.inner;
         let state = &mut self.state;
@@ -275,15 +300,6 @@ impl Parser {
         let dfa = &scanner.dfa;
         if chunk.len() > MIDDLE || !dfa.exact() {
             return false;
-        }
-        let settled = matches!(self.pace, Pace::Thought | Pace::Linked);
-        if settled && chunk.len() <= SHORT && scanner.plain(chunk) != Plain::No {
-            let span = state.pass_text(chunk);
-            if self.pace == Pace::Linked {
-                self.pace = state.brackets(chunk);
-            }
-            sink.event(stuff(set, state.region).event(chunk, span));
-            return true;
         }
         if chunk.len() <= SHORT
             && state.node == ROOT

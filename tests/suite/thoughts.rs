@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use toolglot::{
-    Dialect, DialectSet, Finish, Options, Parser, Start, Tools, Turn, builtin_files,
-};
+use toolglot::{Dialect, DialectSet, Finish, Options, Parser, Start, Tools, Turn, builtin_files};
 
 use crate::markers::set;
 use crate::openers::CALLS;

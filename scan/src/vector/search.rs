@@ -183,7 +183,9 @@ macro_rules! search {
                 near = true;
             }
             // Less than a block: the last one, some of whose bytes were looked at.
-            if hay.len() > 4 * W + 2 && sparse::<RARE, PAIRS>(vector, hay, hay.len() - 4 * W - 3) > at {
+            if hay.len() > 4 * W + 2
+                && sparse::<RARE, PAIRS>(vector, hay, hay.len() - 4 * W - 3) > at
+            {
                 return (hay.len() + 1 - HEAD, false);
             }
             let tests = Tests::<RARE, PAIRS>::new(vector);
