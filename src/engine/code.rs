@@ -177,8 +177,8 @@ impl Code {
         }
     }
 
-    /// Consumes long text without marks, in which the last line end is at `ends`; `line` is the line state before it. Returns false, with nothing changed, if its lines must be
-    /// read one by one.
+    /// Consumes long text without marks, in which the last line end is at `ends`; `line` is the line state before it. Returns
+    /// false, with nothing changed, if its lines must be read one by one.
     pub fn passes(&mut self, text: &[u8], line: Line, ends: Option<usize>) -> bool {
         let Some(at) = ends else {
             return self.settled() && line != Line::Behind(0);
