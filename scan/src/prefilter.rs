@@ -136,15 +136,13 @@ impl Scanner {
     /// Whether no byte of a short text is the first byte of a marker, ends a line, marks code or opens a bracket.
     #[inline]
     pub fn bland(&self, text: &[u8]) -> bool {
-        let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
-        kinds.fold(0, |all, kind| all | kind) & !CODE == 0
+        self.kinds(text) & !CODE == 0
     }
 
     /// The same, but a byte begins a marker only if the bytes after it fit as well, and brackets are told apart.
     #[inline]
     pub fn plain(&self, text: &[u8]) -> Plain {
-        let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
-        match kinds.fold(0, |all, kind| all | kind) & !CODE {
+        match self.kinds(text) & !CODE {
             0 => Plain::Yes,
             all if all & MARKS != 0 => Plain::No,
             all if all & BEGINS != 0 && !self.empty(text) => Plain::No,
@@ -156,8 +154,7 @@ impl Scanner {
     /// The same of a text in which markers were looked for.
     #[inline]
     pub fn in_line(&self, text: &[u8]) -> Plain {
-        let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
-        match kinds.fold(0, |all, kind| all | kind) {
+        match self.kinds(text) {
             all if all & MARKS != 0 => Plain::No,
             all if all & BRACKET != 0 => Plain::Brackets,
             _ => Plain::Yes,
@@ -167,11 +164,17 @@ impl Scanner {
     /// Whether no marker begins in a short text, as far as a quick look shows.
     #[inline]
     pub fn begins_none(&self, text: &[u8]) -> bool {
-        let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
-        let all = kinds.fold(0, |all, kind| all | kind);
+        let all = self.kinds(text);
         // A last byte that may begin a marker mostly does, as far as can be seen.
         let last = text.last().map_or(0, |byte| self.kinds[usize::from(*byte)]);
         all & BEGINS == 0 || (last & BEGINS == 0 && self.empty(text))
+    }
+
+    /// The kinds of all bytes.
+    #[inline]
+    fn kinds(&self, text: &[u8]) -> u8 {
+        let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
+        kinds.fold(0, |all, kind| all | kind)
     }
 
     #[inline(never)]
@@ -237,9 +240,7 @@ impl Scanner {
         }
         all != 0
     }
-}
 
-impl Scanner {
     /// Whether a marker may begin at `at`, as far as the automaton shows in a few bytes.
     fn lives(&self, hay: &[u8], at: usize) -> bool {
         let mut node = super::ROOT;

@@ -322,13 +322,6 @@ impl Body {
         Ok(next)
     }
 
-    /// Where a byte too many of the value ends.
-    fn longest(&self, out: &Out<'_>) -> u64 {
-        let most = out.limits().max_value;
-        let end = self.args.value_start().saturating_add(most);
-        end.saturating_add(1)
-    }
-
     /// Consumes value bytes up to the next quote or entity.
     fn value(
         &mut self,
@@ -337,7 +330,7 @@ impl Body {
         i: usize,
         end: usize,
     ) -> Result<usize, (usize, Flow)> {
-        let max = self.longest(out);
+        let max = out.longest(self.args.value_start());
         let stop = out.clip(max, i + 1, end);
         let mut entities = Entities::new(out, &self.args, i);
         let mut at = i;
@@ -746,7 +739,7 @@ impl Body {
             }
             EntityStep::Done => {
                 self.args.value(out, pos + 1);
-                match out.from() >= self.longest(out) {
+                match out.from() >= out.longest(self.args.value_start()) {
                     true => Err((i + 1, limit(Kind::LimitValue))),
                     false => Ok(i + 1),
                 }

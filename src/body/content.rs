@@ -168,10 +168,7 @@ impl Content {
         mut i: usize,
         end: usize,
     ) -> (usize, Step) {
-        let max = args
-            .value_start()
-            .saturating_add(out.limits().max_value)
-            .saturating_add(1);
+        let max = out.longest(args.value_start());
         while i < end {
             let pos = out.base + i as u64;
             let byte = out.seg[i];

@@ -275,9 +275,7 @@ impl Body {
         let start = self.open.last().map_or(out.base + i as u64, |index| {
             self.elements[*index as usize].inner.0
         });
-        let max = start
-            .saturating_add(out.limits().max_value)
-            .saturating_add(1);
+        let max = out.longest(start);
         let stop = out.clip(max, i + 1, end);
         let found = memchr(b'<', &out.seg[i..stop]);
         let at = out.base + (i + found.unwrap_or(stop - i)) as u64;
@@ -595,9 +593,7 @@ impl Body {
             .open
             .last()
             .map_or(out.base, |index| self.elements[*index as usize].inner.0);
-        let max = start
-            .saturating_add(out.limits().max_value)
-            .saturating_add(1);
+        let max = out.longest(start);
         let stop = out.clip(max, i + 1, end);
         let (next, len) = if len == 0 {
             match memchr(b']', &out.seg[i..stop]) {

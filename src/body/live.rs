@@ -312,11 +312,7 @@ impl LiveCall {
     /// The offset at which the open value is too long.
     fn max(&self, out: &Out<'_>) -> u64 {
         let start = self.param.as_ref().and_then(|param| param.start);
-        start.map_or(u64::MAX, |start| {
-            start
-                .saturating_add(out.limits().max_value)
-                .saturating_add(1)
-        })
+        start.map_or(u64::MAX, |start| out.longest(start))
     }
 
     /// Ends a key at `pos`.

@@ -75,10 +75,7 @@ impl Body {
     }
 
     pub fn feed(&mut self, out: &mut Out<'_>, mut i: usize, end: usize) -> (usize, Step) {
-        let max = self
-            .from
-            .saturating_add(out.limits().max_value)
-            .saturating_add(1);
+        let max = out.longest(self.from);
         while i < end {
             if let Some(provisional) = self.provisional {
                 let byte = out.seg[i];

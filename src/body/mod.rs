@@ -54,7 +54,7 @@ pub(crate) use framed::{Strange, holds_markup, name_in_id, other_tags};
 pub(crate) use heard::{Heard, Said};
 pub(crate) use out::{Block, Io, Out, Stuff};
 pub(crate) use plain::Clean;
-pub(crate) use short::Short;
+pub(crate) use short::{Short, Taken};
 pub(crate) use tree_payload::{Elements, ITEM, tag_name};
 
 /// The state of an open block's body.

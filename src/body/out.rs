@@ -580,6 +580,12 @@ impl<'p> Out<'p> {
         self.issue(kind, self.block_span(end), "");
     }
 
+    /// Where a byte too many of a value ends that begins at `start`.
+    pub fn longest(&self, start: u64) -> u64 {
+        let end = start.saturating_add(self.limits().max_value);
+        end.saturating_add(1)
+    }
+
     /// Where a scan of a value from index `i` on must stop: at `end`, or where the value would be `max` bytes long, so that
     /// the limit fires at one offset for all chunkings. Never before `i`.
     pub fn clip(&self, max: u64, i: usize, end: usize) -> usize {

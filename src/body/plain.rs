@@ -95,8 +95,7 @@ impl Plain {
         end: usize,
         waits: u8,
     ) -> (usize, Came) {
-        let max = self.start.saturating_add(out.limits().max_value);
-        let max = max.saturating_add(1);
+        let max = out.longest(self.start);
         let deliver = |out: &mut Out<'_>, args: &mut Option<&mut Args>, to: u64| match args {
             Some(args) => args.value(out, to),
             None => out.skip(to),

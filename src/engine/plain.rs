@@ -13,7 +13,7 @@ use super::flow::stuff;
 use super::link::Link;
 use super::machine::scanner;
 use super::{Mode, Parser, Region, State};
-use crate::body::{Body, Short, Stuff, pieces};
+use crate::body::{Body, Short, Stuff, Taken, pieces};
 use crate::dialect::SetInner;
 use crate::event::{Event, Sink, Span};
 use crate::limits::{Fence, Options, Prefer, ReasoningMode, Retain, TextMode};
@@ -179,14 +179,13 @@ impl State {
             true => scanner.in_line(data),
             false => Plain::No,
         };
-        match kind {
-            Plain::No => self.text(data, marks),
-            Plain::Yes if self.link == Link::None => self.tail = self.tail.after(data),
-            Plain::Yes | Plain::Brackets => {
-                self.tail = self.tail.after(data);
-                if self.region == Region::Text {
-                    self.link = self.link.after(data);
-                }
+        if kind == Plain::No {
+            self.text(data, marks);
+        } else {
+            self.tail = self.tail.after(data);
+            let may = self.link != Link::None || kind == Plain::Brackets;
+            if may && self.region == Region::Text {
+                self.link = self.link.after(data);
             }
         }
         let start = start - self.origin;
@@ -213,11 +212,16 @@ impl State {
         let Some(taken) = short.takes(chunk, self.pos()) else {
             return 0;
         };
-        let len = taken.text.len();
-        let span = self.pass_value(&chunk[..len], short.retained);
+        self.write(short, taken, max, sink);
+        taken.text.len()
+    }
+
+    /// Consumes and delivers what was taken of an open value.
+    #[inline]
+    fn write<S: Sink + ?Sized>(&mut self, short: &Short, taken: Taken<'_>, max: u64, sink: &mut S) {
+        let span = self.pass_value(taken.text.as_bytes(), short.retained);
         let heard = &mut self.io.heard;
         short.deliver(taken, span, sink, |json| heard.hears(json, max));
-        len
     }
 
     /// Consumes a short chunk of an open value that is delivered in one piece and makes nothing allocate. Returns false, with nothing
@@ -238,13 +242,11 @@ impl State {
             return false;
         }
         let taken = short.takes(chunk, self.pos());
-        let Some(taken) = taken.filter(|taken| taken.is_whole(short)) else {
-            return false;
-        };
-        let span = self.pass_value(chunk, short.retained);
-        let heard = &mut self.io.heard;
-        short.deliver(taken, span, sink, |json| heard.hears(json, max));
-        true
+        let taken = taken.filter(|taken| taken.is_whole(short));
+        if let Some(taken) = taken {
+            self.write(short, taken, max, sink);
+        }
+        taken.is_some()
     }
 
     /// The same as [`State::writes`] for a parameter whose argument is written when it ends.

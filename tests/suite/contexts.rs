@@ -10,7 +10,7 @@ use toolglot::{
 
 use crate::markers::{Does, MARKERS, has_messages, set};
 use crate::openers::CALLS;
-use crate::support::{ANY, DEFAULTS, turn_of};
+use crate::support::{ANY, DEFAULTS, none_wrong, turn_of};
 
 /// One in so many combinations is tried in a test run.
 const SAMPLE: usize = 97;
@@ -106,8 +106,7 @@ fn placed(context: &str, call: &str) -> Option<String> {
 }
 
 fn told(wrong: &[String], tried: usize) {
-    let shown = wrong[..wrong.len().min(60)].join("\n");
-    assert!(wrong.is_empty(), "{} of {tried}:\n{shown}", wrong.len());
+    none_wrong(wrong, tried);
 }
 
 /// A call that follows what was shown is found with its arguments.

@@ -9,7 +9,7 @@ use toolglot::{
 };
 
 use crate::markers::set;
-use crate::support::turn_of;
+use crate::support::{none_wrong, turn_of};
 
 const TOOLS: &str = r#"[{"name": "wipe", "parameters": {"properties": {
     "path": {"type": "string"}, "n": {"type": "string"}}}}]"#;
@@ -54,11 +54,6 @@ pub fn read_slips(
             }
         }
     }
-    let shown = failures[..failures.len().min(12)].join("\n");
-    assert!(
-        failures.is_empty(),
-        "{} of {tried:?}:\n{shown}",
-        failures.len()
-    );
+    none_wrong(&failures, &tried);
     tried
 }

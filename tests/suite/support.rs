@@ -1,5 +1,6 @@
 //! What the tests share: the vectors, and streams made from them.
 
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
@@ -24,6 +25,13 @@ pub fn vector_files() -> Vec<PathBuf> {
     files.retain(|path| path.extension().is_some_and(|ext| ext == "jsonl"));
     files.sort();
     files
+}
+
+/// Fails if something of what was tried is wrong, and shows the first of it.
+#[track_caller]
+pub fn none_wrong(wrong: &[String], tried: impl Debug) {
+    let shown = wrong[..wrong.len().min(40)].join("\n");
+    assert!(wrong.is_empty(), "{} of {tried:?}:\n{shown}", wrong.len());
 }
 
 /// Compiled sets, shared by all tests of one run.

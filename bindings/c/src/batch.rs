@@ -93,7 +93,7 @@ impl Batch {
     /// Whether there is space for [`Batch::text`], or for another two events, and nothing to release.
     #[inline]
     pub fn ready(&self) -> bool {
-        self.events.capacity().wrapping_sub(2) < KEEP_EVENTS - 1 && self.bytes.is_empty()
+        (2..=KEEP_EVENTS).contains(&self.events.capacity()) && self.bytes.is_empty()
     }
 
     /// Ends the call.
