@@ -676,8 +676,8 @@
 // An unescaped control character in a string. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_NEWLINE 55
 
-// The arguments are in another form than the dialect writes: under a known synonym of its key, as a string, or as one JSON
-// object in place of parameters. (warning)
+// The arguments are in another form than the dialect writes: under a known synonym of its key, as a string, as one JSON
+// object in place of parameters, or left out where the call's closer follows. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_ARGUMENTS 56
 
 // A key beside name and arguments that no rule reads. (warning)
@@ -686,7 +686,7 @@
 // The arguments are attributes of the call's tag. (warning)
 #define TOOLGLOT_ISSUE_ATTRIBUTE_ARGUMENTS 58
 
-// The closer is missing after a payload that ended by itself. Reserved: nothing reports it. (warning)
+// The closer of a call with parameters between tags is missing where its section's closer follows the last one. (warning)
 #define TOOLGLOT_ISSUE_REPAIRED_CLOSER 59
 
 // An opener or closer is repeated. (warning)

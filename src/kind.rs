@@ -161,10 +161,10 @@ kinds! {
     RepairedLiteral = 53 "repaired_literal" Warning Repaired "A Python literal in JSON (`True`, `None`, `0x1F`, `.5`), or a JSON literal in Python (`true`, `null`)." "a Python literal was taken as its JSON counterpart";
     RepairedKey = 54 "repaired_key" Warning Repaired "A key without quotes in JSON." "a key without quotes was taken as one";
     RepairedNewline = 55 "repaired_newline" Warning Repaired "An unescaped control character in a string." "an unescaped control character was escaped";
-    RepairedArguments = 56 "repaired_arguments" Warning Repaired "The arguments are in another form than the dialect writes: under a known synonym of its key, as a string, or as one JSON object in place of parameters." "the arguments stand under another key or in another form";
+    RepairedArguments = 56 "repaired_arguments" Warning Repaired "The arguments are in another form than the dialect writes: under a known synonym of its key, as a string, as one JSON object in place of parameters, or left out where the call's closer follows." "the arguments stand under another key or in another form";
     ExtraKey = 57 "extra_key" Warning Recovered "A key beside name and arguments that no rule reads." "a key beside name and arguments was not read";
     AttributeArguments = 58 "attribute_arguments" Warning Repaired "The arguments are attributes of the call's tag." "the arguments were taken from the tag's attributes";
-    RepairedCloser = 59 "repaired_closer" Warning Repaired "The closer is missing after a payload that ended by itself. Reserved: nothing reports it." "the closing marker is missing after a whole payload";
+    RepairedCloser = 59 "repaired_closer" Warning Repaired "The closer of a call with parameters between tags is missing where its section's closer follows the last one." "the call's closing marker is missing before that of its section";
     RepeatedMarker = 60 "repeated_marker" Warning Repaired "An opener or closer is repeated." "a marker occurs twice";
     RepeatedParam = 61 "repeated_param" Warning Repaired "A parameter occurs more than once, and the dialect's document says that the last one wins." "the parameter occurs more than once; the last one wins";
     ProvisionalClose = 62 "provisional_close" Warning Recovered "The call follows a provisional closer, which may be part of a value." "the call stands after a closer that may belong to a value";

@@ -10,6 +10,7 @@ mod after;
 mod broken;
 mod closing;
 mod ending;
+mod hollow;
 mod opener;
 mod over;
 mod parameter;
@@ -461,6 +462,12 @@ impl Body {
         if let Some(step) = self.mentions_openers(out, byte, pos) {
             return step;
         }
+        if let FramedAt::Gap(walk) = &self.at
+            && walk.blank()
+            && let Some(flow) = self.begin_message(out, table, byte, pos)
+        {
+            return (false, flow);
+        }
         let unit = &table.units[usize::from(self.unit)];
         let ahead = self.looks_ahead(table);
         let (paths, walk): (&Paths<Action>, &mut Walk) = match &mut self.at {
@@ -506,7 +513,7 @@ impl Body {
             }
             Go::Found { action, taken } => {
                 let found = (action, *walk, pos + u64::from(taken));
-                let early = action == Action::Turn && self.lacks_params();
+                let early = action == Action::Turn && !self.may_end();
                 if early || self.only_words(action) {
                     // The byte may complete what ends the hidden part.
                     return (false, self.broken(out, pos));
@@ -606,6 +613,12 @@ impl Body {
         if action == Action::Repeat && self.after.is_some() {
             self.closes_again(out, table, span);
             return None;
+        }
+        if matches!(
+            action,
+            Action::Close | Action::WrongClose | Action::Half | Action::End | Action::WrongEnd
+        ) {
+            self.close_hollow(out, start);
         }
         if let Some(flow) = self.settle(out) {
             return Some(flow);
@@ -720,22 +733,18 @@ impl Body {
             }
             Action::Reopen | Action::Unit(_) if self.again(out, table, action, walk, end) => None,
             Action::Reopen | Action::Turn | Action::Header => {
-                let ended = action != Action::Reopen && !self.lacks_params();
+                let ended = !self.lacks_params();
                 // After a payload, and where the end of the stream would end the call, only a closer was forgotten.
                 let severity = match self.at {
                     FramedAt::Tail(_) => Severity::Warning,
+                    FramedAt::Gap(_) if action == Action::Turn => Severity::Warning,
                     _ if ended => Severity::Warning,
                     _ => Severity::Error,
                 };
-                if ended {
-                    if let Some(args) = &mut self.args {
-                        args.recovered(Kind::UnclosedBlock);
-                    }
-                    if let Some(flow) = self.close_args(out, start) {
-                        return Some(flow);
-                    }
-                    (self.last, self.good) = (start, start);
-                } else {
+                if let Some(flow) = self.close_before_next(out, start) {
+                    return Some(flow);
+                }
+                if !ended {
                     self.drop_call(out, start);
                 }
                 out.hold(start);
@@ -745,14 +754,21 @@ impl Body {
                 })
             }
             Action::Unit(unit) => {
+                let ended = !self.lacks_params();
                 let severity = match self.at {
                     FramedAt::Tail(_) => Some(Severity::Warning),
+                    FramedAt::Inner(_) | FramedAt::Confirm { .. } if ended => {
+                        Some(Severity::Warning)
+                    }
                     FramedAt::Inner(_) | FramedAt::Confirm { .. } => Some(Severity::Error),
                     _ => None,
                 };
                 if let Some(severity) = severity {
                     let span = Span::new(self.last.min(start), start);
                     out.report(Kind::UnclosedBlock, severity, span, "", "", "");
+                    if let Some(flow) = self.close_before_next(out, start) {
+                        return Some(flow);
+                    }
                     self.drop_call(out, start);
                 }
                 if let FramedAt::Enter(_) = self.at {

@@ -291,6 +291,17 @@ impl Body {
         }
     }
 
+    /// Whether the arguments of a call that is open are awaited.
+    pub fn awaits(&self) -> bool {
+        self.bare && self.open_args().is_some_and(Arguments::awaited)
+    }
+
+    /// Takes the call whose arguments are awaited.
+    pub fn take_awaiting(&mut self) -> Option<LiveCall> {
+        let args = self.item.take_if(|_| self.bare)?.args?;
+        Some(args.live)
+    }
+
     /// Whether a call has begun and not closed.
     pub fn under_way(&self) -> bool {
         self.item

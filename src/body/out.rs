@@ -250,6 +250,13 @@ impl<'p> Out<'p> {
         self.tools()?.get(name)
     }
 
+    /// The parameter of a call that is one text: `param`, or the only one that a declared tool has for it.
+    pub fn text_param(&self, tool: &str, param: &str) -> String {
+        let sole = self.tool(tool).filter(|tool| tool.param(param).is_none());
+        let sole = sole.and_then(Tool::sole);
+        sole.map_or(param, |sole| &sole.name).to_owned()
+    }
+
     pub fn dialect(&self) -> Option<&'p Dialect> {
         let index = self.io.block.as_ref()?.dialect;
         self.set.dialect(index)

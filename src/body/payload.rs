@@ -141,6 +141,22 @@ impl Payload {
         }
     }
 
+    /// Whether the arguments of a call that is open are awaited.
+    pub fn awaits(&self) -> bool {
+        match self {
+            Self::Json(body) => body.awaits(),
+            Self::Python(_) | Self::Braces(_) | Self::Mapping(_) => false,
+        }
+    }
+
+    /// Takes the call whose arguments are awaited.
+    pub fn take_awaiting(&mut self) -> Option<LiveCall> {
+        match self {
+            Self::Json(body) => body.take_awaiting(),
+            Self::Python(_) | Self::Braces(_) | Self::Mapping(_) => None,
+        }
+    }
+
     /// How many calls were closed.
     pub fn calls(&self) -> u32 {
         match self {

@@ -175,6 +175,14 @@ impl Found {
 }
 
 impl Framed {
+    /// The unit of a message that is text for `recipient`.
+    pub fn text_unit(&self, recipient: &str) -> Option<usize> {
+        self.spec.unit.iter().position(|unit| {
+            let content = unit.content.as_ref();
+            content.is_some_and(|content| content.recipients.iter().any(|have| have == recipient))
+        })
+    }
+
     /// Builds the tables of a description, or returns what is wrong with it.
     ///
     /// `starts` begin a message, and `turns` end the model's turn.
@@ -287,13 +295,21 @@ impl Framed {
         let repeats = repeats
             .map(|close| (close.clone(), Action::Repeat))
             .collect();
-        let gap = build(vec![
+        let turns = turns.iter();
+        let turns = turns.filter(|p| !p.contains('$') && !starts.contains(p));
+        let turns: Vec<_> = turns.map(|p| (p.clone(), Action::Turn)).collect();
+        let gap = [
             units.clone(),
             list(section_close, Action::End),
             list(separators, Action::Separator),
             repeats,
             list(section_open, Action::Reopen),
-        ])?;
+        ];
+        let other = |(p, _): &&(String, Action)| !gap.iter().flatten().any(|(have, _)| have == p);
+        // A section without a closer ends before anything else.
+        let ends = turns.iter().filter(|_| !section_close.is_empty());
+        let ends = ends.filter(other).cloned().collect();
+        let gap = build([gap.to_vec(), vec![ends]].concat())?;
         let tables = spec
             .unit
             .iter()
@@ -334,14 +350,13 @@ impl Framed {
                 let further = ["$^{", ",$_$^{"].map(|p| (p.to_owned(), Action::Further));
                 let further = further.into_iter().filter(|_| objects).collect();
                 let closes = |p: &String| closers.iter().flatten().any(|(close, _)| close == p);
-                let turn = |p: &&String| !p.contains('$') && !starts.contains(p) && !closes(p);
-                let turns = turns.iter().filter(turn);
-                let turns: Vec<_> = turns.map(|p| (p.clone(), Action::Turn)).collect();
+                let turns: Vec<_> = turns.iter().filter(|(p, _)| !closes(p)).cloned().collect();
                 let calls = closers
                     .into_iter()
                     .chain([next, list(section_open, Action::Reopen)]);
                 let calls: Vec<Vec<(String, Action)>> = calls.collect();
-                let tail = calls.iter().cloned().chain([list(starts, Action::Reopen)]);
+                let tail = calls.iter().cloned();
+                let tail = tail.chain([list(starts, Action::Reopen), turns.clone()]);
                 let tail: Vec<Vec<(String, Action)>> = tail.collect();
                 // The tag of an opener that is more than a tag may be repeated, or open the next call alone.
                 let tag = |open: &String| {
@@ -651,6 +666,9 @@ fn contents(spec: &spec::Framed) -> Result<(), String> {
             }
             (Some(content), _) if content.argument.is_empty() => {
                 return Err("content.argument must not be empty".to_owned());
+            }
+            (Some(content), _) if content.recipients.is_empty() == unit.open.is_empty() => {
+                return Err("a unit has either openers or content.recipients".to_owned());
             }
             (Some(_), _) => {
                 let literal = |close: &String| path::literal(close).as_deref() == Ok(close);

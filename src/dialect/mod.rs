@@ -218,8 +218,8 @@ impl Dialect {
         let mut out: Vec<(String, Sort)> = vec![];
         let mut add = |sort: Sort, marker: &str| {
             let literal = toolglot_scan::path::literal(marker).as_deref() == Ok(marker);
-            // A newline ends a block without a closer, and a fence closes code: neither is a token.
-            let short = marker.trim().is_empty() || marker.bytes().all(|byte| byte == b'`');
+            // A newline ends a block without a closer, a fence closes code, a bracket an object: none of them is a token.
+            let short = marker.trim().len() < 2 || marker.bytes().all(|byte| byte == b'`');
             if literal && !short {
                 out.push((marker.to_owned(), sort));
             }

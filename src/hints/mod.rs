@@ -224,6 +224,15 @@ impl Tool {
         self.by_name.get(name).map(|index| &self.params[*index])
     }
 
+    /// The parameter that takes a text alone: the only required one, or the only one.
+    pub fn sole(&self) -> Option<&Param> {
+        let mut required = self.params.iter().filter(|param| param.required);
+        match (required.next(), required.next(), self.params.as_slice()) {
+            (Some(one), None, _) | (None, None, [one]) => Some(one),
+            _ => None,
+        }
+    }
+
     /// The parameters by their folded names; of those that fold alike, the first.
     pub fn folded(&self, fold: impl Fn(&str) -> String) -> HashMap<String, &Param> {
         self.params

@@ -68,7 +68,7 @@ pub const fn sentence(kind: Kind) -> &'static str {
         Kind::RepairedArguments => "参数写在了另一个键下",
         Kind::ExtraKey => "名称和参数之外的键未被读取",
         Kind::AttributeArguments => "参数取自标签的属性",
-        Kind::RepairedCloser => "完整的内容之后缺少结束标记",
+        Kind::RepairedCloser => "所在区段的结束标记之前缺少调用的结束标记",
         Kind::RepeatedMarker => "标记重复",
         Kind::RepeatedParam => "参数重复，已采用最后一个值",
         Kind::ProvisionalClose => "调用之前的结束标记可能属于某个值",

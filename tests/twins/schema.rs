@@ -49,6 +49,14 @@ pub(super) fn required(tool: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// The parameter that takes a text alone: the only required one, or the only one.
+pub(super) fn sole(tool: &Value) -> Option<&str> {
+    match (required(tool).as_slice(), params(tool).as_slice()) {
+        ([one], _) | ([], [(one, _)]) => Some(one),
+        _ => None,
+    }
+}
+
 /// The names of all types that a schema allows; empty if it does not restrict them.
 pub(super) fn types(schema: &Value) -> BTreeSet<String> {
     let mut out = BTreeSet::new();

@@ -114,14 +114,14 @@ pub const TOOLGLOT_ISSUE_REPAIRED_LITERAL: u32 = 53;
 pub const TOOLGLOT_ISSUE_REPAIRED_KEY: u32 = 54;
 /// An unescaped control character in a string. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_NEWLINE: u32 = 55;
-/// The arguments are in another form than the dialect writes: under a known synonym of its key, as a string, or as one JSON
-/// object in place of parameters. (warning)
+/// The arguments are in another form than the dialect writes: under a known synonym of its key, as a string, as one JSON
+/// object in place of parameters, or left out where the call's closer follows. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_ARGUMENTS: u32 = 56;
 /// A key beside name and arguments that no rule reads. (warning)
 pub const TOOLGLOT_ISSUE_EXTRA_KEY: u32 = 57;
 /// The arguments are attributes of the call's tag. (warning)
 pub const TOOLGLOT_ISSUE_ATTRIBUTE_ARGUMENTS: u32 = 58;
-/// The closer is missing after a payload that ended by itself. Reserved: nothing reports it. (warning)
+/// The closer of a call with parameters between tags is missing where its section's closer follows the last one. (warning)
 pub const TOOLGLOT_ISSUE_REPAIRED_CLOSER: u32 = 59;
 /// An opener or closer is repeated. (warning)
 pub const TOOLGLOT_ISSUE_REPEATED_MARKER: u32 = 60;

@@ -44,7 +44,11 @@ impl Body {
                 As::Clean(clean)
             };
             let place = Span::new(at, at);
-            if let Err(kind) = args.param_open_as(out, &content.argument, place, at, form) {
+            let key = match content.recipients.is_empty() {
+                true => content.argument.clone(),
+                false => out.text_param(args.tool(), &content.argument),
+            };
+            if let Err(kind) = args.param_open_as(out, &key, place, at, form) {
                 return Some(self.limit(out, kind, at));
             }
         }
@@ -132,8 +136,13 @@ impl Body {
     pub(super) fn settle(&mut self, out: &mut Out<'_>) -> Option<Flow> {
         if let Some(whole) = self.whole.take() {
             let (mut live, end) = *whole;
-            live.close(out, end);
-            self.calls += 1;
+            if live.begun() {
+                live.close(out, end);
+                self.calls += 1;
+            } else {
+                // Neither arguments nor a closer have come.
+                out.call_abandon(live.span(end));
+            }
         }
         let after = self.after.take()?;
         self.close_args(out, after.end)

@@ -139,6 +139,31 @@ impl Body {
         }
     }
 
+    /// Whether only closers are missing where a turn ends.
+    pub(super) fn may_end(&self) -> bool {
+        match self.at {
+            FramedAt::Tail(_) => true,
+            FramedAt::Gap(_) => self.is_final() && self.loose.is_none(),
+            _ => !self.lacks_params(),
+        }
+    }
+
+    /// Closes the open call, whose closer is missing before what begins at `start`, if it has a parameter: all of them are
+    /// closed, but more of it may have been meant.
+    pub(super) fn close_before_next(&mut self, out: &mut Out<'_>, start: u64) -> Option<Flow> {
+        if self.lacks_params() {
+            return None;
+        }
+        if let Some(args) = &mut self.args {
+            args.recovered(Kind::UnclosedBlock);
+        }
+        let flow = self.close_args(out, start);
+        if flow.is_none() {
+            (self.last, self.good) = (start, start);
+        }
+        flow
+    }
+
     /// Closes the section; its closer ends at `end`.
     pub(super) fn section_ends(
         &mut self,
@@ -153,10 +178,11 @@ impl Body {
         );
         if forgotten {
             let span = Span::new(self.last, end);
-            if let Some(args) = &mut self.args {
-                args.recovered(Kind::UnclosedBlock);
+            match &mut self.args {
+                // The section's closer shows that the last parameter was meant to be the last.
+                Some(args) => args.report(out, Kind::RepairedCloser, span, ""),
+                None => out.report(Kind::UnclosedBlock, Severity::Warning, span, "", "", ""),
             }
-            out.report(Kind::UnclosedBlock, Severity::Warning, span, "", "", "");
             if let Some(flow) = self.close_args(out, end) {
                 return Some(flow);
             }

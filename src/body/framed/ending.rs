@@ -104,7 +104,9 @@ impl Body {
                 .0
                 .recovered([Kind::UnclosedBlock].into_iter().collect());
         }
-        self.settle(out);
+        if !self.is_hollow() {
+            self.settle(out);
+        }
         if let FramedAt::Value(_) | FramedAt::Plain(_) = self.at
             && let Some(args) = &self.args
         {

@@ -194,8 +194,10 @@ impl Body {
             };
             return match Payload::open(out, unit, &opened, self.section) {
                 Ok(mut payload) => {
-                    // Parameters may follow all the same.
-                    if unit.payload == spec::Payload::Arguments && table.spec.param.is_some() {
+                    // Parameters may follow all the same, or more of a text that begins like an object.
+                    let text = table.text_unit(&name).is_some();
+                    let more = text || table.spec.param.is_some();
+                    if unit.payload == spec::Payload::Arguments && more {
                         payload.wait();
                     }
                     if closed && payload.empty(out, end) {

@@ -52,6 +52,14 @@ impl Body {
         let FramedAt::Payload(payload) = &mut self.at else {
             return (end, None);
         };
+        if payload.awaits()
+            && let Some(next) = self.empty_payload(out, table, i, end)
+        {
+            return (next, None);
+        }
+        let FramedAt::Payload(payload) = &mut self.at else {
+            return (end, None);
+        };
         let json = matches!(**payload, Payload::Json(_));
         let stop = match self.run_on {
             Some(_) => i + 1,

@@ -107,6 +107,11 @@ impl Arguments {
         }
     }
 
+    /// Whether only white space has come, and no text may replace the object.
+    pub fn awaited(&self) -> bool {
+        self.how == How::Open && !self.live.takes_text()
+    }
+
     /// What was open where the arguments broke.
     pub fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
         match &self.how {

@@ -7,17 +7,8 @@ use crate::body::Out;
 use crate::body::lexer::{Rules, forgiven};
 use crate::body::typed::typed;
 use crate::event::{Event, Span};
-use crate::hints::{Coerced, Param, Tool};
+use crate::hints::{Coerced, Tool};
 use crate::kind::Kind;
-
-/// The parameter that takes a text alone: the only required one, or the only one.
-fn sole(tool: &Tool) -> Option<&Param> {
-    let mut required = tool.params.iter().filter(|param| param.required);
-    match (required.next(), required.next(), tool.params.as_slice()) {
-        (Some(one), None, _) | (None, None, [one]) => Some(one),
-        _ => None,
-    }
-}
 
 impl LiveCall {
     /// Lets a text replace the arguments, for the parameter `plain` if no schema says which one.
@@ -77,7 +68,7 @@ impl LiveCall {
     /// Reads a word that means "nothing" in place of the arguments.
     pub fn nothing(&mut self, out: &mut Out<'_>, word: &str, raw: (&[u8], Span)) -> Step {
         let span = raw.1;
-        let param = out.tool(self.tool()).and_then(sole);
+        let param = out.tool(self.tool()).and_then(Tool::sole);
         if param.is_some_and(|param| param.required) {
             // The word may also be meant as the value.
             self.recovered_at(out, Kind::MissingInput, span, "");
@@ -91,7 +82,7 @@ impl LiveCall {
 
     /// Writes the arguments: one parameter with the value `text`.
     fn only(&mut self, out: &mut Out<'_>, text: &str, (raw, span): (&[u8], Span)) {
-        let param = out.tool(self.tool()).and_then(sole);
+        let param = out.tool(self.tool()).and_then(Tool::sole);
         let key = param.map_or(self.plain.clone(), |param| param.name.clone());
         let (kind, subject) = match param {
             Some(_) => (Kind::RepairedArguments, key.as_str()),

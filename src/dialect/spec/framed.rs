@@ -120,6 +120,9 @@ pub struct Bare {
 pub struct Content {
     /// The argument's name.
     pub argument: String,
+    /// The recipients to whom a message holds such text in place of the other units' payloads.
+    #[serde(default)]
+    pub recipients: Vec<String>,
     /// How to process it: the first rule for the tool applies. Without a rule it stays as it is.
     #[serde(default)]
     pub rule: Vec<ContentRule>,

@@ -233,6 +233,11 @@ impl<'a> Twin<'a> {
             let stands = |(p, _): &(&Pattern, Place)| self.input[body..].starts_with(&own(p));
             places.iter().any(stands).then(|| fix.clone())
         });
+        if let Some(tool) = tool.filter(|_| body > at)
+            && let Some(read) = self.message_without_payload(tool, body)
+        {
+            return read;
+        }
         // White space may follow a header.
         let mut fit = match body > at {
             true => self.walk_on(body, &places)?,
@@ -291,6 +296,38 @@ impl<'a> Twin<'a> {
         }
     }
 
+    /// A message to a tool that holds text for it, or nothing.
+    fn message_without_payload(&mut self, tool: &str, body: usize) -> Option<Result<usize, Stop>> {
+        let from = self.unspaced(body);
+        let first = *self.input.as_bytes().get(from)?;
+        let mut holes = std::collections::BTreeMap::new();
+        holes.insert("name", tool.to_owned());
+        let spec = self.spec;
+        let holds = |unit: &super::spec::Unit| {
+            let content = unit.content.as_ref();
+            content.is_some_and(|content| content.recipients.iter().any(|one| one == tool))
+        };
+        if let Some(index) = spec.units.iter().position(holds).filter(|_| first != b'{') {
+            let fit = Fit {
+                action: Place::Unit(index),
+                end: from,
+                holes,
+            };
+            self.unit = index;
+            return Some(self.content(index, &fit));
+        }
+        let mut units = spec.units.iter();
+        let index = units.position(|unit| unit.payload == "arguments")?;
+        self.unit = index;
+        let close = spec.units[index].close.iter();
+        let close: Vec<_> = close.map(|close| (close, Place::Close)).collect();
+        let fit = self.walk(from, &close).ok()?;
+        self.out
+            .calls
+            .push((tool.to_owned(), Value::Object(Map::new())));
+        Some(Ok(fit.end))
+    }
+
     pub(super) fn units(&self) -> Vec<(&'a Pattern, Place)> {
         let units = self.spec.units.iter().enumerate();
         units
@@ -339,6 +376,9 @@ impl<'a> Twin<'a> {
         let repeats = repeats.filter(plain).filter(|_| !section.close.is_empty());
         places.extend(repeats.map(|close| (close, Place::Separator)));
         places.extend(list(&section.open, Place::Reopen));
+        let ends = !section.close.is_empty();
+        places.extend(list(&self.spec.ends, Place::Turn).filter(|_| ends));
+        let first = self.out.calls.len();
         let mut known: Option<Fit<Place>> = None;
         // A repeated closer has no further effect.
         let closers = self.spec.units.iter().flat_map(|unit| &unit.close);
@@ -384,6 +424,11 @@ impl<'a> Twin<'a> {
                         (self.good, words) = (at, false);
                     }
                 }
+                // Only the section's closer is missing.
+                Place::Turn if self.out.calls.len() > first && !words => {
+                    return Err(Stop::Reopen(self.unspaced(at)));
+                }
+                Place::Turn => return Err(Stop::Malformed(fit.end - 1)),
                 Place::Reopen if words && !stood => {
                     return Err(Stop::Spoken(self.unspaced(at)));
                 }
@@ -410,6 +455,7 @@ impl<'a> Twin<'a> {
             places.extend(list(&section.open, Place::Reopen));
         }
         places.extend(list(&self.spec.headers, Place::Reopen));
+        places.extend(list(&self.spec.ends, Place::Turn));
         for (open, place) in self.units() {
             // A tag named after a tool looks like one named after a parameter.
             let Place::Unit(of) = place else { continue };
@@ -501,7 +547,7 @@ impl<'a> Twin<'a> {
     ) -> Result<(usize, Option<Fit<Place>>), Stop> {
         match fit.action {
             Place::Close => Ok((fit.end, None)),
-            Place::Reopen => Err(Stop::Reopen(self.unspaced(at))),
+            Place::Reopen | Place::Turn => Err(Stop::Reopen(self.unspaced(at))),
             Place::End if inside => Err(Stop::Ends(fit.end)),
             Place::End => Err(Stop::Ends(fit.end)),
             _ => Ok((at, Some(fit))),

@@ -62,6 +62,17 @@ impl<'a> Twin<'a> {
                 let from = reader.at;
                 let value = match reader.peek() {
                     Some(b'{' | b'"' | b'n') => reader.value()?,
+                    Some(_) if !unit.close.is_empty() => {
+                        let tail = self.tail(index);
+                        match self.walk(from, &tail)?.action {
+                            Place::Close | Place::End => Value::Null,
+                            // Left open: what else comes in place of the arguments.
+                            _ => {
+                                self.out.open = true;
+                                return Err(reader.fault().into());
+                            }
+                        }
+                    }
                     _ => return Err(reader.fault().into()),
                 };
                 self.out.calls.push((name, object(value, from)?));

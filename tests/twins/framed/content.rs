@@ -2,6 +2,8 @@
 
 use toolglot::json::{Map, Value};
 
+use crate::naive::schema;
+
 use super::pattern::{self, Fit};
 use super::spec::{Content, ContentRule};
 use super::{Place, Stop, Twin};
@@ -40,8 +42,19 @@ impl Twin<'_> {
         if unit.attributes {
             arguments.extend(own.into_iter().map(|(k, v)| (k, Value::String(v))));
         }
-        let Content { argument, .. } = content;
-        arguments.insert(argument.clone(), Value::String(text));
+        let Content {
+            argument,
+            recipients,
+            ..
+        } = content;
+        let sole = schema::tool(self.tools, &name).and_then(|tool| {
+            let params = schema::params(tool);
+            let has = params.iter().any(|(name, _)| name == argument);
+            let sole = schema::sole(tool).filter(|_| !has && !recipients.is_empty())?;
+            Some(sole.to_owned())
+        });
+        let argument = sole.unwrap_or_else(|| argument.clone());
+        arguments.insert(argument, Value::String(text));
         self.out.calls.push((name, Value::Object(arguments)));
         Ok(next)
     }

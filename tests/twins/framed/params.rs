@@ -156,8 +156,14 @@ impl<'a> Twin<'a> {
                 }
                 Place::Turn => return Err(Stop::Malformed(fit.end - 1)),
                 Place::Header => return Err(Stop::Reopen(self.unspaced(at))),
-                // The call is retracted: it has no end.
-                _ => return self.behind(at, fit, inside),
+                // The next call begins: only the closer is missing, or the call has nothing yet and is retracted.
+                _ => {
+                    if some {
+                        let whole = arguments.whole(self.tree().as_ref())?;
+                        self.out.calls.push((name, whole));
+                    }
+                    return self.behind(at, fit, inside);
+                }
             }
         }
     }

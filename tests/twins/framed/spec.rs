@@ -105,6 +105,7 @@ pub struct Unit {
 
 pub struct Content {
     pub argument: String,
+    pub recipients: Vec<String>,
     pub rules: Vec<ContentRule>,
 }
 
@@ -226,6 +227,7 @@ fn content(value: &Value) -> Content {
     };
     Content {
         argument: word(table, "argument", ""),
+        recipients: strings(table, "recipients", &[]),
         rules: rules.into_iter().flatten().map(rule).collect(),
     }
 }

@@ -407,7 +407,7 @@ impl<'a> Twin<'a> {
         let all = section.chain(units).filter(whole).flat_map(tokens);
         let all = all.filter(|close| close.iter().all(part));
         let mut out: Vec<String> = all.flat_map(spelt).collect();
-        out.retain(|close| !close.trim().is_empty() && close.bytes().any(|b| b != b'`'));
+        out.retain(|close| close.trim().len() > 1 && close.bytes().any(|b| b != b'`'));
         out
     }
 
