@@ -198,6 +198,16 @@ pub struct Paths<A> {
     opens: bool,
 }
 
+/// No patterns.
+impl<A> Default for Paths<A> {
+    fn default() -> Self {
+        Self {
+            nodes: vec![Node::default()],
+            opens: false,
+        }
+    }
+}
+
 /// The position of a walk through [`Paths`].
 ///
 /// See the example of [`Paths`].

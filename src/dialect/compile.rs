@@ -80,6 +80,23 @@ impl SetInner {
     }
 }
 
+impl SetInner {
+    /// Builds what is built when it is first needed, if it depends on one of these dialects.
+    pub fn build<'s>(
+        &'s self,
+        dialects: impl Iterator<Item = &'s Dialect>,
+    ) -> Result<(), BuildError> {
+        for dialect in dialects {
+            dialect.build()?;
+            // A thought contains patterns of all.
+            let mut thoughts = self.reasoning.iter();
+            let built = thoughts.try_for_each(Reasoning::build);
+            built.map_err(|why| check::key(&dialect.spec, "reasoning", &why))?;
+        }
+        Ok(())
+    }
+}
+
 /// Compiles one file by itself.
 fn dialect(spec: Spec) -> Result<Dialect, BuildError> {
     check::dialect(&spec)?;
@@ -107,6 +124,21 @@ fn dialect(spec: Spec) -> Result<Dialect, BuildError> {
 }
 
 impl Dialect {
+    /// Builds the tables that are built when they are first needed.
+    pub(super) fn build(&self) -> Result<(), BuildError> {
+        match &self.family {
+            Family::Framed(table) => table
+                .build()
+                .map_err(|why| check::key(&self.spec, "framed", &why)),
+            Family::KeyQuote(_)
+            | Family::ElementTree(_)
+            | Family::NamedParams(_)
+            | Family::AttributeParams(_)
+            | Family::Line(_)
+            | Family::Plain => Ok(()),
+        }
+    }
+
     /// Records that its messages or lines are the reasoning with that number.
     fn thinks_by(&mut self, of: Of, id: u16) {
         match (of, &mut self.family) {
@@ -578,7 +610,7 @@ impl Tables {
             };
             Reasoning::new(thought.dialect, &thought.spec, calls)
         };
-        let mut tables = thoughts.iter().map(table).collect::<Result<Vec<_>, _>>()?;
+        let mut tables: Vec<Reasoning> = thoughts.iter().map(table).collect();
         for (id, place, refs) in std::mem::take(&mut self.rests) {
             tables[usize::from(id)].rest.push((place, refs));
         }

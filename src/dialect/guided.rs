@@ -9,6 +9,7 @@ use toolglot_scan::{Dfa, Pattern};
 
 use super::Dialect;
 use super::family::Family;
+use super::lazy::once;
 use super::spec::Spec;
 use crate::error::BuildError;
 
@@ -49,7 +50,9 @@ more = ["$_;$_$^{", "$_$^{"]
 /// A dialect of constrained output, by number.
 pub(crate) fn dialect(number: usize) -> Option<&'static Dialect> {
     static MADE: OnceLock<Vec<Dialect>> = OnceLock::new();
-    let made = MADE.get_or_init(|| FILES.iter().filter_map(|text| make(text).ok()).collect());
+    let made = once(&MADE, || {
+        FILES.iter().filter_map(|text| make(text).ok()).collect()
+    });
     made.get(number)
 }
 

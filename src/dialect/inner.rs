@@ -67,18 +67,19 @@ impl SetInner {
 
     /// Every marker that text is scanned for, and every closer of regions and blocks; some occur more than once.
     pub fn markers(&self) -> impl Iterator<Item = &Pattern> {
-        let reasoning = self.reasoning.iter().map(|r| &r.inside.dfa);
+        let reasoning = self.reasoning.iter().flat_map(Reasoning::patterns);
         let spans = self.spans.iter().map(|s| &s.inside.dfa);
         let closers = self.dialects.iter().map(|d| &d.closer);
-        let all = std::iter::once(&self.text.dfa).chain(reasoning);
+        let all = self.text.dfa.patterns().iter().chain(reasoning);
+        let others = spans.chain(closers).flat_map(Dfa::patterns);
         // A block without a closer is skipped to the end of its line; that is not a marker.
-        let all = all.chain(spans).chain(closers).flat_map(Dfa::patterns);
-        all.filter(|pattern| pattern.bytes != b"\n")
+        all.chain(others).filter(|pattern| pattern.bytes != b"\n")
     }
 
     /// The maximum number of bytes that are held back in text or reasoning for an incomplete marker.
     pub fn marker(&self) -> usize {
-        let reasoning = self.reasoning.iter().map(|r| r.inside.dfa.max_len());
+        let reasoning = self.reasoning.iter().flat_map(Reasoning::patterns);
+        let reasoning = reasoning.map(|pattern| pattern.bytes.len());
         let longest = reasoning.max().unwrap_or(0).max(self.text.dfa.max_len());
         longest.saturating_sub(1)
     }

@@ -7,6 +7,7 @@ use toolglot_scan::tag::{self, Room};
 use toolglot_scan::{Needle, path};
 
 use super::framed::written;
+use super::lazy::once;
 use super::spec;
 
 /// What ends a value, or should not be in it.
@@ -75,7 +76,7 @@ impl SharedMarks {
     /// Those of one value. The description must be the same each time.
     pub fn of(&self, spec: &spec::Param, halves: &[String], fix: &str, key: &str) -> Marks {
         let make = || (!Marks::keyed(spec)).then(|| Marks::new(spec, halves, "", ""));
-        match self.0.get_or_init(make) {
+        match once(&self.0, make) {
             Some(shared) if fix.is_empty() => shared.clone(),
             _ => Marks::new(spec, halves, fix, key),
         }

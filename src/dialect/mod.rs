@@ -16,6 +16,7 @@ mod framed;
 pub(crate) mod guided;
 mod inner;
 mod key_quote;
+mod lazy;
 mod line;
 mod marker;
 mod marks;

@@ -49,7 +49,8 @@ fn with_forms(rest: &str) -> Vec<String> {
 }
 
 /// The openers that were added to those of calls.
-pub(super) struct Slips(Vec<String>);
+#[derive(Clone)]
+pub(crate) struct Slips(Vec<String>);
 
 impl Slips {
     /// Whether an opener may open a block. One with an attribute may be another dialect's.

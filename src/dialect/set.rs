@@ -9,7 +9,7 @@ use toolglot_scan::{Fnv, ROOT, Skip};
 use super::decisions::{self, Decision};
 use super::escape::{EscapeError, EscapeTable};
 use super::inner::SetInner;
-use super::spec::Spec;
+use super::spec::{LazyPrompt, Spec};
 use super::{Dialect, builtin, check, sizes};
 use crate::error::BuildError;
 use crate::limits::Limits;
@@ -198,23 +198,59 @@ impl fmt::Debug for DialectSet {
 #[derive(Clone, Debug)]
 struct File {
     origin: String,
-    text: String,
-    /// Tests have validated it.
-    builtin: bool,
+    /// A built-in one has been validated by tests.
+    text: Text,
     /// Only calls with their own marker: bare ones could fire on prose.
     marked: bool,
     /// Only calls of declared tools: its markers could occur in prose.
     offered: bool,
 }
 
-impl File {
-    fn group(&self) -> Option<String> {
-        let mut heads = builtin::FILES.iter().zip(Head::all());
-        match heads.find(|((id, _), _)| self.builtin && *id == self.origin) {
-            Some((_, head)) => head.group.clone(),
-            None => Head::of(&self.text)?.group,
+#[derive(Clone, Debug)]
+enum Text {
+    Builtin(&'static str),
+    Given(String),
+}
+
+impl Text {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Builtin(text) => text,
+            Self::Given(text) => text,
         }
     }
+}
+
+impl File {
+    fn group(&self) -> Option<String> {
+        match &self.text {
+            Text::Builtin(text) => group(text).map(str::to_owned),
+            Text::Given(text) => Head::of(text)?.group,
+        }
+    }
+}
+
+/// The top of a built-in file, before its tables.
+fn top(text: &str) -> &str {
+    &text[..text.find("\n[").unwrap_or(text.len())]
+}
+
+/// The group of a built-in file, without reading all of its top.
+fn group(text: &str) -> Option<&str> {
+    let (_, group) = top(text).split_once("\ngroup = \"")?;
+    group.split('"').next()
+}
+
+/// Whether a built-in file is in the default set, likewise.
+fn is_default(text: &str) -> bool {
+    !top(text).contains("\ndefault = false")
+}
+
+/// Whether a built-in file has a grammar of calls.
+fn has_calls(text: &str) -> bool {
+    let names = text.lines().filter_map(|line| line.strip_prefix('['));
+    let mut names = names.filter_map(|line| line.trim_start_matches('[').split(['.', ']']).next());
+    names.any(|name| GRAMMARS.contains(&name))
 }
 
 /// The name of the preset that reads every format.
@@ -257,7 +293,7 @@ impl SetBuilder {
     /// Adds every built-in dialect of the default set that was not added yet and whose group is free.
     #[must_use]
     pub fn defaults(mut self) -> Self {
-        self.free(|head| head.default, true, false);
+        self.free(is_default, true, false);
         self
     }
 
@@ -276,20 +312,18 @@ impl SetBuilder {
     /// Adds the preset's dialects to those that were named.
     fn fill(&mut self) {
         self.files.iter_mut().for_each(|file| file.marked = false);
-        self.free(|head| head.default, false, false);
-        self.free(|head| !head.default && head.calls, false, true);
+        self.free(is_default, false, false);
+        self.free(|text| !is_default(text) && has_calls(text), false, true);
     }
 
     /// Adds the `wanted` built-in dialects that were not added yet and whose group is free.
-    fn free(&mut self, wanted: impl Fn(&Head) -> bool, marked: bool, offered: bool) {
+    fn free(&mut self, wanted: fn(&str) -> bool, marked: bool, offered: bool) {
         let mut groups: Vec<String> = self.files.iter().filter_map(File::group).collect();
-        for ((id, text), head) in builtin::FILES.iter().zip(Head::all()) {
-            let taken = head
-                .group
-                .as_ref()
-                .is_some_and(|group| groups.contains(group));
-            if wanted(head) && !taken {
-                groups.extend(head.group.clone());
+        for (id, text) in builtin::FILES {
+            let group = group(text);
+            let taken = group.is_some_and(|group| groups.iter().any(|have| have == group));
+            if wanted(text) && !taken {
+                groups.extend(group.map(str::to_owned));
                 self.add(id, text, marked, offered);
             }
         }
@@ -316,8 +350,7 @@ impl SetBuilder {
     pub fn toml(mut self, origin: &str, text: &str) -> Self {
         self.files.push(File {
             origin: origin.to_owned(),
-            text: text.to_owned(),
-            builtin: false,
+            text: Text::Given(text.to_owned()),
             marked: false,
             offered: false,
         });
@@ -357,7 +390,8 @@ impl SetBuilder {
         let mut fingerprint = Fnv::default();
         let mut specs = vec![];
         for file in &self.files {
-            fingerprint.add(file.text.as_bytes());
+            let text = file.text.as_str();
+            fingerprint.add(text.as_bytes());
             fingerprint.add(&[u8::from(file.marked) | u8::from(file.offered) << 1]);
             let mut spec = read(file, &self.switches)?;
             if let Some(framed) = spec.framed.as_mut().filter(|_| file.marked) {
@@ -383,17 +417,23 @@ impl SetBuilder {
         fingerprint.add(&[u8::from(self.any)]);
         let mut inner = SetInner::new(specs, fingerprint.0)?;
         inner.any = self.any;
+        // The built-in files are right; of others, everything that is built when it is needed is built now.
+        let switched = |id: &str| self.switches.iter().any(|(dialect, _)| dialect == id);
+        let files = self.files.iter().zip(&inner.dialects);
+        let given = files.filter(|(file, dialect)| {
+            matches!(file.text, Text::Given(_)) || switched(dialect.id())
+        });
+        inner.build(given.map(|(_, dialect)| dialect))?;
         Ok(DialectSet {
             inner: Arc::new(inner),
         })
     }
 
-    fn add(&mut self, id: &str, text: &str, marked: bool, offered: bool) {
+    fn add(&mut self, id: &str, text: &'static str, marked: bool, offered: bool) {
         if !self.files.iter().any(|file| file.origin == id) {
             self.files.push(File {
                 origin: id.to_owned(),
-                text: text.to_owned(),
-                builtin: true,
+                text: Text::Builtin(text),
                 marked,
                 offered,
             });
@@ -419,8 +459,6 @@ pub(crate) struct Head {
     #[serde(default)]
     pub models: Vec<String>,
     pub group: Option<String>,
-    #[serde(default = "in_default")]
-    default: bool,
     /// It has a grammar of calls.
     #[serde(skip)]
     pub calls: bool,
@@ -436,10 +474,6 @@ const GRAMMARS: [&str; 6] = [
     "line",
 ];
 
-fn in_default() -> bool {
-    true
-}
-
 impl Head {
     /// Those of the built-in files, in their order.
     pub fn all() -> &'static [Self] {
@@ -452,20 +486,25 @@ impl Head {
 
     /// Reads no more than the top of a file, where its tables don't begin before all of it.
     pub fn of(text: &str) -> Option<Self> {
-        let (top, tables) = text.split_at(text.find("\n[").unwrap_or(text.len()));
-        let head = toml::from_str(top).or_else(|_| toml::from_str(text));
-        let names = tables.lines().filter_map(|line| line.strip_prefix('['));
-        let mut names =
-            names.filter_map(|line| line.trim_start_matches('[').split(['.', ']']).next());
+        let head: Result<Self, _> = toml::from_str(top(text)).or_else(|_| toml::from_str(text));
         Some(Self {
-            calls: names.any(|name| GRAMMARS.contains(&name)),
+            calls: has_calls(text),
             ..head.ok()?
         })
     }
 }
 
 fn read(file: &File, switches: &[(String, String)]) -> Result<Spec, BuildError> {
-    let (origin, text) = (file.origin.as_str(), file.text.as_str());
+    let origin = file.origin.as_str();
+    let switched_on = || switches.iter().any(|(id, _)| id == origin);
+    let (text, prompt) = match &file.text {
+        Text::Builtin(text) if !switched_on() => {
+            let (text, prompt) = LazyPrompt::split(text);
+            (text, Some(prompt))
+        }
+        Text::Builtin(text) => (*text, None),
+        Text::Given(text) => (text.as_str(), None),
+    };
     let fail = |error: toml::de::Error| {
         let message = error.to_string().trim_end().to_owned();
         BuildError::Toml {
@@ -475,8 +514,8 @@ fn read(file: &File, switches: &[(String, String)]) -> Result<Spec, BuildError> 
     };
     sizes::file(origin, text)?;
     let spec: Spec = toml::from_str(text).map_err(fail)?;
-    if file.builtin && !switches.iter().any(|(id, _)| *id == spec.id) {
-        return Ok(spec);
+    if let Some(prompt) = prompt {
+        return Ok(Spec { prompt, ..spec });
     }
     let table: toml::Table = toml::from_str(text).map_err(fail)?;
     sizes::values(&spec, &table)?;
@@ -582,11 +621,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_read_later_is_in_its_place() {
+        for (id, text) in builtin::FILES {
+            let set = DialectSet::builtin(id).expect(id);
+            let whole: Spec = toml::from_str(text).expect(id);
+            let read = &set.inner.dialects[0].spec;
+            assert_eq!(format!("{whole:?}"), format!("{read:?}"), "{id}");
+            assert_eq!(
+                text.contains("\n[prompt]\n"),
+                text.contains("[prompt]"),
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
     fn the_top_of_a_file_is_its_head() {
         for (id, text) in builtin::FILES {
             let head = Head::of(text).expect(id);
             let whole: Head = toml::from_str(text).expect(id);
-            let fields = |head: Head| (head.aliases, head.models, head.group, head.default);
+            assert_eq!(group(text), head.group.as_deref(), "{id}");
+            let spec: Spec = toml::from_str(text).expect(id);
+            assert_eq!(is_default(text), spec.default, "{id}");
+            let fields = |head: Head| (head.aliases, head.models, head.group);
             let calls = head.calls;
             assert_eq!(fields(head), fields(whole), "{id}");
             let set = DialectSet::builtin(id).expect(id);

@@ -5,6 +5,7 @@
 mod channels;
 mod framed;
 mod key_quote;
+mod prompt;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ pub use self::channels::{
 };
 pub use self::framed::{Bare, Brackets, Framed, Framing, Hint, Notation, Param, Payload, Unit};
 pub use self::key_quote::{CommentAt, KeyQuote, Quote, Trim};
+pub use self::prompt::LazyPrompt;
 use crate::limits::{Fence, Unclosed, Untyped};
 
 /// One dialect file.
@@ -92,7 +94,7 @@ pub struct Spec {
     pub observe: BTreeMap<String, String>,
     /// Text for the model: definitions of tools, how to call them, results.
     #[serde(default)]
-    pub prompt: Prompt,
+    pub prompt: LazyPrompt,
     /// Named tables that overlay the file when a host enables them.
     #[serde(default)]
     pub switch: BTreeMap<String, toml::Table>,
@@ -105,32 +107,6 @@ pub struct Begins {
     pub prompt: String,
     /// How a reply begins that continues it: patterns.
     pub reply: Vec<String>,
-}
-
-/// Text about tools for the model. A layout is a template, or the name of a shared one.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Prompt {
-    /// The sources of the layouts; empty for the general ones.
-    pub sources: Vec<String>,
-    /// The definitions.
-    pub tools: Option<String>,
-    /// How to call them.
-    pub usage: Option<String>,
-    /// The text between both.
-    pub between: Option<String>,
-    /// Results of calls.
-    pub results: Option<String>,
-    /// The role of the message with the results.
-    pub role: Option<String>,
-    /// What ends a reply; `None`: derived from the rest of the file.
-    pub stop: Option<Vec<String>>,
-    /// Markers of the results layout that no result may contain.
-    pub guard: Vec<String>,
-    /// The number of characters of a result that are shown.
-    pub cut: Option<usize>,
-    /// The text that marks where a result is shortened.
-    pub mark: Option<String>,
 }
 
 fn yes() -> bool {

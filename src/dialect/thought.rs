@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use toolglot_scan::path::Paths;
 use toolglot_scan::{Case, Pattern, Scanner};
 
+use super::lazy::once;
 use super::marker::Role;
 use super::spec;
 
@@ -14,7 +15,9 @@ pub(crate) struct Reasoning {
     pub dialect: u16,
     pub spec: spec::Reasoning,
     /// Closers, openers, markers that end it without a closer, and calls that end it.
-    pub inside: Scanner,
+    patterns: Vec<Pattern>,
+    /// The scanner for these; built when a stream first needs it.
+    inside: OnceLock<Option<Scanner>>,
     /// The number of patterns of `inside` of each kind except calls.
     pub kinds: [usize; 3],
     /// The meaning of the calls that end it.
@@ -27,7 +30,7 @@ pub(crate) struct Reasoning {
     /// tolerated whitespace or attributes, and what each opens.
     pub(super) rest: Vec<(u16, u16)>,
     /// As `inside`, plus all call openers; built when a stream first needs it.
-    with_calls: OnceLock<Scanner>,
+    with_calls: OnceLock<Option<Scanner>>,
 }
 
 /// The meaning of a pattern inside reasoning.
@@ -56,11 +59,7 @@ impl Reasoning {
         found.map(|(_, refs)| *refs)
     }
 
-    pub(super) fn new(
-        dialect: u16,
-        spec: &spec::Reasoning,
-        calls: &[(Pattern, Role)],
-    ) -> Result<Self, String> {
+    pub(super) fn new(dialect: u16, spec: &spec::Reasoning, calls: &[(Pattern, Role)]) -> Self {
         let lists = [spec.close.as_slice(), &spec.open, &spec.ended_by];
         let patterns = lists.iter().flat_map(|list| list.iter());
         let mut patterns: Vec<Pattern> = patterns
@@ -69,17 +68,36 @@ impl Reasoning {
         let own = |pattern: &Pattern| patterns.iter().any(|have| have.bytes == pattern.bytes);
         let calls: Vec<_> = calls.iter().filter(|(call, _)| !own(call)).collect();
         patterns.extend(calls.iter().map(|(pattern, _)| pattern.clone()));
-        Ok(Self {
+        Self {
             dialect,
             spec: spec.clone(),
-            inside: Scanner::new(patterns)?,
+            patterns,
+            inside: OnceLock::new(),
             kinds: lists.map(<[String]>::len),
             ends: calls.iter().map(|(_, role)| *role).collect(),
             headers: vec![],
             messages: false,
             rest: vec![],
             with_calls: OnceLock::new(),
-        })
+        }
+    }
+
+    /// Builds the scanner for the inside, whose patterns may be too many.
+    pub(super) fn build(&self) -> Result<(), String> {
+        if self.inside.get().is_none() {
+            let scanner = Scanner::new(self.patterns.clone())?;
+            self.inside.get_or_init(|| Some(scanner));
+        }
+        Ok(())
+    }
+
+    /// The patterns that are looked for inside, except calls that only count where the host says so.
+    pub fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    fn inside(&self) -> Option<&Scanner> {
+        once(&self.inside, || Scanner::new(self.patterns.clone()).ok()).as_ref()
     }
 
     /// Whether a marker is the beginning of its opener with a suffix.
@@ -93,17 +111,20 @@ impl Reasoning {
         (!self.spec.label.is_empty()).then_some(0)
     }
 
-    /// The scanner for the inside, with the openers of calls if they count there.
-    pub fn scanner(&self, calls: Option<&[(Pattern, Role)]>) -> &Scanner {
+    /// The scanner for the inside, with the openers of calls if they count there. There always is one: a set whose patterns
+    /// could be too many has built it.
+    #[inline]
+    pub fn scanner(&self, calls: Option<&[(Pattern, Role)]>) -> Option<&Scanner> {
         let Some(calls) = calls else {
-            return &self.inside;
+            return self.inside();
         };
-        self.with_calls.get_or_init(|| {
-            let own = self.inside.dfa.patterns().iter().cloned();
+        let both = once(&self.with_calls, || {
+            let own = self.patterns.iter().cloned();
             let all = own.chain(calls.iter().map(|(pattern, _)| pattern.clone()));
             // The same patterns fit into the automaton of text.
-            Scanner::new(all.collect()).unwrap_or_else(|_| self.inside.clone())
-        })
+            Scanner::new(all.collect()).ok()
+        });
+        both.as_ref().or_else(|| self.inside())
     }
 
     /// The meaning of a pattern of the scanner.

@@ -687,7 +687,7 @@ pub(super) fn scanner<'p>(
         Region::Reasoning { id, .. } => {
             let reasoning = set.reasoning.get(usize::from(id))?;
             let calls = opts.calls_in_reasoning.then_some(set.calls.as_slice());
-            Some(reasoning.scanner(calls))
+            reasoning.scanner(calls)
         }
         Region::Span { id, .. } => Some(&set.spans.get(usize::from(id))?.inside),
     }

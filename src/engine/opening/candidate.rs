@@ -160,7 +160,7 @@ impl Candidate {
         };
         let thought = set.reasoning.get(usize::from(id));
         thought.is_some_and(|thought| {
-            let patterns = thought.inside.dfa.patterns().len();
+            let patterns = thought.patterns().len();
             pattern.is_none_or(|pattern| usize::from(pattern) < patterns)
         })
     }

@@ -119,7 +119,7 @@ impl Layout {
         for (name, text) in SHARED {
             layout = layout.shared(name, text)?;
         }
-        let prompt = layout.spec.prompt.clone();
+        let prompt = (*layout.spec.prompt).clone();
         let parts = [
             (Part::Tools, prompt.tools),
             (Part::Usage, prompt.usage),

@@ -1,0 +1,58 @@
+//! Tables that are built when they are first needed: a stream meets few of the dialects of a set.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+/// Builds a table, or says what is wrong with its description.
+type Make<T> = Box<dyn Fn() -> Result<T, String> + Send + Sync>;
+
+/// A table, and how it is built.
+pub(crate) struct Lazy<T> {
+    make: Make<T>,
+    table: OnceLock<T>,
+}
+
+impl<T: Default> Lazy<T> {
+    pub fn new(make: impl Fn() -> Result<T, String> + Send + Sync + 'static) -> Self {
+        Self {
+            make: Box::new(make),
+            table: OnceLock::new(),
+        }
+    }
+
+    /// Builds the table, which may be described wrongly.
+    pub fn build(&self) -> Result<(), String> {
+        if self.table.get().is_none() {
+            let table = (self.make)()?;
+            self.table.get_or_init(|| table);
+        }
+        Ok(())
+    }
+}
+
+/// What the cell holds, or else what `make` builds. The cell is not locked meanwhile, because a process may fork while another
+/// thread builds.
+pub(crate) fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    if let Some(table) = cell.get() {
+        return table;
+    }
+    let table = make();
+    cell.get_or_init(|| table)
+}
+
+/// Tables of a description that is not known to be right were built with it, so here nothing is wrong with any.
+impl<T: Default> Deref for Lazy<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        once(&self.table, || (self.make)().unwrap_or_default())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Lazy<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.table.fmt(f)
+    }
+}
