@@ -33,10 +33,17 @@ impl<T: Default> Lazy<T> {
 
 /// What the cell holds, or else what `make` builds. The cell is not locked meanwhile, because a process may fork while another
 /// thread builds.
+#[inline]
 pub(crate) fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
-    if let Some(table) = cell.get() {
-        return table;
+    match cell.get() {
+        Some(table) => table,
+        None => fill(cell, make),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn fill<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
     let table = make();
     cell.get_or_init(|| table)
 }

@@ -96,6 +96,7 @@ impl Reasoning {
         &self.patterns
     }
 
+    #[inline]
     fn inside(&self) -> Option<&Scanner> {
         once(&self.inside, || Scanner::new(self.patterns.clone()).ok()).as_ref()
     }
