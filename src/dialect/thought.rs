@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use toolglot_scan::path::Paths;
 use toolglot_scan::{Case, Pattern, Scanner};
 
-use super::lazy::once;
 use super::marker::Role;
 use super::spec;
 
@@ -17,7 +16,7 @@ pub(crate) struct Reasoning {
     /// Closers, openers, markers that end it without a closer, and calls that end it.
     patterns: Vec<Pattern>,
     /// The scanner for these; built when a stream first needs it.
-    inside: OnceLock<Option<Scanner>>,
+    inside: OnceLock<Scanner>,
     /// The number of patterns of `inside` of each kind except calls.
     pub kinds: [usize; 3],
     /// The meaning of the calls that end it.
@@ -30,7 +29,7 @@ pub(crate) struct Reasoning {
     /// tolerated whitespace or attributes, and what each opens.
     pub(super) rest: Vec<(u16, u16)>,
     /// As `inside`, plus all call openers; built when a stream first needs it.
-    with_calls: OnceLock<Option<Scanner>>,
+    with_calls: OnceLock<Scanner>,
 }
 
 /// The meaning of a pattern inside reasoning.
@@ -86,7 +85,7 @@ impl Reasoning {
     pub(super) fn build(&self) -> Result<(), String> {
         if self.inside.get().is_none() {
             let scanner = Scanner::new(self.patterns.clone())?;
-            self.inside.get_or_init(|| Some(scanner));
+            self.inside.get_or_init(|| scanner);
         }
         Ok(())
     }
@@ -94,11 +93,6 @@ impl Reasoning {
     /// The patterns that are looked for inside, except calls that only count where the host says so.
     pub fn patterns(&self) -> &[Pattern] {
         &self.patterns
-    }
-
-    #[inline]
-    fn inside(&self) -> Option<&Scanner> {
-        once(&self.inside, || Scanner::new(self.patterns.clone()).ok()).as_ref()
     }
 
     /// Whether a marker is the beginning of its opener with a suffix.
@@ -116,16 +110,16 @@ impl Reasoning {
     /// could be too many has built it.
     #[inline]
     pub fn scanner(&self, calls: Option<&[(Pattern, Role)]>) -> Option<&Scanner> {
-        let Some(calls) = calls else {
-            return self.inside();
-        };
-        let both = once(&self.with_calls, || {
-            let own = self.patterns.iter().cloned();
-            let all = own.chain(calls.iter().map(|(pattern, _)| pattern.clone()));
-            // The same patterns fit into the automaton of text.
-            Scanner::new(all.collect()).ok()
-        });
-        both.as_ref().or_else(|| self.inside())
+        match calls {
+            None => self
+                .inside
+                .get()
+                .or_else(|| fill(&self.inside, &self.patterns, &[])),
+            Some(calls) => {
+                let both = || fill(&self.with_calls, &self.patterns, calls);
+                self.with_calls.get().or_else(both)
+            }
+        }
     }
 
     /// The meaning of a pattern of the scanner.
@@ -147,6 +141,19 @@ impl Reasoning {
         let call = calls.get(at - self.ends.len());
         call.map(|(_, role)| Inside::Call(*role))
     }
+}
+
+/// Builds the scanner for these patterns. The cell is not locked meanwhile, because a process may fork while another thread builds.
+#[cold]
+#[inline(never)]
+fn fill<'s>(
+    cell: &'s OnceLock<Scanner>,
+    patterns: &[Pattern],
+    calls: &[(Pattern, Role)],
+) -> Option<&'s Scanner> {
+    let calls = calls.iter().map(|(pattern, _)| pattern);
+    let scanner = Scanner::new(patterns.iter().chain(calls).cloned().collect()).ok()?;
+    Some(cell.get_or_init(|| scanner))
 }
 
 /// A reasoning marker with tolerated whitespace or attributes.
