@@ -547,7 +547,12 @@ impl Body {
                     let list = source.bytes.get(i) == Some(&b']');
                     return (i + usize::from(list), self.end_without(out, pos));
                 }
-                Token::Malformed(kind) => Some(self.broken(out, kind, Span::new(pos, pos + 1))),
+                Token::Malformed(kind) => {
+                    let span = Span::new(pos, pos + 1);
+                    let ends = self.list_ends_without(source.bytes.get(i));
+                    let step = self.broken(out, kind, span);
+                    Some(if ends { Step::Done } else { step })
+                }
                 Token::Limit(kind) => Some(Step::Limit(kind)),
             };
             if let Some(step) = step {
@@ -556,20 +561,26 @@ impl Body {
         }
     }
 
-    /// Whether the call's object lacks only its bracket before `byte`, which begins the closer of the call or of its section, or ends
-    /// its list.
+    /// Whether the list of calls lacks only its bracket before `byte`, which begins a token: no closer follows the list.
+    fn list_ends_without(&self, byte: Option<&u8>) -> bool {
+        let own = self.lexer.depth() == 1 && self.lexer.after_member();
+        let between = self.item.is_none() && self.calls > 0 && own;
+        between && self.follows == Follows::Anything && byte == Some(&b'<')
+    }
+
+    /// Whether the call's object lacks only its bracket before `byte`, which begins a marker or a token, or ends its list.
     fn ends_without(&self, byte: Option<&u8>) -> bool {
-        let around = match byte {
-            Some(b'<') => 0,
-            Some(b']') => 1,
-            _ => return false,
-        };
         self.item.as_ref().is_some_and(|item| {
+            let around = match byte {
+                // The bracket of the list around it may be missing, too.
+                Some(b'<') => item.depth.min(1),
+                Some(b']') => 1,
+                _ => return false,
+            };
             let whole = item.named && item.argued && item.args.is_some() && item.kept.is_none();
             let open = item.depth == around && self.lexer.depth() == around + 1;
             let own = open && self.lexer.after_member();
-            let closer = matches!(self.follows, Follows::Closer | Follows::Section);
-            whole && own && closer && !self.bare
+            whole && own && self.follows != Follows::Unread && !self.bare
         })
     }
 
