@@ -16,6 +16,7 @@ mod detect;
 mod dialects;
 mod earliest;
 mod encode;
+mod ended;
 mod forged;
 mod formats;
 mod fragments;
