@@ -124,11 +124,23 @@ impl Body {
                 self.inner(table);
                 return None;
             }
+            let ended = !self.lacks_params();
+            if let Some(flow) = self.close_before_next(out, start) {
+                return Some(flow);
+            }
+            if ended {
+                // The value may quote it: its closer was confirmed by a tag that anybody writes.
+                out.open_string(Span::new(start, start));
+            }
             self.drop_call(out, start);
             out.hold(start);
             return Some(Flow::Broken {
                 at: start,
-                severity: Severity::Error,
+                severity: if ended {
+                    Severity::Warning
+                } else {
+                    Severity::Error
+                },
             });
         }
         let frame = if spec.newline.contains(&key) {
@@ -674,14 +686,15 @@ pub(super) fn param_known(out: &Out<'_>, args: Option<&Args>, key: &str) -> bool
     param.is_some()
 }
 
-/// Whether the open call's tool has parameters, but none of the tag's name.
+/// Whether the open call's tool has parameters, but none of the tag's name, which is no other tool's either.
 pub(super) fn foreign(out: &Out<'_>, args: Option<&Args>, key: Span) -> bool {
     let Some(tool) = args.and_then(|args| out.tool(args.tool())) else {
         return false;
     };
     let key = out.slice(key.start, key.end);
     let name = tag_name(key.trim_end_matches('/'));
-    !tool.params.is_empty() && name.is_none_or(|name| tool.param(name).is_none())
+    let knows = |name| tool.param(name).is_some() || out.tool(name).is_some();
+    !tool.params.is_empty() && !name.is_some_and(knows)
 }
 
 /// Removes an attribute from those of a tag and returns its value.

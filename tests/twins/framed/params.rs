@@ -131,10 +131,15 @@ impl<'a> Twin<'a> {
                 }
                 fit => fit?,
             };
+            let before = some;
             some |= fit.action == Place::Param;
             match fit.action {
                 Place::Stray => at = fit.end,
                 Place::Param if unit.fix_name && self.is_tool(&name, &fit) => {
+                    if before {
+                        let whole = arguments.whole(self.tree().as_ref())?;
+                        self.out.calls.push((name, whole));
+                    }
                     return Err(Stop::Reopen(self.unspaced(at)));
                 }
                 Place::Param => {
@@ -261,13 +266,14 @@ impl<'a> Twin<'a> {
         })
     }
 
-    /// Whether a tag is not one of the parameters of a tool that has some.
+    /// Whether a tag is not one of the parameters of a tool that has some, nor another tool.
     fn foreign(&self, tool: &str, fit: &Fit<Place>) -> bool {
         let key = fit.holes.get("key").map_or("", |key| tag_name(key));
         let known = schema::tool(self.tools, tool)
             .map(schema::params)
             .unwrap_or_default();
-        !known.is_empty() && known.iter().all(|(name, _)| *name != key)
+        let tool = schema::tool(self.tools, key).is_some();
+        !known.is_empty() && !tool && known.iter().all(|(name, _)| *name != key)
     }
 
     /// Whether a block ends there.
