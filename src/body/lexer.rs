@@ -23,6 +23,7 @@ mod tests;
 mod values;
 
 use crate::dialect::payload::{BareMark, Syntax};
+pub(crate) use aside::precedes_names;
 use serde::{Deserialize, Serialize};
 
 use super::hidden::{Quote, Torn};

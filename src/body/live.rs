@@ -65,6 +65,14 @@ impl<'s> Source<'s> {
         (self.base + i as u64).min(self.until)
     }
 
+    /// The offset of a byte at `pos`. A character that replaces ill-formed bytes may seem to reach behind the last of them.
+    pub fn place(&self, pos: u64) -> u64 {
+        match self.raw {
+            true => pos,
+            false => pos.min(self.until.saturating_sub(1)),
+        }
+    }
+
     /// The step after a repaired slip, if the reader stops there.
     pub fn line(&self, kind: Kind) -> Option<Step> {
         (self.raw && kind == Kind::RepairedNewline).then_some(Step::Line)
@@ -275,15 +283,15 @@ impl LiveCall {
             i = to;
             let step = match token {
                 Token::More => Some(Step::More),
-                Token::Open(shape) => self.value(out, shape, pos),
+                Token::Open(shape) => self.value(out, shape, source.place(pos)),
                 Token::Key => self.key(out, source.raw, pos),
                 Token::Close if self.lexer.depth() == 0 => Some(Step::Done),
                 Token::Close => self.end(out, source.raw, pos),
                 Token::Repaired(kind, at) => {
-                    self.repaired(out, kind, at);
+                    self.repaired(out, kind, source.place(at));
                     source.line(kind)
                 }
-                Token::Malformed(kind) => Some(self.broken(out, kind, pos)),
+                Token::Malformed(kind) => Some(self.broken(out, kind, source.place(pos))),
                 Token::Limit(kind) => Some(Step::Limit(kind)),
             };
             if let Some(step) = step {

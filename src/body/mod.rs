@@ -52,6 +52,7 @@ pub(crate) use field_head::{WINDOW, before_key, begins_inside, is_key};
 pub(crate) use fields::{Key, doubts, split};
 pub(crate) use framed::{Strange, holds_markup, name_in_id, other_tags};
 pub(crate) use heard::{Heard, Said};
+pub(crate) use lexer::precedes_names;
 pub(crate) use out::{Block, Io, Out, Stuff};
 pub(crate) use plain::Clean;
 pub(crate) use short::{Short, Taken};

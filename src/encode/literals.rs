@@ -5,6 +5,7 @@ use super::error::{Fault, Reason};
 use super::framed::Block;
 use super::text::{find_all, string as stays_string, texts};
 use super::{Ctx, Item, fits};
+use crate::body::precedes_names;
 use crate::dialect::Framed;
 use crate::dialect::channels::{ALL_TOOLS, MAX_HEADER, in_header};
 use crate::dialect::spec::{Brackets, Channels, RouteKind};
@@ -162,7 +163,8 @@ pub(super) fn python(block: &mut Block<'_>, items: &[Item<'_>]) -> Result<(), Fa
         for (name, node) in item.arguments() {
             let fault = |reason| Fault::at(name, reason);
             let fits_key = |b: u8| starts(b) || b.is_ascii_digit();
-            if !name.bytes().next().is_some_and(starts) || !name.bytes().all(fits_key) {
+            let odd = name.starts_with(precedes_names);
+            if odd || !name.bytes().next().is_some_and(starts) || !name.bytes().all(fits_key) {
                 let why = "it cannot be the name of an argument";
                 return Err(fault(Reason::Key { why }));
             }

@@ -29,6 +29,7 @@ impl Body {
         };
         let live = payload.take_awaiting()?;
         self.whole = Some(Box::new((live, pos)));
+        self.run_on = None;
         self.last = pos;
         out.skip(pos);
         self.at = FramedAt::Tail(table.units[usize::from(self.unit)].tail.begin());

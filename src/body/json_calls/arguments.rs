@@ -92,8 +92,8 @@ impl Emit for Reader<'_, '_> {
         if *self.inner == Inner::Done
             && let Some(n) = text.bytes().skip(i).position(|byte| !is_blank(byte))
         {
-            self.live
-                .broken(self.out, Kind::MalformedBody, source.pos(i + n));
+            let at = source.place(source.pos(i + n));
+            self.live.broken(self.out, Kind::MalformedBody, at);
             *self.inner = Inner::Broken;
         }
     }

@@ -41,6 +41,11 @@ pub(super) fn ends_string(bytes: &[u8], key: bool) -> bool {
     }
 }
 
+/// Whether a name cannot begin with the character, because it may stand before one.
+pub(crate) fn precedes_names(character: char) -> bool {
+    is_space(character) || matches!(character, '，' | '、' | '：')
+}
+
 /// Whether the character is white space, or has no width.
 fn is_space(character: char) -> bool {
     character.is_whitespace()
