@@ -112,8 +112,8 @@ async fn settings_for_calls_are_obeyed_or_refused() {
 #[tokio::test]
 async fn a_model_is_asked_again_while_the_client_has_seen_only_text() {
     let config = "default = { dialect = \"hermes,qwen3-coder\", recovered = \"ask\" }\n";
-    // Broken JSON, and a call that is only withheld because its block may be truncated.
-    let unclosed = "So: <tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n\n</tool_call>";
+    // Broken JSON, and a call that is only withheld because the end of its value was guessed.
+    let unclosed = "So: <tool_call>\n<function=f>\n<parameter=a>\n1\n</function>\n</tool_call>";
     for (stream, cut) in [
         (true, CUT),
         (false, CUT),
