@@ -112,14 +112,13 @@ async fn settings_for_calls_are_obeyed_or_refused() {
 #[tokio::test]
 async fn a_model_is_asked_again_while_the_client_has_seen_only_text() {
     let config = "default = { dialect = \"hermes,qwen3-coder\", recovered = \"ask\" }\n";
-    // Broken JSON, and a call that is only withheld because the end of its value was guessed.
-    let unclosed = "So: <tool_call>\n<function=f>\n<parameter=a>\n1\n</function>\n</tool_call>";
-    for (stream, cut) in [
-        (true, CUT),
-        (false, CUT),
-        (true, unclosed),
-        (false, unclosed),
-    ] {
+    // Broken JSON, and calls that are only withheld: the end of a value was guessed, and more of the call may have been meant.
+    let guessed = "So: <tool_call>\n<function=f>\n<parameter=a>\n1\n</function>\n</tool_call>";
+    let truncated = "So: <tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>";
+    for (cut, stream) in [CUT, guessed, truncated]
+        .into_iter()
+        .flat_map(|cut| [(cut, true), (cut, false)])
+    {
         let fake = Fake::new(move |asked| {
             let again = asked.json()["messages"].as_array().unwrap().len() > 1;
             spoken("openai", &[if again { CALL } else { cut }], stream)
