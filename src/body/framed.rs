@@ -9,8 +9,8 @@
 mod after;
 mod broken;
 mod closing;
+mod empty;
 mod ending;
-mod hollow;
 mod opener;
 mod over;
 mod parameter;
@@ -618,7 +618,7 @@ impl Body {
             action,
             Action::Close | Action::WrongClose | Action::Half | Action::End | Action::WrongEnd
         ) {
-            self.close_hollow(out, start);
+            self.close_empty(out, start);
         }
         if let Some(flow) = self.settle(out) {
             return Some(flow);
@@ -741,11 +741,8 @@ impl Body {
                     _ if ended => Severity::Warning,
                     _ => Severity::Error,
                 };
-                if let Some(flow) = self.close_before_next(out, start) {
+                if let Some(flow) = self.end_before_next(out, start) {
                     return Some(flow);
-                }
-                if !ended {
-                    self.drop_call(out, start);
                 }
                 out.hold(start);
                 Some(Flow::Broken {
@@ -766,10 +763,9 @@ impl Body {
                 if let Some(severity) = severity {
                     let span = Span::new(self.last.min(start), start);
                     out.report(Kind::UnclosedBlock, severity, span, "", "", "");
-                    if let Some(flow) = self.close_before_next(out, start) {
+                    if let Some(flow) = self.end_before_next(out, start) {
                         return Some(flow);
                     }
-                    self.drop_call(out, start);
                 }
                 if let FramedAt::Enter(_) = self.at {
                     self.fix_from(out, walk);

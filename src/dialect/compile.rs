@@ -78,9 +78,7 @@ impl SetInner {
             dialects,
         })
     }
-}
 
-impl SetInner {
     /// Builds what is built when it is first needed, if it depends on one of these dialects.
     pub fn build<'s>(
         &'s self,

@@ -1,5 +1,6 @@
 //! Tables that are built when they are first needed: a stream meets few of the dialects of a set.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -23,29 +24,35 @@ impl<T: Default> Lazy<T> {
 
     /// Builds the table, which may be described wrongly.
     pub fn build(&self) -> Result<(), String> {
-        if self.table.get().is_none() {
-            let table = (self.make)()?;
-            self.table.get_or_init(|| table);
-        }
-        Ok(())
+        try_once(&self.table, || (self.make)()).map(|_| ())
     }
 }
 
-/// What the cell holds, or else what `make` builds. The cell is not locked meanwhile, because a process may fork while another
-/// thread builds.
+/// What the cell holds, or else what `make` builds.
 #[inline]
 pub(crate) fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    let Ok(table) = try_once(cell, || Ok::<T, Infallible>(make()));
+    table
+}
+
+/// The same, where `make` may fail.
+#[inline]
+pub(crate) fn try_once<T, E>(
+    cell: &OnceLock<T>,
+    make: impl FnOnce() -> Result<T, E>,
+) -> Result<&T, E> {
     match cell.get() {
-        Some(table) => table,
+        Some(table) => Ok(table),
         None => fill(cell, make),
     }
 }
 
+/// The cell is not locked while `make` builds, because a process may fork meanwhile.
 #[cold]
 #[inline(never)]
-fn fill<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
-    let table = make();
-    cell.get_or_init(|| table)
+fn fill<T, E>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+    let table = make()?;
+    Ok(cell.get_or_init(|| table))
 }
 
 /// Tables of a description that is not known to be right were built with it, so here nothing is wrong with any.

@@ -222,6 +222,14 @@ impl Text {
 }
 
 impl File {
+    /// The text of a built-in file for which no switch is on.
+    fn unchanged(&self, switches: &[(String, String)]) -> Option<&'static str> {
+        match self.text {
+            Text::Builtin(text) if switches.iter().all(|(id, _)| *id != self.origin) => Some(text),
+            Text::Builtin(_) | Text::Given(_) => None,
+        }
+    }
+
     fn group(&self) -> Option<String> {
         match &self.text {
             Text::Builtin(text) => group(text).map(str::to_owned),
@@ -418,11 +426,8 @@ impl SetBuilder {
         let mut inner = SetInner::new(specs, fingerprint.0)?;
         inner.any = self.any;
         // The built-in files are right; of others, everything that is built when it is needed is built now.
-        let switched = |id: &str| self.switches.iter().any(|(dialect, _)| dialect == id);
         let files = self.files.iter().zip(&inner.dialects);
-        let given = files.filter(|(file, dialect)| {
-            matches!(file.text, Text::Given(_)) || switched(dialect.id())
-        });
+        let given = files.filter(|(file, _)| file.unchanged(&self.switches).is_none());
         inner.build(given.map(|(_, dialect)| dialect))?;
         Ok(DialectSet {
             inner: Arc::new(inner),
@@ -496,14 +501,12 @@ impl Head {
 
 fn read(file: &File, switches: &[(String, String)]) -> Result<Spec, BuildError> {
     let origin = file.origin.as_str();
-    let switched_on = || switches.iter().any(|(id, _)| id == origin);
-    let (text, prompt) = match &file.text {
-        Text::Builtin(text) if !switched_on() => {
+    let (text, prompt) = match file.unchanged(switches) {
+        Some(text) => {
             let (text, prompt) = LazyPrompt::split(text);
             (text, Some(prompt))
         }
-        Text::Builtin(text) => (*text, None),
-        Text::Given(text) => (text.as_str(), None),
+        None => (file.text.as_str(), None),
     };
     let fail = |error: toml::de::Error| {
         let message = error.to_string().trim_end().to_owned();

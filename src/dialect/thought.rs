@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use toolglot_scan::path::Paths;
 use toolglot_scan::{Case, Pattern, Scanner};
 
+use super::lazy::try_once;
 use super::marker::Role;
 use super::spec;
 
@@ -83,11 +84,8 @@ impl Reasoning {
 
     /// Builds the scanner for the inside, whose patterns may be too many.
     pub(super) fn build(&self) -> Result<(), String> {
-        if self.inside.get().is_none() {
-            let scanner = Scanner::new(self.patterns.clone())?;
-            self.inside.get_or_init(|| scanner);
-        }
-        Ok(())
+        let built = try_once(&self.inside, || Scanner::new(self.patterns.clone()));
+        Ok(built.map(|_| ())?)
     }
 
     /// The patterns that are looked for inside, except calls that only count where the host says so.
@@ -110,16 +108,15 @@ impl Reasoning {
     /// could be too many has built it.
     #[inline]
     pub fn scanner(&self, calls: Option<&[(Pattern, Role)]>) -> Option<&Scanner> {
-        match calls {
-            None => self
-                .inside
-                .get()
-                .or_else(|| fill(&self.inside, &self.patterns, &[])),
-            Some(calls) => {
-                let both = || fill(&self.with_calls, &self.patterns, calls);
-                self.with_calls.get().or_else(both)
-            }
-        }
+        let (cell, calls) = match calls {
+            None => (&self.inside, &[][..]),
+            Some(calls) => (&self.with_calls, calls),
+        };
+        let build = || {
+            let calls = calls.iter().map(|(pattern, _)| pattern);
+            Scanner::new(self.patterns.iter().chain(calls).cloned().collect())
+        };
+        try_once(cell, build).ok()
     }
 
     /// The meaning of a pattern of the scanner.
@@ -141,19 +138,6 @@ impl Reasoning {
         let call = calls.get(at - self.ends.len());
         call.map(|(_, role)| Inside::Call(*role))
     }
-}
-
-/// Builds the scanner for these patterns. The cell is not locked meanwhile, because a process may fork while another thread builds.
-#[cold]
-#[inline(never)]
-fn fill<'s>(
-    cell: &'s OnceLock<Scanner>,
-    patterns: &[Pattern],
-    calls: &[(Pattern, Role)],
-) -> Option<&'s Scanner> {
-    let calls = calls.iter().map(|(pattern, _)| pattern);
-    let scanner = Scanner::new(patterns.iter().chain(calls).cloned().collect()).ok()?;
-    Some(cell.get_or_init(|| scanner))
 }
 
 /// A reasoning marker with tolerated whitespace or attributes.

@@ -148,10 +148,11 @@ impl Body {
         }
     }
 
-    /// Closes the open call, whose closer is missing before what begins at `start`, if it has a parameter: all of them are
-    /// closed, but more of it may have been meant.
-    pub(super) fn close_before_next(&mut self, out: &mut Out<'_>, start: u64) -> Option<Flow> {
+    /// Ends the open call, whose closer is missing before what begins at `start`. It counts if it has a parameter: all of them
+    /// are closed, but more of it may have been meant. Otherwise it is retracted.
+    pub(super) fn end_before_next(&mut self, out: &mut Out<'_>, start: u64) -> Option<Flow> {
         if self.lacks_params() {
+            self.drop_call(out, start);
             return None;
         }
         if let Some(args) = &mut self.args {

@@ -104,7 +104,7 @@ impl Body {
                 .0
                 .recovered([Kind::UnclosedBlock].into_iter().collect());
         }
-        if !self.is_hollow() {
+        if !self.awaits_closer() {
             self.settle(out);
         }
         if let FramedAt::Value(_) | FramedAt::Plain(_) = self.at

@@ -125,14 +125,13 @@ impl Body {
                 return None;
             }
             let ended = !self.lacks_params();
-            if let Some(flow) = self.close_before_next(out, start) {
+            if let Some(flow) = self.end_before_next(out, start) {
                 return Some(flow);
             }
             if ended {
                 // The value may quote it: its closer was confirmed by a tag that anybody writes.
                 out.open_string(Span::new(start, start));
             }
-            self.drop_call(out, start);
             out.hold(start);
             return Some(Flow::Broken {
                 at: start,

@@ -49,10 +49,8 @@ impl Body {
         i: usize,
         end: usize,
     ) -> (usize, Option<Flow>) {
-        let FramedAt::Payload(payload) = &mut self.at else {
-            return (end, None);
-        };
-        if payload.awaits()
+        if let FramedAt::Payload(payload) = &self.at
+            && payload.awaits()
             && let Some(next) = self.empty_payload(out, table, i, end)
         {
             return (next, None);

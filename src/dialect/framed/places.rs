@@ -88,13 +88,6 @@ impl Places {
         let section_close = section.map_or(none, |section| &section.close);
         let bare = section.is_none_or(|section| section.optional);
         let spelt = Spellings::new(spec);
-        let all_units = || {
-            spec.unit.iter().enumerate().flat_map(|(index, unit)| {
-                unit.open
-                    .iter()
-                    .map(move |open| (open.as_str(), Action::Unit(index as u16)))
-            })
-        };
         let list = |patterns: &'_ [String], action: Action| -> Vec<(String, Action)> {
             let of = |pattern: &String| match action {
                 Action::End if spec.misspelt.contains(pattern) => Action::WrongEnd,
@@ -140,7 +133,13 @@ impl Places {
         let enter = Paths::opening(enter.iter().map(|(p, a)| (p.as_str(), *a)))?
             .with_blanks()
             .with_twins(enter.iter().map(|(p, _)| p.as_str()), &[])?;
-        let units: Vec<(String, Action)> = all_units().map(|(p, a)| (p.to_owned(), a)).collect();
+        let numbered = spec.unit.iter().zip(0_u16..);
+        let units: Vec<(String, Action)> = numbered
+            .flat_map(|(unit, index)| {
+                let open = unit.open.iter();
+                open.map(move |p| (p.clone(), Action::Unit(index)))
+            })
+            .collect();
         let marked = |patterns: &[(String, Action)]| -> Vec<(String, Action)> {
             let has = |(p, action): &&(String, Action)| {
                 // A tag named after a tool looks like one named after a parameter.

@@ -46,12 +46,12 @@ impl Body {
     }
 
     /// Whether a call without arguments awaits its closer.
-    pub(super) fn is_hollow(&self) -> bool {
+    pub(super) fn awaits_closer(&self) -> bool {
         self.whole.as_ref().is_some_and(|whole| !whole.0.begun())
     }
 
     /// Gives the call that awaits its closer empty arguments: the closer begins at `start`.
-    pub(super) fn close_hollow(&mut self, out: &mut Out<'_>, start: u64) {
+    pub(super) fn close_empty(&mut self, out: &mut Out<'_>, start: u64) {
         if let Some((live, _)) = self.whole.as_deref_mut()
             && !live.begun()
         {
