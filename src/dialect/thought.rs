@@ -108,10 +108,22 @@ impl Reasoning {
     /// could be too many has built it.
     #[inline]
     pub fn scanner(&self, calls: Option<&[(Pattern, Role)]>) -> Option<&Scanner> {
-        let (cell, calls) = match calls {
-            None => (&self.inside, &[][..]),
-            Some(calls) => (&self.with_calls, calls),
-        };
+        match calls {
+            None => self.inside.get().or_else(|| self.fill(&self.inside, &[])),
+            Some(calls) => {
+                let fill = || self.fill(&self.with_calls, calls);
+                self.with_calls.get().or_else(fill)
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fill<'s>(
+        &self,
+        cell: &'s OnceLock<Scanner>,
+        calls: &[(Pattern, Role)],
+    ) -> Option<&'s Scanner> {
         let build = || {
             let calls = calls.iter().map(|(pattern, _)| pattern);
             Scanner::new(self.patterns.iter().chain(calls).cloned().collect())
