@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Agent frameworks use a model that writes its calls into its text, through the gateway in examples/python. They are installed
-# only below the target folder, with the wheel that ci/python.sh has built.
+# Agent frameworks use a model that writes its calls into its text, through the gateway in examples/python; LiteLLM's proxy through the hook
+# there. They are installed only below the target folder, with the wheel that ci/python.sh has built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Release wheels of this machine's processor, and the source package, in target/wheels. Each wheel is installed into a fresh environment and
-# parses there.
+# Release wheels of this machine's processor, and the source package, in target/wheels. Each is installed into a fresh environment, where the
+# quick start of the README runs.
 #
 #   ci/wheels.sh native           for the system that runs this
 #   ci/wheels.sh manylinux_2_28   for Linux with glibc 2.28 or later (refused by maturin if the compiler links newer symbols)
-#   ci/wheels.sh musllinux_1_2    for Linux with musl, built for rustup's musl target and not run
+#   ci/wheels.sh musllinux_1_2    for Linux with musl, built for rustup's musl target, run in a Python that ci/musl-python.sh builds
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -41,17 +41,44 @@ case $kind in
     ;;
 esac
 PATH=$bin:$PATH "$bin/maturin" build "${options[@]}"
-# The same everywhere, so one machine of a release makes it.
-if [[ $(uname -sm) == "Linux x86_64" && $kind != musllinux_* ]]; then
-  "$bin/maturin" sdist --manifest-path bindings/python/Cargo.toml --out "$out"
-fi
+
+# quick_start PYTHON: the module and its stub are found, and the README's lines print what they say.
+quick_start() {
+  "$1" -m doctest README.md
+  "$1" -c 'import toolglot; print(toolglot.__version__, toolglot.__file__)'
+}
+
+# installed FILE: the same from a fresh environment, which has nothing else, and the command of the package.
+installed() {
+  local fresh=$CARGO_TARGET_DIR/wheel-fresh in
+  python3 -m venv --clear "$fresh"
+  in=$fresh/bin
+  [[ -d $in ]] || in=$fresh/Scripts
+  "$in/python" -m pip install -q --disable-pip-version-check --no-deps "$1"
+  quick_start "$in/python"
+  printf '<tool_call>{"name": "f", "arguments": {}}</tool_call>' | "$in/toolglot" parse --output turn - | grep -q '"name":"f"'
+}
+
 if [[ $kind == musllinux_* ]]; then
-  lacking "a run of the wheel for musl"
+  status=0
+  musl=$(ci/musl-python.sh) || status=$?
+  if ((status == 77)); then
+    lacking "a run of the wheel for musl"
+    exit
+  fi
+  ((status == 0)) || exit "$status"
+  say "the wheel, in a Python for musl"
+  rm -rf "$CARGO_TARGET_DIR/wheel-musl"
+  python3 -m zipfile -e "$out"/toolglot-*-"$kind"_"$(uname -m)".whl "$CARGO_TARGET_DIR/wheel-musl"
+  export PYTHONPATH=$CARGO_TARGET_DIR/wheel-musl
+  quick_start "$musl"
   exit
 fi
-fresh=$CARGO_TARGET_DIR/wheel-fresh
-python3 -m venv --clear "$fresh"
-in=$fresh/bin
-[[ -d $in ]] || in=$fresh/Scripts
-"$in/python" -m pip install -q --disable-pip-version-check --no-index --no-deps --find-links "$out" toolglot
-"$in/python" -c 'import toolglot; turn = toolglot.parse("<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>"); assert turn.calls[0].name == "f"; print(toolglot.__version__)'
+say "the wheel"
+installed "$(ls -t "$out"/toolglot-*.whl | head -n 1)"
+# The same everywhere, so one machine of a release makes it.
+if [[ $(uname -sm) == "Linux x86_64" ]]; then
+  say "the source package"
+  "$bin/maturin" sdist --manifest-path bindings/python/Cargo.toml --out "$out"
+  installed "$out/toolglot-$(own_version).tar.gz"
+fi

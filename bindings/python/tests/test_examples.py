@@ -31,3 +31,18 @@ def test_bulk_cleaning(tmp_path):
     expected = ROOT / "examples/expected"
     assert ran.stdout == (expected / "clean_sharegpt.txt").read_text(encoding="utf-8")
     assert out.read_text(encoding="utf-8") == (expected / "clean_sharegpt.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_query_over_model_outputs(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    pytest.importorskip("datafusion", reason="datafusion is not installed")
+    from pyarrow import parquet
+
+    call = '<tool_call>{"name": "%s", "arguments": {}}</tool_call>'
+    rows = ["a " + call % "f", "none", None, call % "g" + "\n" + call % "f", '<tool_call>{"name": "h"']
+    parquet.write_table(pyarrow.table({"reply": rows}), tmp_path / "outputs.parquet")
+    script = ROOT / "examples/python/datafusion_udf.py"
+    program = [sys.executable, script, tmp_path / "outputs.parquet", "--column", "reply"]
+    ran = subprocess.run(program, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == "       2 f (hermes, complete)\n       1 g (hermes, complete)\n"

@@ -8,6 +8,8 @@ every row with that of the parser without an engine.
 import json
 import os
 import random
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -80,6 +82,19 @@ def in_spark(path):
     return table.column("turn").combine_chunks(), seconds, pyspark.__version__
 
 
+def ray_example(path, target, wanted):
+    """The program of `examples` finds the calls that the parser finds."""
+    shutil.rmtree(target, ignore_errors=True)
+    example = ROOT / "examples" / "python" / "ray_job.py"
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    subprocess.run([sys.executable, example, path, target, "--key", "n"], check=True, env=environment, timeout=600)
+    found = parquet.read_table(target).to_pylist()
+    calls = [(n, call) for n, turn in enumerate(wanted) for call in (turn or {}).get("calls", ())]
+    asked = [(n, call["name"], call["arguments"]) for n, call in calls if call["state"] != "recovered"]
+    if sorted((row["n"], row["name"], row["arguments"]) for row in found) != sorted(asked):
+        sys.exit("the example finds other calls")
+
+
 def main():
     folder, *engines = sys.argv[1:]
     path = Path(folder) / "outputs.parquet"
@@ -99,6 +114,8 @@ def main():
         if len(found) != ROWS or not same:
             sys.exit(f"{engine}: the turns differ")
         print(f"{engine} {version}: {ROWS} rows in {seconds:.2f} s, every turn the same")
+    if "ray" in engines:
+        ray_example(path, Path(folder) / "calls", wanted)
 
 
 if __name__ == "__main__":
