@@ -18,6 +18,7 @@ PLACES = [
     (["bindings/wasm/package.json"], rf'"version": "{NUMBER}"'),
     (["include/toolglot.h"], rf'#define TOOLGLOT_VERSION "{NUMBER}"'),
     (["docs/WASM.md"], rf"toolglot-{NUMBER}\.tgz"),
+    (["docs/WASM.md"], rf"/toolglot@{NUMBER}/"),
     (["CITATION.cff"], rf"(?m)^version: {NUMBER}$"),
     (["packaging/vcpkg/toolglot/vcpkg.json"], rf'"version-semver": "{NUMBER}"'),
     (["packaging/conan/conanfile.py", "flake.nix"], rf'(?m)^ +version = "{NUMBER}"'),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The WebAssembly package: its two files (with agents and without) are built, and tested in Node (the API, and every conformance
-# vector), by TypeScript, and in headless Chromium. All of it is not part of ci/all.sh: it installs a compiler for wasm32, a linker
-# and a browser if they are missing, some 500 MB from Debian.
+# vector), by TypeScript, and in headless Chromium; and examples/js runs, with the AI SDK too. All of it is not part of ci/all.sh: it
+# installs a compiler for wasm32, a linker and a browser if they are missing, some 500 MB from Debian.
 #
 #   ci/wasm.sh                build and test
 #   ci/wasm.sh --quick        runs the README's program in Node, with the file that is built, or with a debug build if rustup has
@@ -17,6 +17,8 @@ here=$PWD/bindings/wasm
 out=$CARGO_TARGET_DIR/wasm
 tools=$CARGO_TARGET_DIR/wasm-tools
 typescript=7.0.2
+ai_sdk=7.0.173
+ai_sdk_openai_compatible=3.0.92
 mkdir -p "$out" "$tools"
 
 # readme_program FOLDER: runs the README's program in a folder that has the package.
@@ -100,9 +102,29 @@ else
   lacking "types: TypeScript is missing and could not be installed"
 fi
 
+say "the examples"
+exec {server}< <(exec node examples/js/text_server.mjs)
+server_id=$!
+trap 'kill "$server_id"' EXIT
+read -r address <&"$server"
+cp examples/js/*.mjs "$fresh/"
+# example NAME: runs an example against the server.
+example() {
+  timeout 300 node "$fresh/$1.mjs" "$address" m | diff - "examples/expected/$1.txt"
+  echo "$1.mjs"
+}
+example chat
+if npm_package "$tools" ai "$ai_sdk" && npm_package "$tools" @ai-sdk/openai-compatible "$ai_sdk_openai_compatible"; then
+  ln -s "$tools"/node_modules/{ai,@ai-sdk,zod} "$fresh/node_modules/"
+  example with_ai_sdk
+else
+  lacking "with_ai_sdk.mjs: the AI SDK is missing and could not be installed"
+fi
+
 say "headless Chromium"
 if chromium=$(find_chromium); then
   node "$here/tests/page.mjs" "$chromium"
+  node "$here/tests/example.mjs" "$chromium" "$fresh/node_modules/toolglot" "$address"
 else
   lacking "Chromium, which is missing and could not be installed"
 fi

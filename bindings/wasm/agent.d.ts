@@ -307,7 +307,7 @@ export interface MiddlewareOptions {
 }
 
 /* eslint-disable @typescript-eslint/no-explicit-any */
-/** A middleware for language models of the AI SDK, versions 2 and 3 of its interface. */
+/** A middleware for language models of the AI SDK, versions 2 to 4 of its interface. */
 export interface Middleware {
   readonly specificationVersion: "v3";
   readonly middlewareVersion: "v2";

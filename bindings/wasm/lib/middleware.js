@@ -8,7 +8,7 @@ import { flag, known, string, word, wrong } from "./words.js";
 const OPTIONS = ["dialect", "engine", "lang", "recovered", "id"];
 /** The key under which a rewritten request keeps its tools in `providerOptions`. */
 const OWN = "toolglot";
-const FINISH = { length: "length", error: "error", "content-filter": "stop" };
+const FINISH = { length: "length", error: "error", interrupted: "error", "content-filter": "stop" };
 
 const ids = () => `call_${Math.random().toString(36).slice(2)}${Date.now().toString(36)}`;
 
@@ -198,7 +198,8 @@ class Reading {
   }
 
   reason(given) {
-    if (this.#calls === 0) return given;
+    // What failed or broke off stays so, whatever calls came before.
+    if (this.#calls === 0 || FINISH[unified(given)] === "error") return given;
     return typeof given === "object" && given !== null ? { ...given, unified: "tool-calls" } : "tool-calls";
   }
 

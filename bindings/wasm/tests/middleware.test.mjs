@@ -187,6 +187,12 @@ test("reasoning, other parts and the end of a reply", async () => {
     assert.deepEqual([together(short.parts), short.parts.at(-1).finishReason], [[{ type: "text", text: "Look: " }], finish]);
     assert.deepEqual((await generate(model(`Look: ${cut}`, { finish }), made(), params)).content, [{ type: "text", text: "Look: " }]);
   }
+  // A reply that failed or broke off does not end well because it had calls.
+  for (const finish of ["error", { unified: "interrupted" }]) {
+    const { parts: cut } = await stream(model(call("weather"), { finish }), made(), params);
+    assert.deepEqual([together(cut).map(({ type }) => type), cut.at(-1).finishReason], [["tool-call"], finish]);
+    assert.deepEqual((await generate(model(call("weather"), { finish }), made(), params)).finishReason, finish);
+  }
   // A stream that breaks off still delivers its text.
   const broken = { doStream: async () => ({ stream: streamed([{ type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Hi <tool" }]) }) };
   assert.deepEqual(together((await stream(broken, made(), params)).parts), [{ type: "text", text: "Hi <tool" }]);
