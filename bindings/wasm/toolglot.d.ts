@@ -321,6 +321,14 @@ export interface EventsOptions extends ReaderOptions {
   finish?: FinishReason | null;
 }
 
+/** How a response ended, in `engine.events`. */
+export interface Ended {
+  /** What could not be read so far, one sentence each: an error of the server, a body that broke off. Always empty for text. */
+  readonly errors: string[];
+  /** Why the response ended; `null` until it is finished. */
+  readonly reason: FinishReason | null;
+}
+
 /** How to write chat completions. */
 export interface WritingOptions extends StreamOptions {
   /** Overrides what the server says about its response. Generated if neither gives it. */
@@ -464,10 +472,11 @@ export class Engine {
   restore(snapshot: Bytes, options?: StreamOptions): Stream;
   /**
    * Returns the events of an output or a response that comes in chunks: an async generator for async chunks (the body of a
-   * `fetch`, a client's stream), otherwise a plain one. Leaving the loop early frees the stream.
+   * `fetch`, a client's stream), otherwise a plain one. Leaving the loop early frees the stream. Ask for `errors` and `reason` after
+   * the loop.
    */
-  events(chunks: AsyncIterable<Chunk>, options?: EventsOptions): AsyncGenerator<Event, void, undefined>;
-  events(chunks: Iterable<Chunk>, options?: EventsOptions): Generator<Event, void, undefined>;
+  events(chunks: AsyncIterable<Chunk>, options?: EventsOptions): AsyncGenerator<Event, void, undefined> & Ended;
+  events(chunks: Iterable<Chunk>, options?: EventsOptions): Generator<Event, void, undefined> & Ended;
   /** Creates a reader, which turns the body of one response into events. */
   reader(source: Source, options?: ReaderOptions): Reader;
   /** Creates a rewriter, which turns an output or a server's response into OpenAI chunks. */

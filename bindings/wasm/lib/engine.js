@@ -130,7 +130,8 @@ export class Engine {
       throw wrong("chunks: something to iterate over that gives chunks is needed");
     }
     const one = source === "text" ? this.stream(rest) : this.reader(source, { choice, ...rest });
-    return waits ? later(one, chunks, finish ?? undefined) : now(one, chunks, finish ?? undefined);
+    const end = new End(one, finish ?? undefined);
+    return end.tells(waits ? later(one, chunks, end) : now(one, chunks, end));
   }
 
   restore(snapshot, options) {
@@ -258,23 +259,53 @@ export class Engine {
   }
 }
 
+/** What the loop over the events of a response can ask afterwards: what could not be read, and why it ended. */
+class End {
+  #one;
+  #left = null;
+
+  constructor(one, finish) {
+    this.#one = one;
+    this.finish = finish;
+  }
+
+  get #now() {
+    const { errors = [], reason = this.#one.finished ? (this.finish ?? "stop") : null } = this.#one;
+    return { errors, reason };
+  }
+
+  /** Keeps the answers, and frees the stream. */
+  free() {
+    try {
+      this.#left = this.#now;
+    } finally {
+      this.#one.free();
+    }
+  }
+
+  tells(events) {
+    const answer = (name) => ({ get: () => (this.#left ?? this.#now)[name], enumerable: true });
+    return Object.defineProperties(events, { errors: answer("errors"), reason: answer("reason") });
+  }
+}
+
 /** The events of synchronous chunks. Leaving the loop early frees the stream. */
-function* now(one, chunks, finish) {
+function* now(one, chunks, end) {
   try {
     for (const chunk of chunks) yield* one.feed(chunk);
-    yield* one.finish(finish);
+    yield* one.finish(end.finish);
   } finally {
-    one.free();
+    end.free();
   }
 }
 
 /** The events of asynchronous chunks. */
-async function* later(one, chunks, finish) {
+async function* later(one, chunks, end) {
   try {
     for await (const chunk of chunks) yield* one.feed(chunk);
-    yield* one.finish(finish);
+    yield* one.finish(end.finish);
   } finally {
-    one.free();
+    end.free();
   }
 }
 

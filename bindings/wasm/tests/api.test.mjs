@@ -615,6 +615,18 @@ test("events of an iterable", async () => {
   const read = [];
   for await (const event of engine.events(stream, { source: "openai" })) read.push(event);
   assert.deepEqual([textOf(read), closes(read).length], ["Grüße ", 1]);
+  // How a response ended: well, cut off, or left early.
+  for (const [body, reason, errors] of [[BODIES.openai, "stop", 0], [BODIES.openai.slice(0, BODIES.openai.length >> 1), "error", 2]]) {
+    const found = engine.events([body], { source: "openai" });
+    assert.deepEqual([found.errors, found.reason], [[], null]);
+    assert([...found].length > 0);
+    assert.deepEqual([found.errors.length, found.reason], [errors, reason], `${found.errors}`);
+  }
+  const left = engine.events([BODIES.openai], { source: "openai" });
+  for (const event of left) if (event.type === "text") break;
+  assert.deepEqual([left.errors, left.reason], [[], null]);
+  const told = engine.events(["a"], { finish: "length" });
+  assert.deepEqual([told.errors, told.reason, [...told].length, told.errors, told.reason], [[], null, 1, [], "length"]);
   assert.deepEqual(closes(await later(['{"n":', "7}"], { tools: TOOLS, toolChoice: { function: { name: "f" } } })).length, 1);
   // Leaving the loop early leaks nothing.
   for (const event of engine.events(["a", "b"])) {
