@@ -33,8 +33,8 @@ if [[ ! -x $python || ! -f $work/done ]]; then
   # The wrapper passes this question on to the compiler for glibc.
   printf '#!/bin/sh\ncase $1 in -print-multiarch | --print-multiarch) echo %s-linux-musl; exit ;; esac\nexec musl-gcc "$@"\n' "$(uname -m)" > "$work/cc"
   chmod +x "$work/cc"
-  # Some optional modules fail for lack of a library, which does not fail the build.
-  if ! (cd "$work/build" && ./configure -q CC="$work/cc" --disable-test-modules --without-ensurepip && make -j "$(nproc)") > "$work/build.log" 2>&1; then
+  # pkg-config would find the libraries of glibc. Optional modules fail for lack of a library, which does not fail the build.
+  if ! (cd "$work/build" && ./configure -q CC="$work/cc" PKG_CONFIG=false --disable-test-modules --without-ensurepip && make -j "$(nproc)") > "$work/build.log" 2>&1; then
     tail -n 20 "$work/build.log" >&2
     exit 1
   fi

@@ -42,9 +42,10 @@ case $kind in
 esac
 PATH=$bin:$PATH "$bin/maturin" build "${options[@]}"
 
-# quick_start PYTHON: the module and its stub are found, and the README's lines print what they say.
+# quick_start PYTHON: the README's lines print what they say.
 quick_start() {
-  "$1" -m doctest README.md
+  sed -n '/^```python$/,/^```$/{/^```/!p}' README.md > "$CARGO_TARGET_DIR/quick-start.txt"
+  "$1" -m doctest "$CARGO_TARGET_DIR/quick-start.txt"
   "$1" -c 'import toolglot; print(toolglot.__version__, toolglot.__file__)'
 }
 

@@ -3,6 +3,8 @@
 import copy
 import inspect
 import pickle
+import subprocess
+import sys
 
 import pytest
 import toolglot as tg
@@ -209,3 +211,19 @@ def test_guarded_text_is_not_a_call_for_another_reader():
     assert len(guarded.calls) == 1
     mention = "a < b, `<tool_call>` is a mention"
     assert engine.parse(mention, guard=True).text == mention
+
+
+def test_a_parser_imports_next_to_nothing():
+    program = """
+import sys
+before = set(sys.modules)
+import toolglot
+turn = toolglot.Engine("hermes").stream().feed("a <tool_call>")
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
+from toolglot import *
+print(all(name in globals() for name in toolglot.__all__), set(toolglot.__all__) <= set(dir(toolglot)))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ran.stderr, ran.stdout) == ("", "toolglot\nTrue True\n")
+    with pytest.raises(AttributeError, match="module 'toolglot' has no attribute 'Streem'"):
+        tg.Streem  # noqa: B018

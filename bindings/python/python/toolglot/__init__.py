@@ -17,9 +17,6 @@ text 'Looking. '
 call weather {'city': 'Leith'}
 """
 
-from ._agent import Agent, PendingCall, Run, RunCall, RunEvent, Task
-from ._calls import Calls, OpenCall
-from ._clients import Events, aevents, ato_openai, events, to_completion, to_openai
 from ._errors import (
     BusyError,
     DialectError,
@@ -32,7 +29,6 @@ from ._errors import (
     ToolglotError,
     ToolsError,
 )
-from ._functions import encode, escape, mask, parse, transcode, unescape
 from ._native import (
     ArgDelta,
     BlockAbandoned,
@@ -71,8 +67,16 @@ from ._native import (
     live_streams,
     model_dialects,
 )
-from ._tools import Checked, Tool, Tools, tool
-from ._types import Event
+
+# The rest is imported when it is first used: it needs much of the standard library, and a parser nothing of it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._agent import Agent, PendingCall, Run, RunCall, RunEvent, Task
+    from ._calls import Calls, OpenCall
+    from ._clients import Events, aevents, ato_openai, events, to_completion, to_openai
+    from ._functions import encode, escape, mask, parse, transcode, unescape
+    from ._tools import Checked, Tool, Tools, tool
+    from ._types import Event
 
 __all__ = [
     "Agent",
@@ -147,3 +151,26 @@ __all__ = [
     "transcode",
     "unescape",
 ]
+
+_LATER = {
+    "_agent": "Agent PendingCall Run RunCall RunEvent Task",
+    "_calls": "Calls OpenCall",
+    "_clients": "Events aevents ato_openai events to_completion to_openai",
+    "_functions": "encode escape mask parse transcode unescape",
+    "_tools": "Checked Tool Tools tool",
+    "_types": "Event",
+}
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _LATER.items():
+        if name in names.split():
+            import importlib
+
+            found = globals()[name] = getattr(importlib.import_module("." + module, __name__), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
