@@ -97,6 +97,7 @@ pub(super) const FILES: &[(&str, &str)] = files! {
     "json-bare"
     "markdown-json"
     "react-text"
+    "qwen-agent"
     "xlam"
     "sarashina"
     "pythonic"
