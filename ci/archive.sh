@@ -2,19 +2,27 @@
 # Archives for people without a compiler, in target/archives: the C library with its headers and packages, and the command with its manual
 # pages and completions. The command is run, and the library linked, from what was packed.
 #
-#   ci/archive.sh [FOLDER]    with libraries and programs from FOLDER instead of a release build
+#   ci/archive.sh                             with a release build
+#   ci/archive.sh FOLDER [TARGET [RUNNER]]    with libraries and programs from FOLDER, which are for TARGET (by default this machine) and
+#                                             which RUNNER runs; CC is the C compiler for that
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
 . ci/lib.sh
 share_target
 version=$(own_version)
-host=$(rustc -vV | sed -n 's/^host: //p')
+target=${2:-$(rustc -vV | sed -n 's/^host: //p')}
+runner=${3:-env}
 out=$CARGO_TARGET_DIR/archives
 from=${1:-$CARGO_TARGET_DIR/release}
 if (($# == 0)); then
-  cargo build -q --release --locked -p toolglot-c -p toolglot-cli -p toolglot-gateway
+  # One after the other: Microsoft's linker would write the debug information of both to the same file.
+  cargo build -q --release --locked -p toolglot-c
+  cargo build -q --release --locked -p toolglot-cli -p toolglot-gateway
 fi
+exe="" strip=strip
+# Microsoft's linker writes what only a debugger reads to files of its own, and GNU's `strip` refuses Rust's archives for Windows.
+if [[ $target == *-windows-* ]]; then exe=.exe strip=true; fi
 rm -rf "$out"
 mkdir -p "$out"
 
@@ -30,29 +38,29 @@ pack() {
   rm -rf "${out:?}/$1"
 }
 
-library=libtoolglot-$version-$host
+library=libtoolglot-$version-$target
 bindings/c/install.sh "$out/$library" "$from"
 # Without what only a debugger reads.
-find "$out/$library/lib" -type f \( -name '*.so.*' -o -name '*.dylib' -o -name '*.a' \) -exec strip -S {} +
+find "$out/$library/lib" -type f \( -name '*.so.*' -o -name '*.dylib' -o -name '*.a' \) -exec $strip -S {} +
 pack "$library"
 
-tool=toolglot-$version-$host
+tool=toolglot-$version-$target
 mkdir -p "$out/$tool/bin" "$out/$tool/share/man/man1" "$out/$tool/share/bash-completion/completions" "$out/$tool/share/zsh/site-functions" \
   "$out/$tool/share/fish/vendor_completions.d" "$out/$tool/share/licenses/toolglot"
 for program in toolglot toolglot-gateway; do
-  if [[ -f $from/$program ]]; then
-    cp "$from/$program" "$out/$tool/bin/"
-    strip "$out/$tool/bin/$program"
+  if [[ -f $from/$program$exe ]]; then
+    cp "$from/$program$exe" "$out/$tool/bin/"
+    $strip "$out/$tool/bin/$program$exe"
   fi
 done
-if [[ -f $out/$tool/bin/toolglot-gateway ]]; then
-  "$out/$tool/bin/toolglot-gateway" --man > "$out/$tool/share/man/man1/toolglot-gateway.1"
+if [[ -f $out/$tool/bin/toolglot-gateway$exe ]]; then
+  "$runner" "$out/$tool/bin/toolglot-gateway$exe" --man > "$out/$tool/share/man/man1/toolglot-gateway.1"
 fi
-command=$out/$tool/bin/toolglot
-"$command" man --dir "$out/$tool/share/man/man1"
-"$command" completions bash > "$out/$tool/share/bash-completion/completions/toolglot"
-"$command" completions zsh > "$out/$tool/share/zsh/site-functions/_toolglot"
-"$command" completions fish > "$out/$tool/share/fish/vendor_completions.d/toolglot.fish"
+command=("$runner" "$out/$tool/bin/toolglot$exe")
+"${command[@]}" man --dir "$out/$tool/share/man/man1"
+"${command[@]}" completions bash > "$out/$tool/share/bash-completion/completions/toolglot"
+"${command[@]}" completions zsh > "$out/$tool/share/zsh/site-functions/_toolglot"
+"${command[@]}" completions fish > "$out/$tool/share/fish/vendor_completions.d/toolglot.fish"
 cp LICENSE-* "$out/$tool/share/licenses/toolglot/"
 cp README.md CHANGELOG.md "$out/$tool/"
 pack "$tool"
@@ -66,7 +74,14 @@ say "from the archives"
 fresh=$(mktemp -d)
 trap 'rm -r "$fresh"' EXIT
 for archive in "$out"/*.tar.gz; do tar xzf "$archive" -C "$fresh"; done
-printf '<tool_call>{"name": "f", "arguments": {}}</tool_call>' | "$fresh/$tool/bin/toolglot" parse --output turn - | grep -q '"name":"f"'
-cc bindings/c/tests/minimal.c -I"$fresh/$library/include" -L"$fresh/$library/lib" -Wl,-rpath,"$fresh/$library/lib" -ltoolglot -o "$fresh/minimal"
-"$fresh/minimal" > /dev/null
+printf '<tool_call>{"name": "f", "arguments": {}}</tool_call>' | "$runner" "$fresh/$tool/bin/toolglot$exe" parse --output turn - | grep -q '"name":"f"'
+if [[ $target == *-msvc ]]; then
+  left_out "a program that links the library, for Microsoft's compiler"
+else
+  # Windows looks for the library beside the program, other systems at the path in it.
+  program=$fresh/$library/bin/minimal$exe
+  mkdir -p "$fresh/$library/bin"
+  "${CC:-cc}" bindings/c/tests/minimal.c -I"$fresh/$library/include" -L"$fresh/$library/lib" -Wl,-rpath,"$fresh/$library/lib" -ltoolglot -o "$program"
+  "$runner" "$program" > /dev/null
+fi
 (cd "$out" && wc -c -- *.tar.gz)

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 share_target
 
-stages=(msrv lint supply-chain public-api semver packages workflows test host c cpp python clients gateway image go ports instructions memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins compare templates derive
+stages=(msrv lint supply-chain public-api semver packages workflows test host c cpp python clients gateway image go ports windows instructions memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins compare templates derive
   wasm page frameworks prose generators parquet ray floods)
 
 command_of() {

@@ -24,6 +24,12 @@ const COMPLAINT: usize = 4096;
 /// How long output is read after the process has ended: a process outside its group may hold the pipe open.
 const REST: Duration = Duration::from_secs(1);
 
+/// Variables that every process inherits. Without the second, programs for Windows have neither sockets nor random numbers.
+const ALWAYS: &[&str] = match cfg!(windows) {
+    true => &["PATH", "SystemRoot"],
+    false => &["PATH"],
+};
+
 /// The content of standard input.
 ///
 /// See the example of [`ProcessSpec`].
@@ -75,7 +81,7 @@ pub struct ProcessSpec {
     pub stdin: Input,
     /// The working directory.
     pub cwd: Option<PathBuf>,
-    /// Variables of its environment. It has no others except `PATH` and those of `inherit`.
+    /// Variables of its environment. It has no others except `PATH`, on Windows `SystemRoot`, and those of `inherit`.
     pub env: BTreeMap<String, String>,
     /// Names of variables that it inherits from the host.
     pub inherit: Vec<String>,
@@ -196,7 +202,8 @@ impl Process {
             .args(self.arguments(given)?)
             .env_clear()
             .kill_on_drop(true);
-        for name in spec.inherit.iter().map(String::as_str).chain(["PATH"]) {
+        let inherit = spec.inherit.iter().map(String::as_str);
+        for name in inherit.chain(ALWAYS.iter().copied()) {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }

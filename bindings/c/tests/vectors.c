@@ -5,11 +5,16 @@
  *   vectors FILE SEEDS N    every Nth case only
  *
  * FILE is what tests/flat/vectors.rs writes. Half of the runs go through the callback form. */
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* anonymous mappings */
 #endif
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 #include "test.h"
 
@@ -161,6 +166,34 @@ static void take_back(char *chunk) { free(chunk); }
 #else
 enum { PAGES = 64 };
 
+#ifdef _WIN32
+static size_t page_size(void) {
+  SYSTEM_INFO info;
+  GetSystemInfo(&info);
+  return info.dwPageSize;
+}
+
+/* Pages that cannot be read. */
+static char *reserve(size_t len) { return VirtualAlloc(NULL, len, MEM_RESERVE | MEM_COMMIT, PAGE_NOACCESS); }
+
+static int allow(char *from, size_t len, int yes) {
+  DWORD before;
+  return VirtualProtect(from, len, yes ? PAGE_READWRITE : PAGE_NOACCESS, &before) != 0;
+}
+#else
+static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+/* Pages that cannot be read. */
+static char *reserve(size_t len) {
+  void *found = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return found == MAP_FAILED ? NULL : found;
+}
+
+static int allow(char *from, size_t len, int yes) {
+  return mprotect(from, len, yes ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+}
+#endif
+
 /* Between two pages that cannot be read, alternately at the end and at the start of what lies between them. Once it was taken
  * back, none of it can be read. The library's own loads are seen too, which no sanitizer of C sees. */
 static char *pages;
@@ -169,20 +202,20 @@ static size_t page;
 static char *lend(const char *data, size_t len) {
   static int turn;
   if (!pages) {
-    page = (size_t)sysconf(_SC_PAGESIZE);
-    pages = mmap(NULL, (PAGES + 2) * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) abort();
+    page = page_size();
+    pages = reserve((PAGES + 2) * page);
+    if (!pages) abort();
   }
   size_t used = (len + page - 1) / page + !len;
   int last = turn++ % 2;
   char *from = last ? pages + (PAGES + 1 - used) * page : pages + page;
-  if (used > PAGES || mprotect(from, used * page, PROT_READ | PROT_WRITE) != 0) abort();
+  if (used > PAGES || !allow(from, used * page, 1)) abort();
   return memcpy(last ? from + used * page - len : from, data, len);
 }
 
 static void take_back(char *chunk) {
   (void)chunk;
-  if (mprotect(pages, (PAGES + 2) * page, PROT_NONE) != 0) abort();
+  if (!allow(pages, (PAGES + 2) * page, 0)) abort();
 }
 #endif
 
