@@ -155,7 +155,7 @@ fn transcripts_keep_their_text() {
         }
         for input in [line, &inside] {
             // A call must begin a line.
-            let inside = ["react-text", "markdown-json"];
+            let inside = ["react-text", "qwen-agent", "markdown-json"];
             if input != line && inside.contains(id) {
                 let differs = matches!(moved(id, input), Err(TranscodeError::Differs { .. }));
                 assert!(differs, "{id}");

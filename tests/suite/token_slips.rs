@@ -237,7 +237,7 @@ fn is_written(call: &Call, written: &[Call], size: usize) -> bool {
 
 /// Tokens after whose slip the second call may be lost, by dialect; an empty list stands for all. `docs/CORRECTIONS.md` says
 /// why.
-const LOSES: [(&str, &[&str]); 15] = [
+const LOSES: [(&str, &[&str]); 16] = [
     // The closer of the last value: the value runs over the next call.
     ("tool-call-xml", &["</param>", "\n", "</tool_call>", "c"]),
     ("cline-xml", &["</path>", "<n>", "</n>", "</wipe>", "\n"]),
@@ -255,6 +255,7 @@ const LOSES: [(&str, &[&str]); 15] = [
     // No marker shows where the next call begins.
     ("json-bare", &["\"", "{", "}", ":", ",", "c"]),
     ("react-text", &["\"", "{", "}", ":", ",", "c"]),
+    ("qwen-agent", &["\"", "{", "}", ":", ",", "c"]),
     ("markdown-json", &["`"]),
     ("sarashina", &["name", "wipe", "arguments", "path", "n"]),
     ("olmo3", &["</function_calls>"]),

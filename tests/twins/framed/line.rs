@@ -92,7 +92,12 @@ impl Line {
                 } else {
                     String::new()
                 };
-                all.iter().map(move |header| format!("{hashes}{header}"))
+                // Only a word can be a heading.
+                let word = |header: &&String| {
+                    header.starts_with(|c: char| c.is_alphanumeric() || "*_".contains(c))
+                };
+                let these = all.iter().filter(move |header| level == 0 || word(header));
+                these.map(move |header| format!("{hashes}{header}"))
             });
             for header in levels.collect::<Vec<_>>() {
                 let both = [header.clone(), format!("{header} ")];
