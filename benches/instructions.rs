@@ -175,7 +175,11 @@ fn text() {
 fn bodies() {
     for shape in SHAPES {
         let set = shape.set();
-        for (cut, size, len) in [("4-bytes", 4, 16 * KIB), ("64-KiB", 64 * KIB, 256 * KIB)] {
+        for (cut, size, len) in [
+            ("4-bytes", 4, 16 * KIB),
+            ("64-bytes", 64, 32 * KIB),
+            ("64-KiB", 64 * KIB, 256 * KIB),
+        ] {
             let call = shape.call(len);
             // Whole lines, so that twice the value is a valid value too.
             let value = &call[shape.before.len()..call.len() - shape.after.len()];

@@ -86,3 +86,9 @@ pub(crate) fn letter(byte: u8) -> u8 {
     };
     FOR[usize::from(byte)]
 }
+/// The places that a byte has among three, as bits.
+#[inline(always)]
+pub(crate) fn place_of(all: [u8; 3], byte: u8) -> u8 {
+    let [one, two, three] = all.map(|have| u8::from(have == byte));
+    one | two << 1 | three << 2
+}

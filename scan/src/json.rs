@@ -161,6 +161,35 @@ pub fn escape_joined(text: &str, mut piece: impl FnMut(&str, Range<usize>)) {
     }
 }
 
+/// Writes the inside of a JSON string to the beginning of `to`, which has room for six times the text, and returns how many
+/// bytes were written.
+///
+/// ```
+/// let mut to = [0; 60];
+/// let len = toolglot_scan::json::escape_into("two\n\"ways\"", &mut to);
+/// assert_eq!(&to[..len], br#"two\n\"ways\""#);
+/// ```
+pub fn escape_into(text: &str, to: &mut [u8]) -> usize {
+    let bytes = text.as_bytes();
+    let (mut at, mut len) = (0, 0);
+    while at < bytes.len() {
+        if bytes.len() - at >= vector::BLOCK {
+            let (read, written) = vector::escape(&bytes[at..], &mut to[len..]);
+            (at, len) = (at + read, len + written);
+        }
+        // What vectors left, up to the next bytes that they can take.
+        let block = &bytes[at..bytes.len().min(at + vector::BLOCK)];
+        let (read, part) = match (plain(block, b'"'), block) {
+            (0, []) => break,
+            (0, [byte, ..]) => (1, escaped(*byte).as_bytes()),
+            (run, _) => (run, &block[..run]),
+        };
+        to[len..len + part.len()].copy_from_slice(part);
+        (at, len) = (at + read, len + part.len());
+    }
+    len
+}
+
 /// What a JSON string has for a byte that can't be in it.
 fn escaped(byte: u8) -> &'static str {
     match byte {

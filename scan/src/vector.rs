@@ -1,4 +1,4 @@
-//! One pass of vectors over the beginnings of all markers, or over the inside of a JSON string.
+//! One pass of vectors over the beginnings of all markers, or over the inside of a value.
 //!
 //! A byte counts if it begins markers and is rare in text, or if it begins a marker together with the byte after it. Both are
 //! asked of tables of 16 bytes, indexed by the low half of a byte: an entry is the only byte with that half that counts. What
@@ -82,6 +82,17 @@ impl Width {
         }
     }
 
+    fn pairs(self, hay: &[u8], firsts: [u8; 3], after: &[u8; 256]) -> (usize, bool) {
+        match self {
+            // SAFETY: the processor has these vectors.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { avx2::pairs(hay, firsts, after) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Ssse3 => unsafe { ssse3::pairs(hay, firsts, after) },
+        }
+    }
+
     /// The widest that this processor has.
     #[inline]
     fn best() -> Option<Self> {
@@ -111,6 +122,12 @@ pub(crate) fn verbatim(hay: &[u8], quote: u8) -> (usize, bool) {
 /// letter, or until less than 32 bytes are left or might not fit. Returns how many bytes were read and written.
 pub(crate) fn escape(text: &[u8], to: &mut [u8]) -> (usize, usize) {
     Width::best().map_or((0, 0), |width| width.escape(text, to))
+}
+
+/// Where `hay` first has one of the bytes before one that may follow it, and true; or an index up to which it has none, as far as
+/// vectors reach, and false. `after` has a bit for each of `firsts` that a byte may follow.
+pub(crate) fn pairs(hay: &[u8], firsts: [u8; 3], after: &[u8; 256]) -> (usize, bool) {
+    Width::best().map_or((0, false), |width| width.pairs(hay, firsts, after))
 }
 
 /// The bytes as text, if all of them are ASCII.
@@ -457,6 +474,47 @@ mod tests {
             }
         }
         at
+    }
+
+    #[test]
+    fn pairs_are_found_by_vectors_of_every_width() {
+        let firsts = [b'<', b'\n', 0xE3];
+        let mut after = [0; 256];
+        for (first, second) in [(0, b'/'), (1, b'<'), (1, b' '), (2, 0x80)] {
+            after[usize::from(second)] |= 1 << first;
+        }
+        let symbols = b"<\n/ \xE3\x80";
+        let mut seed = 11_u64;
+        for round in 0..3000 {
+            let mut random = |below: usize| {
+                seed = seed
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                (seed >> 33) as usize % below
+            };
+            let dense = 1 + random(60);
+            let hay: Vec<u8> = (0..random(1 + round % 200))
+                .map(|_| match random(dense) {
+                    0 => symbols[random(symbols.len())],
+                    _ => b'x',
+                })
+                .collect();
+            let is = |at: &usize| {
+                let two = (hay.get(*at), hay.get(at + 1));
+                matches!(
+                    two,
+                    (Some(b'<'), Some(b'/'))
+                        | (Some(b'\n'), Some(b'<' | b' '))
+                        | (Some(0xE3), Some(0x80))
+                )
+            };
+            for width in Width::all() {
+                match width.pairs(&hay, firsts, &after) {
+                    (at, true) => assert_eq!((0..hay.len()).find(is), Some(at), "{hay:?}"),
+                    (at, false) => assert!((0..at).all(|at| !is(&at)) && hay.len() - at <= 33),
+                }
+            }
+        }
     }
 
     #[test]

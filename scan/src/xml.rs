@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 /// assert!(toolglot_scan::xml::is_space(b'\n') && !toolglot_scan::xml::is_space(0x0B));
 /// ```
-pub fn is_space(byte: u8) -> bool {
+pub const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
@@ -18,7 +18,7 @@ pub fn is_space(byte: u8) -> bool {
 /// ```
 /// assert!(toolglot_scan::xml::is_name(b'-') && !toolglot_scan::xml::is_name(b'='));
 /// ```
-pub fn is_name(byte: u8) -> bool {
+pub const fn is_name(byte: u8) -> bool {
     !is_space(byte)
         && byte >= 0x20
         && byte != 0x7f
@@ -318,7 +318,16 @@ fn code(digits: &[u8], radix: u32) -> Option<char> {
 /// assert_eq!(first_entity(b"&lt; b"), Some(('<', 4)));
 /// assert_eq!(first_entity(b"&l"), None);
 /// ```
+#[inline]
 pub fn first_entity(text: &[u8]) -> Option<(char, usize)> {
+    // Nearly all are one of these.
+    match text {
+        [_, b'l', b't', b';', ..] => return Some(('<', 4)),
+        [_, b'g', b't', b';', ..] => return Some(('>', 4)),
+        [_, b'a', b'm', b'p', b';', ..] => return Some(('&', 5)),
+        [_, b'q', b'u', b'o', b't', b';', ..] => return Some(('"', 6)),
+        _ => {}
+    }
     let (name, end) = entity_name(text);
     let c = entity(name).filter(|_| end == Some(b';'))?;
     Some((c, name.len() + 2))

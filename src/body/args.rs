@@ -4,9 +4,8 @@
 //! type that may be JSON is buffered until it cannot be. A value whose type decides its form is buffered until it ends, a
 //! list that repetition may extend until the call ends. The joined pieces are one JSON object.
 
-use memchr::memchr;
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Gate, json, lossy, valid_prefix, xml};
+use toolglot_scan::{Gate, json, lossy};
 
 use super::call::{CallWriter, UNTYPED};
 use super::given::{Attribute, Given, given, is_fact, unread};
@@ -105,66 +104,6 @@ enum Wait {
     Yes,
     /// Not any longer: the text before it is delivered now.
     Over(String, Span),
-}
-
-/// Pieces of a value that are delivered together. On the stack, so that values cost no allocation.
-struct Joined {
-    call: u32,
-    text: [u8; Joined::MOST],
-    len: usize,
-    /// The bytes that it is made from.
-    span: Span,
-}
-
-impl Joined {
-    /// The most bytes of text. In JSON a byte becomes at most six.
-    const MOST: usize = 320;
-
-    fn new(call: u32, start: u64) -> Self {
-        Self {
-            call,
-            text: [0; Self::MOST],
-            len: 0,
-            span: Span::new(start, start),
-        }
-    }
-
-    /// Adds a piece of text that is written with `len` bytes.
-    #[inline]
-    fn add(&mut self, out: &mut Out<'_>, piece: &str, len: usize) {
-        if piece.len() > Self::MOST - self.len {
-            self.deliver(out);
-        }
-        let start = self.span.end;
-        self.span.end += len as u64;
-        match self.text.get_mut(self.len..self.len + piece.len()) {
-            Some(room) => {
-                room.copy_from_slice(piece.as_bytes());
-                self.len += piece.len();
-            }
-            // It was not decoded: only entities are, to one character each.
-            None => {
-                json::escape_joined(piece, |json, part| {
-                    let at = |n: usize| start + n as u64;
-                    out.arg(self.call, json, Span::new(at(part.start), at(part.end)));
-                });
-                self.span.start = self.span.end;
-            }
-        }
-    }
-
-    fn deliver(&mut self, out: &mut Out<'_>) {
-        let (mut json, mut len) = ([0; 6 * Self::MOST], 0);
-        json::escape_joined(valid_prefix(&self.text[..self.len]), |piece, _| {
-            json[len..len + piece.len()].copy_from_slice(piece.as_bytes());
-            len += piece.len();
-        });
-        if len > 0 {
-            out.arg(self.call, valid_prefix(&json[..len]), self.span);
-        }
-        self.len = 0;
-        self.span.start = self.span.end;
-    }
 }
 
 /// The effective name of a tool, or what is wrong with it.
@@ -458,32 +397,17 @@ impl Args {
         out.skip(to);
     }
 
-    /// Whether [`decoded`](Self::decoded) can deliver the next bytes of the value: it is delivered as it arrives, and no character is
-    /// under way.
+    /// The number of its call.
+    pub(super) fn number(&self) -> u32 {
+        self.call.number()
+    }
+
+    /// Whether [`Entities`](super::entities::Entities) can deliver the next bytes of the value: it is delivered as it arrives, and no
+    /// character is under way.
     pub(super) fn takes_decoded(&self, out: &Out<'_>) -> bool {
         let writer = self.param.as_ref().map(|param| &param.writer);
         let live = matches!(writer, Some(Writer::Live(gate)) if gate.len() == 0);
         live && out.io.undeclared.is_none()
-    }
-
-    /// Delivers bytes of the chunk up to `to`, which are whole characters, with their entities decoded.
-    pub(super) fn decoded(&mut self, out: &mut Out<'_>, to: u64) {
-        let span = Span::new(out.from(), to);
-        let place = |at: u64| at.saturating_sub(out.base) as usize;
-        let data = &out.seg[place(span.start)..place(to)];
-        out.event(Event::ParamDelta { data, span });
-        let mut joined = Joined::new(self.call.number(), span.start);
-        let mut rest = valid_prefix(data);
-        while let Some(at) = memchr(b'&', rest.as_bytes()) {
-            let (before, entity) = rest.split_at(at);
-            let (c, len) = xml::first_entity(entity.as_bytes()).unwrap_or(('&', 1));
-            joined.add(out, before, before.len());
-            joined.add(out, c.encode_utf8(&mut [0; 4]), len);
-            rest = &entity[len..];
-        }
-        joined.add(out, rest, rest.len());
-        joined.deliver(out);
-        out.skip(to);
     }
 
     /// Buffers a piece of a value that may be JSON. Once it cannot be JSON, it is text and is delivered as it arrives.

@@ -7,7 +7,8 @@ use memchr::memchr2;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
 
-use super::content::{Content, Entities, EntityStep, Step, entity, report_spaced};
+use super::content::{Content, EntityStep, Step, entity, report_spaced};
+use super::entities::Entities;
 use super::given::is_fact;
 use super::inner::Inner;
 use super::named_params::{fail, limit, malformed};
@@ -337,12 +338,12 @@ impl Body {
         let found = loop {
             let found = memchr2(quote, b'&', &out.seg[at..stop]);
             at += found.unwrap_or(stop - at);
-            match found.and_then(|_| entities.takes(&out.seg[..stop], at)) {
+            match found.and_then(|_| entities.takes(out, at, stop)) {
                 Some(next) => at = next,
                 None => break found,
             }
         };
-        entities.deliver(out, &mut self.args);
+        entities.deliver(out);
         self.args.value(out, out.base + at as u64);
         if out.from() >= max {
             return Err((at, limit(Kind::LimitValue)));

@@ -6,8 +6,9 @@
 
 use memchr::memchr2;
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{lossy, valid_prefix, xml};
+use toolglot_scan::{lossy, xml};
 
+use super::entities::Entities;
 use super::inner::Inner;
 use super::tags::{CDATA, InXmlSection, MAX_BLANKS, XmlSectionStep};
 use super::{Args, Out, Short};
@@ -175,12 +176,8 @@ impl Content {
             match self.at {
                 // An entity in a value of that tag is decoded as everywhere else.
                 ContentAt::Text if inner.looks() && !matches!(byte, b'<' | b'&') => {
-                    inner.step(byte);
-                    i += 1;
-                    if inner.found_tag() {
-                        // The caller asks about one tag before the next one comes.
-                        break;
-                    }
+                    let stop = out.clip(max, i + 1, end);
+                    i += inner.run(&out.seg[i..stop]);
                 }
                 ContentAt::Text | ContentAt::Cdata(InXmlSection::IDLE) => {
                     let stop = out.clip(max, i + 1, end);
@@ -248,6 +245,10 @@ impl Content {
                     };
                 }
             }
+            if inner.found_tag() {
+                // The caller asks about one tag before the next one comes.
+                break;
+            }
             if self.settled(out, out.base + i as u64) >= max {
                 args.value(out, max);
                 return (i, Step::Limit(Kind::LimitValue));
@@ -288,21 +289,28 @@ impl Content {
                 memchr2(b'<', b'&', rest)
             };
             let Some(n) = found else {
-                entities.deliver(out, args);
+                entities.deliver(out);
                 return stop;
             };
             at += n;
-            if !cdata
-                && !inner.looks()
-                && let Some(next) = entities.takes(hay, at)
-            {
-                at = next;
-                continue;
+            if !cdata && hay[at] == b'&' && !inner.looks() {
+                if self.bare && xml::begins_no_entity(&hay[at..]) {
+                    at += 1;
+                    continue;
+                }
+                if let Some(next) = entities.takes(out, at, stop) {
+                    at = next;
+                    continue;
+                }
             }
-            if !self.means_itself(&hay[at..], closer, inner) {
-                break;
+            match self.means_itself(&hay[at..], closer, inner) {
+                0 => break,
+                len => at += len,
             }
-            at += 1;
+            if inner.found_tag() {
+                entities.deliver(out);
+                return at;
+            }
         }
         let pos = out.base + at as u64;
         if cdata {
@@ -310,7 +318,7 @@ impl Content {
             cdata.step(&CDATA, hay[at]);
             self.at = ContentAt::Cdata(cdata);
         } else {
-            entities.deliver(out, args);
+            entities.deliver(out);
             args.value(out, pos);
             self.at = if hay[at] == b'<' {
                 ContentAt::Lt(Lt::new())
@@ -321,21 +329,23 @@ impl Content {
         at + 1
     }
 
-    /// Whether the first byte of `hay`, which may begin something, begins nothing, and that needs no report.
-    fn means_itself(&self, hay: &[u8], closer: &[u8], inner: &mut Inner) -> bool {
-        let &[byte, next, ..] = hay else {
-            return false;
+    /// The number of bytes at the beginning of `hay`, where something may begin, that begin nothing and need no report.
+    fn means_itself(&self, hay: &[u8], closer: &[u8], inner: &mut Inner) -> usize {
+        let &[byte, next, ref rest @ ..] = hay else {
+            return 0;
         };
         match (self.at, byte) {
-            (ContentAt::Cdata(_), b']') => next != b']',
-            (ContentAt::Cdata(_), _) => CDATA.open[1] != next,
-            // What follows may belong to a tag.
-            (_, b'&') => self.bare && !inner.looks() && xml::begins_no_entity(hay),
-            _ if !self.bare || Lt::new().step(next, closer) => false,
+            (ContentAt::Cdata(_), b']') => usize::from(next != b']'),
+            (ContentAt::Cdata(_), _) => usize::from(CDATA.open[1] != next),
+            (_, b'&') => 0,
+            _ if !self.bare || Lt::new().step(next, closer) => 0,
             _ => {
                 inner.begin();
                 inner.step(next);
-                !inner.looks()
+                match inner.looks() {
+                    true => 2 + inner.run(rest),
+                    false => 1,
+                }
             }
         }
     }
@@ -368,52 +378,6 @@ impl Content {
 pub(super) fn report_spaced(out: &mut Out<'_>, args: &mut Args, span: Span) {
     out.issue(Kind::RepairedCloseTag, span, "");
     args.recovered(Kind::RepairedCloseTag);
-}
-
-/// Entities in a piece of a value that are delivered with the text between them: the piece is in one chunk and is whole characters.
-pub(super) struct Entities {
-    /// Where the last entity ended.
-    last: Option<usize>,
-    /// Up to this index the bytes are whole characters.
-    whole: usize,
-    /// The value takes such pieces.
-    fits: bool,
-}
-
-impl Entities {
-    /// Begins at index `i` of the chunk.
-    pub fn new(out: &Out<'_>, args: &Args, i: usize) -> Self {
-        let here = out.from() == out.base + i as u64;
-        Self {
-            last: None,
-            whole: i,
-            fits: here && args.takes_decoded(out),
-        }
-    }
-
-    /// Takes the entity at index `at`, if it is whole and known, with the text before it; returns where it ends.
-    #[inline]
-    pub fn takes(&mut self, hay: &[u8], at: usize) -> Option<usize> {
-        if !self.fits || hay[at] != b'&' {
-            return None;
-        }
-        let (_, len) = xml::first_entity(&hay[at..])?;
-        let before = &hay[self.whole..at];
-        if valid_prefix(before).len() < before.len() {
-            self.fits = false;
-            return None;
-        }
-        self.whole = at + len;
-        self.last = Some(self.whole);
-        self.last
-    }
-
-    /// Delivers what was taken.
-    pub fn deliver(&self, out: &mut Out<'_>, args: &mut Args) {
-        if let Some(last) = self.last {
-            args.decoded(out, out.base + last as u64);
-        }
-    }
 }
 
 /// The effect of a byte after `&`.

@@ -79,6 +79,32 @@ impl Inner {
         self.found.take()
     }
 
+    /// Consumes bytes of the tag that is under way, up to one that shows what it is or that may begin a construct. Returns how
+    /// many.
+    pub fn run(&mut self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        // Most tags have no attribute, and most of what begins like one is none.
+        if self.plain.is_empty() && self.open.header.is_none() {
+            let len = bytes.iter().take_while(|b| !ENDS[usize::from(**b)]);
+            let len = len.take(MAX_NAME).count();
+            if bytes.get(len) == Some(&b'>') {
+                self.looks = false;
+                return len + 1;
+            }
+        }
+        while self.looks {
+            if self.open.header.is_none() {
+                at += self.open.name(&bytes[at..]);
+            }
+            match bytes.get(at) {
+                None | Some(b'<' | b'&') => break,
+                Some(byte) => self.step(*byte),
+            }
+            at += 1;
+        }
+        at
+    }
+
     /// Consumes a byte of the tag that is under way.
     pub fn step(&mut self, byte: u8) {
         let open = &mut self.open;
@@ -102,12 +128,43 @@ impl Inner {
     }
 }
 
+/// Which bytes may belong to the name of a tag.
+const NAME: [bool; 256] = {
+    let mut all = [false; 256];
+    let mut byte = 0;
+    while byte < all.len() {
+        all[byte] = xml::is_name(byte as u8) && !matches!(byte as u8, b'!' | b'?');
+        byte += 1;
+    }
+    all
+};
+
+/// What ends a tag, gives an attribute its value, or may begin something else.
+const ENDS: [bool; 256] = {
+    let mut all = [false; 256];
+    all[b'>' as usize] = true;
+    all[b'=' as usize] = true;
+    all[b'<' as usize] = true;
+    all[b'&' as usize] = true;
+    all
+};
+
 impl Open {
+    /// Consumes the bytes that belong to the name, and returns how many they are.
+    fn name(&mut self, bytes: &[u8]) -> usize {
+        let room = MAX_NAME.saturating_sub(self.name.len());
+        let fits = bytes
+            .iter()
+            .take(room)
+            .take_while(|byte| NAME[usize::from(**byte)]);
+        let len = fits.count();
+        self.name.extend_from_slice(&bytes[..len]);
+        len
+    }
+
     fn step(&mut self, byte: u8, wanted: &[u8]) -> Seen {
         let Some(before) = self.header else {
-            let named = xml::is_name(byte) && byte != b'!' && byte != b'?';
-            if named && self.name.len() < MAX_NAME {
-                self.name.push(byte);
+            if self.name(&[byte]) == 1 {
                 return Seen::More;
             }
             if !xml::is_space(byte) || self.name.is_empty() {

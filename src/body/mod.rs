@@ -11,6 +11,7 @@ mod call;
 mod content;
 mod cursor;
 mod element_tree;
+mod entities;
 mod field_head;
 mod fields;
 mod firsts;

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::string::Escapes;
 use super::{BLOCK, HEAD, MARKS, Marks, Table, Vector};
-use crate::chars::letter;
+use crate::chars::{letter, place_of};
 
 type V = __m128i;
 const W: usize = 16;

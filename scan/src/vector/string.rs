@@ -1,5 +1,5 @@
-//! The inside of a JSON string: how far it is emitted as it is, and text with what is escaped in it. Written once for vectors of
-//! any width.
+//! The inside of values: how far a JSON string is emitted as it is, text with what is escaped in it, and the search for pairs of bytes.
+//! Written once for vectors of any width.
 
 use crate::chars::is_simple;
 
@@ -74,6 +74,28 @@ macro_rules! string {
                 (read, written) = (read + 1, written + 2);
             }
             (read, written)
+        }
+
+        /// Where `hay` first has one of the bytes before one that may follow it, and true; or an index up to which it has none, with less than a vector and a
+        /// byte behind it, and false.
+        #[target_feature(enable = $feature)]
+        pub fn pairs(hay: &[u8], firsts: [u8; 3], after: &[u8; 256]) -> (usize, bool) {
+            let splats = firsts.map(|byte| splat(byte as i8));
+            let mut at = 0;
+            while at + W < hay.len() {
+                let v = load(hay, at);
+                let [one, two, three] = splats.map(|first| eq(v, first));
+                let mut marks = mask(or(or(one, two), three));
+                while marks != 0 {
+                    let place = at + marks.trailing_zeros() as usize;
+                    if after[usize::from(hay[place + 1])] & place_of(firsts, hay[place]) != 0 {
+                        return (place, true);
+                    }
+                    marks &= marks - 1;
+                }
+                at += W;
+            }
+            (at, false)
         }
     };
 }

@@ -2,7 +2,7 @@
 
 use super::shorter::{half_closer, last_complete, parts};
 use super::stray::MAX_STRAY;
-use super::value::{HALF, Hit, Lead, SPACED, Seconds, Strange, Value};
+use super::value::{HALF, Hit, Lead, MANY, SPACED, Strange, Value};
 use super::{Body, FramedAt, misspells};
 use crate::body::args::As;
 use crate::body::given::is_fact;
@@ -243,7 +243,7 @@ impl Body {
         let longest = out.limits().max_value.saturating_add(1);
         let mut max = value.start.saturating_add(longest);
         let mut firsts = value.firsts();
-        let mut seconds = None;
+        let mut pairs = None;
         let mut lines = false;
         while i < end {
             let pos = out.base + i as u64;
@@ -279,13 +279,13 @@ impl Body {
             if value.idle() {
                 if !lines && value.waits_for_line() {
                     (firsts, lines) = (firsts.and(b'\n'), true);
-                    seconds = None;
+                    pairs = None;
                 }
                 let stop = out.clip(max, i, end);
-                if seconds.is_none() && stop - i >= Seconds::MANY && !value.due {
-                    seconds = Some(value.seconds());
+                if pairs.is_none() && stop - i >= MANY && !value.due {
+                    pairs = Some(value.pairs());
                 }
-                i += value.skip(firsts, seconds.as_ref(), &out.seg[i..stop]);
+                i += value.skip(firsts, pairs.as_ref(), &out.seg[i..stop]);
                 if i >= stop {
                     if out.base + (i as u64) < max {
                         break;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toolglot_scan::tag::{Loose, LooseStep};
 use toolglot_scan::xml;
-use toolglot_scan::{Needle, lossy};
+use toolglot_scan::{Needle, Pairs, lossy};
 
 use super::super::firsts::Firsts;
 use super::super::tags::{CDATA, InXmlSection, XmlSectionStep};
@@ -135,55 +135,8 @@ impl Lead {
     }
 }
 
-/// What may come second after each first byte of what may have a meaning. It is worth its making where many bytes follow.
-pub(super) struct Seconds {
-    /// The first bytes, `count` of them. Where there are more, [`Firsts`] asks about none.
-    firsts: [u8; 8],
-    count: usize,
-    /// For each second byte, a bit for each first byte that it may follow.
-    after: [u8; 256],
-}
-
-impl Seconds {
-    /// How many bytes are many.
-    pub const MANY: usize = 1024;
-
-    fn none() -> Self {
-        Self {
-            firsts: [0; 8],
-            count: 0,
-            after: [0; 256],
-        }
-    }
-
-    /// The bit of a first byte.
-    #[inline]
-    fn bit(&self, first: u8) -> Option<u8> {
-        let mut firsts = self.firsts[..self.count].iter();
-        firsts.position(|have| *have == first).map(|at| 1 << at)
-    }
-
-    fn add(&mut self, first: u8, second: u8) {
-        if self.bit(first).is_none() && self.count < self.firsts.len() {
-            self.firsts[self.count] = first;
-            self.count += 1;
-        }
-        if let Some(bit) = self.bit(first) {
-            self.after[usize::from(second)] |= bit;
-        }
-    }
-
-    /// Adds what may follow any of the first bytes.
-    fn add_to_all(&mut self, second: u8) {
-        self.after[usize::from(second)] = u8::MAX;
-    }
-
-    #[inline]
-    fn has(&self, first: u8, second: u8) -> bool {
-        let after = self.after[usize::from(second)];
-        self.bit(first).is_none_or(|bit| after & bit != 0)
-    }
-}
+/// Where this many bytes follow, a table of what may come second is worth its making.
+pub(super) const MANY: usize = 1024;
 
 /// Added to the number of a closer that contains extra white space.
 pub(super) const SPACED: u16 = 1 << 15;
@@ -292,29 +245,34 @@ impl Value {
         self.over.as_ref().is_some_and(|over| over.waits())
     }
 
-    /// What may come second after each first byte, as far as the value has been read, once `over` is made.
-    pub fn seconds(&self) -> Seconds {
-        let mut seconds = Seconds::none();
-        for needle in self.needles().chain(&self.again) {
-            if let Some(first) = needle.begins() {
-                needle.seconds(|second| seconds.add(first, second));
+    /// What may have a meaning, with the byte after it, as far as the value has been read, once `over` is made.
+    pub fn pairs(&self) -> Pairs {
+        let mut pairs = Pairs::default();
+        let mut add = |needle: &Needle, all: bool| {
+            if let Some(first) = needle
+                .begins()
+                .filter(|first| all || pairs.has_first(*first))
+            {
+                needle.seconds(|second| pairs.add(first, second));
             }
-        }
+        };
+        self.needles().for_each(|needle| add(needle, true));
+        self.again.iter().for_each(|needle| add(needle, false));
         if let Some(over) = &self.over {
-            over.wake().for_each(|second| seconds.add_to_all(second));
+            over.wake().for_each(|second| pairs.add_to_all(second));
         }
         if self.waits_for_line() {
-            (0..=255).for_each(|second| seconds.add(b'\n', second));
+            (0..=255).for_each(|second| pairs.add(b'\n', second));
         }
-        seconds
+        pairs
     }
 
-    /// The length of the prefix without meaning; `firsts` and `seconds` are at least those that the value has now.
-    pub fn skip(&self, firsts: Firsts, seconds: Option<&Seconds>, hay: &[u8]) -> usize {
-        firsts.skip(hay, |first, second| match seconds {
-            Some(seconds) => seconds.has(first, second),
-            None => self.may_begin(first, second),
-        })
+    /// The length of the prefix without meaning; `firsts` and `pairs` are at least those that the value has now.
+    pub fn skip(&self, firsts: Firsts, pairs: Option<&Pairs>, hay: &[u8]) -> usize {
+        match pairs {
+            Some(pairs) => pairs.find(hay),
+            None => firsts.skip(hay, |first, second| self.may_begin(first, second)),
+        }
     }
 
     /// Whether these two bytes may have a meaning. A value's opener begins with the same byte as its closer.
