@@ -5,7 +5,7 @@
 # Everything is fetched below target/; a package that cannot be fetched is left out, with a message.
 #
 #   ci/compare.sh                       measure and print
-#   ci/compare.sh --write               rewrite the figures of docs/COMPARISON.md
+#   ci/compare.sh --write               rewrite the figures of docs/COMPARISON.md, and its picture
 #   ci/compare.sh --show PEER DIALECT   print the inputs that a peer reads otherwise than expected, or differently under some cut
 #
 # Not part of ci/all.sh: it downloads some 200 MB, builds some 400 crates and 50 files of C++, and runs for some ten minutes when these
@@ -99,3 +99,4 @@ command -v valgrind > /dev/null || lacking "counts of instructions: valgrind is 
 
 cat "$work/rust.txt" "$work/python.txt" "$work/llama.txt" "$work/npm.txt" > "$work/versions.txt"
 python3 $here/drive.py "$work" "$@"
+if [[ " $* " == *" --write "* ]]; then python3 ci/plots.py; fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The documentation builds without a warning, and links between the pages of the repository are valid. (Examples in the
-# documentation run with the tests.)
+# The documentation builds without a warning, links between the pages of the repository are valid, and pictures say what the tables say.
+# (Examples in the documentation run with the tests.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=ci/lib.sh
@@ -8,3 +8,4 @@ cd "$(dirname "$0")/.."
 # With all features of the library, as docs.rs builds it, and as ci/lint.sh has checked it.
 RUSTDOCFLAGS="-D warnings" workspace doc --no-deps
 python3 ci/links.py
+python3 ci/plots.py --check

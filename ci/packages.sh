@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The crates as a registry would get them: what is in each, and the command installed from those files alone.
 #
-#   ci/packages.sh            pack, look into each, and install the command from the packed sources
+#   ci/packages.sh            pack, look into each; install the command from the packed sources, and build the README's program with them
 #   ci/packages.sh --quick    pack and look into each; compiles nothing
 #   ci/packages.sh --verify   also build every crate from its package, as publishing does
 set -euo pipefail
@@ -53,3 +53,18 @@ cp Cargo.lock "$install/toolglot-cli-$version/Cargo.lock"
 "$install/root/bin/toolglot" --version | grep -F "$version"
 printf 'Looking. <tool_call>{"name": "f", "arguments": {}}</tool_call>' | "$install/root/bin/toolglot" parse --output turn - | grep -q '"name":"f"'
 echo "the command was installed from the packages, and parses"
+
+say "the program of the README, with the packages"
+host=$install/host
+mkdir -p "$host/src"
+{ echo 'fn main() {'; sed -n '/^```rust$/,/^```$/{/^```/!p}' README.md; echo '}'; } > "$host/src/main.rs"
+cat > "$host/Cargo.toml" <<TOML
+[package]
+name = "host"
+edition = "2024"
+
+[dependencies]
+toolglot = "$version"
+TOML
+cp Cargo.lock "$host/"
+(cd "$host" && cargo run -q --target-dir "$CARGO_TARGET_DIR/packages-build" "${patches[@]}")
