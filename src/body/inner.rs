@@ -63,7 +63,13 @@ impl Inner {
 
     /// Begins a tag after its `<`.
     pub fn begin(&mut self) {
+        self.end();
         self.looks = !self.attribute.is_empty();
+    }
+
+    /// Forgets the tag, so that the state is the same whether its bytes were read one by one or not.
+    fn end(&mut self) {
+        self.looks = false;
         self.open.name.clear();
         self.open.header = None;
         self.open.attribute.clear();
@@ -88,7 +94,7 @@ impl Inner {
             let len = bytes.iter().take_while(|b| !ENDS[usize::from(**b)]);
             let len = len.take(MAX_NAME).count();
             if bytes.get(len) == Some(&b'>') {
-                self.looks = false;
+                self.end();
                 return len + 1;
             }
         }
@@ -114,15 +120,15 @@ impl Inner {
         let named = byte == b'>' && open.header.is_none() && !open.name.is_empty();
         if named && open.name == self.plain.as_bytes() {
             self.found = Some(self.plain.clone());
-            self.looks = false;
+            self.end();
             return;
         }
         match open.step(byte, self.attribute.as_bytes()) {
             Seen::More => {}
-            Seen::None => self.looks = false,
+            Seen::None => self.end(),
             Seen::Value => {
                 self.found = Some(lossy(&open.name).into_owned());
-                self.looks = false;
+                self.end();
             }
         }
     }
