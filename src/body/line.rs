@@ -313,7 +313,7 @@ impl Body {
                 } else {
                     LineAt::Plain {
                         start: at,
-                        text: out.slice(at, pos).into_bytes(),
+                        text: out.bytes(at, pos),
                         line: None,
                     }
                 };
