@@ -152,9 +152,7 @@ done
 
 say "the programs of the README"
 mkdir -p "$out/cpp/readme"
-for name in c cpp; do
-  sed -n "/^\`\`\`$name\$/,/^\`\`\`\$/{/^\`\`\`/!p}" README.md > "$out/cpp/readme/host.$name"
-done
+for name in c cpp; do readme_code $name > "$out/cpp/readme/host.$name"; done
 line=$(sed -n 's/^\$ \(cc host.c .*\) && .*/\1/p' README.md)
 (cd "$out/cpp/readme" && eval "$line -Wall -Wextra -Wpedantic -Werror")
 (cd "$out/cpp/readme" && line=${line//host.c/host.cpp} && eval "c++ -std=c++17 ${line#cc}2 -Wall -Wextra -Wpedantic -Werror")

@@ -67,6 +67,11 @@ lacking() {
   if [[ -n ${LEFT_OUT:-} ]]; then touch "$LEFT_OUT.lacking"; fi
 }
 
+# readme_code LANGUAGE: prints the README's program in that language.
+readme_code() {
+  sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}" README.md
+}
+
 # Prints a heading within a stage.
 say() { printf -- '-- %s\n' "$*"; }
 

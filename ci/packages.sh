@@ -57,7 +57,7 @@ echo "the command was installed from the packages, and parses"
 say "the program of the README, with the packages"
 host=$install/host
 mkdir -p "$host/src"
-{ echo 'fn main() {'; sed -n '/^```rust$/,/^```$/{/^```/!p}' README.md; echo '}'; } > "$host/src/main.rs"
+{ echo 'fn main() {'; readme_code rust; echo '}'; } > "$host/src/main.rs"
 cat > "$host/Cargo.toml" <<TOML
 [package]
 name = "host"

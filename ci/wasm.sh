@@ -23,7 +23,7 @@ mkdir -p "$out" "$tools"
 
 # readme_program FOLDER: runs the README's program in a folder that has the package.
 readme_program() {
-  sed -n '/^```js$/,/^```$/{/^```/!p}' README.md > "$1/readme.js"
+  readme_code js > "$1/readme.js"
   (cd "$1" && node readme.js) | diff - <(printf 'text Looking. \ncall weather { city: '"'Leith'"' }\n')
 }
 

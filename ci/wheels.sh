@@ -44,7 +44,7 @@ PATH=$bin:$PATH "$bin/maturin" build "${options[@]}"
 
 # quick_start PYTHON: the README's lines print what they say.
 quick_start() {
-  sed -n '/^```python$/,/^```$/{/^```/!p}' README.md > "$CARGO_TARGET_DIR/quick-start.txt"
+  readme_code python > "$CARGO_TARGET_DIR/quick-start.txt"
   "$1" -m doctest "$CARGO_TARGET_DIR/quick-start.txt"
   "$1" -c 'import toolglot; print(toolglot.__version__, toolglot.__file__)'
 }

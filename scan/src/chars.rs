@@ -86,6 +86,7 @@ pub(crate) fn letter(byte: u8) -> u8 {
     };
     FOR[usize::from(byte)]
 }
+
 /// The places that a byte has among three, as bits.
 #[inline(always)]
 pub(crate) fn place_of(all: [u8; 3], byte: u8) -> u8 {

@@ -806,7 +806,7 @@ impl Body {
         for hole in [Hole::Fix, Hole::Ticks] {
             let span = walk.span(hole);
             if !span.is_empty() {
-                self.fix = out.slice(span.start, span.end).into_bytes();
+                self.fix = out.bytes(span.start, span.end);
             }
         }
     }

@@ -76,8 +76,8 @@ macro_rules! string {
             (read, written)
         }
 
-        /// Where `hay` first has one of the bytes before one that may follow it, and true; or an index up to which it has none, with less than a vector and a
-        /// byte behind it, and false.
+        /// Where `hay` first has one of the bytes before one that may follow it, and true; or an index up to which it has none, with
+        /// less than a vector and a byte behind it, and false.
         #[target_feature(enable = $feature)]
         pub fn pairs(hay: &[u8], firsts: [u8; 3], after: &[u8; 256]) -> (usize, bool) {
             let splats = firsts.map(|byte| splat(byte as i8));

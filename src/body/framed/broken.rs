@@ -183,7 +183,7 @@ impl Body {
         }
         let start = walk.unwrap_or(pos).max(out.from());
         self.torn = Some(Torn {
-            prefix: out.slice(start, pos).into_bytes(),
+            prefix: out.bytes(start, pos),
             between: matches!(self.at, FramedAt::Gap(_) | FramedAt::Tail(_)),
             ..Torn::default()
         });
