@@ -16,9 +16,19 @@ runner=${3:-env}
 out=$CARGO_TARGET_DIR/archives
 from=${1:-$CARGO_TARGET_DIR/release}
 if (($# == 0)); then
+  # Programs say which crates they hold, so that scanners can look up advisories for what is installed.
+  build=build
+  if cargo_tool cargo-auditable 0.7.7; then
+    PATH=$(dirname "$tool"):$PATH
+    build="auditable build"
+  else
+    lacking "lists of crates in the programs"
+  fi
   # One after the other: Microsoft's linker would write the debug information of both to the same file.
-  cargo build -q --release --locked -p toolglot-c
-  cargo build -q --release --locked -p toolglot-cli -p toolglot-gateway
+  for packages in "-p toolglot-c" "-p toolglot-cli -p toolglot-gateway"; do
+    # shellcheck disable=SC2086 # several words each
+    cargo $build -q --release --locked $packages
+  done
 fi
 exe="" strip=strip
 # Microsoft's linker writes what only a debugger reads to files of its own, and GNU's `strip` refuses Rust's archives for Windows.
@@ -75,6 +85,26 @@ fresh=$(mktemp -d)
 trap 'rm -r "$fresh"' EXIT
 for archive in "$out"/*.tar.gz; do tar xzf "$archive" -C "$fresh"; done
 printf '<tool_call>{"name": "f", "arguments": {}}</tool_call>' | "$runner" "$fresh/$tool/bin/toolglot$exe" parse --output turn - | grep -q '"name":"f"'
+if [[ ${build:-} == auditable* && $target == *-linux-* ]]; then
+  for program in toolglot toolglot-gateway; do
+    objcopy --dump-section .dep-v0="$fresh/crates" "$fresh/$tool/bin/$program" /dev/null
+    python3 - "$program" "$fresh/crates" Cargo.lock << 'END'
+import json
+import pathlib
+import sys
+import tomllib
+import zlib
+
+program, crates, lock = sys.argv[1], *map(pathlib.Path, sys.argv[2:])
+held = {(crate["name"], crate["version"]) for crate in json.loads(zlib.decompress(crates.read_bytes()))["packages"]}
+locked = {(crate["name"], crate["version"]) for crate in tomllib.loads(lock.read_text())["package"]}
+names = {name for name, _ in held}
+if held - locked or not {"toolglot", "toolglot-scan", "memchr"} <= names:
+    sys.exit(f"{program} lists other crates than it was built from: {sorted(held - locked)}")
+print(f"{program} lists {len(held)} crates")
+END
+  done
+fi
 if [[ $target == *-msvc ]]; then
   left_out "a program that links the library, for Microsoft's compiler"
 else

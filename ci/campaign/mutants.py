@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Changes the code in one place at a time (cargo-mutants) and sees whether a test fails.
+"""Changes the code in one place at a time and sees whether a test fails.
 
   ci/campaign/mutants.py --count 40              judges forty more, spread over all areas
   ci/campaign/mutants.py --count 10 scan check   the same for two areas
   ci/campaign/mutants.py --again                 judges again what no test noticed
   ci/campaign/mutants.py --sum                   what was judged; writes it into docs/TRUST.md
 
-The order is a fixed shuffle of all possible changes, so that any number of them is a random sample. Each is judged by the unit tests of its
-package, and if they pass, by the tests of the library's laws. Results are appended to ci/campaign/mutants.jsonl, and a run that is interrupted
-goes on from there. A change that no test notices is a gap in the tests, or has its own heading in ci/campaign/MUTANTS.md with the reason why
-it changes nothing that matters. The tests are built in a copy of the last commit, in target/mutated/.
+cargo-mutants lists the possible changes. Their order is a fixed shuffle, so that any number of them is a random sample. The chosen ones are
+built into the tests of a copy of the last commit, in target/mutated/, each behind a switch (switches.py), and turned on one after the other.
+Each is judged by the unit tests of its package, and if they pass, by the tests of the library's laws. Results are appended to
+ci/campaign/mutants.jsonl, and a run that is interrupted goes on from there. A change that no test notices is a gap in the tests, or has its
+own heading in ci/campaign/MUTANTS.md with the reason why it changes nothing that matters.
 """
 
 import argparse
@@ -19,8 +20,11 @@ import json
 import os
 import pathlib
 import re
+import resource
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 import fuzz
@@ -31,35 +35,33 @@ LEDGER, REASONS = HERE / "mutants.jsonl", HERE / "MUTANTS.md"
 WORK = ROOT / "target" / "mutated"
 TREE = WORK / "tree"
 VERSION = "27.1.0"
-# Those tests of the library's laws that read every vector; the others take minutes in a build that is not optimised.
+# What a test run is: a package and perhaps the names of some tests.
+SCAN, CORE = ["toolglot-scan"], ["toolglot"]
+# What is written for the model has nothing to do with the areas, and its tests are slow.
+TOOLS = ["toolglot-tools", "--skip=outcome::", "--skip=derive::"]
+# Those tests of the library's laws that read every vector.
 LAWS = ["toolglot-suite", "vectors::", "on_every_vector"]
-# Of each area: its files, and packages whose tests judge it, one after the other, perhaps with the names of some tests.
+FOLDERS = {"toolglot-scan": "scan", "toolglot": "", "toolglot-tools": "tools", "toolglot-suite": "tests"}
+# Of each area: the folder of its package, the beginning of its files' paths, and the test runs that judge it, one after the other.
 AREAS = {
-    "scan": (["scan/src/**/*.rs"], [["toolglot-scan"], ["toolglot"], LAWS]),
-    "engine": (["src/engine/**/*.rs"], [["toolglot"], LAWS]),
-    "body": (["src/body/**/*.rs"], [["toolglot"], LAWS]),
-    "schema": (["src/schema/**/*.rs"], [["toolglot"], ["toolglot-tools"], LAWS]),
-    "check": (["tools/src/check.rs"], [["toolglot-tools"]]),
+    "scan": ("scan", "scan/src/", [SCAN, CORE, LAWS]),
+    "engine": ("", "src/engine/", [CORE, LAWS]),
+    "body": ("", "src/body/", [CORE, LAWS]),
+    "schema": ("", "src/schema/", [CORE, TOOLS, LAWS]),
+    "check": ("tools", "tools/src/check.rs", [TOOLS]),
 }
 ENVIRONMENT = {
     **os.environ,
     "CARGO_TARGET_DIR": str(WORK / "target"),
-    "CARGO_INCREMENTAL": "1",
+    "RUSTFLAGS": "--cap-lints=allow",
     "TOOLGLOT_SPLITS": "0",
     "PROPTEST_CASES": "16",
     "PROPTEST_RNG_SEED": "1",
 }
-# To optimise takes longer than the tests gain by it.
-PROFILE = """[profile.test]
-opt-level = 0
-[profile.test.package]
-toolglot = { opt-level = 0 }
-toolglot-scan = { opt-level = 0 }
-"""
-# cargo-mutants selects these whatever name is asked for.
-UNNAMED = "delete field"
-# Seconds after which a change is said to hang the tests.
-PATIENCE = 400
+# A test run that takes as many times as long as without a change, and these seconds more, is said to hang.
+PATIENCE = (6, 30)
+# A change may make a loop that takes memory without end.
+MEMORY = 4 << 30
 
 
 def out(*command, **options):
@@ -76,11 +78,17 @@ def last():
 
 
 def install():
-    script = f'. ci/lib.sh; share_target; cargo_tool cargo-mutants {VERSION} >&2 || exit; echo "$tool"'
-    run = subprocess.run(["bash", "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    """The path of cargo-mutants; this script goes on in an environment that has the parser of Rust."""
+    script = """. ci/lib.sh; share_target
+        install_packages "$CARGO_TARGET_DIR/mutants-venv" ci/campaign/mutants.txt >&2 || exit
+        cargo_tool cargo-mutants {} >&2 || exit; echo "$CARGO_TARGET_DIR/mutants-venv/bin/python"; echo "$tool" """
+    run = subprocess.run(["bash", "-c", script.format(VERSION)], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode:
         sys.exit(run.returncode)
-    return run.stdout.strip()
+    python, tool = run.stdout.split()
+    if sys.prefix == sys.base_prefix:
+        os.execv(python, [python, __file__, *sys.argv[1:]])
+    return tool
 
 
 def check_out():
@@ -91,47 +99,139 @@ def check_out():
         subprocess.run(["git", "clone", "-q", "--shared", ROOT, TREE], check=True)
     subprocess.run(["git", "fetch", "-q", ROOT, "HEAD"], cwd=TREE, check=True)
     subprocess.run(["git", "checkout", "-q", "-f", "--detach", "FETCH_HEAD"], cwd=TREE, check=True)
-    (TREE / ".cargo").mkdir(exist_ok=True)
-    (TREE / ".cargo" / "config.toml").write_text(PROFILE)
     return commit
 
 
-def possible(tool, area):
-    """All changes of an area, shuffled. A change keeps its place as long as its line stays."""
-    globs = [part for glob in AREAS[area][0] for part in ("--file", glob)]
-    names = out(tool, "mutants", "--list", "--workspace", *globs, cwd=TREE).splitlines()
-    names = [name for name in names if not re.search(rf"/tests?[./]|impl (Debug|Display)|{UNNAMED}", name)]
-    return sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
+def possible(tool, areas):
+    """All changes of each area, shuffled. A change keeps its place as long as its line stays."""
+    globs = [f"--file={AREAS[area][1]}{'' if AREAS[area][1].endswith('.rs') else '**/*.rs'}" for area in areas]
+    found = json.loads(out(tool, "mutants", "--list", "--json", "--workspace", *globs, cwd=TREE))
+    fits = lambda change: change["genre"] != "StructField" and not re.search(r"/tests?[./]|impl (Debug|Display)", change["name"])
+    place = lambda change: hashlib.sha256(change["name"].encode()).digest()
+    listed = sorted(filter(fits, found), key=place)
+    return {area: [{**change, "area": area} for change in listed if change["file"].startswith(AREAS[area][1])] for area in areas}
 
 
-def judge(tool, mutant, package, *tests):
-    """One change and one set of tests: caught, missed, timeout or unviable."""
-    command = [
-        tool, "mutants", "--workspace", "--in-place", "--no-shuffle", "--baseline=skip", f"--timeout={PATIENCE}", "--re", f"^{re.escape(mutant)}$",
-        "--exclude-re", UNNAMED, "--file", mutant.split(":")[0],
-        "--output", WORK / "log", "--cargo-arg=--lib", f"--test-package={package}", "--", "--", *tests,
-    ]  # fmt: skip
-    run = subprocess.run(list(map(str, command)), cwd=TREE, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    found = json.loads((WORK / "log" / "mutants.out" / "outcomes.json").read_text())
-    for outcome in ("caught", "missed", "timeout", "unviable"):
-        if found[outcome]:
-            return outcome
-    sys.exit(f"not judged: {mutant}\n{run.stdout[-2000:]}")
+class Batch:
+    """Some changes behind switches, built into one set of test programs."""
+
+    def __init__(self, changes):
+        self.changes = dict(enumerate(changes, 1))
+        # Those that do not compile, and those whose place another one of the batch has taken.
+        self.unviable, self.later = {}, {}
+        self.programs = None
+        while self.programs is None:
+            self.programs = self.build()
+
+    def build(self):
+        """The test programs by package, or nothing if some changes had to be taken out."""
+        import switches
+
+        subprocess.run(["git", "checkout", "-q", "-f", "."], cwd=TREE, check=True)
+        places, by_file = {}, collections.defaultdict(list)
+        for number, change in self.changes.items():
+            by_file[change["file"]].append(number)
+        for name, numbers in by_file.items():
+            source = switches.Source((TREE / name).read_text())
+            for number in numbers:
+                try:
+                    if not source.put(number, self.changes[number]):
+                        self.later[number] = self.changes[number]
+                except ValueError:
+                    self.unviable[number] = self.changes[number]
+            (TREE / name).write_text(source.result())
+            places[name] = source.places
+        for folder in {AREAS[change["area"]][0] for change in self.changes.values()}:
+            root = TREE / folder / "src" / "lib.rs"
+            root.write_text(root.read_text() + switches.FUNCTION)
+        for gone in (*self.later, *self.unviable):
+            self.changes.pop(gone, None)
+        command = ["cargo", "test", "-q", "--no-run", "--lib", "--locked", "--message-format=json"]
+        packages = sorted({judge[0] for change in self.changes.values() for judge in AREAS[change["area"]][2]})
+        run = subprocess.run(
+            command + [f"-p={name}" for name in packages], cwd=TREE, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
+        )
+        messages = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
+        if run.returncode:
+            self.take_out(places, [m["message"] for m in messages if m["reason"] == "compiler-message" and m["message"]["level"] == "error"], run)
+            return None
+        tests = [made for made in messages if made["reason"] == "compiler-artifact" and made["profile"]["test"] and made["executable"]]
+        # `path+file:///folder#name@version`, or `path+file:///name#version`.
+        named = lambda made: re.split("[#@/]", made["package_id"])[-3:]
+        return {package: made["executable"] for made in tests for package in packages if package in named(made)}
+
+    def take_out(self, places, errors, run):
+        """Takes out the changes in which the compiler found an error, or if there are none, those in the error's line."""
+        spans = [span for error in errors for span in error["spans"] if span["is_primary"]]
+        bad, near = set(), set()
+        for span in spans:
+            for number, (begin, end) in places.get(span["file_name"], {}).items():
+                if begin <= span["byte_start"] and span["byte_end"] <= end:
+                    bad.add(number)
+                if self.changes[number]["span"]["start"]["line"] == span["line_start"]:
+                    near.add(number)
+        bad = bad or near
+        if not bad:
+            sys.exit("the switches do not compile:\n" + "\n".join(error["rendered"] for error in errors[:5]) + run.stderr[-2000:])
+        for number in bad:
+            self.unviable[number] = self.changes.pop(number)
 
 
-def settle(tool, commit, area, mutant):
+def run_tests(program, judge, number, patience):
+    """One test run with one change turned on: passed, caught or timeout, and how long it took."""
+    package, *names = judge
+    folder = TREE / FOLDERS[package]
+    environment = {**ENVIRONMENT, "MUTATED": str(number), "CARGO_MANIFEST_DIR": str(folder), "RUST_BACKTRACE": "0"}
     began = time.monotonic()
-    for judges in AREAS[area][1]:
-        outcome = judge(tool, mutant, *judges)
-        if outcome != "missed":
+    run = subprocess.Popen(
+        [program, "--test-threads=2", *names], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
+        start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+    )  # fmt: skip
+    hangs = threading.Timer(patience, lambda: os.killpg(run.pid, signal.SIGKILL))
+    hangs.start()
+    outcome = None
+    for line in run.stdout:
+        if line.rstrip().endswith("... FAILED"):
+            outcome = "caught"
             break
+    took = time.monotonic() - began
+    if outcome:
+        os.killpg(run.pid, signal.SIGKILL)
+    hangs.cancel()
+    status = run.wait()
+    if outcome is None:
+        outcome = "timeout" if took >= patience else "caught" if status else "passed"
+    return outcome, took
+
+
+def judge_all(batch, commit):
+    usual = {}
+    for judge in {tuple(judge) for change in batch.changes.values() for judge in AREAS[change["area"]][2]}:
+        outcome, usual[judge] = run_tests(batch.programs[judge[0]], judge, 0, 3600)
+        print(f"without a change: {' '.join(judge)} {outcome} after {usual[judge]:.0f} s", flush=True)
+        if outcome != "passed":
+            sys.exit(1)
+    for change in batch.unviable.values():
+        record(change, commit, "unviable", "cargo", 0)
+    for number, change in batch.changes.items():
+        seconds = 0
+        for judge in AREAS[change["area"]][2]:
+            times, more = PATIENCE
+            outcome, took = run_tests(batch.programs[judge[0]], judge, number, usual[tuple(judge)] * times + more)
+            seconds += took
+            if outcome != "passed":
+                break
+        record(change, commit, "missed" if outcome == "passed" else outcome, judge[0], seconds)
+
+
+def record(change, commit, outcome, judge, seconds):
     line = {
-        "date": fuzz.today(), "commit": commit, "area": area,
-        "mutant": mutant, "outcome": outcome, "by": judges[0], "seconds": round(time.monotonic() - began),
+        "date": fuzz.today(), "commit": commit, "area": change["area"],
+        "mutant": change["name"], "outcome": outcome, "by": judge, "seconds": round(seconds),
     }  # fmt: skip
     with LEDGER.open("a") as ledger:
         ledger.write(json.dumps(line) + "\n")
-    print(f"{outcome} after {line['seconds']} s: {mutant}", flush=True)
+    print(f"{outcome} after {line['seconds']} s: {change['name']}", flush=True)
 
 
 def reasons():
@@ -175,17 +275,19 @@ def main():
         return
     areas = chosen.areas or list(AREAS)
     tool, commit = install(), check_out()
+    wanted, judged, known = [], last(), reasons()
+    left = possible(tool, areas)
     if chosen.again:
-        known = reasons()
-        for line in last().values():
-            if line["outcome"] == "missed" and line["mutant"] not in known and line["area"] in areas:
-                settle(tool, commit, line["area"], line["mutant"])
-    judged = set(last())
-    left = {area: [name for name in possible(tool, area) if name not in judged] for area in areas} if chosen.count else {}
+        missed = {name for name, line in judged.items() if line["outcome"] == "missed" and name not in known}
+        wanted += [change for area in areas for change in left[area] if change["name"] in missed]
+    new = {area: [change for change in left[area] if change["name"] not in judged] for area in areas}
     for turn in range(chosen.count):
-        area = areas[turn % len(areas)]
-        if left[area]:
-            settle(tool, commit, area, left[area].pop(0))
+        if of := new[areas[turn % len(areas)]]:
+            wanted.append(of.pop(0))
+    while wanted:
+        batch = Batch(wanted)
+        judge_all(batch, commit)
+        wanted = list(batch.later.values())
     report()
 
 

@@ -270,4 +270,18 @@ mod tests {
             assert!(Doc::new(&root, false, 0).fits(&value, &root, 0));
         }
     }
+
+    /// A list of 1600 values is 100 steps of work, beside the two for its schema.
+    #[test]
+    fn long_lists_take_work() {
+        let listed: Value = (0..1600).map(Value::from).collect();
+        let root = Value::from_iter([("enum".to_owned(), listed)]);
+        for (work, fits) in [(101, true), (102, false)] {
+            assert_eq!(
+                Doc::new(&root, false, work).fits(&"a".into(), &root, 0),
+                fits,
+                "{work}"
+            );
+        }
+    }
 }

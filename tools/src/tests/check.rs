@@ -419,32 +419,54 @@ fn types_have_standard_names() {
 /// A violation has a position in the stream: that of the parameter if it is known, else that of the call.
 #[test]
 fn violations_have_places() {
-    let text = "<tool_call name=\"GetPlayerInfo\"><param name=\"player_id\">7</param><param name=\"level\">x</param></tool_call>";
-    let set = set("tool-call-xml");
-    let mut parser = Parser::new(&set, Options::default());
-    let (mut collect, mut places) = (Collect::new(), Places::new());
-    let mut both = |event: toolglot::Event<'_>| {
-        collect.event(event);
-        places.event(event);
-    };
-    parser.feed(text.as_bytes(), &mut both);
-    parser.finish(Finish::Stop, &mut both);
-    let turn = collect.turn();
-    let options = CheckOptions {
-        places: Some(&places),
-        ..CheckOptions::default()
-    };
-    let at = |options: &CheckOptions<'_>| {
-        let checked = player().check_turn(&turn, &set, options);
-        let span = checked[0].violations[0].span.expect("a place");
+    let at = |dialect: &str, text: &str, with: bool| {
+        let set = set(dialect);
+        let mut parser = Parser::new(&set, Options::default());
+        let (mut collect, mut places) = (Collect::new(), Places::new());
+        let mut both = |event: toolglot::Event<'_>| {
+            collect.event(event);
+            places.event(event);
+        };
+        parser.feed(text.as_bytes(), &mut both);
+        parser.finish(Finish::Stop, &mut both);
+        let options = CheckOptions {
+            places: with.then_some(&places),
+            ..CheckOptions::default()
+        };
+        let checked = player().check_turn(&collect.turn(), &set, &options);
+        let [violation] = &checked[0].violations[..] else {
+            panic!("{:?}", checked[0].violations);
+        };
+        let span = violation.span.expect("a place");
         text[span.start as usize..span.end as usize].to_owned()
     };
-    let found = at(&options);
-    assert!(
-        found.contains("level") && !found.contains("player_id"),
-        "{found}"
-    );
-    assert_eq!(at(&CheckOptions::default()), text);
+    let tags = |first: &str, second: &str| {
+        format!(
+            "<tool_call name=\"GetPlayerInfo\"><param name=\"{first}\">7</param><param name=\"{second}\">x</param></tool_call>"
+        )
+    };
+    let quotes = |first: &str, second: &str| {
+        format!(
+            "<<<[TOOL_REQUEST]>>>\ntool_name:「始」GetPlayerInfo「末」,\n{first}:「始」7「末」,\n{second}:「始」x「末」\n<<<[END_TOOL_REQUEST]>>>"
+        )
+    };
+    // In VCP a parameter may be written under another name: the violation's own, or the one before it.
+    for (dialect, text, own, other) in [
+        (
+            "tool-call-xml",
+            tags("player_id", "level"),
+            "level",
+            "player_id",
+        ),
+        ("vcp", quotes("player_id", "level"), "level", "player_id"),
+        ("vcp", quotes("player_id", "Level"), "Level", "player_id"),
+        ("vcp", quotes("playerId", "level"), "level", "playerId"),
+        ("vcp", quotes("playerId", "Level"), "Level", "playerId"),
+    ] {
+        let found = at(dialect, &text, true);
+        assert!(found.contains(own) && !found.contains(other), "{found}");
+        assert_eq!(at(dialect, &text, false), text);
+    }
 }
 
 #[test]
