@@ -336,6 +336,9 @@ mod tests {
             });
             assert_eq!(end, text.len());
             assert_eq!(joined, pieces);
+            let mut to = vec![0; 6 * text.len()];
+            let len = escape_into(&text, &mut to);
+            assert_eq!(&to[..len], pieces.as_bytes());
         }
     }
 

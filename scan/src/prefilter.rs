@@ -452,6 +452,22 @@ mod tests {
         assert!(teddy.dense.is_some_and(|dense| dense.pair.is_none()));
     }
 
+    /// A letter that begins a marker is looked at; only one at the very end needs the engine.
+    #[test]
+    fn words_with_first_letters_begin_nothing() {
+        let marker = Pattern::new("functools", Case::Exact);
+        let scanner = Scanner::new(vec![marker]).expect("one pattern");
+        for (text, none) in [
+            ("of a", true),
+            ("a b", true),
+            ("", true),
+            ("of", false),
+            ("a func", false),
+        ] {
+            assert_eq!(scanner.begins_none(text.as_bytes()), none, "{text}");
+        }
+    }
+
     #[test]
     fn prefixes_that_differ_in_their_last_byte_are_merged() {
         let mut markers: Vec<String> = ('a'..='z')

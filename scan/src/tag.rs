@@ -377,6 +377,50 @@ mod tests {
         String::from_utf8(out).expect("text")
     }
 
+    /// Every text of up to three of these bytes, against what attributes look like.
+    #[test]
+    fn attributes_are_names_with_values() {
+        let fits = |text: &str| {
+            let mut rest = text.trim_start_matches([' ', '/']);
+            while !rest.is_empty() {
+                let name = rest.find(['=', '/', ' ']).unwrap_or(rest.len());
+                if name == 0 || rest[..name].contains(['<', '"']) {
+                    return false;
+                }
+                let after = rest[name..].trim_start_matches(' ');
+                rest = match after
+                    .strip_prefix('=')
+                    .map(|value| value.trim_start_matches(' '))
+                {
+                    // What is in quotes is not for these states.
+                    Some(value) if value.starts_with('"') => return value == "\"",
+                    Some(value) => {
+                        let end = value.find(' ').unwrap_or(value.len());
+                        if value[..end].contains('<') {
+                            return false;
+                        }
+                        &value[end..]
+                    }
+                    None if after.is_empty() || after.starts_with('/') => after,
+                    None => return false,
+                };
+                rest = rest.trim_start_matches([' ', '/']);
+            }
+            true
+        };
+        let mut texts = vec![String::new()];
+        for _ in 0..5 {
+            let longer = texts.iter().flat_map(|text| {
+                ["a", "=", " ", "/", "\"", "<"].map(|piece| format!("{text}{piece}"))
+            });
+            texts = [String::new()].into_iter().chain(longer).collect();
+        }
+        for text in texts {
+            let took = text.bytes().try_fold(BETWEEN, step).is_some();
+            assert_eq!(took, fits(&text), "{text:?}");
+        }
+    }
+
     #[test]
     fn the_shape_decides_what_a_tag_may_hold() {
         for marker in [

@@ -196,3 +196,44 @@ impl Schema {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compiled(schema: &str) -> Schema {
+        let root = schema.parse().expect("JSON");
+        let schema = |param: Param| (param.name, param.schema);
+        let props = params(&Doc::new(&root, false, u64::MAX));
+        Schema {
+            props: props.into_iter().map(schema).collect(),
+            ..Schema::UNKNOWN
+        }
+    }
+
+    #[test]
+    fn schemas_that_contain_themselves_end() {
+        fn depth(schema: &Schema, inner: fn(&Schema) -> Option<&Schema>) -> usize {
+            1 + inner(schema).map_or(0, |one| depth(one, inner))
+        }
+        let members = compiled(r##"{"properties": {"p": {"$ref": "#"}}}"##);
+        assert_eq!(depth(&members, |one| one.prop("p")), MAX_DEPTH + 1);
+        let items = compiled(r##"{"properties": {"p": {"items": {"$ref": "#/properties/p"}}}}"##);
+        assert_eq!(
+            depth(&items.props[0].1, |one| one.items.as_deref()),
+            MAX_DEPTH
+        );
+
+        fn all(schema: &Schema) -> usize {
+            1 + schema
+                .props
+                .iter()
+                .map(|(_, inner)| all(inner))
+                .sum::<usize>()
+        }
+        let two = r##"{"properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}}"##;
+        let made = all(&compiled(two));
+        let most = usize::try_from(MAX_SCHEMAS).expect("a small number");
+        assert!((most..=3 * most).contains(&made), "{made}");
+    }
+}

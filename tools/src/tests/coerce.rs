@@ -40,6 +40,8 @@ fn text_gets_the_type_of_the_schema() {
     let list = |of: &str| json!({"type": "array", "items": {"type": of}});
     let tree = || json!({"$ref": "#/$defs/tree"});
     let nullable = || json!({"type": "integer", "nullable": true});
+    let listed =
+        |values: &Value| json!({"type": "integer", "nullable": true, "enum": values.clone()});
     for (schema, value, want) in [
         // The order: null, integer, number, boolean, object, array.
         (json!({"type": ["integer", "null"]}), r#""null""#, "null"),
@@ -100,6 +102,10 @@ fn text_gets_the_type_of_the_schema() {
         ),
         (nullable(), r#""null""#, "null"),
         (nullable(), r#""5""#, "5"),
+        // A list of values that lacks null gets it, too.
+        (listed(&json!([1, 2])), r#""null""#, "null"),
+        (listed(&json!([1, 2])), r#""2""#, "2"),
+        (listed(&json!([1, null])), r#""null""#, "null"),
         (
             json!({"anyOf": [list("integer"), {"type": "null"}]}),
             r#""5""#,
