@@ -610,3 +610,27 @@ fn left_out(rest: &[u8]) -> Option<usize> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::left_out;
+
+    #[test]
+    fn comments_and_lone_closers_are_left_out() {
+        for (rest, len) in [
+            ("<!-- a --> b", Some(10)),
+            ("<!---->-->", Some(7)),
+            ("<!-- a", Some(6)),
+            ("<!--", Some(4)),
+            ("</a> b", Some(4)),
+            ("</a/b \n>", Some(8)),
+            ("</ a>", None),
+            ("</>", None),
+            ("</a", None),
+            ("<a>", None),
+            ("<", None),
+        ] {
+            assert_eq!(left_out(rest.as_bytes()), len, "{rest}");
+        }
+    }
+}
