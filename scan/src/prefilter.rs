@@ -466,6 +466,15 @@ mod tests {
         ] {
             assert_eq!(scanner.begins_none(text.as_bytes()), none, "{text}");
         }
+        for (text, bland) in [
+            ("a b", true),
+            ("", true),
+            ("of", false),
+            ("a\n", false),
+            ("a [", false),
+        ] {
+            assert_eq!(scanner.bland(text.as_bytes()), bland, "{text}");
+        }
     }
 
     #[test]

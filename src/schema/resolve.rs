@@ -284,4 +284,26 @@ mod tests {
             );
         }
     }
+
+    /// Beyond a depth a value may fit.
+    #[test]
+    fn deep_values_are_answered() {
+        let members = r##"{"type": "object", "properties": {"a": {"$ref": "#"}}}"##;
+        let items = r##"{"type": "array", "items": {"$ref": "#"}}"##;
+        for (schema, open, close) in [(members, "{\"a\": ", "}"), (items, "[", "]")] {
+            let root: Value = schema.parse().expect("JSON");
+            for (depth, fits) in [
+                (1, false),
+                (2 * MAX_DEPTH - 1, false),
+                (2 * MAX_DEPTH, true),
+            ] {
+                let value = format!("{}1{}", open.repeat(depth), close.repeat(depth));
+                let value = value.parse().expect("JSON");
+                let doc = Doc::new(&root, false, u64::MAX);
+                assert_eq!(doc.fits(&value, &root, 0), fits, "{depth} deep");
+            }
+        }
+        let root: Value = r##"{"anyOf": [{"$ref": "#"}]}"##.parse().expect("JSON");
+        assert!(Doc::new(&root, false, u64::MAX).fits(&Value::Null, &root, 0));
+    }
 }

@@ -249,4 +249,29 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn beginnings_of_json_may_become_json() {
+        for whole in [
+            "true",
+            " false \n",
+            "null",
+            "-1.5e+9",
+            "{\"a\": x",
+            "[",
+            "\n 12 ",
+        ] {
+            for end in 0..=whole.len() {
+                assert!(may_be_json(whole[..end].as_bytes()), "{}", &whole[..end]);
+            }
+        }
+        let long = "1".repeat(65);
+        let blank = " ".repeat(65);
+        for text in [
+            "tru ", "trues", "True", "\"a\"", "1 2", "1a", "nil", &long, &blank,
+        ] {
+            assert!(!may_be_json(text.as_bytes()), "{text}");
+        }
+        assert!(may_be_json(&long.as_bytes()[1..]) && may_be_json(&blank.as_bytes()[1..]));
+    }
 }
