@@ -131,6 +131,10 @@ fn text() {
         ("1-dialect", one()),
         ("all-dialects", DialectSet::defaults()),
     ];
+    // What a stream first meets is built for all.
+    sets.iter()
+        .flat_map(|(_, set)| set.dialects())
+        .for_each(drop);
     for (dialects, set) in &sets {
         for kind in [Kind::English, Kind::Chinese, Kind::Code, Kind::Html] {
             let name = kind.name();

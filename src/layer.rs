@@ -50,7 +50,7 @@ pub fn spec(dialect: &Dialect) -> &Spec {
 
 /// The markers of a set.
 pub fn markers(set: &DialectSet) -> impl Iterator<Item = &[u8]> {
-    set.inner.markers().map(|marker| marker.bytes.as_slice())
+    set.inner.markers().map(|marker| marker.bytes.as_ref())
 }
 
 /// Breaks the markers of a set, and of the dialect that a prompt is written in, where they occur in that prompt.

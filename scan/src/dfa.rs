@@ -1,15 +1,14 @@
-//! The automaton over all patterns, after Aho and Corasick, with all transitions in one table.
+//! The automaton over all patterns, after Aho and Corasick, with all transitions in one table. The row of a node is that of the
+//! node which it fails to, except for the bytes with which a pattern goes on.
 //!
 //! Patterns whose letters match in either case have a tree of their own, so that none needs a second copy; a node of the
-//! automaton is a node of each tree. Patterns are short and few, so all nodes are built in advance.
+//! automaton is a node of each tree.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Fnv, PatternError};
+use crate::PatternError;
 
 /// One node of a [`Dfa`].
 pub type Node = u16;
@@ -25,7 +24,7 @@ pub const ROOT: Node = 0;
 /// assert!(Pattern::new("<think>", Case::Ignore).accepts(1, b'T'));
 /// assert!(!Pattern::new("<think>", Case::Exact).accepts(1, b'T'));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Case {
     /// Bytes must match exactly.
@@ -41,7 +40,7 @@ pub enum Case {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// The marker.
-    pub bytes: Vec<u8>,
+    pub bytes: Cow<'static, [u8]>,
     /// Whether its letters match in either case.
     pub case: Case,
     /// Whether a prefix of it must be held back until it is decided.
@@ -52,7 +51,7 @@ impl Pattern {
     /// A pattern whose prefixes are held back.
     pub fn new(bytes: impl AsRef<[u8]>, case: Case) -> Self {
         Self {
-            bytes: bytes.as_ref().to_vec(),
+            bytes: Cow::Owned(bytes.as_ref().to_vec()),
             case,
             hold: true,
         }
@@ -66,16 +65,27 @@ impl Pattern {
         }
     }
 
-    /// The bytes that it accepts at index `at`; one may be there twice.
-    pub(crate) fn takes(&self, at: usize) -> impl Iterator<Item = u8> {
-        let byte = self.bytes[at];
-        let other = (self.case == Case::Ignore).then_some(swapped(byte));
-        [byte].into_iter().chain(other)
-    }
-
     /// Whether the pattern alone determines the bytes it matched.
     pub fn exact(&self) -> bool {
         self.case == Case::Exact || !self.bytes.iter().any(u8::is_ascii_alphabetic)
+    }
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        (&self.bytes, self.case, self.hold).serialize(to)
+    }
+}
+
+/// Its bytes are those that it is read from.
+impl<'de: 'static> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let (bytes, case, hold) = Deserialize::deserialize(from)?;
+        Ok(Self {
+            bytes: Cow::Borrowed(bytes),
+            case,
+            hold,
+        })
     }
 }
 
@@ -87,8 +97,7 @@ fn swapped(byte: u8) -> u8 {
     }
 }
 
-/// The patterns of one case rule as a tree; node 0 is its root. What is under way after some text is the deepest node that the
-/// text ends with, and those that its `fail` leads to.
+/// The patterns of one case rule as a tree; node 0 is its root.
 struct Trie {
     nodes: Vec<Branch>,
     case: Case,
@@ -99,16 +108,20 @@ struct Branch {
     /// The byte that leads here; a letter in lower case if either case matches.
     byte: u8,
     depth: u16,
-    parent: u16,
     /// The first of the nodes after it, and the next one after its own parent. 0 is none.
     child: u16,
     sibling: u16,
-    /// The next shorter suffix of the bytes so far that is a node.
-    fail: u16,
-    /// Patterns that end here.
-    ends: Vec<u16>,
+    /// The pattern that ends here, and more that are the same.
+    end: Option<u16>,
+    more_ends: Vec<u16>,
     /// A pattern that continues after this node and must be held back.
     hold: Option<u16>,
+}
+
+impl Branch {
+    fn ends(&self) -> impl Iterator<Item = u16> {
+        self.end.iter().chain(&self.more_ends).copied()
+    }
 }
 
 impl Trie {
@@ -121,22 +134,16 @@ impl Trie {
                 trie.add(index, pattern)?;
             }
         }
-        let mut by_depth: Vec<u16> = (0..).take(trie.nodes.len()).collect();
-        by_depth.sort_by_key(|at| trie.node(*at).depth);
-        for at in by_depth {
-            let node = trie.node(at);
-            if node.depth > 1 {
-                let fail = trie.after(trie.node(node.parent).fail, node.byte);
-                trie.nodes[usize::from(at)].fail = fail;
-            }
-        }
         Ok(trie)
     }
 
     fn add(&mut self, index: u16, pattern: &Pattern) -> Result<(), PatternError> {
         let mut at = 0_u16;
-        for byte in &pattern.bytes {
-            let byte = self.folded(*byte);
+        for byte in pattern.bytes.iter() {
+            let byte = match self.case {
+                Case::Exact => *byte,
+                Case::Ignore => byte.to_ascii_lowercase(),
+            };
             if pattern.hold && at > 0 {
                 let node = &mut self.nodes[usize::from(at)];
                 node.hold.get_or_insert(index);
@@ -151,38 +158,22 @@ impl Trie {
             let node = Branch {
                 byte,
                 depth: parent.depth + 1,
-                parent: at,
                 sibling: std::mem::replace(&mut parent.child, fresh),
                 ..Branch::default()
             };
             self.nodes.push(node);
             at = fresh;
         }
-        self.nodes[usize::from(at)].ends.push(index);
+        let node = &mut self.nodes[usize::from(at)];
+        match node.end {
+            None => node.end = Some(index),
+            Some(_) => node.more_ends.push(index),
+        }
         Ok(())
     }
 
     fn node(&self, at: u16) -> &Branch {
         &self.nodes[usize::from(at)]
-    }
-
-    fn folded(&self, byte: u8) -> u8 {
-        match self.case {
-            Case::Exact => byte,
-            Case::Ignore => byte.to_ascii_lowercase(),
-        }
-    }
-
-    /// The deepest node after one more byte.
-    fn after(&self, mut at: u16, byte: u8) -> u16 {
-        let byte = self.folded(byte);
-        loop {
-            let child = self.child(at, byte);
-            if child != 0 || at == 0 {
-                return child;
-            }
-            at = self.node(at).fail;
-        }
     }
 
     /// The child that a byte leads to, or 0.
@@ -194,23 +185,59 @@ impl Trie {
         child
     }
 
-    /// Calls `take` with the bytes with which what is under way goes on; at the root, with those that begin a pattern.
-    fn bytes(&self, mut at: u16, mut take: impl FnMut(u8)) {
-        loop {
-            let mut child = self.node(at).child;
-            while child != 0 {
-                let node = self.node(child);
-                take(node.byte);
-                if self.case == Case::Ignore {
-                    take(swapped(node.byte));
-                }
-                child = node.sibling;
+    /// Adds an edge for each byte that leads on from a node; for a letter two if either case matches.
+    fn edges(&self, at: u16, of: impl Fn(u16) -> [u16; 2], edges: &mut Vec<Edge>) {
+        let mut child = self.node(at).child;
+        while child != 0 {
+            let node = self.node(child);
+            edges.push((node.byte, of(child)));
+            let other = swapped(node.byte);
+            if self.case == Case::Ignore && other != node.byte {
+                edges.push((other, of(child)));
             }
-            at = self.node(at).fail;
-            if at == 0 {
-                break;
-            }
+            child = node.sibling;
         }
+    }
+}
+
+/// A byte, and where it leads in each tree; 0 in one is none.
+type Edge = (u8, [u16; 2]);
+
+/// Nodes of an automaton by what is under way in each tree.
+struct Numbers {
+    /// The larger tree.
+    by: usize,
+    /// For each node of that tree: a node of the automaton with it.
+    first: Vec<Node>,
+    /// For each node of the automaton: what is under way, and another node with the same of the larger tree.
+    nodes: Vec<([u16; 2], Node)>,
+}
+
+impl Numbers {
+    fn new(tries: &[Trie; 2]) -> Self {
+        let by = usize::from(tries[1].nodes.len() > tries[0].nodes.len());
+        Self {
+            by,
+            first: vec![ROOT; tries[by].nodes.len()],
+            nodes: vec![([0, 0], ROOT)],
+        }
+    }
+
+    /// The number of a node other than the root, and whether it is new.
+    fn of(&mut self, under_way: [u16; 2]) -> Result<(Node, bool), PatternError> {
+        let first = &mut self.first[usize::from(under_way[self.by])];
+        let mut node = *first;
+        while node != ROOT {
+            let (have, next) = self.nodes[usize::from(node)];
+            if have == under_way {
+                return Ok((node, false));
+            }
+            node = next;
+        }
+        let fresh = Node::try_from(self.nodes.len()).map_err(|_| PatternError::TooMany)?;
+        self.nodes
+            .push((under_way, std::mem::replace(first, fresh)));
+        Ok((fresh, true))
     }
 }
 
@@ -233,7 +260,7 @@ pub struct Dfa {
     column: Box<[u8; 256]>,
     /// Row length as a shift.
     shift: u32,
-    next: Box<[Node]>,
+    next: Vec<Node>,
     /// Per node: where its patterns end in `ends`.
     hits: Vec<u32>,
     /// Patterns that end at a node, longest first.
@@ -251,101 +278,138 @@ impl Dfa {
     /// # Errors
     /// The patterns are too many or too long, or use every byte value.
     pub fn new(patterns: Vec<Pattern>) -> Result<Self, PatternError> {
-        let mut column = Box::new([0_u8; 256]);
-        for pattern in &patterns {
-            for at in 0..pattern.bytes.len() {
-                let bytes = pattern.takes(at);
-                bytes.for_each(|byte| column[usize::from(byte)] = 1);
-            }
-        }
-        let mut columns: Vec<u8> = vec![];
-        for byte in 0..=255_u8 {
-            let used = &mut column[usize::from(byte)];
-            if *used > 0 {
-                columns.push(byte);
-                *used = u8::try_from(columns.len()).map_err(|_| PatternError::TooManyBytes)?;
-            }
-        }
-        let shift = (columns.len() + 1).next_power_of_two().trailing_zeros();
         let tries = [
             Trie::new(&patterns, Case::Exact)?,
             Trie::new(&patterns, Case::Ignore)?,
         ];
-        let width = 1 << shift;
-        // A node is what is under way in each tree.
-        let mut order: Vec<[u16; 2]> = vec![[0, 0]];
-        let mut nodes: HashMap<[u16; 2], Node, BuildHasherDefault<Fnv>> = HashMap::default();
-        nodes.reserve(tries[0].nodes.len());
-        nodes.insert([0, 0], ROOT);
-        let mut next: Vec<Node> = vec![ROOT; width];
-        let mut changed: Vec<usize> = vec![];
-        let mut at = 0;
-        while let Some(from) = order.get(at).copied() {
-            // A byte leads from every node where it leads from the root, unless a pattern goes on with it.
-            if at > 0 {
-                next.extend_from_within(..width);
+        let mut column = Box::new([0_u8; 256]);
+        let branches = || tries.iter().flat_map(|trie| &trie.nodes[1..]);
+        branches().for_each(|branch| column[usize::from(branch.byte)] = 1);
+        for branch in &tries[1].nodes[1..] {
+            column[usize::from(swapped(branch.byte))] = 1;
+        }
+        let mut columns = 1_usize;
+        for used in column.iter_mut().filter(|used| **used > 0) {
+            *used = u8::try_from(columns).map_err(|_| PatternError::TooManyBytes)?;
+            columns += 1;
+        }
+        let nodes = tries.iter().map(|trie| trie.nodes.len()).max();
+        let nodes = nodes.unwrap_or_default();
+        let mut dfa = Self {
+            exact: patterns.iter().all(Pattern::exact),
+            max_len: patterns.iter().map(|p| p.bytes.len()).max().unwrap_or(0),
+            patterns,
+            column,
+            shift: columns.next_power_of_two().trailing_zeros(),
+            next: vec![],
+            hits: Vec::with_capacity(nodes),
+            ends: vec![],
+            is_hit: Vec::with_capacity(nodes),
+            held: Vec::with_capacity(nodes),
+        };
+        dfa.next.reserve_exact(nodes << dfa.shift);
+        dfa.build(&tries)?;
+        dfa.ends.shrink_to_fit();
+        Ok(dfa)
+    }
+
+    /// Adds the nodes by their depth, so that where a node fails to is there before it.
+    fn build(&mut self, tries: &[Trie; 2]) -> Result<(), PatternError> {
+        let width = 1 << self.shift;
+        let mut numbers = Numbers::new(tries);
+        // Per node: that of the longest shorter suffix of the bytes so far that begins a pattern.
+        let mut fails = vec![ROOT];
+        let (mut at, mut depth, mut last_of_depth) = (0, 0, 0);
+        let mut edges: Vec<Edge> = vec![];
+        while let Some(&(under_way, _)) = numbers.nodes.get(at) {
+            let fail = fails[at];
+            self.ends_at(tries, under_way, depth, fail)?;
+            // A byte leads on where it does from the node that this one fails to, unless a pattern goes on with it.
+            let from = usize::from(fail) * width;
+            match at {
+                0 => self.next.resize(width, ROOT),
+                _ => self.next.extend_from_within(from..from + width),
             }
-            changed.clear();
-            for (trie, from) in tries.iter().zip(from) {
-                // At the root of one tree while a pattern of the other is under way, nothing changes.
-                if at == 0 || from != 0 {
-                    trie.bytes(from, |byte| {
-                        changed.push(usize::from(column[usize::from(byte)]))
-                    });
+            // What is under way in a tree for fewer bytes goes on as at the node that this one fails to.
+            let depth_of = |tree: usize| usize::from(tries[tree].node(under_way[tree]).depth);
+            let deepest = |tree: usize| depth_of(tree) == depth;
+            edges.clear();
+            if deepest(0) {
+                tries[0].edges(under_way[0], |to| [to, 0], &mut edges);
+            }
+            if deepest(1) {
+                tries[1].edges(under_way[1], |to| [0, to], &mut edges);
+            }
+            edges.sort_unstable_by_key(|(byte, _)| *byte);
+            // Both trees may go on with a byte.
+            edges.dedup_by(|from, to| {
+                let same = from.0 == to.0;
+                if same {
+                    to.1 = [to.1[0].max(from.1[0]), to.1[1].max(from.1[1])];
                 }
-            }
-            changed.sort_unstable();
-            changed.dedup();
-            for index in &changed {
-                let byte = columns[*index - 1];
-                let there = [tries[0].after(from[0], byte), tries[1].after(from[1], byte)];
-                let node = match nodes.get(&there) {
-                    Some(node) => *node,
-                    None => {
-                        let fresh = order.len();
-                        let node = Node::try_from(fresh).map_err(|_| PatternError::TooMany)?;
-                        nodes.insert(there, node);
-                        order.push(there);
-                        node
+                same
+            });
+            for (byte, to) in &edges {
+                let suffix = match at {
+                    0 => ROOT,
+                    _ => self.next(fail, *byte),
+                };
+                let (shorter, _) = numbers.nodes[usize::from(suffix)];
+                let or_shorter = |tree: usize| {
+                    if to[tree] == 0 {
+                        shorter[tree]
+                    } else {
+                        to[tree]
                     }
                 };
-                next[at * width + index] = node;
+                let (node, fresh) = numbers.of([or_shorter(0), or_shorter(1)])?;
+                if fresh {
+                    fails.push(suffix);
+                }
+                let column = self.column[usize::from(*byte)];
+                self.next[at * width + usize::from(column)] = node;
+            }
+            if at == last_of_depth {
+                depth += 1;
+                last_of_depth = numbers.nodes.len() - 1;
             }
             at += 1;
         }
-        let (mut hits, mut is_hit) = (vec![], vec![]);
-        let mut all_ends: Vec<u16> = vec![];
-        let mut held = vec![];
-        for node in order {
-            let (first, mut hold) = (all_ends.len(), (0, 0));
-            for (trie, mut at) in tries.iter().zip(node) {
-                while at != 0 {
-                    let node = trie.node(at);
-                    all_ends.extend_from_slice(&node.ends);
-                    if let Some(pattern) = node.hold.filter(|_| node.depth > hold.1) {
-                        hold = (pattern, node.depth);
-                    }
-                    at = node.fail;
-                }
+        Ok(())
+    }
+
+    /// Adds the patterns that end at the next node, and what it holds back.
+    fn ends_at(
+        &mut self,
+        tries: &[Trie; 2],
+        under_way: [u16; 2],
+        depth: usize,
+        fail: Node,
+    ) -> Result<(), PatternError> {
+        let mut held = match depth {
+            0 => (0, 0),
+            _ => self.held[usize::from(fail)],
+        };
+        let first = self.ends.len();
+        for (trie, at) in tries.iter().zip(under_way).rev() {
+            let node = trie.node(at);
+            if usize::from(node.depth) == depth && depth > 0 {
+                self.ends.extend(node.ends());
+                held = node.hold.map_or(held, |pattern| (pattern, node.depth));
             }
-            let ends = &mut all_ends[first..];
-            ends.sort_unstable_by_key(|p| (Reverse(patterns[usize::from(*p)].bytes.len()), *p));
-            is_hit.push(!ends.is_empty());
-            hits.push(u32::try_from(all_ends.len()).map_err(|_| PatternError::TooMany)?);
-            held.push(hold);
         }
-        Ok(Self {
-            exact: patterns.iter().all(Pattern::exact),
-            max_len: patterns.iter().map(|p| p.bytes.len()).max().unwrap_or(0),
-            is_hit,
-            patterns,
-            column,
-            shift,
-            next: next.into(),
-            hits,
-            ends: all_ends,
-            held,
-        })
+        self.ends[first..].sort_unstable();
+        if depth > 0 {
+            let fail = usize::from(fail);
+            let shorter = fail.checked_sub(1).map_or(0, |before| self.hits[before]);
+            self.ends
+                .extend_from_within(shorter as usize..self.hits[fail] as usize);
+        }
+        let ends = u32::try_from(self.ends.len()).map_err(|_| PatternError::TooMany)?;
+        self.hits.push(ends);
+        self.is_hit.push(self.ends.len() > first);
+        self.held.push(held);
+        Ok(())
     }
 
     /// The node after one more byte.
@@ -466,6 +530,68 @@ mod tests {
                 assert!(text.ends_with(dfa.held(node)));
             }
         }
+    }
+
+    #[test]
+    fn hits_and_holds_are_those_of_brute_force() {
+        let mut seed = 5_u64;
+        let mut random = |below: usize| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % below
+        };
+        let begins = |pattern: &Pattern, tail: &[u8]| {
+            let mut bytes = tail.iter().enumerate();
+            bytes.all(|(at, byte)| at < pattern.bytes.len() && pattern.accepts(at, *byte))
+        };
+        let mut nodes = 0;
+        for _ in 0..60 {
+            let mixed = random(3);
+            let mut pattern = || {
+                let bytes: Vec<u8> = (0..1 + random(14)).map(|_| b"aAb<"[random(4)]).collect();
+                let case = if random(3) < mixed {
+                    Case::Ignore
+                } else {
+                    Case::Exact
+                };
+                let hold = random(4) > 0;
+                Pattern {
+                    hold,
+                    ..Pattern::new(bytes, case)
+                }
+            };
+            let patterns: Vec<Pattern> = (0..60).map(|_| pattern()).collect();
+            let dfa = Dfa::new(patterns.clone()).expect("few patterns");
+            nodes = nodes.max(dfa.hits.len());
+            let (mut text, mut node) = (vec![], ROOT);
+            while text.len() < 500 {
+                let some = &patterns[random(patterns.len())].bytes;
+                text.extend_from_slice(&some[..random(some.len() + 1)]);
+                text.push(b"aAbBx<"[random(6)]);
+            }
+            for end in 0..text.len() {
+                node = dfa.next(node, text[end]);
+                let tails = || (end.saturating_sub(14)..=end).map(|from| &text[from..=end]);
+                let ends = |tail: &[u8]| {
+                    let whole = |(pattern, _): &(&Pattern, u16)| {
+                        pattern.bytes.len() == tail.len() && begins(pattern, tail)
+                    };
+                    let all = patterns.iter().zip(0..).filter(whole);
+                    all.map(|(_, index)| index).collect::<Vec<u16>>()
+                };
+                let hits: Vec<u16> = tails().flat_map(ends).collect();
+                assert_eq!(dfa.hits(node), hits);
+                assert_eq!(dfa.is_hit(node), !hits.is_empty());
+                let mut holds = tails().filter(|tail| {
+                    let longer = |pattern: &&Pattern| pattern.bytes.len() > tail.len();
+                    let mut held = patterns.iter().filter(|pattern| pattern.hold);
+                    held.any(|pattern| longer(&pattern) && begins(pattern, tail))
+                });
+                assert_eq!(dfa.hold(node), holds.next().map_or(0, <[u8]>::len));
+            }
+        }
+        assert!(nodes > 300, "{nodes}");
     }
 
     #[test]

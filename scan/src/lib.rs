@@ -9,6 +9,7 @@
 
 #![deny(unsafe_code, missing_docs)]
 
+mod begin;
 mod chars;
 mod dfa;
 mod error;

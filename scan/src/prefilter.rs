@@ -8,13 +8,12 @@ mod searches;
 
 use self::searches::{Density, Searches};
 use super::{Dfa, Pattern, PatternError};
+use crate::begin::{Begin, HEAD};
 use crate::marks::{Marks, marks_code};
 use crate::vector::Vector;
 
 /// Chunks up to this length are read byte by byte; the limit grows by as much for each search of the set.
 const TINY: usize = 16;
-/// Bytes of a marker that are compared with a candidate.
-const PRINT: usize = 4;
 /// The automaton walks over this many bytes of what may be a marker, before it is taken for one.
 const WALK: usize = 10;
 
@@ -75,7 +74,7 @@ pub enum Plain {
 }
 
 /// The first bytes of all markers: for each index and byte, the groups of markers that have the byte there.
-type Prints = [[u32; 256]; PRINT];
+type Prints = [[u32; 256]; HEAD];
 
 /// The number of groups that markers are divided into.
 const GROUPS: usize = 32;
@@ -105,7 +104,8 @@ impl Scanner {
     /// The patterns are too many or too long for the table, or use every byte value.
     pub fn new(patterns: Vec<Pattern>) -> Result<Self, PatternError> {
         let dfa = Dfa::new(patterns)?;
-        let bulk = match Vector::new(dfa.patterns()) {
+        let begins = Begin::all(dfa.patterns());
+        let bulk = match Vector::new(&begins) {
             Some(vector) => Bulk::Vector(Box::new(vector)),
             None => Bulk::Searches(Box::new(Searches::new(&dfa))),
         };
@@ -127,7 +127,7 @@ impl Scanner {
         }
         Ok(Self {
             kinds,
-            prints: prints(dfa.patterns()),
+            prints: prints(&begins),
             bulk,
             dfa,
         })
@@ -232,7 +232,7 @@ impl Scanner {
     fn may(&self, hay: &[u8], at: usize) -> bool {
         // Mostly the second byte decides.
         let mut all = self.prints[0][usize::from(hay[at])];
-        for n in 1..PRINT {
+        for n in 1..HEAD {
             match hay.get(at + n) {
                 Some(byte) if all != 0 => all &= self.prints[n][usize::from(*byte)],
                 _ => break,
@@ -277,26 +277,15 @@ impl Skip {
     }
 }
 
-/// Groups are ranges of the sorted markers, so that the markers of a group begin alike.
-fn prints(patterns: &[Pattern]) -> Box<Prints> {
-    fn begin<'a>(pattern: &&'a Pattern) -> &'a [u8] {
-        &pattern.bytes[..pattern.bytes.len().min(PRINT)]
-    }
-    let mut sorted: Vec<&Pattern> = patterns.iter().collect();
-    sorted.sort_by(|a, b| begin(a).cmp(begin(b)));
-    let alike = || sorted.chunk_by(|a, b| begin(a) == begin(b));
-    let count = alike().count();
-    let mut prints = Box::new([[0; 256]; PRINT]);
-    for (number, alike) in alike().enumerate() {
-        let group = 1 << (number * GROUPS / count);
-        for pattern in alike {
-            for (at, place) in prints.iter_mut().enumerate() {
-                if at >= pattern.bytes.len() {
-                    place.iter_mut().for_each(|entry| *entry |= group);
-                    continue;
-                }
-                let bytes = pattern.takes(at);
-                bytes.for_each(|byte| place[usize::from(byte)] |= group);
+/// Groups are ranges of the sorted beginnings, so that the markers of a group begin alike.
+fn prints(begins: &[Begin]) -> Box<Prints> {
+    let mut prints = Box::new([[0; 256]; HEAD]);
+    for (number, begin) in begins.iter().enumerate() {
+        let group = 1 << (number * GROUPS / begins.len());
+        for (at, place) in prints.iter_mut().enumerate() {
+            match begin.bytes().get(at) {
+                Some(byte) => place[usize::from(*byte)] |= group,
+                None => place.iter_mut().for_each(|entry| *entry |= group),
             }
         }
     }
@@ -492,7 +481,7 @@ mod tests {
         let dense = Searches::new(&scanner.dfa)
             .dense
             .expect("no more than Teddy takes");
-        assert_eq!(dense.prefix, PRINT);
+        assert_eq!(dense.prefix, HEAD);
         let pieces = [
             "<", "<<", "<<<", "<<<[", "<<<D", "</m", "</ma", "</mc", "<bwx", "<bw", "]awx",
             "a < b; ",

@@ -22,7 +22,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod ssse3;
 
-use crate::Pattern;
+use crate::begin::{Begin, HEAD};
 use crate::chars::frequent;
 use crate::marks::{CODE, Marks};
 
@@ -45,8 +45,6 @@ const MARKS: Table = {
     table
 };
 
-/// Bytes of a marker that are compared with the text.
-const HEAD: usize = 4;
 /// The tests of blocks take at most this many tables of each kind.
 const TABLES: usize = 2;
 
@@ -182,12 +180,12 @@ fn place(tables: &mut Vec<Table>, byte: u8) -> Option<usize> {
 }
 
 /// The tables of the bytes after the first one. A byte that a marker lacks may be any.
-fn behind(begins: &[Vec<u8>]) -> Option<[Table; HEAD - 1]> {
+fn behind(begins: &[Begin]) -> Option<[Table; HEAD - 1]> {
     let mut tables = [[0; 16]; HEAD - 1];
     for (bit, begin) in begins.iter().enumerate() {
         let marker = 1_u8.checked_shl(bit as u32)?;
         for (at, table) in tables.iter_mut().enumerate() {
-            match begin.get(at + 1) {
+            match begin.bytes().get(at + 1) {
                 Some(byte) => table[half(*byte)] |= marker,
                 None => table.iter_mut().for_each(|entry| *entry |= marker),
             }
@@ -198,24 +196,27 @@ fn behind(begins: &[Vec<u8>]) -> Option<[Table; HEAD - 1]> {
 
 impl Vector {
     /// Returns `None` where these tables can't hold the markers, or if the processor has no such vectors.
-    pub fn new(patterns: &[Pattern]) -> Option<Self> {
-        let mut begins: Vec<Vec<u8>> = patterns.iter().flat_map(spellings).collect();
-        begins.sort_unstable();
-        begins.dedup();
-        let heads = Heads::new(&begins);
+    pub fn new(begins: &[Begin]) -> Option<Self> {
+        let heads = Heads::new(begins);
         let mut all = Self {
             width: Width::best()?,
             rare: vec![],
             pairs: vec![],
-            behind: behind(&begins),
+            behind: behind(begins),
             hashes: Hashes::new(heads.as_ref()),
             heads,
             marks: true,
         };
         // One for each pair of bytes that markers begin with.
-        let alike = |a: &Vec<u8>, b: &Vec<u8>| a.iter().take(2).eq(b.iter().take(2));
-        for begin in begins.chunk_by(alike).filter_map(|begins| begins.first()) {
-            let first = *begin.first()?;
+        let two = |begin: &Begin| {
+            (
+                begin.bytes().first().copied(),
+                begin.bytes().get(1).copied(),
+            )
+        };
+        for begin in begins.chunk_by(|a, b| two(a) == two(b)) {
+            let (first, second) = two(begin.first()?);
+            let first = first?;
             if !first.is_ascii() {
                 return None;
             }
@@ -223,7 +224,7 @@ impl Vector {
                 place(&mut all.rare, first)?;
                 continue;
             }
-            let second = *begin.get(1)?;
+            let second = second?;
             // Each first byte of a table has one second byte.
             let at = half(first);
             let taken = |n: usize| {
@@ -309,29 +310,6 @@ impl Vector {
     }
 }
 
-/// The first bytes of a marker in every spelling.
-fn spellings(pattern: &Pattern) -> Vec<Vec<u8>> {
-    let len = pattern.bytes.len().min(HEAD);
-    if pattern.exact() {
-        return vec![pattern.bytes[..len].to_vec()];
-    }
-    let mut all = vec![vec![]];
-    for at in 0..len {
-        let mut bytes: Vec<u8> = pattern.takes(at).collect();
-        bytes.sort_unstable();
-        bytes.dedup();
-        let longer = |begin: &Vec<u8>| {
-            let begin = begin.clone();
-            bytes
-                .clone()
-                .into_iter()
-                .map(move |byte| [&begin[..], &[byte]].concat())
-        };
-        all = all.iter().flat_map(longer).collect();
-    }
-    all
-}
-
 /// The first four bytes of all markers: a hash table in which a head is at its place or behind it, before the next 0. A marker of
 /// three bytes has 0 as the fourth.
 #[derive(Clone, Debug)]
@@ -343,12 +321,15 @@ struct Heads {
 
 impl Heads {
     /// Of different beginnings. Returns `None` if one is shorter than three bytes, or is only NUL.
-    fn new(begins: &[Vec<u8>]) -> Option<Self> {
+    fn new(begins: &[Begin]) -> Option<Self> {
         let (mut heads, mut short) = (vec![], false);
         for begin in begins {
-            let fourth = begin.get(3).copied();
-            let bytes = [*begin.first()?, *begin.get(1)?, *begin.get(2)?];
-            let head = [bytes[0], bytes[1], bytes[2], fourth.unwrap_or(0)];
+            let (first, second, third, fourth) = match *begin.bytes() {
+                [first, second, third] => (first, second, third, None),
+                [first, second, third, fourth, ..] => (first, second, third, Some(fourth)),
+                _ => return None,
+            };
+            let head = [first, second, third, fourth.unwrap_or(0)];
             // An empty slot is 0.
             heads.push(Some(u32::from_le_bytes(head)).filter(|head| *head != 0)?);
             short |= fourth.is_none();

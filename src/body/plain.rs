@@ -68,7 +68,8 @@ impl Plain {
 
     /// Whether no closer or opener is under way.
     fn idle(&self) -> bool {
-        !self.opened && self.needles().all(|needle| needle.have() == 0)
+        let idle = |needles: &[Needle]| needles.iter().all(|needle| needle.have() == 0);
+        !self.opened && idle(&self.closers) && idle(&self.openers)
     }
 
     /// The text, if its next bytes can be delivered unchanged.

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use toolglot_scan::Case;
 
+use super::plan::Member;
 use super::sizes::MARKER;
 use super::spec::{Deltas, Framed, KeyQuote, Payload, Reasoning, Spec, Unit};
 use super::{Dialect, Lint};
@@ -616,8 +617,19 @@ pub(super) fn set(dialects: &[Dialect]) -> Result<(), BuildError> {
         }
     }
     let starters = starters(dialects);
+    // In this order those that begin with a marker, in whatever case, come right behind it.
+    let folded = starters.iter().map(|one| one.marker.to_ascii_lowercase());
+    let mut order: Vec<(String, usize)> = folded.zip(0..).collect();
+    order.sort_unstable();
     for (i, short) in starters.iter().enumerate() {
-        for (j, long) in starters.iter().enumerate() {
+        let marker = short.marker.to_ascii_lowercase();
+        let before = order.partition_point(|(other, _)| *other < marker);
+        let longer = order[before..].iter();
+        let longer = longer.take_while(|(other, _)| other.starts_with(&marker));
+        let mut longer: Vec<usize> = longer.map(|(_, j)| *j).collect();
+        longer.sort_unstable();
+        for j in longer {
+            let long = &starters[j];
             if i == j || !short.begins(long) || short.shared(long) {
                 continue;
             }
@@ -673,7 +685,7 @@ fn probe_lints(body: &Framed, unit: &Unit) -> Vec<String> {
 }
 
 /// Valid but possibly surprising properties.
-pub(super) fn lints(dialects: &[Dialect]) -> Vec<Lint> {
+pub(super) fn lints(dialects: &[Member]) -> Vec<Lint> {
     let mut out = vec![];
     let mut say = |dialect: &Dialect, message: String| {
         out.push(Lint {

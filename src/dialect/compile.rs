@@ -3,19 +3,20 @@
 //! The order matters: a marker with several meanings belongs to the first one that claims it: calls before reasoning and
 //! protected regions, and these before tokens. Markers with tolerated whitespace or attributes come last.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::sync::OnceLock;
 
-use toolglot_scan::path::{self, Paths};
-use toolglot_scan::{Case, Dfa, Fnv, Pattern, Scanner, tag};
+use toolglot_scan::{Case, Dfa, Fnv, Pattern, Scanner, path, tag};
 
 use super::channels::{self, Channels};
 use super::family::Family;
 use super::inner::SetInner;
 use super::marker::{Begins, OpenRef, Role, SpanMarks, Token, Written};
+use super::plan::{Header, Member, Of, Plan};
 use super::spec::{self, Spec};
-use super::thought::{Mark, Reasoning, suffixed};
+use super::thought::{Loose, Mark, Reasoning, suffixed};
 use super::{Dialect, Sort, check};
 use crate::error::BuildError;
 use crate::limits::Fence;
@@ -23,60 +24,57 @@ use crate::limits::Fence;
 impl SetInner {
     /// Compiles files, in their order.
     pub fn new(specs: Vec<Spec>, fingerprint: u64) -> Result<Self, BuildError> {
-        let mut dialects: Vec<Dialect> =
-            specs.into_iter().map(dialect).collect::<Result<_, _>>()?;
+        let dialects: Vec<Dialect> = specs.into_iter().map(dialect).collect::<Result<_, _>>()?;
         check::set(&dialects)?;
-        let too_big = |why: String| check::key(&dialects[0].spec, "open", &why);
-        let mut tables = Tables::default();
-        tables.calls(&dialects);
-        let calls_of = |dialect: &&Dialect| !matches!(dialect.family, Family::Plain);
-        let with_calls = dialects.iter().filter(calls_of).count();
-        tables
-            .regions(&dialects, with_calls <= 1)
-            .map_err(too_big)?;
-        let chosen = with_calls == 1 || (with_calls == 0 && dialects.len() == 1);
-        tables.tokens(&dialects, chosen);
-        tables.enders(&dialects);
-        tables.marks().map_err(too_big)?;
-        let loose = tables.loose().map_err(too_big)?;
-        tables.suffixes();
-        let reasoning = tables.reasoning(&dialects).map_err(too_big)?;
-        let text = Scanner::new(tables.markers.patterns).map_err(|why| too_big(why.into()))?;
-        let begins = Written::all(&dialects)?.into();
-        for (id, thought) in tables.thoughts.iter().enumerate() {
-            dialects[usize::from(thought.dialect)].thinks_by(thought.of, id as u16);
+        let mut plan = Plan::new(&dialects);
+        let text = plan.text();
+        let text = text.map_err(|why| check::key(&dialects[0].spec, "open", &String::from(why)))?;
+        let begins = Written::all(&dialects)?;
+        let members = dialects.into_iter().map(Member::from).collect();
+        Ok(Self::of(plan, text, members, begins, fingerprint))
+    }
+
+    /// The set of a plan.
+    pub(super) fn of(
+        plan: Plan,
+        text: Scanner,
+        mut dialects: Vec<Member>,
+        begins: Vec<Written>,
+        fingerprint: u64,
+    ) -> Self {
+        for (index, of, id) in plan.thinks_by {
+            if let Some(dialect) = dialects.get_mut(usize::from(index)) {
+                dialect.thinks_by(of, id);
+            }
         }
-        let mut thoughts = tables.thoughts.iter();
-        let any = thoughts.position(|thought| thought.of == Of::Any);
-        let begins_so = |dialect: &Dialect| {
-            let channels = dialect.channels.as_ref();
-            channels.is_some_and(|channels| !channels.spec.first.is_empty())
-        };
-        let headed = |dialect: &Dialect| dialect.channels.is_some();
-        let numbered = dialects.iter().zip(0_u16..);
-        let first = numbered.filter(|(dialect, _)| begins_so(dialect));
-        Ok(Self {
+        let first = plan
+            .headers
+            .iter()
+            .filter(|header| !header.first.is_empty());
+        Self {
             text,
-            roles: tables.markers.roles,
-            first: first.map(|(_, index)| index).collect(),
-            opens: tables.opens,
-            calls: tables.calls,
-            reasoning,
-            any_reasoning: any.unwrap_or_default() as u16,
-            marks: tables.marks,
-            spans: tables.spans,
-            begins,
-            skips: dialects.iter().any(|d| d.spec.fence == Fence::Skip),
-            tokens: tables.tokens,
-            seconds: tables.seconds,
-            loose,
-            chosen,
-            thinks: !tables.enders.is_empty() || dialects.iter().any(headed),
+            roles: plan.roles,
+            first: first.map(|header| header.dialect).collect(),
+            opens: plan.opens,
+            calls: plan.calls,
+            reasoning: plan.reasoning,
+            any_reasoning: plan.any_reasoning,
+            marks: plan.marks,
+            spans: plan.spans,
+            begins: begins.into(),
+            skips: plan.skips,
+            tokens: plan.tokens,
+            seconds: plan.seconds,
+            loose: plan.loose,
+            headers: plan.headers,
+            turns: plan.turns,
+            chosen: plan.chosen,
+            thinks: plan.thinks,
             fingerprint,
             any: false,
             escapes: OnceLock::new(),
             dialects,
-        })
+        }
     }
 
     /// Builds what is built when it is first needed, if it depends on one of these dialects.
@@ -86,17 +84,75 @@ impl SetInner {
     ) -> Result<(), BuildError> {
         for dialect in dialects {
             dialect.build()?;
-            // A thought contains patterns of all.
+            // These contain patterns of all.
+            let too_big = |why| check::key(&dialect.spec, "open", &why);
             let mut thoughts = self.reasoning.iter();
             let built = thoughts.try_for_each(Reasoning::build);
             built.map_err(|why| check::key(&dialect.spec, "reasoning", &why))?;
+            self.marks
+                .iter()
+                .try_for_each(Mark::build)
+                .map_err(too_big)?;
+            self.loose.build().map_err(too_big)?;
+            for span in &self.spans {
+                span.build().map_err(|why| too_big(why.into()))?;
+            }
         }
         Ok(())
     }
 }
 
+impl Plan {
+    /// Of dialects that fit together.
+    pub(super) fn new(dialects: &[Dialect]) -> Self {
+        let mut tables = Tables::default();
+        tables.calls(dialects);
+        let calls_of = |dialect: &&Dialect| !matches!(dialect.family, Family::Plain);
+        let with_calls = dialects.iter().filter(calls_of).count();
+        tables.regions(dialects, with_calls <= 1);
+        let chosen = with_calls == 1 || (with_calls == 0 && dialects.len() == 1);
+        tables.tokens(dialects, chosen);
+        tables.enders(dialects);
+        tables.marks();
+        let loose = tables.loose();
+        tables.suffixes();
+        let reasoning = tables.reasoning(dialects);
+        let numbered = || tables.thoughts.iter().zip(0_u16..);
+        let mut any = numbered().filter(|(thought, _)| thought.of == Of::Any);
+        let thinks_by = numbered().filter(|(thought, _)| !thought.of.has_markers());
+        let headers = || dialects.iter().zip(0_u16..).filter_map(Header::of);
+        let turns = dialects.iter().flat_map(|dialect| {
+            let heads = dialect.spec.channels.iter().flat_map(|c| &c.start);
+            let heads: Vec<&String> = heads.collect();
+            let turns = dialect.spec.turn.iter();
+            turns.map(move |turn| (turn.clone(), heads.contains(&turn)))
+        });
+        Self {
+            any_reasoning: any.next().map_or(0, |(_, id)| id),
+            thinks_by: thinks_by
+                .map(|(thought, id)| (thought.dialect, thought.of, id))
+                .collect(),
+            skips: dialects.iter().any(|d| d.spec.fence == Fence::Skip),
+            thinks: !tables.enders.is_empty() || headers().next().is_some(),
+            headers: headers().collect(),
+            turns: turns.collect(),
+            patterns: tables.markers.patterns,
+            roles: tables.markers.roles,
+            opens: tables.opens,
+            calls: tables.calls,
+            reasoning,
+            marks: tables.marks,
+            spans: tables.spans,
+            tokens: tables.tokens,
+            seconds: tables.seconds,
+            loose,
+            chosen,
+        }
+    }
+}
+
 /// Compiles one file by itself.
-fn dialect(spec: Spec) -> Result<Dialect, BuildError> {
+pub(super) fn dialect(spec: Spec) -> Result<Dialect, BuildError> {
     check::dialect(&spec)?;
     let family = Family::new(&spec)?;
     let messages = spec.channels.as_ref();
@@ -138,7 +194,7 @@ impl Dialect {
     }
 
     /// Records that its messages or lines are the reasoning with that number.
-    fn thinks_by(&mut self, of: Of, id: u16) {
+    pub(super) fn thinks_by(&mut self, of: Of, id: u16) {
         match (of, &mut self.family) {
             (Of::Lines, Family::Line(line)) => line.thoughts = id,
             (Of::Messages, _) => {
@@ -150,12 +206,6 @@ impl Dialect {
             }
             (Of::Markers | Of::Any | Of::Lines, _) => {}
         }
-    }
-}
-
-impl Of {
-    fn has_markers(self) -> bool {
-        matches!(self, Self::Markers | Self::Any)
     }
 }
 
@@ -184,7 +234,7 @@ struct Markers {
     patterns: Vec<Pattern>,
     roles: Vec<Role>,
     /// Their places, by their bytes.
-    places: HashMap<Vec<u8>, Vec<usize>, BuildHasherDefault<Fnv>>,
+    places: HashMap<Cow<'static, [u8]>, Vec<usize>, BuildHasherDefault<Fnv>>,
 }
 
 impl Markers {
@@ -206,18 +256,6 @@ struct Thought {
     dialect: u16,
     spec: spec::Reasoning,
     of: Of,
-}
-
-/// What delimits the reasoning.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
-    Markers,
-    /// The markers of all. The host says that the prompt has opened a thought, but not by which.
-    Any,
-    /// A message's header; the next header ends it.
-    Messages,
-    /// A header at the start of a line; the next header ends it.
-    Lines,
 }
 
 impl Tables {
@@ -267,7 +305,7 @@ impl Tables {
     }
 
     /// Adds reasoning and protected regions. At most one dialect has calls if they are `few`.
-    fn regions(&mut self, dialects: &[Dialect], few: bool) -> Result<(), String> {
+    fn regions(&mut self, dialects: &[Dialect], few: bool) {
         for (index, dialect) in dialects.iter().enumerate() {
             let index = index as u16;
             for spec in &dialect.spec.reasoning {
@@ -281,7 +319,7 @@ impl Tables {
             }
             for spec in &dialect.spec.span {
                 let (exact, slips) = region_openers(&spec.open);
-                self.region(index, spec.clone(), &exact)?;
+                self.region(index, spec.clone(), &exact);
                 // A misspelt marker in a line is the end of another one, or a mention.
                 let at = match spec.at {
                     spec::ReasoningAt::Anywhere => spec::ReasoningAt::LineStart,
@@ -289,12 +327,11 @@ impl Tables {
                 };
                 if !slips.is_empty() {
                     let spec = spec.clone();
-                    self.region(index, spec::SpanSpec { at, ..spec }, &slips)?;
+                    self.region(index, spec::SpanSpec { at, ..spec }, &slips);
                 }
             }
         }
         self.any_thought();
-        Ok(())
     }
 
     /// Adds the thought that the prompt has opened by one of several markers, or as a message: the closers of all end it.
@@ -338,28 +375,14 @@ impl Tables {
     }
 
     /// Adds a protected region that each of these markers opens.
-    fn region(
-        &mut self,
-        dialect: u16,
-        spec: spec::SpanSpec,
-        openers: &[String],
-    ) -> Result<(), String> {
+    fn region(&mut self, dialect: u16, spec: spec::SpanSpec, openers: &[String]) {
         let id = self.spans.len() as u16;
         for open in openers {
             if self.markers.spelt(open.as_bytes()).is_empty() {
                 self.marker(open, Role::Span { id });
             }
         }
-        let close = Pattern {
-            hold: false,
-            ..Pattern::new(&spec.close, Case::Exact)
-        };
-        self.spans.push(SpanMarks {
-            dialect,
-            spec,
-            inside: Scanner::new(vec![close])?,
-        });
-        Ok(())
+        self.spans.push(SpanMarks::new(dialect, spec));
     }
 
     fn marker(&mut self, marker: &str, role: Role) {
@@ -496,7 +519,7 @@ impl Tables {
     }
 
     /// Adds reasoning markers with tolerated whitespace or attributes.
-    fn marks(&mut self) -> Result<(), String> {
+    fn marks(&mut self) {
         let mut thoughts = std::mem::take(&mut self.thoughts);
         let marked = thoughts.iter_mut().zip(0_u16..);
         for (thought, id) in marked.filter(|(thought, _)| thought.of.has_markers()) {
@@ -512,8 +535,7 @@ impl Tables {
             let openers = openers.map(|marker| (marker.clone(), false));
             let closers = spec.close.iter().map(|marker| (marker.clone(), true));
             for (marker, closes) in openers.chain(closers).collect::<Vec<_>>() {
-                let slipped = if closes { vec![] } else { slipped(&marker) };
-                let Some(paths) = path::spelt(&marker, &slipped)? else {
+                let Some(mark) = Mark::new(id, closes, &marker) else {
                     continue;
                 };
                 let begins = Begins::Mark(self.marks.len() as u16);
@@ -521,7 +543,8 @@ impl Tables {
                     dialect: thought.dialect,
                     begins,
                 };
-                self.marks.push(Mark { id, closes, paths });
+                let slipped = mark.variants();
+                self.marks.push(mark);
                 for slip in &slipped {
                     // The last byte of a marker is left for the walk through its variants.
                     if all {
@@ -538,7 +561,6 @@ impl Tables {
             }
         }
         self.thoughts = thoughts;
-        Ok(())
     }
 
     /// Adds tokens that end reasoning, exact and with tolerated whitespace or attributes.
@@ -561,7 +583,7 @@ impl Tables {
 
     /// Adds tokens with tolerated whitespace or attributes. A token with trailing newlines or its own attributes is the plain
     /// one plus these, if there is a plain one.
-    fn loose(&mut self) -> Result<Paths<u16>, String> {
+    fn loose(&mut self) -> Loose {
         let plain = self.spelt.iter();
         let plain = plain.map(|(token, id)| (tag::plain(token), *id));
         let has_room = |(plain, _): &(String, u16)| {
@@ -578,13 +600,7 @@ impl Tables {
                 self.slip(&slip, entry);
             }
         }
-        let loose = plain.iter();
-        let loose: Vec<_> = loose
-            .map(|(token, id)| (token.replace('$', "$$"), *id))
-            .collect();
-        Ok(Paths::tags(
-            loose.iter().map(|(token, id)| (token.as_str(), *id)),
-        )?)
+        Loose::new(plain)
     }
 
     /// Adds reasoning whose markers may have a suffix: it ends the reasoning, and an opener from the prompt may be repeated.
@@ -599,7 +615,7 @@ impl Tables {
     }
 
     /// Builds the tables of reasoning, which do not change afterwards.
-    fn reasoning(&mut self, dialects: &[Dialect]) -> Result<Vec<Reasoning>, String> {
+    fn reasoning(&mut self, dialects: &[Dialect]) -> Vec<Reasoning> {
         let thoughts = std::mem::take(&mut self.thoughts);
         let table = |thought: &Thought| {
             let calls = match thought.of {
@@ -633,7 +649,7 @@ impl Tables {
             }
         }
         self.thoughts = thoughts;
-        Ok(tables)
+        tables
     }
 
     /// Adds headers at the start of a line that end reasoning, with what each opens.
@@ -714,15 +730,6 @@ impl Tables {
                 self.opens.push(vec![entry]);
             }
         }
-    }
-}
-
-/// A marker of several special tokens with the first one written twice or three times.
-fn slipped(marker: &str) -> Vec<String> {
-    let first = marker.find("|>").map(|at| marker.split_at(at + 2));
-    match first.filter(|(_, rest)| rest.contains("|>")) {
-        Some((first, rest)) => [2, 3].map(|times| first.repeat(times) + rest).into(),
-        None => vec![],
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::Dialect;
+use super::plan::Member;
 use crate::limits::Limits;
 
 /// Shorter common prefixes and overlaps are shared by most openers and tell nothing.
@@ -119,7 +119,7 @@ impl fmt::Display for Decision {
 }
 
 /// All decisions between openers of different dialects.
-pub(super) fn decisions(dialects: &[Dialect], limits: &Limits) -> Vec<Decision> {
+pub(super) fn decisions(dialects: &[Member], limits: &Limits) -> Vec<Decision> {
     let mut openers: Vec<(String, usize)> = vec![];
     for (index, dialect) in dialects.iter().enumerate() {
         // If messages have headers, calls open nowhere else.
@@ -162,7 +162,7 @@ fn common<'a>(one: &'a str, other: &str) -> &'a str {
 }
 
 struct Report<'a> {
-    dialects: &'a [Dialect],
+    dialects: &'a [Member],
     limits: &'a Limits,
     /// Sorted, each with its dialect.
     openers: &'a [(String, usize)],

@@ -184,7 +184,7 @@ fn codes(patterns: &[Pattern]) -> Result<Vec<Code>, EscapeError> {
         if text.chars().count() != 1 {
             continue;
         }
-        add(pattern.bytes.clone());
+        add(pattern.bytes.to_vec());
         if pattern.case == Case::Ignore {
             add(pattern.bytes.to_ascii_lowercase());
             add(pattern.bytes.to_ascii_uppercase());

@@ -1,22 +1,23 @@
 //! A compiled set: the tables that all its streams share. [`compile`](super::compile) builds them.
 
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use toolglot_scan::path::Paths;
 use toolglot_scan::{Dfa, Pattern, Scanner};
 
 use super::bounds::PROBE_BLANKS;
 use super::channels::MAX_HEADER;
 use super::escape::{EscapeError, EscapeTable};
 use super::marker::{BESIDE, MAX_LEAD, OpenRef, Role, SpanMarks, TOGETHER, Token, Written};
-use super::thought::{Mark, Reasoning};
+use super::plan::{Header, Member};
+use super::thought::{Loose, Mark, Reasoning};
 use super::{Dialect, guided};
 use crate::limits::Limits;
 
 /// A compiled set.
 #[derive(Debug)]
 pub(crate) struct SetInner {
-    pub dialects: Vec<Dialect>,
+    pub dialects: Vec<Member>,
     pub text: Scanner,
     /// The meaning of each pattern of `text`.
     pub roles: Vec<Role>,
@@ -34,7 +35,11 @@ pub(crate) struct SetInner {
     /// Openers that are tokens where they open nothing.
     pub seconds: Vec<(String, u16)>,
     /// Tokens with tolerated whitespace or attributes, by number.
-    pub loose: Paths<u16>,
+    pub loose: Loose,
+    /// The headers of messages.
+    pub headers: Vec<Header>,
+    /// The turn openers of all, and whether each begins a message's header.
+    pub turns: Vec<(String, bool)>,
     /// The set has only one dialect of calls, or only reasoning: the host has chosen a model.
     pub chosen: bool,
     /// Dialects that look for the rest of a header at the beginning of a stream.
@@ -57,7 +62,7 @@ impl SetInner {
     pub fn dialect(&self, index: u16) -> Option<&Dialect> {
         let index = usize::from(index);
         let guided = || guided::dialect(index.checked_sub(self.dialects.len())?);
-        self.dialects.get(index).or_else(guided)
+        self.dialects.get(index).map(Deref::deref).or_else(guided)
     }
 
     /// The number of dialects that a block may have.
@@ -65,15 +70,31 @@ impl SetInner {
         self.dialects.len() + guided::COUNT
     }
 
+    /// The header of a dialect's messages, for which the dialect need not be built.
+    pub fn header(&self, dialect: u16) -> Option<&Header> {
+        self.headers.iter().find(|header| header.dialect == dialect)
+    }
+
+    /// Whether the rest of a header with which a reply of this dialect may begin can have this first byte: a blank there may be
+    /// missing.
+    pub fn begins_reply(&self, dialect: u16, byte: u8) -> bool {
+        let first = self.header(dialect).map_or("", |header| &header.first);
+        let first = match byte {
+            b' ' => first,
+            _ => first.trim_start_matches(' '),
+        };
+        first.as_bytes().first() == Some(&byte)
+    }
+
     /// Every marker that text is scanned for, and every closer of regions and blocks; some occur more than once.
     pub fn markers(&self) -> impl Iterator<Item = &Pattern> {
         let reasoning = self.reasoning.iter().flat_map(Reasoning::patterns);
-        let spans = self.spans.iter().map(|s| &s.inside.dfa);
+        let spans = self.spans.iter().map(|span| &span.close);
         let closers = self.dialects.iter().map(|d| &d.closer);
         let all = self.text.dfa.patterns().iter().chain(reasoning);
-        let others = spans.chain(closers).flat_map(Dfa::patterns);
+        let others = spans.chain(closers.flat_map(Dfa::patterns));
         // A block without a closer is skipped to the end of its line; that is not a marker.
-        all.chain(others).filter(|pattern| pattern.bytes != b"\n")
+        all.chain(others).filter(|pattern| *pattern.bytes != *b"\n")
     }
 
     /// The maximum number of bytes that are held back in text or reasoning for an incomplete marker.
@@ -118,11 +139,10 @@ impl SetInner {
             .map(|dialect| dialect.lookahead(limits))
             .max()
             .unwrap_or(0);
-        let headers = self
-            .dialects
-            .iter()
-            .any(|dialect| dialect.spec.channels.is_some());
-        let header = if headers { MAX_HEADER as usize + 1 } else { 0 };
+        let header = match self.headers.is_empty() {
+            true => 0,
+            false => MAX_HEADER as usize + 1,
+        };
         let labels = self
             .reasoning
             .iter()

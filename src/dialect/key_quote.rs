@@ -90,7 +90,7 @@ impl QuoteTable {
         let mut ends = vec![];
         let mut add = |bytes: String, case: Case, hold: bool, end: QuoteEnd| {
             patterns.push(Pattern {
-                bytes: bytes.into_bytes(),
+                bytes: bytes.into_bytes().into(),
                 case,
                 hold,
             });

@@ -1,15 +1,18 @@
 //! The meaning of markers in plain text: what they open, and which are framing.
 
+use std::sync::OnceLock;
+
 use serde::{Deserialize, Serialize};
-use toolglot_scan::Scanner;
 use toolglot_scan::path::Paths;
+use toolglot_scan::{Case, Pattern, PatternError, Scanner};
 
 use super::framed::{self, Framed};
+use super::lazy::try_once;
 use super::{Dialect, Family, check, spec};
 use crate::error::BuildError;
 
 /// One dialect's way to open a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OpenRef {
     pub dialect: u16,
     pub begins: Begins,
@@ -45,7 +48,7 @@ impl Begins {
 }
 
 /// What a marker in plain text means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Role {
     /// Opens a block: an index into `SetInner::opens`.
     Open {
@@ -71,7 +74,7 @@ pub(crate) const BESIDE: u64 = 64;
 pub(crate) const TOGETHER: usize = 4;
 
 /// Whose turn follows a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Author {
     Model,
     Other,
@@ -82,7 +85,7 @@ pub(crate) enum Author {
 }
 
 /// A token that is not part of the text where it is framing.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Token {
     /// The dialects that have it, in the order of the set.
     pub dialects: Vec<u16>,
@@ -150,11 +153,42 @@ impl Default for Token {
 }
 
 /// A protected region of one dialect.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'static"))]
 pub(crate) struct SpanMarks {
     pub dialect: u16,
     pub spec: spec::SpanSpec,
-    pub inside: Scanner,
+    pub close: Pattern,
+    /// The scanner for its closer; built when a stream first needs it.
+    #[serde(skip)]
+    inside: OnceLock<Scanner>,
+}
+
+impl SpanMarks {
+    pub(super) fn new(dialect: u16, spec: spec::SpanSpec) -> Self {
+        let close = Pattern {
+            hold: false,
+            ..Pattern::new(&spec.close, Case::Exact)
+        };
+        Self {
+            dialect,
+            spec,
+            close,
+            inside: OnceLock::new(),
+        }
+    }
+
+    /// The scanner for the inside. There always is one: a set whose closers could be too long has built it.
+    #[inline]
+    pub fn inside(&self) -> Option<&Scanner> {
+        self.inside.get().or_else(|| self.build().ok())
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn build(&self) -> Result<&Scanner, PatternError> {
+        try_once(&self.inside, || Scanner::new(vec![self.close.clone()]))
+    }
 }
 
 /// The maximum number of bytes of a reply that may determine what the prompt has written.

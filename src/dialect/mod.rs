@@ -22,6 +22,7 @@ mod marker;
 mod marks;
 pub(crate) mod named;
 pub(crate) mod payload;
+mod plan;
 mod set;
 mod sizes;
 #[allow(missing_docs, reason = "public for `layer` alone")]

@@ -1,16 +1,19 @@
 //! Dialects that are compiled together.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use memchr::memmem;
 use serde::Deserialize;
 use toolglot_scan::{Fnv, ROOT, Skip};
 
 use super::decisions::{self, Decision};
 use super::escape::{EscapeError, EscapeTable};
 use super::inner::SetInner;
+use super::plan::{self, Choice, Member};
 use super::spec::{LazyPrompt, Spec};
-use super::{Dialect, builtin, check, sizes};
+use super::{Dialect, builtin, check, compile, sizes};
 use crate::error::BuildError;
 use crate::limits::Limits;
 
@@ -118,7 +121,7 @@ impl DialectSet {
 
     /// The dialects, in order.
     pub fn dialects(&self) -> impl ExactSizeIterator<Item = &Dialect> {
-        self.inner.dialects.iter()
+        self.inner.dialects.iter().map(Deref::deref)
     }
 
     /// The maximum number of bytes of text that a stream with these dialects and limits ever holds back.
@@ -189,7 +192,7 @@ impl DialectSet {
 impl fmt::Debug for DialectSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
-            .entries(self.dialects().map(Dialect::id))
+            .entries(self.inner.dialects.iter().map(Member::id))
             .finish()
     }
 }
@@ -230,6 +233,18 @@ impl File {
         }
     }
 
+    /// What the file says of the dialect, as far as it is in the set.
+    fn spec(&self, switches: &[(String, String)]) -> Result<Spec, BuildError> {
+        let mut spec = read(self, switches)?;
+        if let Some(framed) = spec.framed.as_mut().filter(|_| self.marked) {
+            framed.unit.retain(|unit| !unit.unmarked());
+        }
+        if self.offered {
+            spec.only_offered();
+        }
+        Ok(spec)
+    }
+
     fn group(&self) -> Option<String> {
         match &self.text {
             Text::Builtin(text) => group(text).map(str::to_owned),
@@ -238,20 +253,35 @@ impl File {
     }
 }
 
+/// A built-in dialect of a set.
+pub(super) fn chosen(choice: Choice) -> Dialect {
+    let (id, text) = builtin::FILES[usize::from(choice.file)];
+    let file = File {
+        origin: id.to_owned(),
+        text: Text::Builtin(text),
+        marked: choice.marked,
+        offered: choice.offered,
+    };
+    let dialect = file.spec(&[]).and_then(compile::dialect);
+    dialect.expect("a test reads the built-in files")
+}
+
 /// The top of a built-in file, before its tables.
 fn top(text: &str) -> &str {
-    &text[..text.find("\n[").unwrap_or(text.len())]
+    &text[..memmem::find(text.as_bytes(), b"\n[").unwrap_or(text.len())]
 }
 
 /// The group of a built-in file, without reading all of its top.
 fn group(text: &str) -> Option<&str> {
-    let (_, group) = top(text).split_once("\ngroup = \"")?;
-    group.split('"').next()
+    const KEY: &str = "\ngroup = \"";
+    let top = top(text);
+    let group = memmem::find(top.as_bytes(), KEY.as_bytes())? + KEY.len();
+    top[group..].split('"').next()
 }
 
 /// Whether a built-in file is in the default set, likewise.
 fn is_default(text: &str) -> bool {
-    !top(text).contains("\ndefault = false")
+    memmem::find(top(text).as_bytes(), b"\ndefault = false").is_none()
 }
 
 /// Whether a built-in file has a grammar of calls.
@@ -318,7 +348,7 @@ impl SetBuilder {
     }
 
     /// Adds the preset's dialects to those that were named.
-    fn fill(&mut self) {
+    pub(super) fn fill(&mut self) {
         self.files.iter_mut().for_each(|file| file.marked = false);
         self.free(is_default, false, false);
         self.free(|text| !is_default(text) && has_calls(text), false, true);
@@ -379,7 +409,8 @@ impl SetBuilder {
         self
     }
 
-    /// Compiles the set. Linear in the size of the files; takes milliseconds for all built-in ones.
+    /// Compiles the set. Linear in the size of the files; takes milliseconds for many of them. The default set and
+    /// [`any`](Self::any) are there at once, and compile a built-in dialect when a stream first meets it.
     ///
     /// # Errors
     /// The first problem, with the key and the reason.
@@ -395,24 +426,48 @@ impl SetBuilder {
         if self.files.is_empty() {
             return Err(BuildError::Empty);
         }
-        let mut fingerprint = Fnv::default();
-        let mut specs = vec![];
-        for file in &self.files {
-            let text = file.text.as_str();
-            fingerprint.add(text.as_bytes());
-            fingerprint.add(&[u8::from(file.marked) | u8::from(file.offered) << 1]);
-            let mut spec = read(file, &self.switches)?;
-            if let Some(framed) = spec.framed.as_mut().filter(|_| file.marked) {
-                framed.unit.retain(|unit| !unit.unmarked());
-            }
-            if file.offered {
-                spec.only_offered();
-            }
-            specs.push(spec);
+        let planned = self.choices();
+        let planned = planned.and_then(|(choices, any)| plan::planned(&choices, any));
+        // While built-in files are edited, their plan may be an old one.
+        let fits =
+            |set: &SetInner| !cfg!(debug_assertions) || set.fingerprint == self.fingerprint();
+        if let Some(inner) = planned.filter(fits) {
+            let inner = Arc::new(inner);
+            return Ok(DialectSet { inner });
         }
+        let mut inner = SetInner::new(self.specs()?, self.fingerprint())?;
+        inner.any = self.any;
+        // The built-in files are right; of others, everything that is built when it is needed is built now.
+        let files = self.files.iter().zip(&inner.dialects);
+        let given = files.filter(|(file, _)| file.unchanged(&self.switches).is_none());
+        inner.build(given.map(|(_, dialect)| dialect.deref()))?;
+        Ok(DialectSet {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// The files of a set of built-in dialects without switches, and whether it reads any format.
+    pub(super) fn choices(&self) -> Option<(Vec<Choice>, bool)> {
+        let choice = |file: &File| {
+            let place = builtin::FILES.iter().position(|(id, _)| *id == file.origin);
+            file.unchanged(&self.switches)?;
+            Some(Choice {
+                file: place? as u16,
+                marked: file.marked,
+                offered: file.offered,
+            })
+        };
+        let choices = self.files.iter().map(choice).collect::<Option<_>>();
+        choices
+            .filter(|_| self.switches.is_empty())
+            .map(|choices| (choices, self.any))
+    }
+
+    /// What the files say.
+    fn specs(&self) -> Result<Vec<Spec>, BuildError> {
+        let specs = self.files.iter().map(|file| file.spec(&self.switches));
+        let specs: Vec<Spec> = specs.collect::<Result<_, _>>()?;
         for (dialect, name) in &self.switches {
-            fingerprint.add(dialect.as_bytes());
-            fingerprint.add(name.as_bytes());
             if !specs.iter().any(|spec| spec.id == *dialect) {
                 let why = format!("switch {name} is for a dialect that is not in the set");
                 return Err(BuildError::Key {
@@ -422,16 +477,31 @@ impl SetBuilder {
                 });
             }
         }
+        Ok(specs)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let mut fingerprint = Fnv::default();
+        for file in &self.files {
+            fingerprint.add(file.text.as_str().as_bytes());
+            fingerprint.add(&[u8::from(file.marked) | u8::from(file.offered) << 1]);
+        }
+        for (dialect, name) in &self.switches {
+            fingerprint.add(dialect.as_bytes());
+            fingerprint.add(name.as_bytes());
+        }
         fingerprint.add(&[u8::from(self.any)]);
-        let mut inner = SetInner::new(specs, fingerprint.0)?;
-        inner.any = self.any;
-        // The built-in files are right; of others, everything that is built when it is needed is built now.
-        let files = self.files.iter().zip(&inner.dialects);
-        let given = files.filter(|(file, _)| file.unchanged(&self.switches).is_none());
-        inner.build(given.map(|(_, dialect)| dialect))?;
-        Ok(DialectSet {
-            inner: Arc::new(inner),
-        })
+        fingerprint.0
+    }
+
+    /// The plan of the set, and the fingerprint of its files.
+    #[cfg(test)]
+    pub(super) fn plan(&self) -> Result<(u64, plan::Plan), BuildError> {
+        let dialects = self.specs()?.into_iter().map(compile::dialect);
+        let dialects: Vec<Dialect> = dialects.collect::<Result<_, _>>()?;
+        check::set(&dialects)?;
+        assert!(super::Written::all(&dialects)?.is_empty());
+        Ok((self.fingerprint(), plan::Plan::new(&dialects)))
     }
 
     fn add(&mut self, id: &str, text: &'static str, marked: bool, offered: bool) {

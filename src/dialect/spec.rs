@@ -9,7 +9,7 @@ mod prompt;
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use self::channels::{
     AfterCall, Blob, Channels, Line, Reasoning, ReasoningAt, Route, RouteKind,
@@ -247,7 +247,7 @@ fn name_attribute() -> String {
 }
 
 /// A region without calls.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpanSpec {
     pub kind: String,

@@ -2,21 +2,24 @@
 
 use std::sync::OnceLock;
 
-use toolglot_scan::path::Paths;
-use toolglot_scan::{Case, Pattern, Scanner};
+use serde::{Deserialize, Serialize};
+use toolglot_scan::path::{self, Paths};
+use toolglot_scan::{Case, Pattern, Scanner, tag};
 
-use super::lazy::try_once;
+use super::lazy::{once, try_once};
 use super::marker::Role;
 use super::spec;
 
 /// Reasoning markers of one dialect.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'static"))]
 pub(crate) struct Reasoning {
     pub dialect: u16,
     pub spec: spec::Reasoning,
     /// Closers, openers, markers that end it without a closer, and calls that end it.
     patterns: Vec<Pattern>,
     /// The scanner for these; built when a stream first needs it.
+    #[serde(skip)]
     inside: OnceLock<Scanner>,
     /// The number of patterns of `inside` of each kind except calls.
     pub kinds: [usize; 3],
@@ -30,6 +33,7 @@ pub(crate) struct Reasoning {
     /// tolerated whitespace or attributes, and what each opens.
     pub(super) rest: Vec<(u16, u16)>,
     /// As `inside`, plus all call openers; built when a stream first needs it.
+    #[serde(skip)]
     with_calls: OnceLock<Scanner>,
 }
 
@@ -153,10 +157,98 @@ impl Reasoning {
 }
 
 /// A reasoning marker with tolerated whitespace or attributes.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Mark {
     /// The reasoning.
     pub id: u16,
     pub closes: bool,
-    pub paths: Paths<()>,
+    pub marker: String,
+    #[serde(skip)]
+    paths: OnceLock<Paths<()>>,
+}
+
+impl Mark {
+    /// `None` for a marker that tolerates neither.
+    pub(super) fn new(id: u16, closes: bool, marker: &str) -> Option<Self> {
+        tag::rooms(marker.as_bytes()).next()?;
+        Some(Self {
+            id,
+            closes,
+            marker: marker.to_owned(),
+            paths: OnceLock::new(),
+        })
+    }
+
+    /// An opener may have its first token more than once.
+    pub(super) fn variants(&self) -> Vec<String> {
+        match self.closes {
+            true => vec![],
+            false => slipped(&self.marker),
+        }
+    }
+
+    /// Builds the table, which may become too large.
+    pub(super) fn build(&self) -> Result<(), String> {
+        try_once(&self.paths, || self.make()).map(|_| ())
+    }
+
+    fn make(&self) -> Result<Paths<()>, String> {
+        let spelt = path::spelt(&self.marker, &self.variants())?;
+        Ok(spelt.unwrap_or_default())
+    }
+
+    /// Its spellings. A set whose tables could be too large has built them.
+    pub fn paths(&self) -> &Paths<()> {
+        once(&self.paths, || self.make().unwrap_or_default())
+    }
+}
+
+/// Tokens with tolerated whitespace or attributes, each with its number.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Loose {
+    tokens: Vec<(String, u16)>,
+    #[serde(skip)]
+    paths: OnceLock<Paths<u16>>,
+}
+
+impl Loose {
+    pub(super) fn new(tokens: Vec<(String, u16)>) -> Self {
+        Self {
+            tokens,
+            paths: OnceLock::new(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// Builds the table, which may become too large.
+    pub(super) fn build(&self) -> Result<(), String> {
+        try_once(&self.paths, || self.make()).map(|_| ())
+    }
+
+    fn make(&self) -> Result<Paths<u16>, String> {
+        let tokens = self.tokens.iter();
+        let spelt: Vec<_> = tokens
+            .map(|(token, id)| (token.replace('$', "$$"), *id))
+            .collect();
+        Ok(Paths::tags(
+            spelt.iter().map(|(token, id)| (token.as_str(), *id)),
+        )?)
+    }
+
+    /// Their spellings. A set whose table could be too large has built it.
+    pub fn paths(&self) -> &Paths<u16> {
+        once(&self.paths, || self.make().unwrap_or_default())
+    }
+}
+
+/// A marker of several special tokens with the first one written twice or three times.
+fn slipped(marker: &str) -> Vec<String> {
+    let first = marker.find("|>").map(|at| marker.split_at(at + 2));
+    match first.filter(|(_, rest)| rest.contains("|>")) {
+        Some((first, rest)) => [2, 3].map(|times| first.repeat(times) + rest).into(),
+        None => vec![],
+    }
 }

@@ -202,13 +202,11 @@ impl Machine<'_> {
         let begun = self.bytes(chunk, opening.start, end);
         let role = |rest: &[u8]| rest.len() <= MAX_ROLE && rest.iter().all(u8::is_ascii_lowercase);
         // Dialects share beginnings of headers, but not what ends their messages.
-        let dialects = self.set.dialects.iter().zip(0_u16..);
-        let mut headed = dialects.filter_map(|(one, index)| Some((one.channels.as_ref()?, index)));
-        headed.any(|(channels, index)| {
-            let starts = channels.spec.start.iter();
+        self.set.headers.iter().any(|header| {
+            let starts = header.start.iter();
             let rest = starts.filter_map(|start| begun.strip_prefix(start.as_bytes()));
             let rest = rest.min_by_key(|rest| rest.len());
-            rest.is_some_and(role) && self.follows(index, opening.start)
+            rest.is_some_and(role) && self.follows(header.dialect, opening.start)
         })
     }
 

@@ -266,9 +266,7 @@ impl Machine<'_> {
                 self.meet_thought(chunk, id, start);
                 self.flow_end(chunk);
                 self.adopt(start);
-                let data = self.set.text.dfa.patterns()[usize::from(pattern)]
-                    .bytes
-                    .as_slice();
+                let data = &*self.set.text.dfa.patterns()[usize::from(pattern)].bytes;
                 self.st.suffix.clear();
                 self.out(chunk).event(Event::Reasoning {
                     data,

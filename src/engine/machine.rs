@@ -170,7 +170,8 @@ impl<'p> Machine<'p> {
 
     pub fn dialect(&self, index: u16) -> &'p Dialect {
         // Indices are the engine's own, or were checked when a snapshot was restored.
-        self.set.dialect(index).unwrap_or(&self.set.dialects[0])
+        let found = self.set.dialect(index);
+        found.unwrap_or_else(|| &self.set.dialects[0])
     }
 
     /// The bytes `from..to` that were not delivered yet.
@@ -689,6 +690,6 @@ pub(super) fn scanner<'p>(
             let calls = opts.calls_in_reasoning.then_some(set.calls.as_slice());
             reasoning.scanner(calls)
         }
-        Region::Span { id, .. } => Some(&set.spans.get(usize::from(id))?.inside),
+        Region::Span { id, .. } => set.spans.get(usize::from(id))?.inside(),
     }
 }

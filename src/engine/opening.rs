@@ -291,9 +291,11 @@ impl Machine<'_> {
 
     /// Remembers the opener of an element tree that shows no tag, unless it may be a mention in a line of prose or in code.
     fn untagged(&mut self, opening: &Opening) {
-        let Family::ElementTree(_) = self.dialect(opening.first).family else {
+        // The reply may begin without a marker.
+        let marked = opening.start < opening.end;
+        if !marked || !matches!(self.dialect(opening.first).family, Family::ElementTree(_)) {
             return;
-        };
+        }
         let mut code = self.st.code;
         code.settle();
         let begins = self.st.line.begins() && !code.hides();
@@ -365,7 +367,7 @@ impl Machine<'_> {
         let again = self.read_again(chunk, &opening, end);
         if again.is_none() {
             // Its last bytes may be a token; a header without a meaning is text as a whole.
-            let header = self.dialect(opening.first).channels.is_some();
+            let header = self.set.header(opening.first).is_some();
             if !header && self.scanner().dfa.is_hit(self.st.node) {
                 self.markers(chunk, end);
             }

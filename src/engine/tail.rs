@@ -270,20 +270,12 @@ fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
         from += 1;
     }
     let tail = &tail[from..];
-    let turns = set.dialects.iter().flat_map(|dialect| {
-        let heads = dialect.spec.channels.iter().flat_map(|c| &c.start);
-        let heads: Vec<&String> = heads.collect();
-        let turns = dialect.spec.turn.iter();
-        turns.map(move |turn| (turn.as_str(), heads.contains(&turn)))
-    });
+    let turns = set.turns.iter();
     let last = turns
         .filter_map(|(turn, head)| {
             let at = tail.rfind(turn)?;
-            Some((
-                at + turn.len(),
-                turn,
-                if head { at } else { at + turn.len() },
-            ))
+            let end = at + turn.len();
+            Some((end, turn.as_str(), if *head { at } else { end }))
         })
         .max_by_key(|(end, turn, _)| (*end, turn.len()));
     let Some((end, turn, from)) = last else {

@@ -32,7 +32,7 @@ impl Machine<'_> {
         };
         let reasoning = &self.set.reasoning[usize::from(id)];
         let dfa = &self.scanner().dfa;
-        let data = || dfa.patterns()[usize::from(pattern)].bytes.as_slice();
+        let data = || &*dfa.patterns()[usize::from(pattern)].bytes;
         let level = |depth| Region::Reasoning {
             id,
             depth,

@@ -144,7 +144,7 @@ fn check(escaper: &Escaper, unescaper: &Unescaper, markers: &[Pattern], text: &[
 
 /// Pieces of a set's markers, with text between them.
 fn pieces(set: usize) -> impl Strategy<Value = Vec<u8>> {
-    let markers: Vec<Vec<u8>> = SETS[set].markers.iter().map(|m| m.bytes.clone()).collect();
+    let markers: Vec<Vec<u8>> = SETS[set].markers.iter().map(|m| m.bytes.to_vec()).collect();
     let part = (select(markers), any::<Index>(), any::<Index>()).prop_map(|(marker, a, b)| {
         let (a, b) = (a.index(marker.len() + 1), b.index(marker.len() + 1));
         match a <= b {

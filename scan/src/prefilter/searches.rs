@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use aho_corasick::packed;
 use memchr::{memchr, memchr2, memchr3, memmem};
 
-use super::{PRINT, Scanner, Skip};
+use super::{HEAD, Scanner, Skip};
 use crate::chars::frequent;
 use crate::{Dfa, Pattern, ROOT};
 
@@ -217,7 +217,7 @@ impl Dense {
                 false => Some(commonest(&begins)),
             };
             begins.retain(|begin| pair.is_none_or(|pair| !begin.starts_with(pair)));
-            if prefix == PRINT {
+            if prefix == HEAD {
                 begins = merged(begins);
             }
             if begins.len() <= TEDDY {
@@ -244,7 +244,7 @@ fn within(begin: &[u8], most: usize) -> &[u8] {
 /// they share. Those with the fewest letters go first, since they are the rarest in text.
 fn merged(mut begins: BTreeSet<&[u8]>) -> BTreeSet<&[u8]> {
     fn shared(begin: &[u8]) -> &[u8] {
-        &begin[..PRINT - 1]
+        &begin[..HEAD - 1]
     }
     while begins.len() > TEDDY {
         let twins = |begin: &[u8]| {
@@ -260,7 +260,7 @@ fn merged(mut begins: BTreeSet<&[u8]>) -> BTreeSet<&[u8]> {
                 .filter(|byte| byte.is_ascii_alphabetic());
             letters.count()
         };
-        let whole = begins.iter().filter(|begin| begin.len() == PRINT);
+        let whole = begins.iter().filter(|begin| begin.len() == HEAD);
         let whole = whole.filter(|begin| twins(begin));
         let Some(begin) = whole.min_by_key(|begin| letters(begin)).copied() else {
             break;

@@ -117,7 +117,7 @@ pub enum RouteKind {
 }
 
 /// Reasoning markers.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reasoning {
     #[serde(deserialize_with = "one_or_more")]
@@ -154,7 +154,7 @@ pub struct Reasoning {
 }
 
 /// What follows a call that ended reasoning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterCall {
     /// The answer; the closer of the reasoning is framing if it comes.
@@ -172,6 +172,10 @@ fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>,
         One(String),
         More(Vec<String>),
     }
+    // Only a file may spell it in two ways.
+    if !from.is_human_readable() {
+        return Vec::deserialize(from);
+    }
     Ok(match Words::deserialize(from)? {
         Words::One(word) => vec![word],
         Words::More(words) => words,
@@ -179,7 +183,7 @@ fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>,
 }
 
 /// Where a marker counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReasoningAt {
     /// Only after whitespace at the start of the stream.

@@ -193,9 +193,9 @@ impl Candidate {
                 }
                 Begins::Mark(number) => {
                     let mark = set.marks.get(usize::from(number));
-                    mark.is_some_and(|mark| mark.paths.fits(&walk))
+                    mark.is_some_and(|mark| mark.paths().fits(&walk))
                 }
-                Begins::Token(_) => set.loose.fits(&walk),
+                Begins::Token(_) => set.loose.paths().fits(&walk),
                 Begins::Block(_) | Begins::Message | Begins::Rest | Begins::Thought(_) => false,
             },
             (CandidateAt::Tag(_), Family::ElementTree(_))

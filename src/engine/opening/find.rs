@@ -101,7 +101,7 @@ impl Machine<'_> {
                         paths.seek(walk, &bytes, end);
                     }
                     None => {
-                        self.set.loose.seek(walk, &bytes, end);
+                        self.set.loose.paths().seek(walk, &bytes, end);
                     }
                 }
             }
@@ -186,7 +186,7 @@ impl Machine<'_> {
                 let spelt = &self.dialect(opener.dialect).spelt;
                 spelt.get(usize::from(number))?.as_ref()
             }
-            Begins::Mark(number) => Some(&self.set.marks.get(usize::from(number))?.paths),
+            Begins::Mark(number) => Some(self.set.marks.get(usize::from(number))?.paths()),
             Begins::Block(_)
             | Begins::Message
             | Begins::Rest

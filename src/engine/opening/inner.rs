@@ -18,11 +18,11 @@ impl Machine<'_> {
 
     /// Whether a pattern of the open thought precedes a part of the header that is being read.
     fn is_part(&self, pattern: u16) -> bool {
-        let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
+        let marker = &*self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
         let part = |candidate: &Candidate| {
             let channels = self.dialect(candidate.dialect).channels.as_ref();
             matches!(candidate.at, CandidateAt::Message { .. })
-                && channels.is_some_and(|channels| channels.spec.content.as_bytes() == *marker)
+                && channels.is_some_and(|channels| channels.spec.content.as_bytes() == marker)
         };
         self.st.candidates.iter().any(part)
     }

@@ -26,7 +26,7 @@ impl Machine<'_> {
             else {
                 return None;
             };
-            let id = self.set.loose.complete(&walk, end, b"")?;
+            let id = self.set.loose.paths().complete(&walk, end, b"")?;
             let counts = self.is_token_here(id);
             let begins = Begins::Token(id);
             counts.then_some(Candidate {

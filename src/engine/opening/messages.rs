@@ -170,9 +170,8 @@ impl Machine<'_> {
             return false;
         };
         let header = self.bytes(chunk, opening.start, end);
-        let mut channels = self.set.dialects.iter().flat_map(|one| &one.channels);
-        let ends = |marker: &String| header.ends_with(marker.as_bytes());
-        channels.any(|channels| channels.spec.end.iter().any(ends))
+        let mut markers = self.set.headers.iter().flat_map(|header| &header.end);
+        markers.any(|marker| header.ends_with(marker.as_bytes()))
     }
 
     /// What a call of a dialect must show after the header of its message.
@@ -358,17 +357,17 @@ impl Machine<'_> {
 
     /// Notes that the header of another author, which began in its place, is none: a call after it may be that author's.
     pub(super) fn lost_header(&mut self, chunk: Chunk<'_>, opening: &Opening, end: u64) {
-        let Some(channels) = &self.dialect(opening.first).channels else {
-            return;
-        };
         // The reply may begin without a marker.
         let marked = opening.start < opening.end;
         let mentioned = || {
             self.is_in_sentence(opening.first, opening.start) || self.st.tail.bracket().is_some()
         };
-        if !marked || mentioned() {
+        if !marked || self.set.header(opening.first).is_none() || mentioned() {
             return;
         }
+        let Some(channels) = &self.dialect(opening.first).channels else {
+            return;
+        };
         let begun = self.bytes(chunk, opening.start, end);
         let len = begun.iter().take_while(|byte| in_header(**byte)).count();
         let header = lossy(&begun[..len]);

@@ -27,6 +27,11 @@ impl Machine<'_> {
         byte: u8,
         end: u64,
     ) -> Verdict {
+        if candidate.at == (CandidateAt::First { have: 0 })
+            && !self.set.begins_reply(candidate.dialect, byte)
+        {
+            return Verdict::Text(None);
+        }
         if let (
             CandidateAt::First { .. } | CandidateAt::Message { .. } | CandidateAt::Rest { .. },
             Some(channels),
@@ -35,7 +40,7 @@ impl Machine<'_> {
             return self.message(chunk, opening, candidate, &channels.spec, byte, end);
         }
         if let (CandidateAt::Own(walk), Begins::Token(_)) = (&mut candidate.at, candidate.begins) {
-            let go = self.set.loose.step(walk, byte, end - 1, b"");
+            let go = self.set.loose.paths().step(walk, byte, end - 1, b"");
             return self.own_token(opening, candidate, go, end);
         }
         if let CandidateAt::Own(walk) = &mut candidate.at {
