@@ -50,7 +50,7 @@ pub(crate) fn frequent(byte: u8) -> bool {
 }
 
 /// The letters of escapes in JSON that mean the same in Python, and what they mean.
-const LETTERS: [(u8, u8); 7] = [
+pub(crate) const LETTERS: [(u8, u8); 7] = [
     (b'"', b'"'),
     (b'\\', b'\\'),
     (b'b', 8),
@@ -60,8 +60,12 @@ const LETTERS: [(u8, u8); 7] = [
     (b't', b'\t'),
 ];
 
-/// Whether it is one of these letters.
-pub(crate) fn is_simple(letter: u8) -> bool {
+/// Whether a backslash and this letter are an escape in JSON and in Python.
+///
+/// ```
+/// assert!(toolglot_scan::json::is_simple(b'n') && !toolglot_scan::json::is_simple(b'u'));
+/// ```
+pub fn is_simple(letter: u8) -> bool {
     const SIMPLE: [bool; 256] = {
         let (mut simple, mut at) = ([false; 256], 0);
         while at < LETTERS.len() {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::chars::is_simple;
+pub use crate::chars::is_simple;
 use crate::{utf8, vector};
 
 /// Escapes of the control characters below U+0020.
@@ -19,9 +19,23 @@ const JOINED: usize = 1024;
 /// Bytes per step of the loop that the compiler vectorizes.
 const BLOCK: usize = 32;
 const WORD: usize = 8;
+/// Fewer bytes are not worth a search by words.
+const FEW: usize = 2 * WORD;
 /// A word with 1 in every byte. `TOPS` has the highest bit of every byte.
 const ONES: u64 = u64::MAX / 255;
 const TOPS: u64 = ONES << 7;
+
+/// Bytes that do not stand for themselves in a JSON string.
+const SPECIAL: [bool; 256] = {
+    let (mut special, mut byte) = ([false; 256], 0);
+    while byte < 0x20 {
+        special[byte] = true;
+        byte += 1;
+    }
+    special[b'"' as usize] = true;
+    special[b'\\' as usize] = true;
+    special
+};
 
 /// Length of the prefix in which every byte stands for itself in a JSON string and is not `quote`.
 ///
@@ -29,6 +43,9 @@ const TOPS: u64 = ONES << 7;
 /// assert_eq!(toolglot_scan::json::plain(b"Leith\"}", b'"'), 5);
 /// ```
 pub fn plain(bytes: &[u8], quote: u8) -> usize {
+    if bytes.len() < FEW {
+        return few_plain(bytes, quote);
+    }
     let special = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte == quote);
     let mut at = 0;
     // No branch per byte, so that the compiler can vectorize the loop.
@@ -53,9 +70,14 @@ pub fn plain(bytes: &[u8], quote: u8) -> usize {
         }
         at += WORD;
     }
-    let rest = &bytes[at..];
-    let found = rest.iter().position(|byte| special(*byte));
-    at + found.unwrap_or(rest.len())
+    at + few_plain(&bytes[at..], quote)
+}
+
+/// The same byte by byte.
+#[inline]
+fn few_plain(bytes: &[u8], quote: u8) -> usize {
+    let special = |byte: &u8| SPECIAL[usize::from(*byte)] || *byte == quote;
+    bytes.iter().position(special).unwrap_or(bytes.len())
 }
 
 /// Length of the prefix that the inside of a JSON string may have as it is, without `quote` outside an escape: [`plain`] bytes,
@@ -70,8 +92,11 @@ pub fn verbatim(bytes: &[u8], quote: u8) -> usize {
     if bytes.len() >= vector::BLOCK {
         (at, stopped) = vector::verbatim(bytes, quote);
     }
-    while !stopped {
-        at += plain(&bytes[at..], quote);
+    while !stopped && at < bytes.len() {
+        at += match bytes.len() - at {
+            ..FEW => few_plain(&bytes[at..], quote),
+            _ => plain(&bytes[at..], quote),
+        };
         let escape = bytes[at..].first_chunk::<2>();
         stopped = !escape.is_some_and(|[first, letter]| *first == b'\\' && is_simple(*letter));
         at += if stopped { 0 } else { 2 };
@@ -87,27 +112,21 @@ pub fn verbatim(bytes: &[u8], quote: u8) -> usize {
 /// assert_eq!(out, r"one\ntwo");
 /// ```
 pub fn escape(text: &str, mut piece: impl FnMut(&str)) {
-    parts(text, |part, _| piece(part));
-}
-
-/// The pieces, and how many bytes of `text` each is made from.
-#[inline]
-fn parts(text: &str, mut piece: impl FnMut(&str, usize)) {
     let mut rest = text;
     loop {
         let (clean, tail) = rest.split_at(plain(rest.as_bytes(), b'"'));
         if !clean.is_empty() {
-            piece(clean, clean.len());
+            piece(clean);
         }
         let Some(byte) = tail.bytes().next() else {
             return;
         };
-        piece(escaped(byte), 1);
+        piece(escaped(byte));
         rest = &tail[1..];
     }
 }
 
-/// The same in longer pieces, if the text is long: short ones are joined. Each comes with the part of `text` that it is made
+/// The same in longer pieces: short ones are joined. Each comes with the part of `text` that it is made
 /// from. Allocates nothing.
 ///
 /// ```
@@ -119,11 +138,10 @@ pub fn escape_joined(text: &str, mut piece: impl FnMut(&str, Range<usize>)) {
     let bytes = text.as_bytes();
     // From where on nothing was handed over.
     let mut from = 0;
-    if bytes.len() < vector::BLOCK {
-        return parts(text, |part, len| {
-            piece(part, from..from + len);
-            from += len;
-        });
+    match bytes.len() {
+        ..FEW => return escape_few::<{ 6 * FEW }>(text, piece),
+        FEW..vector::BLOCK => return escape_few::<{ 6 * vector::BLOCK }>(text, piece),
+        _ => {}
     }
     let (mut joined, mut len, mut at) = ([0; JOINED], 0, 0);
     while at < bytes.len() {
@@ -158,6 +176,28 @@ pub fn escape_joined(text: &str, mut piece: impl FnMut(&str, Range<usize>)) {
     }
     if len > 0 {
         piece(utf8::text(&joined[..len]).unwrap_or_default(), from..at);
+    }
+}
+
+/// The same in one piece, with room for all of it.
+fn escape_few<const ROOM: usize>(text: &str, mut piece: impl FnMut(&str, Range<usize>)) {
+    let (mut joined, mut len) = ([0; ROOM], 0);
+    for byte in text.bytes() {
+        if SPECIAL[usize::from(byte)] {
+            let part = escaped(byte).as_bytes();
+            joined[len..len + part.len()].copy_from_slice(part);
+            len += part.len();
+        } else {
+            joined[len] = byte;
+            len += 1;
+        }
+    }
+    if len > 0 {
+        // Whole characters stay whole, so the default is never used.
+        piece(
+            utf8::text(&joined[..len]).unwrap_or_default(),
+            0..text.len(),
+        );
     }
 }
 

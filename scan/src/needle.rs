@@ -214,7 +214,7 @@ impl Needle {
             None => (0..=255).for_each(&mut add),
         }
         if self.literal.gaps.first() == Some(&1) {
-            (0..=255).filter(|byte| xml::is_space(*byte)).for_each(add);
+            xml::SPACES.into_iter().for_each(add);
         }
     }
 

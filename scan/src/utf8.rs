@@ -17,6 +17,19 @@ pub fn valid_prefix(bytes: &[u8]) -> &str {
     text(bytes).unwrap_or_else(good)
 }
 
+/// The kinds of all bytes, which `table` gives, and the bytes as text if they are UTF-8.
+///
+/// ```
+/// let mut table = [0; 256];
+/// table[usize::from(b'L')] = 1;
+/// assert_eq!(toolglot_scan::kinds(b"Leith", &table), (1, Some("Leith")));
+/// ```
+#[inline]
+pub fn kinds<'b>(bytes: &'b [u8], table: &[u8; 256]) -> (u8, Option<&'b str>) {
+    let (kinds, text) = vector::kinds(bytes, table);
+    (kinds, text.or_else(|| std::str::from_utf8(bytes).ok()))
+}
+
 /// The bytes as text, as [`std::str::from_utf8`] does; faster for ASCII.
 #[inline]
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, std::str::Utf8Error> {

@@ -29,14 +29,20 @@ use crate::marks::{CODE, Marks};
 /// For each low half of a byte: the byte that counts.
 type Table = [u8; 16];
 
-/// The table of the bytes that mark code.
-const MARKS: Table = {
+/// The table that no byte counts in.
+const UNUSED: Table = {
     let mut table = [0; 16];
     let mut at = 0;
     while at < table.len() {
         table[at] = unused(at);
         at += 1;
     }
+    table
+};
+
+/// The table of the bytes that mark code.
+const MARKS: Table = {
+    let mut table = UNUSED;
     let mut n = 0;
     while n < CODE.len() {
         table[half(CODE[n])] = CODE[n];
@@ -135,6 +141,19 @@ pub(crate) fn ascii(bytes: &[u8]) -> Option<&str> {
     bytes
         .is_ascii()
         .then(|| unsafe { std::str::from_utf8_unchecked(bytes) })
+}
+
+/// The kinds of all bytes, which `table` gives, and the bytes as text if they are ASCII: in one pass.
+#[inline]
+pub(crate) fn kinds<'b>(bytes: &'b [u8], table: &[u8; 256]) -> (u8, Option<&'b str>) {
+    let (mut kinds, mut all) = (0, 0);
+    for byte in bytes {
+        kinds |= table[usize::from(*byte)];
+        all |= byte;
+    }
+    // SAFETY: ASCII is UTF-8.
+    let text = || unsafe { std::str::from_utf8_unchecked(bytes) };
+    (kinds, all.is_ascii().then(text))
 }
 
 /// The tables of all markers. Immutable.

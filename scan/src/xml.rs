@@ -13,6 +13,9 @@ pub const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
+/// All white space of XML.
+pub(crate) const SPACES: [u8; 4] = *b" \t\n\r";
+
 /// Whether a byte may appear in an attribute name. Any script is allowed; bytes that end a name, and `&`, are not.
 ///
 /// ```

@@ -15,20 +15,19 @@ impl Firsts {
     #[inline]
     pub fn of<'n>(needles: impl Iterator<Item = &'n Needle>) -> Self {
         let (mut bytes, mut count) = ([0; 3], 0);
-        for first in needles.filter_map(Needle::begins) {
-            if bytes[..count].contains(&first) {
-                continue;
+        needles.filter_map(Needle::begins).for_each(|first| {
+            if !bytes[..bytes.len().min(count)].contains(&first) {
+                if let Some(byte) = bytes.get_mut(count) {
+                    *byte = first;
+                }
+                count += 1;
             }
-            match bytes.get_mut(count) {
-                Some(byte) => *byte = first,
-                None => return Self::Many,
-            }
-            count += 1;
-        }
+        });
         match (count, bytes) {
             (0 | 1, [one, ..]) => Self::One(one),
             (2, [one, two, _]) => Self::Two(one, two),
-            (_, [one, two, three]) => Self::Three(one, two, three),
+            (3, [one, two, three]) => Self::Three(one, two, three),
+            _ => Self::Many,
         }
     }
 

@@ -27,6 +27,7 @@ use self::run_on::RunOn;
 pub(crate) use self::value::Strange;
 use self::value::Value;
 use super::hidden::{Lost, Torn};
+use super::lexer::Lexer;
 use super::live::LiveCall;
 use super::payload::Payload;
 use super::plain::Plain;
@@ -257,6 +258,14 @@ impl Body {
             _ if self.mention.is_some() => None,
             FramedAt::Value(value) => value.short(self.args.as_ref()?, limits),
             FramedAt::Plain(plain) => plain.short(self.args.as_ref()?, limits),
+            _ => None,
+        }
+    }
+
+    /// What reads the open string.
+    pub(super) fn lexer(&mut self) -> Option<&mut Lexer> {
+        match &mut self.at {
+            FramedAt::Payload(payload) => payload.lexer(),
             _ => None,
         }
     }

@@ -253,6 +253,16 @@ impl Body {
         item.args.as_ref().filter(|_| item.reading == Reading::Args)
     }
 
+    /// What reads the open value.
+    pub(super) fn lexer(&mut self) -> Option<&mut Lexer> {
+        let item = self.item.as_mut()?;
+        let args = item
+            .args
+            .as_mut()
+            .filter(|_| item.reading == Reading::Args)?;
+        args.lexer()
+    }
+
     /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &JsonTable, limits: &Limits) -> Option<Short> {
         self.open_args()?.short(&table.syntax, limits)

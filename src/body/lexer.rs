@@ -398,6 +398,11 @@ impl Lexer {
 
     /// The open string, as a value of this call that may extend to `until`, if its text is emitted unchanged.
     pub fn short(&self, syntax: &Syntax, call: u32, until: u64) -> Option<Short> {
+        if let LexerAt::Escape(quoted, escape) = self.at {
+            let begun = self.pen.awaits_letter() && escape == Escape::default();
+            let short = begun.then(|| Short::quoted(call, until, quoted.quote))?;
+            return short.filter(|_| !quoted.key).map(Short::after_backslash);
+        }
         if !self.pen.idle() {
             return None;
         }
@@ -410,10 +415,28 @@ impl Lexer {
             } => {
                 let delim = syntax.delims.get(usize::from(which))?;
                 let first = delim.as_bytes().first()?;
-                Short::json(call, until).stops_at(*first)
+                let short = Short::delimited(call, until).stops_at(*first)?;
+                let second = delim.as_bytes().get(1);
+                Some(match second {
+                    Some(second) => short.only_before(Short::second(*second)),
+                    None => short,
+                })
             }
             _ => None,
         }
+    }
+
+    /// Notes, for bytes of the open string that bypassed it, the offset of a backslash at their end, whose letter is still to
+    /// come; `None` if they end otherwise.
+    pub fn passed(&mut self, backslash: Option<u64>) {
+        let (LexerAt::String(quoted) | LexerAt::Escape(quoted, _)) = self.at else {
+            return;
+        };
+        self.pen.await_letter(backslash);
+        self.at = match backslash {
+            Some(_) => LexerAt::Escape(quoted, Escape::default()),
+            None => LexerAt::String(quoted),
+        };
     }
 
     /// Adds to `torn` what was open where the value broke; `torn` has what is open around it.

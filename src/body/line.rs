@@ -11,6 +11,7 @@ use toolglot_scan::lossy;
 use toolglot_scan::path::{Go, Walk};
 
 use super::hidden::{Strings, Torn};
+use super::lexer::Lexer;
 use super::live::{LiveCall, Source, Step, rules};
 use super::plain::unfenced;
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
@@ -135,6 +136,18 @@ impl Body {
             LineAt::Plain { line: None, .. }
             | LineAt::Json { line: None, .. }
             | LineAt::Hidden(None) => true,
+        }
+    }
+
+    /// What reads the open string.
+    pub(super) fn lexer(&mut self) -> Option<&mut Lexer> {
+        match &mut self.at {
+            LineAt::Json {
+                payload,
+                line: None,
+                ..
+            } => payload.lexer(),
+            _ => None,
         }
     }
 

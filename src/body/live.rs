@@ -310,6 +310,11 @@ impl LiveCall {
         self.lexer.between()
     }
 
+    /// What reads the open value.
+    pub(super) fn lexer(&mut self) -> &mut Lexer {
+        &mut self.lexer
+    }
+
     /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
         let start = self.param.as_ref()?.start?;

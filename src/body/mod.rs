@@ -200,6 +200,20 @@ impl Body {
         }
     }
 
+    /// Notes, for bytes of a string that bypassed the body, the offset of a backslash at their end, whose letter is still to
+    /// come; `None` if they end otherwise. Returns false if it cannot do that.
+    pub fn passed_escape(&mut self, backslash: Option<u64>) -> bool {
+        let lexer = match self {
+            Self::Framed(body) => body.lexer(),
+            Self::Line(body) => body.lexer(),
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_) => None,
+        };
+        lexer.map(|lexer| lexer.passed(backslash)).is_some()
+    }
+
     /// Keeps bytes at offset `at` of a parameter whose argument is written when it ends, and that bypassed the body.
     #[inline]
     pub fn passed(&mut self, bytes: &[u8], at: u64) {

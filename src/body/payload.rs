@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::hidden::Torn;
+use super::lexer::Lexer;
 use super::live::{LiveCall, Step};
 use super::{Args, Opened, Out, Short, brace_calls, json_calls, mapping_call, python_calls};
 use crate::dialect::{Framed, spec};
@@ -71,6 +72,15 @@ impl Payload {
             Self::Python(body) => body.feed(out, &table.python, i, end),
             Self::Braces(body) => body.feed(out, &table.braces, i, end),
             Self::Mapping(body) => body.feed(out, i, end),
+        }
+    }
+
+    /// What reads the open value, if it is a string that may have escapes.
+    pub(super) fn lexer(&mut self) -> Option<&mut Lexer> {
+        match self {
+            Self::Json(body) => body.lexer(),
+            Self::Python(body) => body.lexer(),
+            Self::Braces(_) | Self::Mapping(_) => None,
         }
     }
 

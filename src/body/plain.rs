@@ -79,7 +79,11 @@ impl Plain {
         }
         let short = args.short(self.start.saturating_add(limits.max_value))?;
         let mut firsts = self.needles().filter_map(Needle::begins);
-        firsts.try_fold(short, Short::stops_at)
+        let short = firsts.try_fold(short, Short::stops_at)?;
+        let mut seconds = 0;
+        let mut add = |second| seconds |= Short::second(second);
+        self.needles().for_each(|needle| needle.seconds(&mut add));
+        Some(short.only_before(seconds))
     }
 
     fn have(&self) -> u64 {

@@ -14,7 +14,7 @@ use crate::dialect::spec::Brackets;
 use serde::{Deserialize, Serialize};
 
 use super::hidden::Torn;
-use super::lexer::{Rules, is_blank};
+use super::lexer::{Lexer, Rules, is_blank};
 use super::live::{LiveCall, Source, Step, rules};
 use super::{Out, Short, json_calls, tool_name};
 use crate::event::Span;
@@ -71,6 +71,15 @@ impl Body {
             ended: None,
             json: None,
             calls: 0,
+        }
+    }
+
+    /// What reads the open value.
+    pub(super) fn lexer(&mut self) -> Option<&mut Lexer> {
+        match self.at {
+            PythonAt::Json => self.json.as_mut()?.lexer(),
+            PythonAt::Args => self.call.as_mut().map(LiveCall::lexer),
+            _ => None,
         }
     }
 

@@ -4,7 +4,7 @@
 //! such a string offers a [`Short`]: what the bytes are for, and which bytes may have a meaning. Bytes before those bypass the
 //! body, if they are the whole chunk or many.
 
-use toolglot_scan::{json, valid_prefix};
+use toolglot_scan::{json, kinds, valid_prefix};
 
 use crate::event::{Event, Sink, Span};
 
@@ -40,13 +40,23 @@ const KINDS: [u8; 256] = {
     kinds
 };
 
+const LESS_OR_AMPERSAND: u8 = LESS | AMPERSAND;
+const LESS_OR_LINE: u8 = LESS | LINE;
+
+/// Whether a byte is of one of these kinds.
+fn is_of(byte: u8, kinds: u8) -> bool {
+    KINDS[usize::from(byte)] & kinds != 0
+}
+
 /// The form of the open value's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// The inside of a JSON string that ends at this quotation mark. Its escapes are delivered unchanged.
     Quoted(u8),
-    /// The inside of a JSON string in which a backslash means itself.
-    Json,
+    /// The same after a backslash, which waits for its letter.
+    Escape(u8),
+    /// Text between delimiters, which is the inside of a JSON string once it is escaped.
+    Delimited,
     /// Text.
     Text,
     /// Bytes of a parameter whose argument is written when it ends.
@@ -57,20 +67,16 @@ enum Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken<'c> {
     pub text: &'c str,
-    /// No byte of it is escaped in JSON, as far as was looked.
-    plain: bool,
-}
-
-impl Taken<'_> {
-    /// Whether it is delivered in one piece, as it is.
-    #[inline]
-    pub fn is_whole(&self, short: &Short) -> bool {
-        self.plain || short.form != Form::Text
-    }
+    /// It ends with a backslash whose letter is still to come.
+    backslash: bool,
 }
 
 /// Chunks of fewer bytes bypass the body only if they do so whole.
 const LONG: usize = 64;
+/// Fewer bytes are not worth a search.
+const FEW: usize = 32;
+/// Of text from this length on every byte that may have a meaning stops a value.
+const MANY: usize = 1024;
 
 /// An open value whose next bytes are delivered unchanged, up to one that stops it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +85,8 @@ pub(crate) struct Short {
     form: Form,
     /// The kinds of bytes that may have a meaning.
     stops: u8,
+    /// The bytes before which they may have one, as [`Short::second`] marks them.
+    seconds: u64,
     /// The offset at which the value must end.
     until: u64,
     /// Whether the block's bytes are retained.
@@ -88,33 +96,35 @@ pub(crate) struct Short {
 impl Short {
     /// The inside of a JSON string between these quotation marks, which may extend to `until`.
     pub fn quoted(call: u32, until: u64, quote: u8) -> Option<Self> {
-        let form = Form::Quoted(quote);
-        let short = Self::json(call, until);
-        let short = match quote {
-            // JSON escapes it.
-            b'"' => short,
-            _ => short.stops_at(quote)?,
+        let short = Self {
+            form: Form::Quoted(quote),
+            stops: ESCAPED,
+            ..Self::text(call, until)
         };
-        Some(Self { form, ..short })
+        match quote {
+            // JSON escapes it.
+            b'"' => Some(short),
+            _ => short.stops_at(quote),
+        }
     }
 
-    /// Text of a call that is the inside of a JSON string, if no byte of it is escaped, and may extend to `until`.
-    pub fn json(call: u32, until: u64) -> Self {
+    /// Text of a call between delimiters, which may extend to `until`.
+    pub fn delimited(call: u32, until: u64) -> Self {
         Self {
-            call,
-            form: Form::Json,
-            stops: ESCAPED,
-            until,
-            retained: false,
+            form: Form::Delimited,
+            ..Self::text(call, until)
         }
     }
 
     /// Text of a call, which may extend to `until`.
     pub fn text(call: u32, until: u64) -> Self {
         Self {
+            call,
             form: Form::Text,
             stops: 0,
-            ..Self::json(call, until)
+            seconds: u64::MAX,
+            until,
+            retained: false,
         }
     }
 
@@ -124,6 +134,21 @@ impl Short {
             form: Form::Late,
             ..Self::text(0, until)
         }
+    }
+
+    /// The same string after a backslash.
+    pub fn after_backslash(self) -> Self {
+        let form = match self.form {
+            Form::Quoted(quote) => Form::Escape(quote),
+            form => form,
+        };
+        Self { form, ..self }
+    }
+
+    /// Whether it is the inside of a JSON string as it is written.
+    #[inline]
+    pub fn is_quoted(&self) -> bool {
+        matches!(self.form, Form::Quoted(_) | Form::Escape(_))
     }
 
     /// Whether the body keeps what bypasses it.
@@ -141,45 +166,118 @@ impl Short {
         (kind != 0).then_some(self)
     }
 
+    /// A mark for a byte, which some others share.
+    pub const fn second(byte: u8) -> u64 {
+        1 << (byte & 63)
+    }
+
+    /// Bytes other than `&` have a meaning only before one of those that are marked in `seconds`, as far as it has come. What follows
+    /// the last byte of a chunk is not known.
+    pub fn only_before(self, seconds: u64) -> Self {
+        Self { seconds, ..self }
+    }
+
     /// Limits the value to `end` as well.
     pub fn until(mut self, end: u64) -> Self {
         self.until = self.until.min(end);
         self
     }
 
-    /// The beginning of the chunk that bypasses the body, if there is one. The chunk is at `start`.
+    /// A chunk that bypasses the body whole and is delivered as it is, as far as a look at each byte shows. It is at `start`.
     #[inline]
-    pub fn takes<'c>(&self, chunk: &'c [u8], start: u64) -> Option<Taken<'c>> {
-        let len = chunk.len();
-        let kind = |byte: &u8| KINDS[usize::from(*byte)];
-        if start.saturating_add(len as u64) > self.until {
+    pub fn takes_plain<'c>(&self, chunk: &'c [u8], start: u64) -> Option<&'c str> {
+        let whole = match self.form {
+            Form::Quoted(_) | Form::Delimited | Form::Text => true,
+            Form::Escape(_) | Form::Late => false,
+        };
+        if !whole || start.saturating_add(chunk.len() as u64) > self.until {
             return None;
         }
-        if len < LONG {
-            let all = chunk.iter().fold(0, |all, byte| all | kind(byte));
-            let whole = match (all & self.stops, self.form) {
-                (0, _) => true,
-                (ESCAPED, Form::Quoted(quote)) => json::verbatim(chunk, quote) == len,
-                _ => false,
-            };
-            let text = valid_prefix(if whole { chunk } else { &[] });
-            let plain = all & ESCAPED == 0;
-            return (text.len() == len).then_some(Taken { text, plain });
-        }
-        let to = match self.form {
-            Form::Quoted(quote) => json::verbatim(chunk, quote),
-            Form::Json | Form::Text | Form::Late => self.before_stop(chunk),
+        let (kinds, text) = kinds(chunk, &KINDS);
+        text.filter(|_| kinds & (self.stops | ESCAPED) == 0)
+    }
+
+    /// Whether a chunk is short enough to look at each byte.
+    #[inline]
+    pub fn is_few(chunk: &[u8]) -> bool {
+        chunk.len().wrapping_sub(1) < LONG - 1
+    }
+
+    /// Whether text that was taken is delivered in one piece, as it is.
+    pub fn is_whole(&self, taken: Taken<'_>) -> bool {
+        matches!(self.form, Form::Quoted(_)) && !taken.backslash
+    }
+
+    /// The beginning of the chunk that bypasses the body, if there is one, in a string as it is written. The chunk is at `start`.
+    #[inline]
+    pub fn takes_quoted<'c>(&self, chunk: &'c [u8], start: u64) -> Option<Taken<'c>> {
+        let to = match (self.form, chunk) {
+            (Form::Quoted(quote), _) => json::verbatim(chunk, quote),
+            (Form::Escape(quote), [letter, rest @ ..]) if json::is_simple(*letter) => {
+                1 + json::verbatim(rest, quote)
+            }
+            _ => 0,
         };
+        let backslash = chunk[to..] == *b"\\";
+        let to = to + usize::from(backslash);
+        let text = self.taken(chunk, to, start)?;
+        Some(Taken {
+            text,
+            backslash: backslash && text.len() == chunk.len(),
+        })
+    }
+
+    /// The same in text that is escaped.
+    #[inline]
+    pub fn takes_text<'c>(&self, chunk: &'c [u8], start: u64) -> Option<&'c str> {
+        self.taken(chunk, self.before_stop(chunk), start)
+    }
+
+    /// The whole characters before `to`, if they are the chunk or many.
+    #[inline]
+    fn taken<'c>(&self, chunk: &'c [u8], to: usize, start: u64) -> Option<&'c str> {
+        let len = chunk.len();
         let text = valid_prefix(&chunk[..to]);
-        let taken = Taken { text, plain: false };
-        (text.len() >= LONG).then_some(taken)
+        let fits = start.saturating_add(len as u64) <= self.until;
+        (fits && text.len() >= len.min(LONG)).then_some(text)
     }
 
     /// The length of the prefix of which no byte stops the value.
-    #[inline]
     fn before_stop(&self, chunk: &[u8]) -> usize {
-        let stop = |byte: &u8| KINDS[usize::from(*byte)] & self.stops != 0;
-        chunk.iter().position(stop).unwrap_or(chunk.len())
+        let stops = self.stops;
+        let few = chunk.len() < FEW;
+        let seconds = match chunk.len() {
+            // Of so much text the body makes a table of what counts.
+            MANY.. if self.form == Form::Text => u64::MAX,
+            _ => self.seconds,
+        };
+        let mut at = 0;
+        loop {
+            let rest = &chunk[at..];
+            let found = match stops {
+                _ if few => rest.iter().position(|byte| is_of(*byte, stops)),
+                LESS => memchr::memchr(b'<', rest),
+                BRACKET => memchr::memchr(b']', rest),
+                LESS_OR_AMPERSAND => memchr::memchr2(b'<', b'&', rest),
+                LESS_OR_LINE => memchr::memchr3(b'<', b'\n', b'\r', rest),
+                _ => rest.iter().position(|byte| is_of(*byte, stops)),
+            };
+            let Some(found) = found else {
+                return chunk.len();
+            };
+            at += found;
+            // What follows an `&` may be an entity, whatever else has a meaning.
+            match chunk.get(at + 1) {
+                Some(_) if chunk[at] == b'&' => break,
+                Some(second) if Self::second(*second) & seconds == 0 => at += 1,
+                _ => break,
+            }
+        }
+        // If lines have a meaning, the end of one may belong to what follows it.
+        while at > 0 && is_of(chunk[at - 1], LINE & stops) {
+            at -= 1;
+        }
+        at
     }
 
     /// How many bytes at the beginning of the chunk bypass the body, which keeps them. The chunk is at `start`.
@@ -189,41 +287,113 @@ impl Short {
         if start.saturating_add(len as u64) > self.until {
             return 0;
         }
+        let kind = |byte: &u8| KINDS[usize::from(*byte)];
+        if len < FEW && chunk.iter().fold(0, |all, byte| all | kind(byte)) & self.stops == 0 {
+            return len;
+        }
         let to = self.before_stop(chunk);
         if to == len || to >= LONG { to } else { 0 }
     }
 
-    /// Delivers what was taken, in the order in which the body would; `hears` gets the pieces of arguments.
+    /// What to tell the body's lexer about bytes that were taken up to `end`, if anything: where a backslash waits for its
+    /// letter, or that none does any more.
+    pub fn tells(&self, taken: Taken<'_>, end: u64) -> Option<Option<u64>> {
+        let changes = taken.backslash || matches!(self.form, Form::Escape(_));
+        changes.then(|| taken.backslash.then(|| end - 1))
+    }
+
+    /// The value after bytes that were taken.
+    pub fn after(self, taken: Taken<'_>) -> Self {
+        let form = match self.form {
+            Form::Quoted(quote) | Form::Escape(quote) if taken.backslash => Form::Escape(quote),
+            Form::Escape(quote) => Form::Quoted(quote),
+            form => form,
+        };
+        Self { form, ..self }
+    }
+
+    /// Delivers text that is neither escaped nor ends with a backslash; `hears` gets the pieces of arguments.
     #[inline]
-    pub fn deliver<S: Sink + ?Sized>(
+    pub fn deliver_plain<S: Sink + ?Sized>(
         &self,
-        Taken { text, plain }: Taken<'_>,
+        text: &str,
         span: Span,
         sink: &mut S,
+        hears: impl FnOnce(&str),
+    ) {
+        hears(text);
+        let param = Event::ParamDelta {
+            data: text.as_bytes(),
+            span,
+        };
+        let arg = Event::ArgDelta {
+            call: self.call,
+            json: text,
+            span,
+        };
+        // In the order in which the body would.
+        match self.form {
+            Form::Quoted(_) | Form::Escape(_) | Form::Delimited => {
+                sink.event(arg);
+                sink.event(param);
+            }
+            Form::Text | Form::Late => {
+                sink.event(param);
+                sink.event(arg);
+            }
+        }
+    }
+
+    /// Delivers what was taken of a string as it is written, in the order in which the body would; `hears` gets the pieces of
+    /// arguments.
+    #[inline]
+    pub fn deliver_quoted(
+        &self,
+        Taken { text, backslash }: Taken<'_>,
+        span: Span,
+        sink: &mut dyn Sink,
         mut hears: impl FnMut(&str),
     ) {
         let call = self.call;
+        if let Form::Escape(_) = self.form {
+            let (json, span) = ("\\", Span::new(span.start.saturating_sub(1), span.start));
+            hears(json);
+            sink.event(Event::ArgDelta { call, json, span });
+        }
+        let wait = usize::from(backslash);
+        let json = &text[..text.len() - wait];
+        if !json.is_empty() {
+            hears(json);
+            let span = Span::new(span.start, span.end - wait as u64);
+            sink.event(Event::ArgDelta { call, json, span });
+        }
         let data = text.as_bytes();
-        match self.form {
-            Form::Quoted(_) | Form::Json => {
-                let json = text;
-                hears(json);
-                sink.event(Event::ArgDelta { call, json, span });
-                sink.event(Event::ParamDelta { data, span });
-            }
-            Form::Late => {}
-            Form::Text => {
-                sink.event(Event::ParamDelta { data, span });
-                if plain {
-                    let json = text;
-                    hears(json);
-                    return sink.event(Event::ArgDelta { call, json, span });
-                }
-                json::escape_joined(text, |json, _| {
-                    hears(json);
-                    sink.event(Event::ArgDelta { call, json, span });
-                });
-            }
+        sink.event(Event::ParamDelta { data, span });
+    }
+
+    /// The same for text that is escaped.
+    pub fn deliver_text(
+        &self,
+        text: &str,
+        span: Span,
+        sink: &mut dyn Sink,
+        mut hears: impl FnMut(&str),
+    ) {
+        let call = self.call;
+        let param = Event::ParamDelta {
+            data: text.as_bytes(),
+            span,
+        };
+        let late = self.form == Form::Delimited;
+        if !late {
+            sink.event(param);
+        }
+        json::escape_joined(text, |json, _| {
+            hears(json);
+            sink.event(Event::ArgDelta { call, json, span });
+        });
+        if late {
+            sink.event(param);
         }
     }
 }
@@ -233,7 +403,14 @@ mod tests {
     use super::*;
 
     fn takes(short: Short, chunk: &[u8], start: u64) -> Option<&str> {
-        short.takes(chunk, start).map(|taken| taken.text)
+        match short.is_quoted() {
+            true => short.takes_quoted(chunk, start).map(|taken| taken.text),
+            false => short.takes_text(chunk, start),
+        }
+    }
+
+    fn stopped(short: Short, byte: u8) -> Short {
+        short.stops_at(byte).expect("a kind exists")
     }
 
     #[test]
@@ -242,34 +419,94 @@ mod tests {
         assert_eq!(takes(json, b"a'<&", 6), Some("a'<&"));
         assert_eq!(takes(json, "中".as_bytes(), 0), Some("中"));
         assert_eq!(takes(json, br#"\n\""#, 0), Some(r#"\n\""#));
-        for chunk in [&b"a\""[..], b"a\\", br"\u", br"\/", b"\n", b"\0", b"\xE4"] {
+        for chunk in [
+            &b"a\""[..],
+            br"\u",
+            br"\/",
+            b"\n",
+            b"\0",
+            b"\xE4",
+            b"\xE4\\",
+        ] {
             assert_eq!(takes(json, chunk, 0), None, "{chunk:?}");
         }
         assert_eq!(takes(json, b"a", 10), None);
         let single = Short::quoted(0, 10, b'\'').expect("a kind exists");
         assert_eq!(takes(single, b"it's", 0), None);
-        let delimited = Short::json(0, 10).stops_at(b'<').expect("a kind exists");
-        assert_eq!(takes(delimited, br"\n", 0), None);
-        let text = Short::text(0, 10).stops_at(b'<').expect("a kind exists");
+        let delimited = stopped(Short::delimited(0, 10), b'<');
+        assert_eq!(takes(delimited, b"\\\n\"", 0), Some("\\\n\""));
+        let text = stopped(Short::text(0, 10), b'<');
         assert_eq!(takes(text, b"\"\n&", 0), Some("\"\n&"));
         assert_eq!(takes(text, b"a<", 0), None);
         assert_eq!(text.stops_at(b'x'), None);
-        let late = Short::late(10).stops_at(b'"').expect("a kind exists");
+        let late = stopped(Short::late(10), b'"');
         assert_eq!(late.takes_late(b"\n\\&", 0), 3);
         assert_eq!(late.takes_late(b"\n\\&", 8), 0);
         assert_eq!(late.takes_late(b"a\"", 0), 0);
         // A part of a character.
         assert_eq!(late.takes_late(b"\xE4", 0), 1);
-        let late = late.stops_at("「".as_bytes()[0]).expect("a kind exists");
+        let late = stopped(late, "「".as_bytes()[0]);
         assert_eq!(late.takes_late("中」".as_bytes(), 0), 0);
         assert_eq!(late.takes_late("中".as_bytes(), 0), 3);
+    }
+
+    #[test]
+    fn an_escape_may_be_in_two_chunks() {
+        let json = Short::quoted(0, 10, b'"').expect("a kind exists");
+        let after = json.after_backslash();
+        for (short, chunk, backslash) in [
+            (json, "a\\", true),
+            (json, "a\\\\", false),
+            (json, "\\\\\\", true),
+            (after, "n", false),
+            (after, "\\", false),
+            (after, "\"\\", true),
+            (after, "n\\n\\\\", false),
+        ] {
+            let taken = short.takes_quoted(chunk.as_bytes(), 0);
+            let text = chunk;
+            assert_eq!(taken, Some(Taken { text, backslash }), "{chunk}");
+            let next = if backslash { after } else { json };
+            assert_eq!(taken.map(|taken| short.after(taken)), Some(next));
+        }
+        for chunk in ["u", "/", "n\"", "\n", "é"] {
+            assert_eq!(takes(after, chunk.as_bytes(), 0), None, "{chunk}");
+        }
+        assert_eq!(after.takes_plain(b"n", 0), None);
+    }
+
+    #[test]
+    fn a_byte_counts_only_before_what_gives_it_a_meaning() {
+        let seconds = Short::second(b'/');
+        let text = stopped(Short::text(0, 2000), b'<').only_before(seconds);
+        let lines = stopped(text, b'\n');
+        for short in [text, lines] {
+            for chunk in ["a < b", "<<a", "<T>\n "] {
+                assert_eq!(takes(short, chunk.as_bytes(), 0), Some(chunk));
+            }
+            for chunk in ["a<", "</", "a</b"] {
+                assert_eq!(takes(short, chunk.as_bytes(), 0), None);
+            }
+        }
+        let entities = stopped(text, b'&');
+        assert_eq!(takes(entities, b"a&lt;", 0), None);
+        assert_eq!(takes(text, b"a\n", 0), Some("a\n"));
+        // A newline at the end may be framing, and one before what stops the value, too.
+        assert_eq!(takes(lines, b"a\n", 0), None);
+        assert_eq!(takes(lines, b"a\r", 0), None);
+        let begin = "if a < b\n".repeat(12);
+        let long = format!("{begin}end\r\n</");
+        let cut = &long[..begin.len() + 3];
+        assert_eq!(takes(lines, long.as_bytes(), 0), Some(cut));
+        let until = &long[..begin.len() + 5];
+        assert_eq!(takes(text, long.as_bytes(), 0), Some(until));
     }
 
     #[test]
     fn long_chunks_are_taken_up_to_what_has_a_meaning() {
         let begin = "one line\\n".repeat(12);
         let json = Short::quoted(0, 1000, b'"').expect("a kind exists");
-        let text = Short::text(0, 1000).stops_at(b'<').expect("a kind exists");
+        let text = stopped(Short::text(0, 1000), b'<');
         for end in [&b""[..], b"\"", b"\\u4e2d", b"\xE4\xB8", b"<", b"\xFF"] {
             let chunk = [begin.as_bytes(), end].concat();
             for short in [json, text] {

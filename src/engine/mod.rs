@@ -35,7 +35,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{Line, Node, Plain, ROOT};
 
-use crate::body::{Body, Io};
+use crate::body::{Body, Io, Short};
 use crate::dialect::spec::RouteKind;
 use crate::dialect::{DialectSet, SetInner};
 use crate::event::{Event, Sink, Span};
@@ -376,6 +376,12 @@ impl Parser {
             });
             return;
         }
+        if let Pace::Value(_) = self.pace {
+            return match Short::is_few(chunk) {
+                true => self.feed_into(chunk, sink),
+                false => self.feed_through(chunk, sink),
+            };
+        }
         self.feed_on(chunk, sink);
     }
 
@@ -430,21 +436,57 @@ impl Parser {
         if self.state.lead.is_some() && self.lead::<false>(chunk, sink).is_some() {
             return;
         }
-        let max = self.opts.limits.max_native;
-        let taken = match &self.pace {
-            Pace::Careful => 0,
-            Pace::Value(short) => self.state.writes(short, max, chunk, sink),
+        let passes = match &self.pace {
+            Pace::Careful | Pace::Value(_) => false,
             Pace::Flow | Pace::Thought | Pace::Linked | Pace::Plain => {
-                match self.passes_plain(chunk, sink) || self.passes(chunk, sink) {
-                    true => chunk.len(),
-                    false => 0,
-                }
+                self.passes_plain(chunk, sink) || self.passes(chunk, sink)
             }
         };
-        if taken < chunk.len() {
-            self.drive(sink, |machine| machine.run(&chunk[taken..]));
-            self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
+        if !passes {
+            self.read(chunk, sink);
         }
+    }
+
+    /// Consumes a short chunk of an open value.
+    #[inline(never)]
+    fn feed_into(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        let max = self.opts.limits.max_native;
+        let writes = match &self.pace {
+            Pace::Value(short) => self.state.writes_plain(short, max, chunk, sink),
+            _ => false,
+        };
+        if !writes {
+            self.feed_through(chunk, sink);
+        }
+    }
+
+    /// Consumes a chunk of an open value in which something may have a meaning.
+    #[inline(never)]
+    fn feed_through(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        if chunk.is_empty() {
+            return;
+        }
+        let max = self.opts.limits.max_native;
+        let taken = match &mut self.pace {
+            Pace::Value(short) => self.state.writes(short, max, chunk, sink),
+            _ => 0,
+        };
+        if taken < chunk.len() {
+            self.feed_body(&chunk[taken..], sink);
+        }
+    }
+
+    /// Consumes a chunk of an open value that its body must read.
+    #[inline(never)]
+    fn feed_body(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        self.read(chunk, sink);
+    }
+
+    /// Consumes bytes that no fast path takes.
+    #[inline(always)]
+    fn read(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        self.drive(sink, |machine| machine.run(chunk));
+        self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
     }
 
     /// Consumes the bytes of one special token that the host knows by its id. A marker that lies entirely in them counts

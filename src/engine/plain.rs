@@ -201,27 +201,84 @@ impl State {
     /// `max` bytes are compared with those of API tool calls.
     pub(super) fn writes(
         &mut self,
-        short: &Short,
+        short: &mut Short,
         max: u64,
         chunk: &[u8],
         sink: &mut dyn Sink,
     ) -> usize {
         if short.is_late() {
-            return self.writes_late(short, chunk, sink);
+            self.writes_late(short, chunk, sink)
+        } else if short.is_quoted() {
+            self.writes_quoted(short, max, chunk, sink)
+        } else {
+            self.writes_text(short, max, chunk, sink)
         }
-        let Some(taken) = short.takes(chunk, self.pos()) else {
-            return 0;
-        };
-        self.write(short, taken, max, sink);
-        taken.text.len()
     }
 
-    /// Consumes and delivers what was taken of an open value.
+    /// The same in a string as it is written.
+    #[inline(never)]
+    fn writes_quoted(
+        &mut self,
+        short: &mut Short,
+        max: u64,
+        chunk: &[u8],
+        sink: &mut dyn Sink,
+    ) -> usize {
+        let start = self.pos();
+        let Some(taken) = short.takes_quoted(chunk, start) else {
+            return 0;
+        };
+        let len = taken.text.len();
+        if let Some(backslash) = short.tells(taken, start.wrapping_add(len as u64)) {
+            let passes = match &mut self.mode {
+                Mode::Body(body) => body.passed_escape(backslash),
+                _ => false,
+            };
+            if !passes {
+                return 0;
+            }
+        }
+        self.write_quoted(short, taken, max, sink);
+        *short = short.after(taken);
+        len
+    }
+
     #[inline]
-    fn write<S: Sink + ?Sized>(&mut self, short: &Short, taken: Taken<'_>, max: u64, sink: &mut S) {
+    fn write_quoted(&mut self, short: &Short, taken: Taken<'_>, max: u64, sink: &mut dyn Sink) {
         let span = self.pass_value(taken.text.as_bytes(), short.retained);
         let heard = &mut self.io.heard;
-        short.deliver(taken, span, sink, |json| heard.hears(json, max));
+        short.deliver_quoted(taken, span, sink, |json| heard.hears(json, max));
+    }
+
+    /// The same in text.
+    #[inline(never)]
+    fn writes_text(&mut self, short: &Short, max: u64, chunk: &[u8], sink: &mut dyn Sink) -> usize {
+        let Some(text) = short.takes_text(chunk, self.pos()) else {
+            return 0;
+        };
+        let span = self.pass_value(text.as_bytes(), short.retained);
+        let heard = &mut self.io.heard;
+        short.deliver_text(text, span, sink, |json| heard.hears(json, max));
+        text.len()
+    }
+
+    /// Consumes a chunk of an open value that is delivered as it is. Returns false, with nothing changed, if a look at each byte
+    /// does not show that it is.
+    #[inline]
+    pub(super) fn writes_plain<S: Sink + ?Sized>(
+        &mut self,
+        short: &Short,
+        max: u64,
+        chunk: &[u8],
+        sink: &mut S,
+    ) -> bool {
+        let Some(text) = short.takes_plain(chunk, self.pos()) else {
+            return false;
+        };
+        let span = self.pass_value(chunk, short.retained);
+        let heard = &mut self.io.heard;
+        short.deliver_plain(text, span, sink, |json| heard.hears(json, max));
+        true
     }
 
     /// Consumes a short chunk of an open value that is delivered in one piece and makes nothing allocate. Returns false, with nothing
@@ -238,13 +295,16 @@ impl State {
         let block = self.io.block.as_ref();
         let fits = block.is_some_and(|block| block.raw.capacity() - block.raw.len() >= len);
         let room = (fits || !short.retained) && self.io.heard.has_room(len);
-        if len.wrapping_sub(1) >= SHORT || short.is_late() || !room {
+        if len > SHORT || !Short::is_few(chunk) || !room {
             return false;
         }
-        let taken = short.takes(chunk, self.pos());
-        let taken = taken.filter(|taken| taken.is_whole(short));
+        if self.writes_plain(short, max, chunk, sink) {
+            return true;
+        }
+        let taken = short.takes_quoted(chunk, self.pos());
+        let taken = taken.filter(|taken| short.is_whole(*taken));
         if let Some(taken) = taken {
-            self.write(short, taken, max, sink);
+            self.write_quoted(short, taken, max, sink);
         }
         taken.is_some()
     }

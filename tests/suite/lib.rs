@@ -64,6 +64,7 @@ mod token_slips;
 mod tokens;
 mod turns;
 mod twins;
+mod values;
 mod vectors;
 mod words;
 mod wrappers;

@@ -2,9 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::string::Escapes;
+use super::string::{SIMPLE, escapes};
 use super::{BLOCK, HEAD, MARKS, Marks, Table, Vector};
-use crate::chars::{letter, place_of};
+use crate::chars::{is_simple, letter, place_of};
 
 type V = __m128i;
 const W: usize = 16;

@@ -1,7 +1,8 @@
 //! The inside of values: how far a JSON string is emitted as it is, text with what is escaped in it, and the search for pairs of bytes.
 //! Written once for vectors of any width.
 
-use crate::chars::is_simple;
+use super::{Table, UNUSED, half};
+use crate::chars::LETTERS;
 
 /// A module gives the width `W` of a vector `V`, the operations and `load`.
 macro_rules! string {
@@ -20,9 +21,10 @@ macro_rules! string {
         #[target_feature(enable = $feature)]
         fn inside<const OTHER: bool>(hay: &[u8], quote: u8) -> (usize, bool) {
             let [double, quote, backslash] = [b'"', quote, b'\\'].map(|byte| splat(byte as i8));
+            let simple = SIMPLE.each_ref().map(|letters| table(letters));
             let mut at = 0;
-            // The places of the block that are known to be letters of escapes.
-            let mut letters = 0;
+            // Whether the first byte of the block is the letter of an escape, which is emitted as it is.
+            let mut carry = 0;
             while at + BLOCK <= hay.len() {
                 let (mut stops, mut slashes) = (0, 0);
                 for n in 0..BLOCK / W {
@@ -35,18 +37,29 @@ macro_rules! string {
                     slashes |= mask(eq(v, backslash)) << (n * W);
                 }
                 let mut next = 0;
-                if slashes | letters != 0 {
-                    let escapes = Escapes::of(hay, at, slashes, letters);
-                    stops = stops & !escapes.letters | escapes.other;
-                    next = escapes.next;
+                if slashes | carry != 0 {
+                    let (begin, letters) = escapes(slashes, carry);
+                    let mut kept = carry;
+                    for n in 0..BLOCK / W {
+                        let v = load(hay, at + n * W);
+                        let [one, two, three] = simple.map(|table| eq(shuffle(table, v), v));
+                        kept |= mask(or(or(one, two), three)) << (n * W);
+                    }
+                    next = begin >> (BLOCK - 1);
+                    // The letter of the last byte's escape is in the next block.
+                    let other = hay
+                        .get(at + BLOCK)
+                        .is_some_and(|letter| !is_simple(*letter));
+                    let cut = next & u64::from(other);
+                    stops = stops & !letters | (letters & !kept) >> 1 | cut << (BLOCK - 1);
                 }
                 if stops != 0 {
                     return (at + stops.trailing_zeros() as usize, true);
                 }
-                letters = next;
+                carry = next;
                 at += BLOCK;
             }
-            (at - letters as usize, false)
+            (at - carry as usize, false)
         }
 
         /// Copies the beginning of `text` as the inside of a JSON string: up to a byte that has no escape of one letter, or until
@@ -100,37 +113,28 @@ macro_rules! string {
     };
 }
 
-/// The escapes of a block, as bits.
-pub(super) struct Escapes {
-    /// The letters of escapes.
-    pub letters: u64,
-    /// The first backslash whose escape is not emitted as it is.
-    pub other: u64,
-    /// Whether the first byte of the next block is a letter.
-    pub next: u64,
-}
-
-impl Escapes {
-    /// Looks at the backslashes of the block at `at`, of whose bytes `letters` are known to be letters of escapes.
-    #[inline(always)]
-    pub fn of(hay: &[u8], at: usize, slashes: u64, letters: u64) -> Self {
-        let mut all = Self {
-            letters,
-            other: 0,
-            next: 0,
-        };
-        let mut rest = slashes & !letters;
-        while rest != 0 {
-            let place = rest.trailing_zeros();
-            let letter = hay.get(at + place as usize + 1);
-            if letter.is_some_and(|letter| !is_simple(*letter)) {
-                all.other = 1 << place;
-                break;
-            }
-            all.letters |= 2 << place;
-            all.next = u64::from(place == u64::BITS - 1);
-            rest &= !(3 << place);
+/// The letters of escapes that are emitted as they are: each is in one table, at its low half.
+pub(super) const SIMPLE: [Table; 3] = {
+    let (mut tables, mut n) = ([UNUSED; 3], 0);
+    while n < LETTERS.len() {
+        let (letter, mut table) = (LETTERS[n].0, 0);
+        while tables[table][half(letter)] != UNUSED[half(letter)] {
+            table += 1;
         }
-        all
+        tables[table][half(letter)] = letter;
+        n += 1;
     }
+    tables
+};
+
+/// Of a block with these backslashes: the bytes that an escape begins with, and those after them. `carry` is 1 if an escape has
+/// begun right before the block.
+#[inline(always)]
+pub(super) fn escapes(slashes: u64, carry: u64) -> (u64, u64) {
+    const ODD: u64 = u64::MAX / 3 * 2;
+    // Every second backslash of a row begins an escape. The subtraction finds where rows end, for those that begin at even and
+    // at odd places at once.
+    let begin = slashes & !carry;
+    let rows = ((begin << 1 | ODD).wrapping_sub(begin)) ^ ODD;
+    (rows & slashes, rows ^ (slashes | carry))
 }

@@ -207,6 +207,17 @@ impl Value {
             .chain(&self.others)
     }
 
+    /// Whether a needle passes the test. A chain of iterators would ask at each step in which of its parts it is.
+    #[inline]
+    fn any(&self, test: impl Fn(&Needle) -> bool) -> bool {
+        let nest = self.nest.as_ref().map(|(open, _)| open);
+        let strange = self.strange.as_ref().map(|strange| &strange.start.needle);
+        let single = [self.line.as_ref(), strange, nest, self.again.as_ref()];
+        self.closers.iter().any(&test)
+            || single.into_iter().flatten().any(&test)
+            || self.others.iter().any(&test)
+    }
+
     /// How many bytes before the current position may begin a closer.
     pub fn have(&self) -> u64 {
         let may = self.ends_at().chain(&self.again).map(Needle::have);
@@ -228,9 +239,7 @@ impl Value {
     }
 
     pub fn idle(&self) -> bool {
-        self.needles()
-            .chain(&self.again)
-            .all(|needle| needle.have() == 0)
+        !self.any(|needle| needle.have() > 0)
             && self.strange.as_ref().is_none_or(Strange::idle)
             && self.over.as_ref().is_none_or(|over| over.idle())
     }
@@ -277,11 +286,10 @@ impl Value {
 
     /// Whether these two bytes may have a meaning. A value's opener begins with the same byte as its closer.
     fn may_begin(&self, first: u8, second: u8) -> bool {
-        let mut needles = self.needles().chain(&self.again);
         let over = self.over.as_ref();
         self.due && self.closers.first().and_then(Needle::begins) == Some(first)
             || first == b'\n' && self.waits_for_line()
-            || needles.any(|needle| needle.may_begin(first, second))
+            || self.any(|needle| needle.may_begin(first, second))
             || over.is_some_and(|over| over.may_wake(second))
     }
 
@@ -291,11 +299,23 @@ impl Value {
             return None;
         }
         let mut short = args.short(self.start.saturating_add(limits.max_value))?;
-        if self.framed || self.waits_for_line() {
+        let lines = self.waits_for_line();
+        if self.framed || lines {
             short = short.stops_at(b'\n')?;
         }
-        let mut firsts = self.needles().filter_map(Needle::begins);
-        firsts.try_fold(short, Short::stops_at)
+        let firsts = self.needles().filter_map(Needle::begins);
+        let short = firsts.fold(Some(short), |short, first| short?.stops_at(first))?;
+        if self.due || lines {
+            return Some(short);
+        }
+        // The same as `Value::may_begin`.
+        let mut seconds = 0;
+        let mut add = |second| seconds |= Short::second(second);
+        let needles = self.needles().chain(&self.again);
+        needles.for_each(|needle| needle.seconds(&mut add));
+        let over = self.over.as_ref();
+        over.iter().flat_map(|over| over.wake()).for_each(add);
+        Some(short.only_before(seconds))
     }
 
     /// The closer that breaks off right before this byte, which begins a tag; its length and number.

@@ -134,6 +134,14 @@ impl Arguments {
         }
     }
 
+    /// What reads the open value.
+    pub(in crate::body) fn lexer(&mut self) -> Option<&mut Lexer> {
+        match self.how {
+            How::Object => Some(self.live.lexer()),
+            How::Open | How::Null(_) | How::Plain { .. } | How::Text { .. } => None,
+        }
+    }
+
     /// The open string, if its next bytes can be delivered unchanged.
     pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
         match self.how {

@@ -72,6 +72,18 @@ impl Pen {
         self.decode == Decode::No && self.held.is_empty() && self.gate.len() == 0
     }
 
+    /// The same, except that a backslash is on hold.
+    pub fn awaits_letter(&self) -> bool {
+        self.decode == Decode::No && self.held == b"\\" && self.gate.len() == 0
+    }
+
+    /// Puts the backslash at that offset on hold, and nothing else.
+    pub fn await_letter(&mut self, backslash: Option<u64>) {
+        self.held.clear();
+        self.held.extend(backslash.map(|_| b'\\'));
+        self.held_at = backslash.unwrap_or_default();
+    }
+
     /// Whether a byte is on hold after the source has been left.
     pub fn holds(&self, byte: u8) -> bool {
         self.held.contains(&byte)
