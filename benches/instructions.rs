@@ -13,7 +13,7 @@ use std::hint::black_box;
 use common::arguments::SHAPES;
 use common::corpus::{self, Kind};
 use common::{Count, every, one, retaining, yardsticks};
-use toolglot::{DialectSet, Finish, Options, Parser, Retain, builtin_files};
+use toolglot::{DialectSet, Finish, Options, Parser, Retain, TextMode, builtin_files};
 
 const KIB: usize = 1024;
 
@@ -162,6 +162,26 @@ fn text() {
                 &kind.text(64 * KIB),
                 |text| every(text.len(), KIB),
             );
+            if matches!(kind, Kind::English | Kind::Chinese) {
+                let mut whole = retaining(Retain::Block);
+                whole.text = TextMode::Chars;
+                twice(
+                    &format!("text/{name}/4-bytes-in-characters/{dialects}"),
+                    set,
+                    &whole,
+                    "",
+                    &kind.text(32 * KIB),
+                    |text| every(text.len(), 4),
+                );
+                twice(
+                    &format!("text/{name}/pieces-in-characters/{dialects}"),
+                    set,
+                    &whole,
+                    "",
+                    &kind.text(32 * KIB),
+                    corpus::pieces,
+                );
+            }
             let text = kind.text(512 * KIB);
             twice(
                 &format!("text/{name}/64-KiB/{dialects}"),

@@ -1,6 +1,9 @@
 //! The position of text on its line. Only preceding bytes decide.
 
+use memchr::memchr_iter;
 use serde::{Deserialize, Serialize};
+
+use crate::vector::{self, begins_plain};
 
 /// What precedes the current byte on its line.
 ///
@@ -51,9 +54,80 @@ impl Line {
     }
 }
 
+/// Where the last line end of a text is, and whether `byte` occurs behind it, or anywhere if no line ends.
+///
+/// ```
+/// assert_eq!(toolglot_scan::last_line(b"[a]\nb\nc", b'['), (Some(5), false));
+/// ```
+#[must_use]
+pub fn last_line(text: &[u8], byte: u8) -> (Option<usize>, bool) {
+    let (from, end, behind) = vector::last_line(text, byte);
+    if end.is_some() {
+        return (end, behind);
+    }
+    let before = &text[..from];
+    let end = before.iter().rposition(|b| *b == b'\n');
+    let last = &before[end.unwrap_or(0)..];
+    (end, behind || last.contains(&byte))
+}
+
+/// Where the first line begins, after the first line end, that is not empty and begins neither with four blanks nor with fewer and a byte
+/// that is `plain`. If there is none, where the last line begins; 0 if no line ends.
+///
+/// ```
+/// let mut plain = [false; 256];
+/// plain[usize::from(b'a')] = true;
+/// assert_eq!(toolglot_scan::lines(b"- b\na\n    - b\n\n a\n- b\na", &plain), 18);
+/// ```
+#[must_use]
+pub fn lines(text: &[u8], plain: &[bool; 256]) -> usize {
+    vector::lines(text, plain).unwrap_or_else(|| {
+        let mut line = 0;
+        for end in memchr_iter(b'\n', text) {
+            line = end + 1;
+            if !begins_plain(&text[line..], plain) {
+                break;
+            }
+        }
+        line
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Line;
+    use super::{Line, begins_plain, last_line, lines};
+
+    #[test]
+    fn lines_are_found_as_one_by_one() {
+        let mut plain = [false; 256];
+        b"xyz"
+            .iter()
+            .for_each(|byte| plain[usize::from(*byte)] = true);
+        let mut seed = 5_u64;
+        let mut random = |below: usize| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % below
+        };
+        for round in 0..20_000 {
+            let odd = 1 + round % 40;
+            let text: Vec<u8> = (0..random(300))
+                .map(|_| match random(odd) {
+                    0 => b"\n\n [-"[random(5)],
+                    _ => b"xyz "[random(4)],
+                })
+                .collect();
+            let ends: Vec<usize> = (0..text.len()).filter(|at| text[*at] == b'\n').collect();
+            let last = ends.last().copied();
+            let behind = text[last.unwrap_or(0)..].contains(&b'[');
+            assert_eq!(last_line(&text, b'['), (last, behind), "{text:?}");
+            let begins = || ends.iter().map(|end| end + 1);
+            let first = begins().find(|at| !begins_plain(&text[*at..], &plain));
+            let expected = first.or(begins().last()).unwrap_or(0);
+            assert_eq!(lines(&text, &plain), expected, "{text:?}");
+        }
+    }
 
     /// Every text of up to six of these bytes.
     fn texts() -> Vec<Vec<u8>> {

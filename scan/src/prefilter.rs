@@ -7,7 +7,7 @@
 mod searches;
 
 use self::searches::{Density, Searches};
-use super::{Dfa, Pattern, PatternError};
+use super::{Dfa, Node, Pattern, PatternError};
 use crate::begin::{Begin, HEAD};
 use crate::marks::{Marks, marks_code};
 use crate::vector::Vector;
@@ -17,14 +17,72 @@ const TINY: usize = 16;
 /// The automaton walks over this many bytes of what may be a marker, before it is taken for one.
 const WALK: usize = 10;
 
-/// This byte may begin a marker.
-const BEGINS: u8 = 1;
-/// This byte matters to lines or to Markdown code.
-const MARKS: u8 = 2;
-/// This byte marks code, and the set reports where such bytes are.
-const CODE: u8 = 4;
-/// This byte opens a bracket.
-const BRACKET: u8 = 8;
+/// What bytes of a text mean to markers, lines and code.
+///
+/// ```
+/// use toolglot_scan::{Case, Kinds, Pattern, Scanner};
+///
+/// let scanner = Scanner::new(vec![Pattern::new("<tool_call>", Case::Exact)])?;
+/// let kinds = scanner.kinds(b"a < b\n");
+/// assert!(kinds.has(Kinds::BEGINS) && kinds.has(Kinds::MARKS) && !kinds.has(Kinds::WIDE));
+/// # Ok::<(), toolglot_scan::PatternError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds(u8);
+
+impl Kinds {
+    /// A byte begins a marker.
+    pub const BEGINS: Self = Self(1);
+    /// A byte ends a line or is a backtick.
+    pub const MARKS: Self = Self(2);
+    /// A byte marks code, and the set reports where such bytes are.
+    const CODE: Self = Self(4);
+    /// A byte opens a bracket.
+    pub const BRACKET: Self = Self(8);
+    /// A byte is not ASCII.
+    pub const WIDE: Self = Self(16);
+
+    /// Both.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Those that `others` lacks.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
+    /// Whether some of them occur.
+    #[inline]
+    #[must_use]
+    pub const fn has(self, some: Self) -> bool {
+        self.0 & some.0 != 0
+    }
+
+    /// Whether only one of these occurs, and it is `one`.
+    #[inline]
+    #[must_use]
+    pub const fn has_only(self, one: Self, of: Self) -> bool {
+        self.0 & of.0 == one.0
+    }
+
+    /// Those of one byte.
+    fn of(byte: u8, dfa: &Dfa, reports_marks: bool) -> Self {
+        let all = [
+            (Self::BEGINS, dfa.next(super::ROOT, byte) != super::ROOT),
+            (Self::MARKS, matches!(byte, b'\n' | b'`')),
+            (Self::CODE, reports_marks && marks_code(byte)),
+            (Self::BRACKET, byte == b'['),
+            (Self::WIDE, !byte.is_ascii()),
+        ];
+        let all = all.iter().filter(|(_, is)| *is);
+        all.fold(Self(0), |all, (kind, _)| all.with(*kind))
+    }
+}
 
 /// An automaton with its prefilters. Immutable.
 ///
@@ -40,8 +98,8 @@ const BRACKET: u8 = 8;
 pub struct Scanner {
     /// The automaton.
     pub dfa: Dfa,
-    /// Per byte: [`BEGINS`], [`MARKS`], [`CODE`], [`BRACKET`].
-    kinds: [u8; 256],
+    /// Per byte.
+    kinds: [Kinds; 256],
     prints: Box<Prints>,
     bulk: Bulk,
 }
@@ -51,26 +109,6 @@ pub struct Scanner {
 enum Bulk {
     Vector(Box<Vector>),
     Searches(Box<Searches>),
-}
-
-/// Whether a short text is plain.
-///
-/// ```
-/// use toolglot_scan::{Case, Pattern, Plain, Scanner};
-///
-/// let scanner = Scanner::new(vec![Pattern::new("<tool_call>", Case::Exact)])?;
-/// assert_eq!(scanner.plain(b" cities"), Plain::Yes);
-/// assert_eq!(scanner.plain(b" <tool"), Plain::No);
-/// # Ok::<(), toolglot_scan::PatternError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plain {
-    /// In it no marker begins, no line ends, nothing marks code, and no bracket opens.
-    Yes,
-    /// The same, but a bracket opens.
-    Brackets,
-    /// It is not.
-    No,
 }
 
 /// The first bytes of all markers: for each index and byte, the groups of markers that have the byte there.
@@ -110,21 +148,7 @@ impl Scanner {
             None => Bulk::Searches(Box::new(Searches::new(&dfa))),
         };
         let reports = bulk.reports_marks();
-        let mut kinds = [0; 256];
-        for byte in 0..=255_u8 {
-            if dfa.next(super::ROOT, byte) != super::ROOT {
-                kinds[usize::from(byte)] |= BEGINS;
-            }
-            if matches!(byte, b'\n' | b'`') {
-                kinds[usize::from(byte)] |= MARKS;
-            }
-            if reports && marks_code(byte) {
-                kinds[usize::from(byte)] |= CODE;
-            }
-            if byte == b'[' {
-                kinds[usize::from(byte)] |= BRACKET;
-            }
-        }
+        let kinds = std::array::from_fn(|byte| Kinds::of(byte as u8, &dfa, reports));
         Ok(Self {
             kinds,
             prints: prints(&begins),
@@ -133,53 +157,61 @@ impl Scanner {
         })
     }
 
-    /// Whether no byte of a short text is the first byte of a marker, ends a line, marks code or opens a bracket.
+    /// The kinds of all bytes of a short text.
     #[inline]
-    pub fn bland(&self, text: &[u8]) -> bool {
-        self.kinds(text) & !CODE == 0
-    }
-
-    /// The same, but a byte begins a marker only if the bytes after it fit as well, and brackets are told apart.
-    #[inline]
-    pub fn plain(&self, text: &[u8]) -> Plain {
-        match self.kinds(text) & !CODE {
-            0 => Plain::Yes,
-            all if all & MARKS != 0 => Plain::No,
-            all if all & BEGINS != 0 && !self.empty(text) => Plain::No,
-            all if all & BRACKET != 0 => Plain::Brackets,
-            _ => Plain::Yes,
+    #[must_use]
+    pub fn kinds(&self, text: &[u8]) -> Kinds {
+        let of = |byte: &u8| self.kinds[usize::from(*byte)];
+        let all = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .fold(Kinds::default(), |all, byte| all.with(of(byte)))
+        };
+        // Steps of four and the last four, some of which may have been looked at; of less than four the first, the middle and the
+        // last one.
+        match (text.last_chunk::<4>(), text) {
+            (Some(last), [before @ .., _]) => {
+                let steps = before.as_chunks::<4>().0.iter();
+                steps.fold(all(last), |kinds, bytes| kinds.with(all(bytes)))
+            }
+            (None, [first, .., last]) => of(first).with(of(&text[text.len() / 2])).with(of(last)),
+            (_, text) => all(text),
         }
     }
 
-    /// The same of a text in which markers were looked for.
-    #[inline]
-    pub fn in_line(&self, text: &[u8]) -> Plain {
-        match self.kinds(text) {
-            all if all & MARKS != 0 => Plain::No,
-            all if all & BRACKET != 0 => Plain::Brackets,
-            _ => Plain::Yes,
-        }
-    }
-
-    /// Whether no marker begins in a short text, as far as a quick look shows.
-    #[inline]
-    pub fn begins_none(&self, text: &[u8]) -> bool {
-        let all = self.kinds(text);
-        // A last byte that may begin a marker mostly does, as far as can be seen.
-        let last = text.last().map_or(0, |byte| self.kinds[usize::from(*byte)]);
-        all & BEGINS == 0 || (last & BEGINS == 0 && self.empty(text))
-    }
-
-    /// The kinds of all bytes.
-    #[inline]
-    fn kinds(&self, text: &[u8]) -> u8 {
-        let kinds = text.iter().map(|byte| self.kinds[usize::from(*byte)]);
-        kinds.fold(0, |all, kind| all | kind)
-    }
-
+    /// Whether no marker begins in a short text, as far as each byte and the next one show.
     #[inline(never)]
-    fn empty(&self, text: &[u8]) -> bool {
-        self.table(text, 0, &mut Skip::default()) == text.len()
+    #[must_use]
+    pub fn begins_none(&self, text: &[u8]) -> bool {
+        let [first, second, ..] = &*self.prints;
+        let mut before = 0;
+        for byte in text {
+            let byte = usize::from(*byte);
+            if before & second[byte] != 0 {
+                return false;
+            }
+            before = first[byte];
+        }
+        before == 0
+    }
+
+    /// The automaton's node after a short text, and the kinds of its bytes, or `None` if a marker ends in it.
+    #[inline]
+    #[must_use]
+    pub fn walk(&self, mut node: Node, text: &[u8]) -> Option<(Node, Kinds)> {
+        let mut all = Kinds::default();
+        for byte in text {
+            let kinds = self.kinds[usize::from(*byte)];
+            all = all.with(kinds);
+            if node == super::ROOT && !kinds.has(Kinds::BEGINS) {
+                continue;
+            }
+            node = self.dfa.next(node, *byte);
+            if self.dfa.is_hit(node) {
+                return None;
+            }
+        }
+        Some((node, all))
     }
 
     /// The next index from `at` at which a marker may begin, or the length of `hay`. Nothing may be under way at `at`.
@@ -215,7 +247,8 @@ impl Scanner {
     /// Skips byte by byte.
     #[inline]
     fn table(&self, hay: &[u8], mut at: usize, state: &mut Skip) -> usize {
-        let matters = |byte: &u8| self.kinds[usize::from(*byte)] & (BEGINS | CODE) != 0;
+        let kinds = Kinds::BEGINS.with(Kinds::CODE);
+        let matters = |byte: &u8| self.kinds[usize::from(*byte)].has(kinds);
         while let Some(n) = hay[at..].iter().position(matters) {
             at += n;
             state.stepped(hay[at], at);
@@ -368,6 +401,42 @@ mod tests {
     }
 
     #[test]
+    fn short_texts_are_looked_at_byte_by_byte() {
+        let markers = ["fun", "f(", "<ab", "[x", "]<]m", "Q"];
+        let pattern = |marker: &&str| Pattern::new(marker, Case::Exact);
+        let scanner = Scanner::new(markers.iter().map(pattern).collect()).expect("few patterns");
+        let mut seed = 9_u64;
+        for round in 0..20_000 {
+            let mut random = || {
+                seed = seed
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                (seed >> 33) as usize
+            };
+            let text: Vec<u8> = (0..round % 20)
+                .map(|_| b"eeeeeeefun(<ab[x]Q\n`~\xC3"[random() % 22])
+                .collect();
+            let of = |byte: &u8| scanner.kinds[usize::from(*byte)];
+            let kinds = text
+                .iter()
+                .fold(Kinds::default(), |all, byte| all.with(of(byte)));
+            assert_eq!(scanner.kinds(&text), kinds, "{text:?}");
+            for from in [ROOT, scanner.dfa.next(ROOT, b'f')] {
+                let (mut node, mut hit) = (from, false);
+                for byte in &text {
+                    node = scanner.dfa.next(node, *byte);
+                    hit |= scanner.dfa.is_hit(node);
+                }
+                let walked = (!hit).then_some((node, kinds));
+                assert_eq!(scanner.walk(from, &text), walked, "{text:?}");
+                if from == ROOT && scanner.begins_none(&text) {
+                    assert_eq!(walked, Some((ROOT, kinds)), "{text:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn more_markers_than_teddy_takes() {
         let mut markers: Vec<String> = ('a'..='z')
             .flat_map(|a| ["x", "y|", "z>"].map(|rest| format!("<{a}{rest}")))
@@ -454,15 +523,6 @@ mod tests {
             ("a func", false),
         ] {
             assert_eq!(scanner.begins_none(text.as_bytes()), none, "{text}");
-        }
-        for (text, bland) in [
-            ("a b", true),
-            ("", true),
-            ("of", false),
-            ("a\n", false),
-            ("a [", false),
-        ] {
-            assert_eq!(scanner.bland(text.as_bytes()), bland, "{text}");
         }
     }
 

@@ -99,6 +99,15 @@ impl Gate {
         &self.bytes[..self.len()]
     }
 
+    /// The length of the held character once it is complete.
+    fn width(&self) -> usize {
+        match self.bytes[0] {
+            0xF0.. => 4,
+            0xE0.. => 3,
+            _ => 2,
+        }
+    }
+
     fn hold(&mut self, bytes: &[u8]) {
         for byte in bytes.iter().take(self.bytes.len() - self.len()) {
             self.bytes[self.len()] = *byte;
@@ -115,6 +124,20 @@ impl Gate {
     pub fn push(&mut self, bytes: &[u8], at: u64, mut piece: impl FnMut(&str, Span)) {
         let mut rest = bytes;
         let mut at = at;
+        let len = self.len();
+        let missing = self.width().saturating_sub(len);
+        // Mostly all that is missing has come.
+        if let Some((head, tail)) = bytes.split_at_checked(missing).filter(|_| len > 0) {
+            let mut all = self.bytes;
+            all[len..len + missing].copy_from_slice(head);
+            if let Ok(text) = std::str::from_utf8(&all[..len + missing]) {
+                let start = at.saturating_sub(len as u64);
+                at += missing as u64;
+                piece(text, Span::new(start, at));
+                self.clear();
+                rest = tail;
+            }
+        }
         while self.len > 0 && !rest.is_empty() {
             let start = at.saturating_sub(self.len() as u64);
             self.hold(&rest[..1]);

@@ -97,6 +97,28 @@ impl Width {
         }
     }
 
+    fn last_line(self, hay: &[u8], byte: u8) -> (usize, Option<usize>, bool) {
+        match self {
+            // SAFETY: the processor has these vectors.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { avx2::last_line(hay, byte) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Ssse3 => unsafe { ssse3::last_line(hay, byte) },
+        }
+    }
+
+    fn lines(self, hay: &[u8], plain: &[bool; 256]) -> usize {
+        match self {
+            // SAFETY: the processor has these vectors.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { avx2::lines(hay, plain) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Ssse3 => unsafe { ssse3::lines(hay, plain) },
+        }
+    }
+
     /// The widest that this processor has.
     #[inline]
     fn best() -> Option<Self> {
@@ -134,6 +156,41 @@ pub(crate) fn pairs(hay: &[u8], firsts: [u8; 3], after: &[u8; 256]) -> (usize, b
     Width::best().map_or((0, false), |width| width.pairs(hay, firsts, after))
 }
 
+/// Where the last line end of `hay` is and whether `byte` occurs behind it, as far back as vectors reach: to the returned index.
+#[inline]
+pub(crate) fn last_line(hay: &[u8], byte: u8) -> (usize, Option<usize>, bool) {
+    let none = (hay.len(), None, false);
+    Width::best().map_or(none, |width| width.last_line(hay, byte))
+}
+
+/// See [`crate::lines`]. `None` where there are no vectors.
+#[inline]
+pub(crate) fn lines(hay: &[u8], plain: &[bool; 256]) -> Option<usize> {
+    let width = Width::best().filter(|_| hay.len() >= BLOCK);
+    width.map(|width| width.lines(hay, plain))
+}
+
+/// Whether a line is empty, or begins with four blanks, or with fewer and a byte that is `plain`.
+#[inline(always)]
+pub(crate) fn begins_plain(line: &[u8], plain: &[bool; 256]) -> bool {
+    let four = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
+    if line
+        .first_chunk()
+        .is_some_and(|begin| four(begin) == four(b"    "))
+    {
+        return true;
+    }
+    match line {
+        [b'\n', ..] => true,
+        [b' ', rest @ ..] => {
+            let other = rest.iter().take(3).find(|byte| **byte != b' ');
+            other.is_some_and(|byte| plain[usize::from(*byte)])
+        }
+        [byte, ..] => plain[usize::from(*byte)],
+        [] => false,
+    }
+}
+
 /// The bytes as text, if all of them are ASCII.
 #[inline]
 pub(crate) fn ascii(bytes: &[u8]) -> Option<&str> {
@@ -168,7 +225,6 @@ pub(crate) struct Vector {
     /// For each byte of a marker after the first one and each low half: the markers that have it there, as bits. `None` for more
     /// than eight, which leave little out.
     behind: Option<[Table; HEAD - 1]>,
-    heads: Option<Heads>,
     hashes: Hashes,
     /// Whether marks of code are among the rare bytes.
     pub marks: bool,
@@ -216,14 +272,12 @@ fn behind(begins: &[Begin]) -> Option<[Table; HEAD - 1]> {
 impl Vector {
     /// Returns `None` where these tables can't hold the markers, or if the processor has no such vectors.
     pub fn new(begins: &[Begin]) -> Option<Self> {
-        let heads = Heads::new(begins);
         let mut all = Self {
             width: Width::best()?,
             rare: vec![],
             pairs: vec![],
             behind: behind(begins),
-            hashes: Hashes::new(heads.as_ref()),
-            heads,
+            hashes: Hashes::new(begins),
             marks: true,
         };
         // One for each pair of bytes that markers begin with.
@@ -293,15 +347,6 @@ impl Vector {
         }
     }
 
-    /// Whether a marker begins with these four bytes at `at`, as far as they and `may` show.
-    #[inline(never)]
-    fn begins(&self, four: u32, at: usize, may: &dyn Fn(usize) -> bool) -> bool {
-        match &self.heads {
-            Some(heads) => heads.holds(four) && may(at),
-            None => may(at),
-        }
-    }
-
     /// The first place of a mask of places from `at` on at which a marker may begin.
     ///
     /// # Safety
@@ -320,7 +365,7 @@ impl Vector {
             // SAFETY: the caller has four bytes there.
             let four = unsafe { hay.as_ptr().add(found).cast::<u32>().read_unaligned() };
             let four = u32::from_le(four);
-            if self.hashes.may_hold(four) && self.begins(four, found, may) {
+            if self.hashes.may_hold(four) && may(found) {
                 return Some(found);
             }
             mask &= mask - 1;
@@ -328,70 +373,6 @@ impl Vector {
         None
     }
 }
-
-/// The first four bytes of all markers: a hash table in which a head is at its place or behind it, before the next 0. A marker of
-/// three bytes has 0 as the fourth.
-#[derive(Clone, Debug)]
-struct Heads {
-    slots: Box<[u32]>,
-    /// Whether a marker has only three bytes.
-    short: bool,
-}
-
-impl Heads {
-    /// Of different beginnings. Returns `None` if one is shorter than three bytes, or is only NUL.
-    fn new(begins: &[Begin]) -> Option<Self> {
-        let (mut heads, mut short) = (vec![], false);
-        for begin in begins {
-            let (first, second, third, fourth) = match *begin.bytes() {
-                [first, second, third] => (first, second, third, None),
-                [first, second, third, fourth, ..] => (first, second, third, Some(fourth)),
-                _ => return None,
-            };
-            let head = [first, second, third, fourth.unwrap_or(0)];
-            // An empty slot is 0.
-            heads.push(Some(u32::from_le_bytes(head)).filter(|head| *head != 0)?);
-            short |= fourth.is_none();
-        }
-        // A quarter of the slots is taken.
-        let slots = vec![0; heads.len().max(1).next_power_of_two() * 4].into();
-        let mut all = Self { slots, short };
-        for head in heads {
-            let mut at = all.place(head);
-            while all.slots[at] != 0 {
-                at = (at + 1) & (all.slots.len() - 1);
-            }
-            all.slots[at] = head;
-        }
-        Some(all)
-    }
-
-    fn all(&self) -> impl Iterator<Item = u32> {
-        self.slots.iter().copied().filter(|head| *head != 0)
-    }
-
-    fn place(&self, head: u32) -> usize {
-        (head.wrapping_mul(HASH) >> 16) as usize & (self.slots.len() - 1)
-    }
-
-    fn holds(&self, four: u32) -> bool {
-        self.finds(four) || (self.short && self.finds(four & 0x00FF_FFFF))
-    }
-
-    fn finds(&self, head: u32) -> bool {
-        let mut at = self.place(head);
-        while self.slots[at] != 0 {
-            if self.slots[at] == head {
-                return true;
-            }
-            at = (at + 1) & (self.slots.len() - 1);
-        }
-        false
-    }
-}
-
-/// What four bytes are multiplied by; the upper bits of the product are their hash.
-const HASH: u32 = 0x9E37_79B1;
 
 /// A bit for each hash of four bytes: some marker may begin with them.
 #[derive(Clone, Debug)]
@@ -401,23 +382,28 @@ const HASHES: usize = 1 << HASH_BITS;
 const HASH_BITS: u32 = 16;
 
 impl Hashes {
-    fn new(heads: Option<&Heads>) -> Self {
-        let Some(heads) = heads else {
+    /// Of the beginnings of all markers. If one is shorter than three bytes, it may be anything.
+    fn new(begins: &[Begin]) -> Self {
+        if begins.iter().any(|begin| begin.bytes().len() + 1 < HEAD) {
             return Self(Box::new([u64::MAX; HASHES / 64]));
-        };
+        }
         let mut all = Self(Box::new([0; HASHES / 64]));
-        for head in heads.all() {
-            all.add(head);
-            if head >> 24 == 0 {
-                (1..=255).for_each(|fourth| all.add(head | fourth << 24));
+        for begin in begins.iter().map(Begin::bytes) {
+            let fourth = match begin.get(HEAD - 1) {
+                Some(byte) => *byte..=*byte,
+                None => 0..=u8::MAX,
+            };
+            for fourth in fourth {
+                all.add(u32::from_le_bytes([begin[0], begin[1], begin[2], fourth]));
             }
         }
         all
     }
 
+    /// The upper bits of a product.
     #[inline(always)]
     fn hash(head: u32) -> usize {
-        (head.wrapping_mul(HASH) >> (u32::BITS - HASH_BITS)) as usize
+        (head.wrapping_mul(0x9E37_79B1) >> (u32::BITS - HASH_BITS)) as usize
     }
 
     fn add(&mut self, head: u32) {

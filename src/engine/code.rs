@@ -8,7 +8,7 @@
 
 use memchr::{memchr, memchr2, memrchr};
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Line, Marks};
+use toolglot_scan::{Line, Marks, lines};
 
 /// Whether the text is in code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,11 +69,21 @@ fn blank(byte: u8, at: u8) -> Option<u8> {
 
 /// Whether a byte in the first column of a line is neither a blank nor the beginning of a fence or a list item.
 fn plain(byte: u8) -> bool {
-    !matches!(
-        byte,
-        b' ' | b'\t' | b'\n' | b'`' | b'~' | b'-' | b'*' | b'+' | b'0'..=b'9'
-    )
+    PLAIN[usize::from(byte)]
 }
+
+/// The same for each byte.
+const PLAIN: [bool; 256] = {
+    let (mut plain, mut byte) = ([false; 256], 0);
+    while byte < plain.len() {
+        plain[byte] = !matches!(
+            byte as u8,
+            b' ' | b'\t' | b'\n' | b'`' | b'~' | b'-' | b'*' | b'+' | b'0'..=b'9'
+        );
+        byte += 1;
+    }
+    plain
+};
 
 /// Where the last paragraph begins that ends all lists: plain text in the first column after a blank line. Only the last
 /// lines are searched.
@@ -92,6 +102,8 @@ fn paragraph(text: &[u8]) -> Option<usize> {
 
 /// Pieces from this length on are not read line by line where that can be avoided.
 const LONG: usize = 64;
+/// In text up to this length all lines are looked at.
+const NEAR: usize = 4096;
 /// Shorter text is searched byte by byte.
 const SHORT: usize = 16;
 /// The number of lines in which the beginning of a paragraph is searched.
@@ -107,8 +119,7 @@ impl Code {
         if line == Line::Behind(0) && !text.is_empty() {
             self.head = Head::default();
         }
-        let matters = |byte: &u8| matches!(byte, b'\n' | b'`');
-        if text.len() < SHORT && self.settled() && !text.iter().any(matters) {
+        if text.len() < SHORT && self.passes_short(text) {
             return;
         }
         let mut at = 0;
@@ -116,7 +127,8 @@ impl Code {
         let mut quiet = marks.first.min(text.len());
         if quiet >= LONG {
             self.settle();
-            at = self.skip(&text[..quiet]);
+            at = self.head_of(&text[..quiet]);
+            at += self.skip(&text[at..quiet]);
         }
         while at < text.len() {
             let byte = text[at];
@@ -177,6 +189,32 @@ impl Code {
         }
     }
 
+    /// Consumes short text without backticks, outside lists, whose lines begin like plain text. Returns false, with nothing changed, if
+    /// it is other text.
+    fn passes_short(&mut self, text: &[u8]) -> bool {
+        let (mut head, mut ends) = (self.head, false);
+        for byte in text {
+            head = match (head, byte) {
+                (Head::Rest | Head::Blanks(0), b'\n') => {
+                    ends = true;
+                    Head::Blanks(0)
+                }
+                (Head::Rest, byte) if *byte != b'`' => head,
+                (Head::Blanks(0), byte) if plain(*byte) => Head::Rest,
+                _ => return false,
+            };
+        }
+        let alone = self.list == 0 && !matches!(self.state, State::Info(_));
+        if self.run > 0 || !(alone || (self.settled() && !ends)) {
+            return false;
+        }
+        if ends {
+            self.ends_line();
+        }
+        self.head = head;
+        true
+    }
+
     /// Consumes long text without marks, in which the last line end is at `ends`; `line` is the line state before it. Returns
     /// false, with nothing changed, if its lines must be read one by one.
     pub fn passes(&mut self, text: &[u8], line: Line, ends: Option<usize>) -> bool {
@@ -204,11 +242,26 @@ impl Code {
         begins && alone
     }
 
-    /// Goes to the last line of text without marks that matters to the state. Returns how many bytes that skips.
+    /// Consumes what begins the line of text without marks, where it may matter.
+    fn head_of(&mut self, text: &[u8]) -> usize {
+        let mut at = 0;
+        while self.head != Head::Rest && at < text.len() && text[at] != b'\n' {
+            at += usize::from(self.begins(text[at]));
+        }
+        at
+    }
+
+    /// Goes to the first line of text without marks that may matter to what follows it, or to the last line. Returns how many bytes
+    /// that skips.
     fn skip(&mut self, text: &[u8]) -> usize {
+        let alone = self.list == 0 && self.head == Head::Rest;
         let begins = match self.state {
             // Only where the last line begins.
             State::Fence(_) => memrchr(b'\n', text).map(|n| n + 1),
+            // Outside lists only those lines that may be items.
+            State::None | State::Inline(_) if alone && text.len() <= NEAR => {
+                Some(lines(text, &PLAIN)).filter(|at| *at > 0)
+            }
             State::None | State::Inline(_) => paragraph(text),
             State::Info(_) => None,
         };

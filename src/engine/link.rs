@@ -5,9 +5,9 @@
 //! or if a blank line or `max_lookahead` bytes come first, the opener and what follows it are read as they are anywhere.
 //! Those bytes are read again once, whatever other openers are among them.
 
-use memchr::{memchr, memrchr};
+use memchr::memchr;
 use serde::{Deserialize, Serialize};
-use toolglot_scan::ROOT;
+use toolglot_scan::{ROOT, last_line};
 
 use super::finish::Finish;
 use super::machine::{Chunk, Machine, Taken};
@@ -45,19 +45,20 @@ impl Link {
         if self == Self::None && text.len() < LONG && memchr(b'[', text).is_none() {
             return self;
         }
-        self.after_line(text, memrchr(b'\n', text))
+        self.after_line(text, last_line(text, b'['))
     }
 
-    /// The same for text in which the last line end is there.
-    pub fn after_line(self, text: &[u8], ends: Option<usize>) -> Self {
+    /// The same for text in which the last line end is there, and in whose last line a bracket `opens` or none does.
+    pub fn after_line(self, text: &[u8], (ends, opens): (Option<usize>, bool)) -> Self {
         let (link, line) = match ends {
             Some(at) => (Self::None, &text[at + 1..]),
             None => (self, text),
         };
-        if link != Self::None {
-            return link.through(line);
+        match link {
+            Self::None if !opens => link,
+            Self::None => memchr(b'[', line).map_or(link, |at| link.through(&line[at..])),
+            Self::Text(_) | Self::Closed | Self::Target(_) => link.through(line),
         }
-        memchr(b'[', line).map_or(link, |at| link.through(&line[at..]))
     }
 
     fn through(self, line: &[u8]) -> Self {

@@ -33,7 +33,7 @@ pub(crate) use opening::opens;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Line, Node, Plain, ROOT};
+use toolglot_scan::{Kinds, Line, Node, ROOT};
 
 use crate::body::{Body, Io, Short};
 use crate::dialect::spec::RouteKind;
@@ -81,6 +81,12 @@ pub struct Parser {
     state: State,
     /// Follows from the state; `Careful` is always correct.
     pace: Pace,
+    /// The fastest path takes chunks up to this length: 0 unless the pace is [`Pace::Plain`].
+    plain: usize,
+    /// [`Parser::passes_short`] takes chunks up to this length: 0 unless the pace is one of text.
+    short: usize,
+    /// Text with other bytes than these is not always delivered as it is. Follows from the options.
+    minds: Kinds,
 }
 
 /// Everything that a stream remembers.
@@ -349,9 +355,12 @@ impl Parser {
         let state = State::new(&set.inner, &options);
         Self {
             set: set.clone(),
+            minds: plain::minds(&options),
             opts: Arc::new(options),
             state,
             pace: Pace::Careful,
+            plain: 0,
+            short: 0,
         }
     }
 
@@ -359,16 +368,7 @@ impl Parser {
     /// ask the sink whether it wants to stop: see [`feed_until`](Self::feed_until).
     #[inline]
     pub fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
-        let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
-        let plain = match short {
-            true => self.set.inner.text.plain(chunk),
-            false => Plain::No,
-        };
-        if plain != Plain::No {
-            if plain == Plain::Brackets {
-                self.pace = self.state.brackets(chunk);
-            }
-            let span = self.state.pass_text(chunk);
+        if let Some(span) = self.feed_text(chunk) {
             sink.event(Event::Text {
                 data: chunk,
                 span,
@@ -382,7 +382,10 @@ impl Parser {
                 false => self.feed_through(chunk, sink),
             };
         }
-        self.feed_on(chunk, sink);
+        let short = chunk.len().wrapping_sub(1) < self.short;
+        if !(short && self.passes_short(chunk, sink)) {
+            self.feed_on(chunk, sink);
+        }
     }
 
     /// Consumes the next bytes up to where the sink has enough ([`Sink::stopped`]), and returns how many it consumed: all of
@@ -399,7 +402,7 @@ impl Parser {
         let taken = self.lead::<true>(chunk, sink);
         taken.unwrap_or_else(|| {
             let taken = self.drive(sink, |machine| machine.run_until::<true>(chunk));
-            self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
+            self.set_pace(Pace::of(&self.state, &self.set.inner, &self.opts));
             taken
         })
     }
@@ -410,8 +413,14 @@ impl Parser {
     #[doc(hidden)]
     #[inline]
     pub fn feed_text(&mut self, chunk: &[u8]) -> Option<Span> {
-        let short = self.pace == Pace::Plain && chunk.len().wrapping_sub(1) < SHORT;
-        (short && self.set.inner.text.bland(chunk)).then(|| self.state.pass_text(chunk))
+        if chunk.len().wrapping_sub(1) >= self.plain {
+            return None;
+        }
+        let scanner = &self.set.inner.text;
+        let kinds = scanner.kinds(chunk);
+        let plain = !kinds.has(self.minds)
+            || (kinds.has_only(Kinds::BEGINS, self.minds) && scanner.begins_none(chunk));
+        plain.then(|| self.state.pass_text(chunk))
     }
 
     /// Consumes a short chunk all of which is bytes of an open value that are delivered as they are: as one piece of the argument, one
@@ -438,9 +447,7 @@ impl Parser {
         }
         let passes = match &self.pace {
             Pace::Careful | Pace::Value(_) => false,
-            Pace::Flow | Pace::Thought | Pace::Linked | Pace::Plain => {
-                self.passes_plain(chunk, sink) || self.passes(chunk, sink)
-            }
+            Pace::Flow | Pace::Line | Pace::Plain => self.passes(chunk, sink),
         };
         if !passes {
             self.read(chunk, sink);
@@ -486,7 +493,7 @@ impl Parser {
     #[inline(always)]
     fn read(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         self.drive(sink, |machine| machine.run(chunk));
-        self.pace = Pace::of(&self.state, &self.set.inner, &self.opts);
+        self.set_pace(Pace::of(&self.state, &self.set.inner, &self.opts));
     }
 
     /// Consumes the bytes of one special token that the host knows by its id. A marker that lies entirely in them counts
@@ -613,7 +620,7 @@ impl Parser {
         fresh.io.spare.clear();
         fresh.io.cursor.reuse(&mut self.state.io.cursor);
         self.state = fresh;
-        self.pace = Pace::Careful;
+        self.set_pace(Pace::Careful);
     }
 
     /// Bytes that were fed and that no event covers yet.
@@ -651,9 +658,19 @@ impl Parser {
         &self.set
     }
 
+    #[inline]
+    fn set_pace(&mut self, pace: Pace) {
+        self.pace = pace;
+        (self.plain, self.short) = match self.pace {
+            Pace::Careful | Pace::Value(_) => (0, 0),
+            Pace::Flow | Pace::Line => (0, SHORT),
+            Pace::Plain => (SHORT, SHORT),
+        };
+    }
+
     /// Runs the engine where no fast path is suitable.
     fn drive<T>(&mut self, sink: &mut dyn Sink, run: impl FnOnce(&mut Machine<'_>) -> T) -> T {
-        self.pace = Pace::Careful;
+        self.set_pace(Pace::Careful);
         if !self.state.begun {
             self.begin(sink);
         }

@@ -2,14 +2,12 @@
 //!
 //! Most chunks of most streams are a few bytes of prose. [`Parser::feed`] passes them on at once if nothing is under way and
 //! no byte of theirs has a meaning for markers, lines or code. If that is not so but no marker ends in the chunk,
-//! [`Parser::passes`] does what the engine would, without its modes. Inside a string of a call [`State::writes`] passes on
-//! bytes that neither end the string nor need escaping in JSON. All of them change the state exactly as the engine does, so
-//! the path that a chunk took leaves no trace.
+//! [`Parser::passes_short`] and [`Parser::passes`] do what the engine would, without its modes. Inside a string of a call
+//! [`State::writes`] passes on bytes that neither end the string nor need escaping in JSON. All of them change the state exactly as
+//! the engine does, so the path that a chunk took leaves no trace.
 
-use memchr::memrchr;
-use toolglot_scan::{Line, Marks, Plain, ROOT, Scanner, Skip};
+use toolglot_scan::{Kinds, Line, Marks, ROOT, Scanner, Skip, last_line};
 
-use super::flow::stuff;
 use super::link::Link;
 use super::machine::scanner;
 use super::{Mode, Parser, Region, State};
@@ -31,12 +29,10 @@ pub(super) enum Pace {
     /// None: the engine must read the chunk.
     #[default]
     Careful,
-    /// Text or reasoning, in which a marker may be under way.
+    /// Text or reasoning.
     Flow,
-    /// Reasoning in the middle of a line, with nothing under way.
-    Thought,
-    /// Text in the middle of a line, in which a bracket may be open, with nothing else under way.
-    Linked,
+    /// The same in the middle of a line, with nothing under way but a marker, a bracket or a character.
+    Line,
     /// Text in the middle of a line, with nothing under way.
     Plain,
     /// In a value, with nothing under way.
@@ -56,7 +52,11 @@ impl Pace {
             Region::Reasoning { .. } => opts.reasoning == ReasoningMode::Split,
             Region::Span { .. } => false,
         };
+        let Some(scanner) = scanner(set, opts, state.region) else {
+            return Self::Careful;
+        };
         let flows = !state.finished
+            && scanner.dfa.exact()
             && suitable
             && !state.region.labelled()
             && state.io.cursor.carried() == 0
@@ -64,33 +64,35 @@ impl Pace {
             && !(state.guided.is_some() && state.region == Region::Text)
             && state.waiting.is_none()
             && state.inside.is_none()
-            && state.heard.is_none()
-            && opts.text == TextMode::Bytes;
+            && state.heard.is_none();
         if flows {
-            Self::flowing(state)
+            Self::flowing(state, scanner)
         } else {
             Self::Careful
         }
     }
 
-    /// The same after text that [`Parser::passes`] delivered, which changes no more of the state than what is asked here.
-    fn flowing(state: &State) -> Self {
-        let settled = state.node == ROOT && state.from() == state.pos() && state.in_line();
-        match state.region {
-            // In a forged state the stream may begin after what is held back.
-            _ if state.from() < state.origin => Self::Careful,
-            _ if !settled => Self::Flow,
-            Region::Text => Self::linked(state.link),
-            Region::Reasoning { .. } | Region::Span { .. } => Self::Thought,
+    /// The same after text that a fast path delivered, which changes no more of the state than what is asked here.
+    fn flowing(state: &State, scanner: &Scanner) -> Self {
+        // In a forged state the stream may begin after what is held back, and that may be anything.
+        if state.from() < state.origin {
+            return Self::Careful;
+        }
+        let held = scanner.dfa.held(state.node);
+        let fits = state.from().wrapping_add(held.len() as u64) == state.pos();
+        match fits && state.in_line() && !scanner.kinds(held).has(Kinds::MARKS) {
+            true => Self::in_line(state),
+            false => Self::Flow,
         }
     }
 
-    /// In text with nothing under way but what the brackets show.
-    fn linked(link: Link) -> Self {
-        match link {
-            Link::None => Self::Plain,
-            Link::Text(_) | Link::Closed | Link::Target(_) => Self::Linked,
-        }
+    /// The same in the middle of a line, where what is held back neither ends the line nor marks code.
+    fn in_line(state: &State) -> Self {
+        let plain = state.node == ROOT
+            && state.region == Region::Text
+            && state.link == Link::None
+            && state.io.gate.len() == 0;
+        if plain { Self::Plain } else { Self::Line }
     }
 
     /// The open value, if its next bytes can be delivered unchanged.
@@ -135,19 +137,17 @@ impl State {
         self.pass(data.len())
     }
 
-    /// Updates what the brackets show for a short text with nothing else under way, and returns the pace after it.
-    pub fn brackets(&mut self, chunk: &[u8]) -> Pace {
-        self.link = self.link.after(chunk);
-        Pace::linked(self.link)
-    }
-
     /// Updates the state for more text. `marks` says where it may mark code, if code matters.
     pub fn text(&mut self, piece: &[u8], marks: Option<Marks>) {
         let long = piece.len() >= LONG;
-        let ends = if long { memrchr(b'\n', piece) } else { None };
+        let last = if long {
+            last_line(piece, b'[')
+        } else {
+            (None, true)
+        };
         if let Some(marks) = marks {
             let none = long && marks.first >= piece.len();
-            if !(none && self.code.passes(piece, self.line, ends)) {
+            if !(none && self.code.passes(piece, self.line, last.0)) {
                 self.code.after(piece, self.line, marks);
             }
         }
@@ -156,7 +156,7 @@ impl State {
         let may = self.link != Link::None || piece.len() > 4 || self.tail.contains(b'[');
         if may && self.region == Region::Text {
             self.link = match long {
-                true => self.link.after_line(piece, ends),
+                true => self.link.after_line(piece, last),
                 false => self.link.after(piece),
             };
         }
@@ -166,30 +166,39 @@ impl State {
         }
     }
 
-    /// Updates the state for more text in which `scanner` has looked for markers, and delivers it.
-    fn deliver(
+    /// Emits text or reasoning that begins at `at`, in whole characters if asked for.
+    #[inline]
+    fn emit(&mut self, data: &[u8], at: u64, mode: TextMode, sink: &mut dyn Sink) {
+        let start = at.wrapping_sub(self.origin);
+        let stuff = match self.region {
+            Region::Text => Stuff::Text,
+            Region::Reasoning { .. } | Region::Span { .. } => Stuff::Reasoning,
+        };
+        match mode {
+            TextMode::Bytes => {
+                let span = Span::new(start, start.wrapping_add(data.len() as u64));
+                sink.event(stuff.event(data, span));
+            }
+            TextMode::Chars => self.io.gate.push(data, start, |piece, span| {
+                sink.event(stuff.event(piece.as_bytes(), span))
+            }),
+        }
+    }
+
+    /// Updates the state for more of a line, which ends no line and marks no code, and emits it. `brackets` may open in it.
+    fn emit_in_line(
         &mut self,
-        scanner: &Scanner,
-        (data, start): (&[u8], u64),
-        marks: Option<Marks>,
-        stuff: Stuff<'_>,
+        data: &[u8],
+        at: u64,
+        brackets: bool,
+        mode: TextMode,
         sink: &mut dyn Sink,
     ) {
-        let kind = match data.len() <= SHORT && self.in_line() {
-            true => scanner.in_line(data),
-            false => Plain::No,
-        };
-        if kind == Plain::No {
-            self.text(data, marks);
-        } else {
-            self.tail = self.tail.after(data);
-            let may = self.link != Link::None || kind == Plain::Brackets;
-            if may && self.region == Region::Text {
-                self.link = self.link.after(data);
-            }
+        self.tail = self.tail.after(data);
+        if (brackets || self.link != Link::None) && self.region == Region::Text {
+            self.link = self.link.after(data);
         }
-        let start = start - self.origin;
-        sink.event(stuff.event(data, Span::new(start, start + data.len() as u64)));
+        self.emit(data, at, mode, sink);
     }
 
     /// Whether the text is in the middle of a line, of which nothing has an effect on what follows but brackets.
@@ -327,27 +336,63 @@ impl State {
 }
 
 impl Parser {
-    /// Consumes a short chunk of a thought, or of text in which a bracket may be open, that is plain to its last byte. Returns false,
-    /// with nothing changed, if the bytes one by one do not show that.
-    #[inline]
-    pub(super) fn passes_plain(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
+    /// Consumes a short chunk in which no marker begins, or one in the middle of a line in which none ends. Returns false, with nothing
+    /// changed, if it is neither.
+    #[inline(never)]
+    pub(super) fn passes_short(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> bool {
         let set = &*self.set.inner;
         let state = &mut self.state;
-        let settled = matches!(self.pace, Pace::Thought | Pace::Linked);
-        if !settled || chunk.len() > SHORT {
-            return false;
-        }
         let Some(scanner) = scanner(set, &self.opts, state.region) else {
             return false;
         };
-        if !scanner.dfa.exact() || scanner.plain(chunk) == Plain::No {
+        let thought = self.pace == Pace::Line && state.region != Region::Text;
+        if thought && state.node == ROOT && state.io.gate.len() == 0 {
+            // Most of them are as plain as most text is.
+            if !scanner.kinds(chunk).has(self.minds.without(Kinds::BRACKET)) {
+                let span = state.pass_text(chunk);
+                sink.event(Stuff::Reasoning.event(chunk, span));
+                return true;
+            }
+        }
+        let Some((node, kinds)) = scanner.walk(state.node, chunk) else {
+            return false;
+        };
+        let mode = self.opts.text;
+        let (pos, from) = (state.pos(), state.from());
+        let none = state.node == ROOT && node == ROOT && from == pos;
+        let in_line = self.pace != Pace::Flow && !kinds.has(Kinds::MARKS);
+        let brackets = kinds.has(Kinds::BRACKET);
+        if none {
+            state.io.cursor.take(chunk.len());
+            if in_line {
+                state.emit_in_line(chunk, pos, brackets, mode, sink);
+            } else {
+                let marks = looks_at_code(&self.opts, set, state.region).then_some(Marks::UNKNOWN);
+                state.text(chunk, marks);
+                state.emit(chunk, pos, mode, sink);
+            }
+        } else if in_line {
+            let held = scanner.dfa.held(state.node);
+            let out = (held.len() + chunk.len()).saturating_sub(scanner.dfa.hold(node));
+            state.node = node;
+            let end = from.wrapping_add(out as u64);
+            state.io.cursor.read(chunk.len(), end);
+            if !held.is_empty() && out > 0 {
+                let held = &held[..held.len().min(out)];
+                state.emit_in_line(held, from, true, mode, sink);
+            }
+            if let Some(out) = out.checked_sub(held.len()).filter(|out| *out > 0) {
+                state.emit_in_line(&chunk[..out], pos, brackets, mode, sink);
+            }
+        } else {
             return false;
         }
-        let span = state.pass_text(chunk);
-        if self.pace == Pace::Linked {
-            self.pace = state.brackets(chunk);
-        }
-        sink.event(stuff(set, state.region).event(chunk, span));
+        let pace = match in_line || state.in_line() {
+            true => Pace::in_line(state),
+            false => Pace::Flow,
+        };
+        debug_assert_eq!(pace, Pace::of(state, set, &self.opts));
+        self.set_pace(pace);
         true
     }
 
@@ -360,21 +405,8 @@ impl Parser {
             return false;
         };
         let dfa = &scanner.dfa;
-        if chunk.len() > MIDDLE || !dfa.exact() {
+        if chunk.len() > MIDDLE {
             return false;
-        }
-        if chunk.len() <= SHORT
-            && state.node == ROOT
-            && state.from() == state.pos()
-            && scanner.begins_none(chunk)
-        {
-            let marks = looks_at_code(&self.opts, set, state.region).then_some(Marks::UNKNOWN);
-            state.text(chunk, marks);
-            let span = state.pass(chunk.len());
-            sink.event(stuff(set, state.region).event(chunk, span));
-            self.pace = Pace::flowing(state);
-            debug_assert_eq!(self.pace, Pace::of(state, set, &self.opts));
-            return true;
         }
         let (mut at, mut node, mut skip) = (0, state.node, Skip::default());
         while at < chunk.len() {
@@ -397,29 +429,42 @@ impl Parser {
             _ => scanner.marks(&skip),
         };
         let (bytes, from) = (state.io.cursor.chunk(chunk), state.from());
-        let to = dfa.settled(node, bytes.base + chunk.len() as u64);
-        if to > from {
-            let code = looks_at_code(&self.opts, set, state.region);
-            let stuff = stuff(set, state.region);
-            if from == bytes.base {
-                let text = &chunk[..(to - from) as usize];
-                state.deliver(scanner, (text, from), code.then_some(marks), stuff, sink);
-            } else {
-                for (data, start) in pieces(dfa.held(state.node), bytes, from, to) {
-                    if !data.is_empty() {
-                        let marks = code.then(|| marks.within(start, bytes.base));
-                        state.deliver(scanner, (data, start), marks, stuff, sink);
-                    }
-                }
-            }
-            state.io.cursor.read(chunk.len(), to);
-        } else {
-            state.io.cursor.read(chunk.len(), from);
+        let code = looks_at_code(&self.opts, set, state.region);
+        let mode = self.opts.text;
+        if state.node == ROOT && node == ROOT && from == bytes.base && from >= state.origin {
+            state.io.cursor.take(chunk.len());
+            state.text(chunk, code.then_some(marks));
+            state.emit(chunk, from, mode, sink);
+            let pace = match state.in_line() {
+                true => Pace::in_line(state),
+                false => Pace::Flow,
+            };
+            self.set_pace(pace);
+            return true;
         }
+        let to = dfa.settled(node, bytes.base + chunk.len() as u64);
+        for (data, start) in pieces(dfa.held(state.node), bytes, from, to) {
+            if !data.is_empty() {
+                let marks = code.then(|| marks.within(start, bytes.base));
+                state.text(data, marks);
+                state.emit(data, start, mode, sink);
+            }
+        }
+        state.io.cursor.read(chunk.len(), to.max(from));
         state.node = node;
-        self.pace = Pace::flowing(state);
-        debug_assert_eq!(self.pace, Pace::of(state, set, &self.opts));
+        let pace = Pace::flowing(state, scanner);
+        debug_assert_eq!(pace, Pace::of(state, set, &self.opts));
+        self.set_pace(pace);
         true
+    }
+}
+
+/// What short text is looked at for.
+pub(super) fn minds(opts: &Options) -> Kinds {
+    let all = Kinds::BEGINS.with(Kinds::MARKS).with(Kinds::BRACKET);
+    match opts.text {
+        TextMode::Bytes => all,
+        TextMode::Chars => all.with(Kinds::WIDE),
     }
 }
 
@@ -437,3 +482,6 @@ pub(super) fn looks_at_code(opts: &Options, set: &SetInner, region: Region) -> b
 pub(super) fn skips_code(opts: &Options, set: &SetInner) -> bool {
     opts.fence.map_or(set.skips, |fence| fence == Fence::Skip)
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use toolglot_scan::{Dfa, Fnv};
 use super::bounds::within;
 use super::machine::scanner;
 use super::opening::Candidate;
+use super::plain::minds;
 use super::tail::Lead;
 use super::{Mode, Pace, Parser, Region, State};
 use crate::dialect::{DialectSet, SetInner};
@@ -86,9 +87,12 @@ impl Parser {
         }
         Ok(Self {
             set: set.clone(),
+            minds: minds(&options),
             opts: Arc::new(options),
             state,
             pace: Pace::Careful,
+            plain: 0,
+            short: 0,
         })
     }
 }

@@ -68,12 +68,17 @@ impl Tail {
     /// The tail after more text.
     #[inline]
     pub fn after(self, text: &[u8]) -> Self {
-        match text.last_chunk::<4>() {
-            Some(last) => Self(u32::from_be_bytes(*last)),
-            None => text
-                .iter()
-                .fold(self, |Self(tail), byte| Self(tail << 8 | u32::from(*byte))),
+        if let Some(last) = text.last_chunk() {
+            return Self(u32::from_be_bytes(*last));
         }
+        let Self(tail) = self;
+        let (len, text) = match *text {
+            [a, b, c] => (3, [0, a, b, c]),
+            [a, b] => (2, [0, 0, a, b]),
+            [a] => (1, [0, 0, 0, a]),
+            _ => return self,
+        };
+        Self(tail << (8 * len) | u32::from_be_bytes(text))
     }
 
     /// Whether one of the last four bytes is `byte`.

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::string::{SIMPLE, escapes};
-use super::{BLOCK, HEAD, MARKS, Marks, Table, Vector};
+use super::{BLOCK, HEAD, MARKS, Marks, Table, Vector, begins_plain};
 use crate::chars::{is_simple, letter, place_of};
 
 type V = __m256i;

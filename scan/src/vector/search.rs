@@ -147,12 +147,27 @@ macro_rules! search {
         ) -> usize {
             let tests = Tests::<RARE, PAIRS>::new(vector);
             let last = hay.len().saturating_sub(4 * W + 2);
-            while at < last {
+            let block = |at: usize| {
                 let (a, b) = (tests.at(hay, at), tests.at(hay, at + W));
                 let (c, d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
-                if any(or(or(a, b), or(c, d))) {
-                    break;
-                }
+                or(or(a, b), or(c, d))
+            };
+            // Behind some blocks two at once, where they cost little. In text full of markers none gets that far.
+            let near = if PAIRS == 0 {
+                last.min(at + 32 * W)
+            } else {
+                last
+            };
+            while at < near && !any(block(at)) {
+                at += 4 * W;
+            }
+            if at < near {
+                return at;
+            }
+            while at + 4 * W < last && !any(or(block(at), block(at + 4 * W))) {
+                at += 8 * W;
+            }
+            while at < last && !any(block(at)) {
                 at += 4 * W;
             }
             at
@@ -201,6 +216,50 @@ macro_rules! search {
                 at = from + W;
             }
             (at, false)
+        }
+
+        /// Where the last line of `hay` ends that is not the last one, and whether `byte` occurs behind it; as far as it goes back, if
+        /// no line ends there.
+        #[target_feature(enable = $feature)]
+        pub fn last_line(hay: &[u8], byte: u8) -> (usize, Option<usize>, bool) {
+            let [newline, byte] = [b'\n', byte].map(|byte| splat(byte as i8));
+            let (mut at, mut behind) = (hay.len(), 0);
+            while at >= W {
+                at -= W;
+                let v = load(hay, at);
+                let (ends, bytes) = (mask(eq(v, newline)), mask(eq(v, byte)));
+                if ends != 0 {
+                    let last = ends.ilog2();
+                    return (at, Some(at + last as usize), (bytes >> last) | behind != 0);
+                }
+                behind |= bytes;
+            }
+            (at, None, behind != 0)
+        }
+
+        /// See [`crate::lines`]. `hay` is at least a block long.
+        #[target_feature(enable = $feature)]
+        pub fn lines(hay: &[u8], plain: &[bool; 256]) -> usize {
+            let newline = splat(b'\n' as i8);
+            let (mut at, mut line) = (0, 0);
+            while at < hay.len() {
+                // The last block, some of whose lines were looked at.
+                let from = at.min(hay.len() - BLOCK);
+                let mut ends = 0;
+                for n in 0..BLOCK / W {
+                    ends |= mask(eq(load(hay, from + n * W), newline)) << (n * W);
+                }
+                ends = ends >> (at - from) << (at - from);
+                while ends != 0 {
+                    line = from + ends.trailing_zeros() as usize + 1;
+                    if !begins_plain(&hay[line..], plain) {
+                        return line;
+                    }
+                    ends &= ends - 1;
+                }
+                at = from + BLOCK;
+            }
+            line
         }
 
         #[target_feature(enable = $feature)]
