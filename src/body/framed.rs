@@ -262,6 +262,25 @@ impl Body {
         }
     }
 
+    /// The open value after a byte that is held back.
+    pub fn short_after(&self, limits: &Limits, byte: u8) -> Option<Short> {
+        match &self.at {
+            FramedAt::Value(value) if self.mention.is_none() => {
+                value.short_after(self.args.as_ref()?, limits, byte)
+            }
+            _ => None,
+        }
+    }
+
+    /// Looks at a chunk that bypassed the open value.
+    pub fn passed_marks(&mut self, chunk: &[u8], holds: bool) -> bool {
+        match &mut self.at {
+            FramedAt::Value(value) => value.passed(chunk, holds),
+            _ => return false,
+        }
+        true
+    }
+
     /// What reads the open string.
     pub(super) fn lexer(&mut self) -> Option<&mut Lexer> {
         match &mut self.at {

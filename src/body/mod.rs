@@ -56,7 +56,7 @@ pub(crate) use heard::{Heard, Said};
 pub(crate) use lexer::precedes_names;
 pub(crate) use out::{Block, Io, Out, Stuff};
 pub(crate) use plain::Clean;
-pub(crate) use short::{Short, Taken};
+pub(crate) use short::{Marked, Short, Taken};
 pub(crate) use tree_payload::{Elements, ITEM, tag_name};
 
 /// The state of an open block's body.
@@ -212,6 +212,32 @@ impl Body {
             | Self::AttributeParams(_) => None,
         };
         lexer.map(|lexer| lexer.passed(backslash)).is_some()
+    }
+
+    /// The open value after a byte that is held back, if its next bytes can be delivered unchanged unless they go on with what that
+    /// byte may begin.
+    pub fn short_after(&self, limits: &Limits, byte: u8) -> Option<Short> {
+        match self {
+            Self::Framed(body) => body.short_after(limits, byte),
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Line(_) => None,
+        }
+    }
+
+    /// Looks at a chunk that bypassed the body and in which nothing has a meaning, except that its last byte may begin something
+    /// (`holds`). Returns false if it cannot do that.
+    pub fn passed_marks(&mut self, chunk: &[u8], holds: bool) -> bool {
+        match self {
+            Self::Framed(body) => body.passed_marks(chunk, holds),
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Line(_) => false,
+        }
     }
 
     /// Keeps bytes at offset `at` of a parameter whose argument is written when it ends, and that bypassed the body.

@@ -59,6 +59,8 @@ enum Form {
     Delimited,
     /// Text.
     Text,
+    /// Text after this byte, which is held back, because what has a meaning may begin with it.
+    Held(u8),
     /// Bytes of a parameter whose argument is written when it ends.
     Late,
 }
@@ -69,6 +71,16 @@ pub(crate) struct Taken<'c> {
     pub text: &'c str,
     /// It ends with a backslash whose letter is still to come.
     backslash: bool,
+}
+
+/// A chunk of text that bypasses the body whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Marked<'c> {
+    /// A byte before it, which was held back.
+    pub before: Option<u8>,
+    pub text: &'c str,
+    /// A byte after it, which is held back.
+    pub holds: Option<u8>,
 }
 
 /// Chunks of fewer bytes bypass the body only if they do so whole.
@@ -145,6 +157,12 @@ impl Short {
         Self { form, ..self }
     }
 
+    /// The same text after a byte that is held back.
+    pub fn after_held(self, byte: u8) -> Option<Self> {
+        let form = Form::Held(byte);
+        (self.form == Form::Text && byte.is_ascii()).then_some(Self { form, ..self })
+    }
+
     /// Whether it is the inside of a JSON string as it is written.
     #[inline]
     pub fn is_quoted(&self) -> bool {
@@ -188,7 +206,7 @@ impl Short {
     pub fn takes_plain<'c>(&self, chunk: &'c [u8], start: u64) -> Option<&'c str> {
         let whole = match self.form {
             Form::Quoted(_) | Form::Delimited | Form::Text => true,
-            Form::Escape(_) | Form::Late => false,
+            Form::Escape(_) | Form::Held(_) | Form::Late => false,
         };
         if !whole || start.saturating_add(chunk.len() as u64) > self.until {
             return None;
@@ -230,7 +248,48 @@ impl Short {
     /// The same in text that is escaped.
     #[inline]
     pub fn takes_text<'c>(&self, chunk: &'c [u8], start: u64) -> Option<&'c str> {
-        self.taken(chunk, self.before_stop(chunk), start)
+        match self.form {
+            Form::Held(_) => None,
+            _ => self.taken(chunk, self.before_stop(chunk), start),
+        }
+    }
+
+    /// The same in text where bytes at the end of a chunk are held back: all of the chunk, if nothing in it has a meaning, with the
+    /// byte that is held back before it.
+    pub fn takes_marks<'c>(&self, chunk: &'c [u8], start: u64) -> Option<Marked<'c>> {
+        if self.seconds == u64::MAX {
+            return None;
+        }
+        let (first, last) = (*chunk.first()?, *chunk.last()?);
+        let before = match self.form {
+            Form::Held(byte) => Some(byte),
+            Form::Text => None,
+            Form::Quoted(_) | Form::Escape(_) | Form::Delimited | Form::Late => return None,
+        };
+        let stop = self.before_stop(chunk);
+        let holds = stop + 1 == chunk.len() && last != b'&';
+        let line = |byte| is_of(byte, LINE & self.stops);
+        let goes_on = |byte| Self::second(first) & self.seconds != 0 || line(byte) && line(first);
+        // Two bytes are not held back.
+        let two = |byte| line(byte) && holds && chunk.len() == 1;
+        if before.is_some_and(|byte| goes_on(byte) || two(byte)) {
+            return None;
+        }
+        let text = valid_prefix(&chunk[..stop]);
+        let whole = text.len() + usize::from(holds) == chunk.len();
+        let fits = start.saturating_add(chunk.len() as u64) <= self.until;
+        let holds = holds.then_some(last);
+        (whole && fits).then_some(Marked {
+            before,
+            text,
+            holds,
+        })
+    }
+
+    /// The text after bytes that were taken.
+    pub fn holding(self, byte: Option<u8>) -> Self {
+        let form = byte.map_or(Form::Text, Form::Held);
+        Self { form, ..self }
     }
 
     /// The whole characters before `to`, if they are the chunk or many.
@@ -337,7 +396,7 @@ impl Short {
                 sink.event(arg);
                 sink.event(param);
             }
-            Form::Text | Form::Late => {
+            Form::Text | Form::Held(_) | Form::Late => {
                 sink.event(param);
                 sink.event(arg);
             }
@@ -500,6 +559,43 @@ mod tests {
         assert_eq!(takes(lines, long.as_bytes(), 0), Some(cut));
         let until = &long[..begin.len() + 5];
         assert_eq!(takes(text, long.as_bytes(), 0), Some(until));
+    }
+
+    #[test]
+    fn a_byte_at_the_end_of_a_chunk_may_be_held_back() {
+        let text = stopped(Short::text(0, 10), b'<').only_before(Short::second(b'/'));
+        let lines = stopped(text, b'\n');
+        for (short, before, chunk, taken) in [
+            (text, None, "a<", Some(("a", Some(b'<')))),
+            (text, None, "<", Some(("", Some(b'<')))),
+            (text, None, "a</", None),
+            (text, Some(b'<'), " b", Some((" b", None))),
+            (text, Some(b'<'), "<", Some(("", Some(b'<')))),
+            (text, Some(b'<'), "T><", Some(("T>", Some(b'<')))),
+            (text, Some(b'<'), "/a", None),
+            (text, Some(b'<'), "0123456789", Some(("0123456789", None))),
+            (text, Some(b'<'), "0123456789<", None),
+            (lines, None, "a\n", Some(("a", Some(b'\n')))),
+            (lines, None, "a\r\n", None),
+            (lines, Some(b'\n'), "x\r", Some(("x", Some(b'\r')))),
+            (lines, Some(b'\n'), "\nx", None),
+            (lines, Some(b'\r'), "\n", None),
+            (lines, Some(b'\n'), "<", None),
+            (lines, Some(b'<'), "\n", Some(("", Some(b'\n')))),
+            (stopped(text, b'&'), None, "a&", None),
+        ] {
+            let short = before.map_or(Some(short), |byte| short.after_held(byte));
+            let short = short.expect("it is text");
+            let found = short.takes_marks(chunk.as_bytes(), 0);
+            let taken = taken.map(|(text, holds)| Marked {
+                before,
+                text,
+                holds,
+            });
+            assert_eq!(found, taken, "{before:?} {chunk:?}");
+        }
+        let unknown = stopped(Short::text(0, 10), b'<');
+        assert_eq!(unknown.takes_marks(b"a<", 0), None);
     }
 
     #[test]

@@ -376,9 +376,10 @@ impl Parser {
             });
             return;
         }
-        if let Pace::Value(_) = self.pace {
-            return match Short::is_few(chunk) {
-                true => self.feed_into(chunk, sink),
+        if let Pace::Value(short) = &self.pace {
+            return match short.is_late() {
+                true => self.feed_late(chunk, sink),
+                false if Short::is_few(chunk) => self.feed_into(chunk, sink),
                 false => self.feed_through(chunk, sink),
             };
         }
@@ -464,6 +465,18 @@ impl Parser {
         };
         if !writes {
             self.feed_through(chunk, sink);
+        }
+    }
+
+    /// Consumes a chunk of an open value whose argument is written when it ends.
+    #[inline(never)]
+    fn feed_late(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        let taken = match &self.pace {
+            Pace::Value(short) => self.state.writes_late(short, chunk, sink),
+            _ => 0,
+        };
+        if taken < chunk.len() {
+            self.feed_body(&chunk[taken..], sink);
         }
     }
 

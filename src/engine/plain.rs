@@ -11,7 +11,7 @@ use toolglot_scan::{Kinds, Line, Marks, ROOT, Scanner, Skip, last_line};
 use super::link::Link;
 use super::machine::scanner;
 use super::{Mode, Parser, Region, State};
-use crate::body::{Body, Short, Stuff, Taken, pieces};
+use crate::body::{Body, Marked, Short, Stuff, Taken, pieces};
 use crate::dialect::SetInner;
 use crate::event::{Event, Sink, Span};
 use crate::limits::{Fence, Options, Prefer, ReasoningMode, Retain, TextMode};
@@ -98,14 +98,19 @@ impl Pace {
     /// The open value, if its next bytes can be delivered unchanged.
     fn value(state: &State, body: &Body, set: &SetInner, opts: &Options) -> Option<Short> {
         let io = &state.io;
-        let waits = state.from() != state.pos() || io.cursor.carried() > 0;
+        let waits = state.pos().wrapping_sub(state.from());
         let holds = opts.prefer != Prefer::Text;
-        if waits || state.finished || holds || io.undeclared.is_some() {
+        let settled = waits <= 1 && io.cursor.carried() as u64 == waits;
+        if !settled || state.finished || holds || io.undeclared.is_some() {
             return None;
         }
         let block = io.block.as_ref()?;
         let family = &set.dialect(block.dialect)?.family;
-        let mut short = body.short(family, &opts.limits)?;
+        let held = io.cursor.peek(io.cursor.chunk(&[]), state.from());
+        let mut short = match held {
+            Some(byte) => body.short_after(&opts.limits, byte)?,
+            None => body.short(family, &opts.limits)?,
+        };
         short.retained = opts.retain == Retain::Block;
         Some(short.until(block.start.saturating_add(opts.limits.max_block)))
     }
@@ -208,6 +213,7 @@ impl State {
 
     /// Consumes the beginning of a chunk of an open value that bypasses the body, and returns its length. Arguments of up to
     /// `max` bytes are compared with those of API tool calls.
+    #[inline]
     pub(super) fn writes(
         &mut self,
         short: &mut Short,
@@ -215,17 +221,18 @@ impl State {
         chunk: &[u8],
         sink: &mut dyn Sink,
     ) -> usize {
-        if short.is_late() {
-            self.writes_late(short, chunk, sink)
-        } else if short.is_quoted() {
+        if short.is_quoted() {
             self.writes_quoted(short, max, chunk, sink)
         } else {
-            self.writes_text(short, max, chunk, sink)
+            match self.writes_text(short, max, chunk, sink) {
+                0 => self.writes_marks(short, max, chunk, sink),
+                len => len,
+            }
         }
     }
 
     /// The same in a string as it is written.
-    #[inline(never)]
+    #[inline]
     fn writes_quoted(
         &mut self,
         short: &mut Short,
@@ -260,7 +267,7 @@ impl State {
     }
 
     /// The same in text.
-    #[inline(never)]
+    #[inline]
     fn writes_text(&mut self, short: &Short, max: u64, chunk: &[u8], sink: &mut dyn Sink) -> usize {
         let Some(text) = short.takes_text(chunk, self.pos()) else {
             return 0;
@@ -269,6 +276,54 @@ impl State {
         let heard = &mut self.io.heard;
         short.deliver_text(text, span, sink, |json| heard.hears(json, max));
         text.len()
+    }
+
+    /// The same if a byte before the chunk is held back, or the last one of it must be.
+    #[inline(never)]
+    fn writes_marks(
+        &mut self,
+        short: &mut Short,
+        max: u64,
+        chunk: &[u8],
+        sink: &mut dyn Sink,
+    ) -> usize {
+        let start = self.pos();
+        let Some(Marked {
+            before,
+            text,
+            holds,
+        }) = short.takes_marks(chunk, start)
+        else {
+            return 0;
+        };
+        let passes = match &mut self.mode {
+            Mode::Body(body) => body.passed_marks(chunk, holds.is_some()),
+            _ => false,
+        };
+        if !passes {
+            return 0;
+        }
+        let at = start - self.origin;
+        let heard = &mut self.io.heard;
+        if let Some(byte) = before {
+            let (mut utf8, span) = ([0; 4], Span::new(at.saturating_sub(1), at));
+            let text = char::from(byte).encode_utf8(&mut utf8);
+            short.deliver_text(text, span, sink, |json| heard.hears(json, max));
+        }
+        if !text.is_empty() {
+            let span = Span::new(at, at + text.len() as u64);
+            short.deliver_text(text, span, sink, |json| heard.hears(json, max));
+        }
+        self.io.cursor.hold(start + text.len() as u64);
+        let read = self.io.cursor.chunk(chunk);
+        self.io.cursor.settle(read, false);
+        if short.retained
+            && let Some(block) = &mut self.io.block
+        {
+            block.raw.extend_from_slice(chunk);
+        }
+        *short = short.holding(holds);
+        chunk.len()
     }
 
     /// Consumes a chunk of an open value that is delivered as it is. Returns false, with nothing changed, if a look at each byte
@@ -319,8 +374,13 @@ impl State {
     }
 
     /// The same as [`State::writes`] for a parameter whose argument is written when it ends.
-    #[inline(never)]
-    fn writes_late(&mut self, short: &Short, chunk: &[u8], sink: &mut dyn Sink) -> usize {
+    #[inline]
+    pub(super) fn writes_late(
+        &mut self,
+        short: &Short,
+        chunk: &[u8],
+        sink: &mut dyn Sink,
+    ) -> usize {
         let len = short.takes_late(chunk, self.pos());
         let data = &chunk[..len];
         if len == 0 {

@@ -239,7 +239,12 @@ impl Value {
     }
 
     pub fn idle(&self) -> bool {
-        !self.any(|needle| needle.have() > 0)
+        self.idle_after(None)
+    }
+
+    /// Whether nothing but what begins with that byte is under way, after it.
+    fn idle_after(&self, byte: Option<u8>) -> bool {
+        !self.any(|needle| needle.have() != u64::from(needle.begins() == byte))
             && self.strange.as_ref().is_none_or(Strange::idle)
             && self.over.as_ref().is_none_or(|over| over.idle())
     }
@@ -295,7 +300,19 @@ impl Value {
 
     /// The value, if its next bytes can be delivered unchanged.
     pub fn short(&self, args: &Args, limits: &Limits) -> Option<Short> {
-        if self.lead != Lead::Past || self.twin.is_some() || !self.idle() {
+        self.short_if(args, limits, None)
+    }
+
+    /// The same after a byte that is held back.
+    pub fn short_after(&self, args: &Args, limits: &Limits, byte: u8) -> Option<Short> {
+        if self.due || self.waits_for_line() {
+            return None;
+        }
+        self.short_if(args, limits, Some(byte))?.after_held(byte)
+    }
+
+    fn short_if(&self, args: &Args, limits: &Limits, byte: Option<u8>) -> Option<Short> {
+        if self.lead != Lead::Past || self.twin.is_some() || !self.idle_after(byte) {
             return None;
         }
         let mut short = args.short(self.start.saturating_add(limits.max_value))?;
@@ -316,6 +333,19 @@ impl Value {
         let over = self.over.as_ref();
         over.iter().flat_map(|over| over.wake()).for_each(add);
         Some(short.only_before(seconds))
+    }
+
+    /// Looks at a chunk that bypassed the value and in which nothing has a meaning, except that its last byte may begin something.
+    pub fn passed(&mut self, chunk: &[u8], holds: bool) {
+        let mut at = 0;
+        // What a byte before the chunk has begun breaks off.
+        while at < chunk.len() && !self.idle() {
+            self.step(chunk[at]);
+            at += 1;
+        }
+        if let Some(last) = chunk[at..].last().filter(|_| holds) {
+            self.step(*last);
+        }
     }
 
     /// The closer that breaks off right before this byte, which begins a tag; its length and number.
