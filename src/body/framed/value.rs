@@ -320,8 +320,8 @@ impl Value {
         if self.framed || lines {
             short = short.stops_at(b'\n')?;
         }
-        let firsts = self.needles().filter_map(Needle::begins);
-        let short = firsts.fold(Some(short), |short, first| short?.stops_at(first))?;
+        let mut firsts = self.needles().filter_map(Needle::begins);
+        let short = firsts.try_fold(short, Short::stops_at)?;
         if self.due || lines {
             return Some(short);
         }
