@@ -50,7 +50,7 @@ impl Twin<'_> {
 }
 
 /// Whether a closer between `before` and `after` is one: it begins a line, or ends the only line or a mapping in brackets. In the
-/// middle of a line nothing may follow it there, and no indented line.
+/// middle of a line nothing but 63 blanks may follow it there, and no indented line.
 fn closes(before: &str, after: &str) -> bool {
     let line = before.rsplit('\n').next().unwrap_or(before);
     let whole = before.trim();
@@ -60,6 +60,9 @@ fn closes(before: &str, after: &str) -> bool {
     }
     let rest = after.trim_start_matches([' ', '\t', '\r']);
     let next = rest.trim_start_matches('\n');
+    if after.len() - rest.len() > 63 + usize::from(rest.is_empty()) {
+        return false;
+    }
     rest.is_empty() || next.len() < rest.len() && !next.starts_with([' ', '\t'])
 }
 
