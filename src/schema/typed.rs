@@ -262,7 +262,8 @@ mod tests {
             "\n 12 ",
         ] {
             for end in 0..=whole.len() {
-                assert!(may_be_json(whole[..end].as_bytes()), "{}", &whole[..end]);
+                let begun = &whole.as_bytes()[..end];
+                assert!(may_be_json(begun), "{whole}, {end} bytes");
             }
         }
         let long = "1".repeat(65);

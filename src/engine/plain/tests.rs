@@ -86,8 +86,8 @@ fn fast_paths_do_what_the_engine_does() {
     };
     let mut met = vec![];
     for round in 0..4_000 {
-        let mut options = Options::default();
-        options.text = [TextMode::Bytes, TextMode::Chars][round % 2];
+        let text = [TextMode::Bytes, TextMode::Chars][round % 2];
+        let options = Options::default().text(text);
         let words = (0..random(24)).map(|_| PIECES[random(PIECES.len())]);
         let mut text = words.collect::<String>().into_bytes();
         if round % 5 == 0 && !text.is_empty() {
