@@ -124,7 +124,7 @@ mod tests {
             assert_eq!(last_line(&text, b'['), (last, behind), "{text:?}");
             let begins = || ends.iter().map(|end| end + 1);
             let first = begins().find(|at| !begins_plain(&text[*at..], &plain));
-            let expected = first.or(begins().last()).unwrap_or(0);
+            let expected = first.or(begins().next_back()).unwrap_or(0);
             assert_eq!(lines(&text, &plain), expected, "{text:?}");
         }
     }
