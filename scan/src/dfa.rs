@@ -482,6 +482,7 @@ impl Dfa {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::random;
 
     /// The longest suffix of `text` that is a proper prefix of a pattern.
     fn hold_by_force(patterns: &[&str], text: &[u8]) -> usize {
@@ -534,13 +535,7 @@ mod tests {
 
     #[test]
     fn hits_and_holds_are_those_of_brute_force() {
-        let mut seed = 5_u64;
-        let mut random = |below: usize| {
-            seed = seed
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) as usize % below
-        };
+        let mut random = random(5);
         let begins = |pattern: &Pattern, tail: &[u8]| {
             let mut bytes = tail.iter().enumerate();
             bytes.all(|(at, byte)| at < pattern.bytes.len() && pattern.accepts(at, *byte))

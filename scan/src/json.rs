@@ -316,6 +316,7 @@ pub fn is_number(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::random;
 
     #[test]
     fn plain_bytes_are_counted_as_one_by_one() {
@@ -348,11 +349,7 @@ mod tests {
         let odds = [
             "\n", "\"", "\\", "\u{1}", "\t", "\u{1f}", "中", "🌊", "é", "ab",
         ];
-        let mut seed = 3_usize;
-        let mut random = |below: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) % below
-        };
+        let mut random = random(3);
         for round in 0..2000 {
             let odd = 1 + random(40);
             let text: String = (0..random(round + 1))

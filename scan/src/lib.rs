@@ -22,6 +22,8 @@ mod pairs;
 pub mod path;
 mod prefilter;
 mod quotes;
+#[cfg(test)]
+mod random;
 mod span;
 pub mod tag;
 mod utf8;

@@ -96,6 +96,7 @@ pub fn lines(text: &[u8], plain: &[bool; 256]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{Line, begins_plain, last_line, lines};
+    use crate::random::random;
 
     #[test]
     fn lines_are_found_as_one_by_one() {
@@ -103,13 +104,7 @@ mod tests {
         b"xyz"
             .iter()
             .for_each(|byte| plain[usize::from(*byte)] = true);
-        let mut seed = 5_u64;
-        let mut random = |below: usize| {
-            seed = seed
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) as usize % below
-        };
+        let mut random = random(5);
         for round in 0..20_000 {
             let odd = 1 + round % 40;
             let text: Vec<u8> = (0..random(300))

@@ -118,27 +118,19 @@ impl Pairs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::random;
 
     #[test]
     fn pairs_are_found_as_one_by_one() {
-        let mut seed = 5_u64;
-        let mut random = |below: u64| {
-            seed = seed
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % below
-        };
+        let mut random = random(5);
         let symbols = b"<\n&abc/! \x80\xff";
         let mut found = 0;
         for round in 0..4000 {
             let mut pairs = Pairs::default();
             let mut list = vec![];
-            let firsts = &symbols[..1 + random(3) as usize];
+            let firsts = &symbols[..1 + random(3)];
             for _ in 0..1 + random(6) {
-                let pair = (
-                    firsts[random(firsts.len() as u64) as usize],
-                    symbols[random(11) as usize],
-                );
+                let pair = (firsts[random(firsts.len())], symbols[random(11)]);
                 pairs.add(pair.0, pair.1);
                 list.push(pair);
             }
@@ -149,7 +141,7 @@ mod tests {
             let dense = 1 + random(8);
             let hay: Vec<u8> = (0..random(1 + round % 300))
                 .map(|_| match random(dense) {
-                    0 => symbols[random(11) as usize],
+                    0 => symbols[random(11)],
                     _ => b'x',
                 })
                 .collect();

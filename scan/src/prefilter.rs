@@ -331,6 +331,7 @@ mod tests {
     use super::searches::Search;
     use super::*;
     use crate::Case;
+    use crate::random::random;
 
     /// Ends of markers and the nodes there, the last node, and where marks of code may be, with skipping or by stepping over
     /// every byte.
@@ -405,16 +406,10 @@ mod tests {
         let markers = ["fun", "f(", "<ab", "[x", "]<]m", "Q"];
         let pattern = |marker: &&str| Pattern::new(marker, Case::Exact);
         let scanner = Scanner::new(markers.iter().map(pattern).collect()).expect("few patterns");
-        let mut seed = 9_u64;
+        let mut random = random(9);
         for round in 0..20_000 {
-            let mut random = || {
-                seed = seed
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                (seed >> 33) as usize
-            };
             let text: Vec<u8> = (0..round % 20)
-                .map(|_| b"eeeeeeefun(<ab[x]Q\n`~\xC3"[random() % 22])
+                .map(|_| b"eeeeeeefun(<ab[x]Q\n`~\xC3"[random(22)])
                 .collect();
             let of = |byte: &u8| scanner.kinds[usize::from(*byte)];
             let kinds = text

@@ -447,6 +447,7 @@ impl Vector {
 mod tests {
     use super::*;
     use crate::chars::{is_simple, letter};
+    use crate::random::random;
 
     /// The index of the first byte that ends the string or may not be in it.
     fn naive(hay: &[u8], quote: u8) -> usize {
@@ -470,14 +471,8 @@ mod tests {
             after[usize::from(second)] |= 1 << first;
         }
         let symbols = b"<\n/ \xE3\x80";
-        let mut seed = 11_u64;
+        let mut random = random(11);
         for round in 0..3000 {
-            let mut random = |below: usize| {
-                seed = seed
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                (seed >> 33) as usize % below
-            };
             let dense = 1 + random(60);
             let hay: Vec<u8> = (0..random(1 + round % 200))
                 .map(|_| match random(dense) {
@@ -505,19 +500,13 @@ mod tests {
 
     #[test]
     fn strings_are_read_as_one_by_one() {
-        let mut seed = 7_u64;
-        let mut random = |below: u64| {
-            seed = seed
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % below
-        };
+        let mut random = random(7);
         for round in 0..20_000 {
             let (len, odd) = (random(300), 1 + random(60));
             let odds = b"\\\\\\\"n'u/\n\0\x1F \x7F\x80\xE4ab";
             let mut hay: Vec<u8> = (0..len)
                 .map(|_| match random(odd) {
-                    0 => odds[random(odds.len() as u64) as usize],
+                    0 => odds[random(odds.len())],
                     _ => b'x',
                 })
                 .collect();
@@ -533,7 +522,7 @@ mod tests {
                 let end = naive(&hay, quote);
                 assert_eq!(crate::json::verbatim(&hay, quote), end);
                 for width in Width::all() {
-                    let mut room = vec![0; random(400) as usize];
+                    let mut room = vec![0; random(400)];
                     let (read, written) = width.escape(&hay, &mut room);
                     let mut all = vec![];
                     for byte in &hay[..read] {

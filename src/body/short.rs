@@ -325,6 +325,9 @@ impl Short {
                 return chunk.len();
             };
             at += found;
+            if seconds == u64::MAX {
+                return at;
+            }
             // What follows an `&` may be an entity, whatever else has a meaning.
             match chunk.get(at + 1) {
                 Some(_) if chunk[at] == b'&' => break,

@@ -42,34 +42,18 @@ impl SetInner {
         begins: Vec<Written>,
         fingerprint: u64,
     ) -> Self {
-        for (index, of, id) in plan.thinks_by {
-            if let Some(dialect) = dialects.get_mut(usize::from(index)) {
-                dialect.thinks_by(of, id);
+        for (index, of, id) in &plan.thinks_by {
+            if let Some(dialect) = dialects.get_mut(usize::from(*index)) {
+                dialect.thinks_by(*of, *id);
             }
         }
-        let first = plan
-            .headers
-            .iter()
-            .filter(|header| !header.first.is_empty());
+        let headers = plan.headers.iter();
+        let first = headers.filter(|header| !header.first.is_empty());
         Self {
             text,
-            roles: plan.roles,
             first: first.map(|header| header.dialect).collect(),
-            opens: plan.opens,
-            calls: plan.calls,
-            reasoning: plan.reasoning,
-            any_reasoning: plan.any_reasoning,
-            marks: plan.marks,
-            spans: plan.spans,
+            plan,
             begins: begins.into(),
-            skips: plan.skips,
-            tokens: plan.tokens,
-            seconds: plan.seconds,
-            loose: plan.loose,
-            headers: plan.headers,
-            turns: plan.turns,
-            chosen: plan.chosen,
-            thinks: plan.thinks,
             fingerprint,
             any: false,
             escapes: OnceLock::new(),
@@ -86,15 +70,16 @@ impl SetInner {
             dialect.build()?;
             // These contain patterns of all.
             let too_big = |why| check::key(&dialect.spec, "open", &why);
-            let mut thoughts = self.reasoning.iter();
+            let mut thoughts = self.plan.reasoning.iter();
             let built = thoughts.try_for_each(Reasoning::build);
             built.map_err(|why| check::key(&dialect.spec, "reasoning", &why))?;
-            self.marks
+            self.plan
+                .marks
                 .iter()
                 .try_for_each(Mark::build)
                 .map_err(too_big)?;
-            self.loose.build().map_err(too_big)?;
-            for span in &self.spans {
+            self.plan.loose.build().map_err(too_big)?;
+            for span in &self.plan.spans {
                 span.build().map_err(|why| too_big(why.into()))?;
             }
         }

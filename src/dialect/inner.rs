@@ -8,9 +8,9 @@ use toolglot_scan::{Dfa, Pattern, Scanner};
 use super::bounds::PROBE_BLANKS;
 use super::channels::MAX_HEADER;
 use super::escape::{EscapeError, EscapeTable};
-use super::marker::{BESIDE, MAX_LEAD, OpenRef, Role, SpanMarks, TOGETHER, Token, Written};
-use super::plan::{Header, Member};
-use super::thought::{Loose, Mark, Reasoning};
+use super::marker::{BESIDE, MAX_LEAD, Role, TOGETHER, Written};
+use super::plan::{Header, Member, Plan};
+use super::thought::Reasoning;
 use super::{Dialect, guided};
 use crate::limits::Limits;
 
@@ -19,37 +19,11 @@ use crate::limits::Limits;
 pub(crate) struct SetInner {
     pub dialects: Vec<Member>,
     pub text: Scanner,
-    /// The meaning of each pattern of `text`.
-    pub roles: Vec<Role>,
-    /// The dialects that open a block with each marker, in the order of the set.
-    pub opens: Vec<Vec<OpenRef>>,
-    pub reasoning: Vec<Reasoning>,
-    /// The reasoning that is open if the host says only that one is.
-    pub any_reasoning: u16,
-    /// Reasoning markers with tolerated whitespace or attributes.
-    pub marks: Vec<Mark>,
-    /// Openers of calls.
-    pub calls: Vec<(Pattern, Role)>,
-    pub spans: Vec<SpanMarks>,
-    pub tokens: Vec<Token>,
-    /// Openers that are tokens where they open nothing.
-    pub seconds: Vec<(String, u16)>,
-    /// Tokens with tolerated whitespace or attributes, by number.
-    pub loose: Loose,
-    /// The headers of messages.
-    pub headers: Vec<Header>,
-    /// The turn openers of all, and whether each begins a message's header.
-    pub turns: Vec<(String, bool)>,
-    /// The set has only one dialect of calls, or only reasoning: the host has chosen a model.
-    pub chosen: bool,
+    pub plan: Plan,
     /// Dialects that look for the rest of a header at the beginning of a stream.
     pub first: Vec<u16>,
     /// What the prompt may have written.
     pub begins: Arc<[Written]>,
-    /// Some dialect ignores markers in code.
-    pub skips: bool,
-    /// Some dialect's calls end reasoning: there code matters.
-    pub thinks: bool,
     pub fingerprint: u64,
     /// The set reads any format: only calls of declared tools count, unless the host says otherwise.
     pub any: bool,
@@ -72,7 +46,10 @@ impl SetInner {
 
     /// The header of a dialect's messages, for which the dialect need not be built.
     pub fn header(&self, dialect: u16) -> Option<&Header> {
-        self.headers.iter().find(|header| header.dialect == dialect)
+        self.plan
+            .headers
+            .iter()
+            .find(|header| header.dialect == dialect)
     }
 
     /// Whether the rest of a header with which a reply of this dialect may begin can have this first byte: a blank there may be
@@ -88,8 +65,8 @@ impl SetInner {
 
     /// Every marker that text is scanned for, and every closer of regions and blocks; some occur more than once.
     pub fn markers(&self) -> impl Iterator<Item = &Pattern> {
-        let reasoning = self.reasoning.iter().flat_map(Reasoning::patterns);
-        let spans = self.spans.iter().map(|span| &span.close);
+        let reasoning = self.plan.reasoning.iter().flat_map(Reasoning::patterns);
+        let spans = self.plan.spans.iter().map(|span| &span.close);
         let closers = self.dialects.iter().map(|d| &d.closer);
         let all = self.text.dfa.patterns().iter().chain(reasoning);
         let others = spans.chain(closers.flat_map(Dfa::patterns));
@@ -99,7 +76,7 @@ impl SetInner {
 
     /// The maximum number of bytes that are held back in text or reasoning for an incomplete marker.
     pub fn marker(&self) -> usize {
-        let reasoning = self.reasoning.iter().flat_map(Reasoning::patterns);
+        let reasoning = self.plan.reasoning.iter().flat_map(Reasoning::patterns);
         let reasoning = reasoning.map(|pattern| pattern.bytes.len());
         let longest = reasoning.max().unwrap_or(0).max(self.text.dfa.max_len());
         longest.saturating_sub(1)
@@ -109,7 +86,7 @@ impl SetInner {
     /// whitespace after it.
     fn waits(&self) -> usize {
         // A token with tolerated attributes is a tag, and may be as long as one.
-        let loose = self.loose.is_empty();
+        let loose = self.plan.loose.is_empty();
         let token = |(pattern, role): (&Pattern, &Role)| match role {
             Role::Token { .. } if !loose => pattern.bytes.len().max(PROBE_BLANKS as usize),
             Role::Token { .. } => pattern.bytes.len(),
@@ -122,7 +99,7 @@ impl SetInner {
             .dfa
             .patterns()
             .iter()
-            .zip(&self.roles)
+            .zip(&self.plan.roles)
             .map(token)
             .max();
         longest
@@ -139,11 +116,12 @@ impl SetInner {
             .map(|dialect| dialect.lookahead(limits))
             .max()
             .unwrap_or(0);
-        let header = match self.headers.is_empty() {
+        let header = match self.plan.headers.is_empty() {
             true => 0,
             false => MAX_HEADER as usize + 1,
         };
         let labels = self
+            .plan
             .reasoning
             .iter()
             .map(|reasoning| reasoning.spec.label.len());

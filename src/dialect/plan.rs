@@ -15,26 +15,40 @@ use super::marker::{OpenRef, Role, SpanMarks, Token};
 use super::thought::{Loose, Mark, Reasoning};
 use super::{Dialect, SetInner, builtin, set};
 
-/// The tables of a set that need no grammar. [`SetInner`](super::SetInner) says what each means.
+/// The tables of a set that need no grammar.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'static"))]
 pub(crate) struct Plan {
+    /// What text is scanned for; the scanner has taken them in a set.
     pub patterns: Vec<Pattern>,
+    /// The meaning of each pattern.
     pub roles: Vec<Role>,
+    /// The dialects that open a block with each marker, in the order of the set.
     pub opens: Vec<Vec<OpenRef>>,
+    /// Openers of calls.
     pub calls: Vec<(Pattern, Role)>,
     pub reasoning: Vec<Reasoning>,
+    /// The reasoning that is open if the host says only that one is.
     pub any_reasoning: u16,
+    /// Dialects whose messages or lines are the reasoning with a number.
     pub thinks_by: Vec<(u16, Of, u16)>,
+    /// Reasoning markers with tolerated whitespace or attributes.
     pub marks: Vec<Mark>,
     pub spans: Vec<SpanMarks>,
     pub tokens: Vec<Token>,
+    /// Openers that are tokens where they open nothing.
     pub seconds: Vec<(String, u16)>,
+    /// Tokens with tolerated whitespace or attributes, by number.
     pub loose: Loose,
+    /// The headers of messages.
     pub headers: Vec<Header>,
+    /// The turn openers of all, and whether each begins a message's header.
     pub turns: Vec<(String, bool)>,
+    /// The set has only one dialect of calls, or only reasoning: the host has chosen a model.
     pub chosen: bool,
+    /// Some dialect ignores markers in code.
     pub skips: bool,
+    /// Some dialect's calls end reasoning: there code matters.
     pub thinks: bool,
 }
 

@@ -395,6 +395,7 @@ impl Writer<'_> {
                 .coder
                 .from
                 .inner
+                .plan
                 .reasoning
                 .iter()
                 .any(|r| closes(&r.spec));
@@ -450,6 +451,7 @@ impl Writer<'_> {
             .coder
             .from
             .inner
+            .plan
             .reasoning
             .iter()
             .any(|r| r.spec.close == target.close);

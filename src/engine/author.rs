@@ -64,7 +64,7 @@ impl Heard {
 
     /// Whether the token begins a turn of another author, unless what follows makes it a mention.
     pub fn others(&self, set: &SetInner) -> bool {
-        let token = set.tokens.get(usize::from(self.token));
+        let token = set.plan.tokens.get(usize::from(self.token));
         token.is_some_and(|token| token.author == Some(Author::Other))
     }
 
@@ -135,7 +135,7 @@ impl Machine<'_> {
         {
             self.settle_author();
         }
-        let Some(token) = self.set.tokens.get(usize::from(id)) else {
+        let Some(token) = self.set.plan.tokens.get(usize::from(id)) else {
             return;
         };
         let Some(author) = token.author else { return };
@@ -186,7 +186,7 @@ impl Machine<'_> {
                 return;
             };
             heard.said.push(*byte);
-            let Some(token) = self.set.tokens.get(usize::from(heard.token)) else {
+            let Some(token) = self.set.plan.tokens.get(usize::from(heard.token)) else {
                 return;
             };
             self.tell(token, false);
@@ -208,7 +208,7 @@ impl Machine<'_> {
     /// Decides who writes what follows a token of turns: something else than text comes.
     fn settle_author(&mut self) {
         let heard = self.st.heard.as_ref();
-        let token = heard.and_then(|heard| self.set.tokens.get(usize::from(heard.token)));
+        let token = heard.and_then(|heard| self.set.plan.tokens.get(usize::from(heard.token)));
         if let Some(token) = token {
             self.tell(token, true);
         }

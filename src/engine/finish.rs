@@ -107,7 +107,8 @@ impl Machine<'_> {
         }
         let chunk = self.nothing();
         self.meet_end(chunk);
-        if self.set.chosen && self.st.region == Region::Text && self.st.from() < self.st.pos() {
+        if self.set.plan.chosen && self.st.region == Region::Text && self.st.from() < self.st.pos()
+        {
             // A truncated marker is text, unless a special token in it is complete.
             let held = self.bytes(chunk, self.st.from(), self.st.pos());
             if shows_special(&held) && self.may_frame() {
@@ -121,7 +122,7 @@ impl Machine<'_> {
             Region::Text => {}
             // Such a thought has no closer.
             Region::Reasoning { id, .. }
-                if !self.set.reasoning[usize::from(id)].headers.is_empty() => {}
+                if !self.set.plan.reasoning[usize::from(id)].headers.is_empty() => {}
             Region::Reasoning { start, .. } => {
                 let span = Span::new(start, self.st.pos());
                 self.plain_issue(
@@ -133,7 +134,7 @@ impl Machine<'_> {
                 );
             }
             Region::Span { id, start } => {
-                let dialect = self.set.spans[usize::from(id)].dialect;
+                let dialect = self.set.plan.spans[usize::from(id)].dialect;
                 self.dialect_issue(
                     chunk,
                     dialect,
@@ -181,7 +182,7 @@ impl Machine<'_> {
     pub(super) fn thinks(&self) -> bool {
         match self.st.region {
             Region::Reasoning { id, .. } => {
-                self.set.reasoning[usize::from(id)].headers.is_empty()
+                self.set.plan.reasoning[usize::from(id)].headers.is_empty()
                     && !self.opts.calls_in_reasoning
             }
             Region::Text | Region::Span { .. } => false,
@@ -202,7 +203,7 @@ impl Machine<'_> {
         let begun = self.bytes(chunk, opening.start, end);
         let role = |rest: &[u8]| rest.len() <= MAX_ROLE && rest.iter().all(u8::is_ascii_lowercase);
         // Dialects share beginnings of headers, but not what ends their messages.
-        self.set.headers.iter().any(|header| {
+        self.set.plan.headers.iter().any(|header| {
             let starts = header.start.iter();
             let rest = starts.filter_map(|start| begun.strip_prefix(start.as_bytes()));
             let rest = rest.min_by_key(|rest| rest.len());
@@ -212,12 +213,18 @@ impl Machine<'_> {
 
     /// Whether the truncated bytes are the beginning of a token of the chosen dialect and contain a complete special token.
     fn token_begins(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
-        if !self.set.chosen || self.st.region != Region::Text || !self.looks_at_token() {
+        if !self.set.plan.chosen || self.st.region != Region::Text || !self.looks_at_token() {
             return false;
         }
         let begun = self.bytes(chunk, opening.start, end);
         let plain = tag::without_blanks(begun.trim_ascii_end());
-        let roles = self.set.text.dfa.patterns().iter().zip(&self.set.roles);
+        let roles = self
+            .set
+            .text
+            .dfa
+            .patterns()
+            .iter()
+            .zip(&self.set.plan.roles);
         let mut tokens = roles.filter(|(_, role)| matches!(role, Role::Token { .. }));
         shows_special(&plain) && tokens.any(|(token, _)| token.bytes.starts_with(&plain))
     }

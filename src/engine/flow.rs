@@ -130,7 +130,7 @@ impl Machine<'_> {
         else {
             return false;
         };
-        let spec = &self.set.reasoning[usize::from(id)].spec;
+        let spec = &self.set.plan.reasoning[usize::from(id)].spec;
         let label = spec.label.as_bytes();
         let rest = &label[usize::from(have).min(label.len())..];
         let now = |label| Region::Reasoning {
@@ -247,7 +247,7 @@ impl Machine<'_> {
                 false
             }
             Role::Reasoning { id } => {
-                let reasoning = &self.set.reasoning[usize::from(id)];
+                let reasoning = &self.set.plan.reasoning[usize::from(id)];
                 self.deliver(chunk, start);
                 // A token that the host vouches for is not a mention.
                 let vouched = self.st.io.vouches(start);
@@ -285,7 +285,7 @@ impl Machine<'_> {
                 true
             }
             Role::Span { id } => {
-                let marks = &self.set.spans[usize::from(id)];
+                let marks = &self.set.plan.spans[usize::from(id)];
                 self.deliver(chunk, start);
                 if !self.counts_at(marks.spec.at)
                     || (self.st.tail.quoted() && !self.st.io.vouches(start))
@@ -312,7 +312,7 @@ impl Machine<'_> {
 
     /// Whether a thought may open or close here.
     fn may_think(&self, id: u16) -> bool {
-        let spec = &self.set.reasoning[usize::from(id)].spec;
+        let spec = &self.set.plan.reasoning[usize::from(id)].spec;
         let open = matches!(self.st.region, Region::Reasoning { .. });
         let over = spec.first && self.st.reasoned;
         open || (self.opts.reasoning.reads() && !over && self.counts_at(spec.at))
@@ -343,7 +343,7 @@ impl Machine<'_> {
         safe: u64,
     ) -> bool {
         let token = |open: &&OpenRef| matches!(open.begins, Begins::Token(_));
-        let refs = self.set.opens[usize::from(refs)].iter().filter(token);
+        let refs = self.set.plan.opens[usize::from(refs)].iter().filter(token);
         let longer = self
             .st
             .waiting
@@ -354,7 +354,7 @@ impl Machine<'_> {
 
     /// Acts on a call marker `start..end`; returns true if it counts so far.
     pub fn call(&mut self, chunk: Chunk<'_>, refs: u16, start: u64, end: u64, safe: u64) -> bool {
-        let refs = &self.set.opens[usize::from(refs)];
+        let refs = &self.set.plan.opens[usize::from(refs)];
         self.candidates(chunk, refs, start, end, safe)
     }
 
@@ -562,6 +562,6 @@ pub(super) fn stuff(set: &SetInner, region: Region) -> Stuff<'_> {
     match region {
         Region::Text => Stuff::Text,
         Region::Reasoning { .. } => Stuff::Reasoning,
-        Region::Span { id, .. } => Stuff::Protected(&set.spans[usize::from(id)].spec.kind),
+        Region::Span { id, .. } => Stuff::Protected(&set.plan.spans[usize::from(id)].spec.kind),
     }
 }

@@ -136,10 +136,10 @@ impl<'p> Machine<'p> {
     /// What a pattern of the region's automaton opens or closes in text.
     pub fn role(&self, pattern: u16) -> Option<Role> {
         match self.st.region {
-            Region::Text => self.set.roles.get(usize::from(pattern)).copied(),
+            Region::Text => self.set.plan.roles.get(usize::from(pattern)).copied(),
             Region::Reasoning { id, .. } => {
-                let reasoning = &self.set.reasoning[usize::from(id)];
-                match reasoning.meaning(pattern, &self.set.calls)? {
+                let reasoning = &self.set.plan.reasoning[usize::from(id)];
+                match reasoning.meaning(pattern, &self.set.plan.calls)? {
                     Inside::Call(role) | Inside::Ends(role) => Some(role),
                     Inside::EndedBy if reasoning.messages => self.call_role(pattern),
                     Inside::Close | Inside::Open | Inside::EndedBy => None,
@@ -152,7 +152,7 @@ impl<'p> Machine<'p> {
     /// What a pattern of the region's automaton opens in text, if it opens calls or messages there.
     pub fn call_role(&self, pattern: u16) -> Option<Role> {
         let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
-        let calls = self.set.calls.iter();
+        let calls = self.set.plan.calls.iter();
         let found = calls.filter(|(call, _)| call.bytes == *marker);
         found.map(|(_, role)| *role).next()
     }
@@ -686,10 +686,10 @@ pub(super) fn scanner<'p>(
     match region {
         Region::Text => Some(&set.text),
         Region::Reasoning { id, .. } => {
-            let reasoning = set.reasoning.get(usize::from(id))?;
-            let calls = opts.calls_in_reasoning.then_some(set.calls.as_slice());
+            let reasoning = set.plan.reasoning.get(usize::from(id))?;
+            let calls = opts.calls_in_reasoning.then_some(set.plan.calls.as_slice());
             reasoning.scanner(calls)
         }
-        Region::Span { id, .. } => set.spans.get(usize::from(id))?.inside(),
+        Region::Span { id, .. } => set.plan.spans.get(usize::from(id))?.inside(),
     }
 }

@@ -216,12 +216,11 @@ impl Region {
 
 impl State {
     fn new(set: &SetInner, opts: &Options) -> Self {
-        let implicit = set.reasoning.iter().position(|r| r.spec.implicit);
+        let implicit = set.plan.reasoning.iter().position(|r| r.spec.implicit);
         let id = match opts.start {
             Start::Dialect => implicit,
-            Start::Reasoning => {
-                implicit.or((!set.reasoning.is_empty()).then_some(set.any_reasoning.into()))
-            }
+            Start::Reasoning => implicit
+                .or((!set.plan.reasoning.is_empty()).then_some(set.plan.any_reasoning.into())),
             Start::Text => None,
         };
         let region = match id.filter(|_| opts.reasoning.reads()) {
@@ -229,7 +228,7 @@ impl State {
                 id: id as u16,
                 depth: 1,
                 start: 0,
-                label: set.reasoning[id].label(),
+                label: set.plan.reasoning[id].label(),
             },
             None => Region::Text,
         };

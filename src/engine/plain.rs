@@ -531,16 +531,17 @@ pub(super) fn minds(opts: &Options) -> Kinds {
 /// Whether lines and code matter in a region: in code nothing is framing, and the markers of some dialects do not count.
 pub(super) fn looks_at_code(opts: &Options, set: &SetInner, region: Region) -> bool {
     match region {
-        Region::Text => !set.tokens.is_empty() || skips_code(opts, set),
+        Region::Text => !set.plan.tokens.is_empty() || skips_code(opts, set),
         // A call shown in code does not end a thought.
-        Region::Reasoning { .. } => set.thinks || skips_code(opts, set),
+        Region::Reasoning { .. } => set.plan.thinks || skips_code(opts, set),
         Region::Span { .. } => false,
     }
 }
 
 /// Whether the markers of some dialect do not count in code.
 pub(super) fn skips_code(opts: &Options, set: &SetInner) -> bool {
-    opts.fence.map_or(set.skips, |fence| fence == Fence::Skip)
+    opts.fence
+        .map_or(set.plan.skips, |fence| fence == Fence::Skip)
 }
 
 #[cfg(test)]

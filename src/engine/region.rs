@@ -39,7 +39,7 @@ impl Machine<'_> {
         }
         self.st.io.cursor.hold(kept);
         if kept < to {
-            let dialect = self.dialect(self.set.spans[usize::from(id)].dialect);
+            let dialect = self.dialect(self.set.plan.spans[usize::from(id)].dialect);
             let span = Span::new(start, kept);
             self.out(chunk).report_for(
                 Some(dialect),

@@ -180,6 +180,7 @@ impl State {
             ..
         } = self.region
             && set
+                .plan
                 .reasoning
                 .get(usize::from(id))
                 .is_none_or(|r| r.spec.label.len() < usize::from(have))
@@ -226,7 +227,7 @@ impl State {
             let ordered = waiting.in_order(self.from(), &self.together);
             ordered && waiting.end <= self.pos() && self.region == Region::Text
         });
-        let tokens = |id: u16| usize::from(id) < set.tokens.len();
+        let tokens = |id: u16| usize::from(id) < set.plan.tokens.len();
         let turn = self
             .heard
             .as_ref()

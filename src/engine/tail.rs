@@ -270,7 +270,7 @@ fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
         from += 1;
     }
     let tail = &tail[from..];
-    let turns = set.turns.iter();
+    let turns = set.plan.turns.iter();
     let last = turns
         .filter_map(|(turn, head)| {
             let at = tail.rfind(turn)?;
@@ -299,8 +299,8 @@ fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
 /// Whether a text ends with the closer of a thought.
 fn ends_thought(set: &SetInner, text: &str) -> bool {
     let text = text.trim_end();
-    let closers = set.reasoning.iter().flat_map(|r| &r.spec.close);
-    let suffixes = set.reasoning.iter().filter(|r| r.spec.suffix);
+    let closers = set.plan.reasoning.iter().flat_map(|r| &r.spec.close);
+    let suffixes = set.plan.reasoning.iter().filter(|r| r.spec.suffix);
     let mut suffixes = suffixes.flat_map(|r| &r.spec.close);
     closers
         .into_iter()
@@ -326,13 +326,13 @@ fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
         return Says::Closed;
     }
     let trimmed = tail.trim_end();
-    let patterns = set.text.dfa.patterns().iter().zip(&set.roles);
+    let patterns = set.text.dfa.patterns().iter().zip(&set.plan.roles);
     let openers = patterns.filter_map(|(pattern, role)| {
         let marker = std::str::from_utf8(&pattern.bytes).ok()?;
         let label = match role {
-            Role::Reasoning { id } => set.reasoning[usize::from(*id)].spec.label.as_str(),
+            Role::Reasoning { id } => set.plan.reasoning[usize::from(*id)].spec.label.as_str(),
             // The beginning of a token opens nothing.
-            Role::Open { refs } if set.opens[usize::from(*refs)].iter().all(is_token) => {
+            Role::Open { refs } if set.plan.opens[usize::from(*refs)].iter().all(is_token) => {
                 return None;
             }
             Role::Open { .. } => "",
@@ -348,7 +348,7 @@ fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
         let ends = |text: &str| text.strip_suffix(marker.trim_end()).map(str::len);
         ends(bare).or_else(|| ends(trimmed))
     });
-    let suffixes = set.reasoning.iter().filter(|r| r.spec.suffix);
+    let suffixes = set.plan.reasoning.iter().filter(|r| r.spec.suffix);
     let suffixes = suffixes.flat_map(|r| &r.spec.open);
     let suffixes = suffixes.filter_map(|open| with_suffix(trimmed, open));
     match found.chain(suffixes).min() {

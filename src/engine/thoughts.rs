@@ -30,7 +30,7 @@ impl Machine<'_> {
         else {
             return false;
         };
-        let reasoning = &self.set.reasoning[usize::from(id)];
+        let reasoning = &self.set.plan.reasoning[usize::from(id)];
         let dfa = &self.scanner().dfa;
         let data = || &*dfa.patterns()[usize::from(pattern)].bytes;
         let level = |depth| Region::Reasoning {
@@ -39,7 +39,7 @@ impl Machine<'_> {
             start: opened,
             label: None,
         };
-        match reasoning.meaning(pattern, &self.set.calls) {
+        match reasoning.meaning(pattern, &self.set.plan.calls) {
             Some(Inside::Close) if asks && self.may_be_quoted(chunk, pattern, start, end, safe) => {
                 matches!(self.st.mode, Mode::Opening(_))
             }
@@ -87,7 +87,7 @@ impl Machine<'_> {
                     return false;
                 };
                 // Other dialects may share the marker; their calls do not count in a thought.
-                let refs = &self.set.opens[usize::from(*refs)];
+                let refs = &self.set.plan.opens[usize::from(*refs)];
                 let own = refs.iter().filter(|open| open.dialect == reasoning.dialect);
                 let own: Vec<_> = own.copied().collect();
                 self.candidates(chunk, &own, start, end, safe)
@@ -123,7 +123,7 @@ impl Machine<'_> {
         let Region::Reasoning { id, .. } = self.st.region else {
             return false;
         };
-        let rest = self.set.reasoning[usize::from(id)].rest(pattern);
+        let rest = self.set.plan.reasoning[usize::from(id)].rest(pattern);
         if let Some(refs) = rest {
             self.deliver(chunk, start.min(safe));
             let own = self.owners_inside(refs);
@@ -159,7 +159,7 @@ impl Machine<'_> {
         self.enter(Region::Text, start);
         self.near_thought(id, start);
         // The marker is read again, as text. It may consist of several tokens.
-        let role = |pattern: &u16| set.roles.get(usize::from(*pattern));
+        let role = |pattern: &u16| set.plan.roles.get(usize::from(*pattern));
         let token = |pattern: &u16| matches!(role(pattern), Some(Role::Token { .. }));
         for (byte, at) in marker.iter().zip(start + 1..) {
             self.st.node = dfa.next(self.st.node, *byte);
@@ -180,13 +180,13 @@ impl Machine<'_> {
         let Region::Reasoning { id, .. } = self.st.region else {
             return None;
         };
-        if !self.set.reasoning[usize::from(id)].messages {
+        if !self.set.plan.reasoning[usize::from(id)].messages {
             return None;
         }
         let Role::Open { refs } = self.call_role(pattern)? else {
             return None;
         };
-        let refs = self.set.opens[usize::from(refs)].iter();
+        let refs = self.set.plan.opens[usize::from(refs)].iter();
         let message = |open: &&OpenRef| matches!(open.begins, Begins::Message);
         let own: Vec<_> = refs.filter(message).copied().collect();
         (!own.is_empty()).then_some(own)
@@ -243,13 +243,13 @@ impl Machine<'_> {
             }
             Begins::Rest | Begins::Thought(_) | Begins::Mark(_) | Begins::Token(_) => true,
         };
-        let refs = self.set.opens[usize::from(refs)].iter();
+        let refs = self.set.plan.opens[usize::from(refs)].iter();
         refs.filter(counts).copied().collect()
     }
 
     /// The candidates for an opener of calls whose calls end a thought.
     pub fn own_enders(&self, refs: u16) -> Vec<OpenRef> {
-        let refs = &self.set.opens[usize::from(refs)];
+        let refs = &self.set.plan.opens[usize::from(refs)];
         let lacks = |open: &&OpenRef| {
             let family = &self.dialect(open.dialect).family;
             family.lacks_section(open.begins)
@@ -295,8 +295,8 @@ impl Machine<'_> {
         let Region::Reasoning { id, .. } = self.st.region else {
             return false;
         };
-        let reasoning = &self.set.reasoning[usize::from(id)];
-        match reasoning.meaning(pattern, &self.set.calls) {
+        let reasoning = &self.set.plan.reasoning[usize::from(id)];
+        match reasoning.meaning(pattern, &self.set.plan.calls) {
             Some(Inside::EndedBy) if reasoning.rest(pattern).is_some() => false,
             Some(Inside::Close | Inside::EndedBy) => reasoning.headers.is_empty(),
             Some(Inside::Open | Inside::Ends(_) | Inside::Call(_)) | None => false,
@@ -308,7 +308,7 @@ impl Machine<'_> {
         let Region::Reasoning { id, .. } = self.st.region else {
             return;
         };
-        let resumes = self.set.reasoning[usize::from(id)].spec.after_call == AfterCall::Resume;
+        let resumes = self.set.plan.reasoning[usize::from(id)].spec.after_call == AfterCall::Resume;
         if !self.opts.calls_in_reasoning && !resumes {
             self.st.region = Region::Text;
             self.st.node = ROOT;

@@ -183,7 +183,7 @@ impl Waiting {
 impl Machine<'_> {
     /// Acts on a token `start..end` in text; returns true if it is framing.
     pub fn token(&mut self, chunk: Chunk<'_>, id: u16, start: u64, end: u64, safe: u64) -> bool {
-        let Some(token) = self.set.tokens.get(usize::from(id)) else {
+        let Some(token) = self.set.plan.tokens.get(usize::from(id)) else {
             return false;
         };
         let span = Span::new(start, end);
@@ -294,18 +294,19 @@ impl Machine<'_> {
         end: u64,
     ) -> Option<Vec<u8>> {
         let start = opening.start;
-        let here = self.set.chosen && self.st.region == Region::Text;
+        let here = self.set.plan.chosen && self.st.region == Region::Text;
         // A header that is mentioned is text as a whole.
         if !here || self.mentions_header(chunk, opening) {
             return None;
         }
         let looked = self.bytes(chunk, start, to);
         let begins = |(marker, _): &&(String, u16)| looked.starts_with(marker.as_bytes());
-        let found = self.set.seconds.iter().filter(begins);
+        let found = self.set.plan.seconds.iter().filter(begins);
         let (marker, id) = found.max_by_key(|(marker, _)| marker.len())?;
         // Such a token closes messages for another reader, and so it also opens them.
         if self
             .set
+            .plan
             .tokens
             .get(usize::from(*id))
             .is_none_or(|token| token.plain)
@@ -329,7 +330,7 @@ impl Machine<'_> {
     /// Whether the waiting token closes messages.
     pub fn awaits_closer(&self) -> bool {
         self.st.waiting.is_some_and(|waiting| {
-            let token = self.set.tokens.get(usize::from(waiting.token));
+            let token = self.set.plan.tokens.get(usize::from(waiting.token));
             token.is_some_and(|token| token.message)
         })
     }
@@ -352,7 +353,7 @@ impl Machine<'_> {
     /// Whether a token is framing anywhere, because the host has chosen its model.
     fn is_chosen(&self, token: &Token) -> bool {
         let loose = token.markup || (token.plain && (token.message || token.thought));
-        self.set.chosen && (!loose || token.markup && self.st.blank)
+        self.set.plan.chosen && (!loose || token.markup && self.st.blank)
     }
 
     /// Replaces the waiting token by a longer one, `start..end`, that begins with it.
@@ -362,6 +363,7 @@ impl Machine<'_> {
         };
         let Some(token) = self
             .set
+            .plan
             .tokens
             .get(usize::from(id))
             .filter(|token| !(token.stray || token.inner))
@@ -418,7 +420,7 @@ impl Machine<'_> {
             what: What::Token(id),
             end: span.end,
         });
-        let Some(token) = self.set.tokens.get(usize::from(id)) else {
+        let Some(token) = self.set.plan.tokens.get(usize::from(id)) else {
             return;
         };
         if self.st.message && token.calls {
@@ -502,7 +504,7 @@ impl Machine<'_> {
 
     /// Whether two tokens belong to one dialect.
     pub fn relatives(&self, one: u16, other: u16) -> bool {
-        let of = |id: u16| self.set.tokens.get(usize::from(id));
+        let of = |id: u16| self.set.plan.tokens.get(usize::from(id));
         let Some((one, other)) = of(one).zip(of(other)) else {
             return false;
         };
@@ -536,21 +538,22 @@ impl Machine<'_> {
             What::Block(other) => other == dialect,
             What::Token(token) => self.belongs(token, dialect),
             What::Thought(thought) => {
-                let thought = self.set.reasoning.get(usize::from(thought));
+                let thought = self.set.plan.reasoning.get(usize::from(thought));
                 thought.is_some_and(|thought| thought.dialect == dialect)
             }
         })
     }
 
     fn belongs(&self, id: u16, dialect: u16) -> bool {
-        let token = self.set.tokens.get(usize::from(id));
+        let token = self.set.plan.tokens.get(usize::from(id));
         token.is_some_and(|token| token.dialects.contains(&dialect))
     }
 
     /// Whether a thought may belong to one of a token's dialects, since dialects may share its markers.
     fn of_thought(&self, id: u16, thought: u16) -> bool {
-        let token = self.set.tokens.get(usize::from(id));
-        let Some((token, thought)) = token.zip(self.set.reasoning.get(usize::from(thought))) else {
+        let token = self.set.plan.tokens.get(usize::from(id));
+        let Some((token, thought)) = token.zip(self.set.plan.reasoning.get(usize::from(thought)))
+        else {
             return false;
         };
         let same = |index: &u16| {
@@ -681,8 +684,8 @@ impl Machine<'_> {
         let other = |token: &Token| token.plain && token.message;
         let twin = self.st.waiting.is_some_and(|waiting| waiting.twin);
         let token = self.st.waiting.map(|waiting| usize::from(waiting.token));
-        let token = token.and_then(|token| self.set.tokens.get(token));
-        let last = self.set.chosen && !twin && !token.is_some_and(other);
+        let token = token.and_then(|token| self.set.plan.tokens.get(token));
+        let last = self.set.plan.chosen && !twin && !token.is_some_and(other);
         // A truncated marker after an opener that is text is decided like any other.
         let all = self.st.pos();
         let end = match twin {

@@ -113,7 +113,7 @@ impl Machine<'_> {
         let Region::Reasoning { id, .. } = self.st.region else {
             return false;
         };
-        let dialect = self.set.reasoning[usize::from(id)].dialect;
+        let dialect = self.set.plan.reasoning[usize::from(id)].dialect;
         let waits = self.is_in_sentence(dialect, marker.start);
         if waits {
             let pattern = Some(pattern);
@@ -127,7 +127,7 @@ impl Machine<'_> {
         let Region::Reasoning { id, .. } = self.st.region else {
             return;
         };
-        let dialect = self.set.reasoning[usize::from(id)].dialect;
+        let dialect = self.set.plan.reasoning[usize::from(id)].dialect;
         self.deliver(chunk, marker.start);
         self.adopt(marker.start);
         self.st.candidates = vec![Candidate {
@@ -175,7 +175,7 @@ impl Machine<'_> {
             id,
             depth: 1,
             start: span.start,
-            label: self.set.reasoning[usize::from(id)].label(),
+            label: self.set.plan.reasoning[usize::from(id)].label(),
         };
         self.enter(region, span.end);
     }
@@ -203,7 +203,7 @@ impl Machine<'_> {
             id,
             depth,
             start,
-            label: self.set.reasoning[usize::from(id)].label(),
+            label: self.set.plan.reasoning[usize::from(id)].label(),
         };
         self.enter(region, span.end);
     }
@@ -280,7 +280,7 @@ impl Machine<'_> {
             }
             CandidateAt::Nameless { .. } | CandidateAt::Own(_) => match candidate.begins {
                 Begins::Mark(number) => {
-                    let mark = &self.set.marks[usize::from(number)];
+                    let mark = &self.set.plan.marks[usize::from(number)];
                     let (id, closes) = (mark.id, mark.closes);
                     self.dialect_issue(chunk, dialect, Kind::RepairedMarker, span);
                     match self.st.region {

@@ -158,7 +158,7 @@ impl Candidate {
         let Begins::Thought(id) = self.begins else {
             return false;
         };
-        let thought = set.reasoning.get(usize::from(id));
+        let thought = set.plan.reasoning.get(usize::from(id));
         thought.is_some_and(|thought| {
             let patterns = thought.patterns().len();
             pattern.is_none_or(|pattern| usize::from(pattern) < patterns)
@@ -192,10 +192,10 @@ impl Candidate {
                     spelt.is_some_and(|paths| paths.as_ref().is_some_and(|p| p.fits(&walk)))
                 }
                 Begins::Mark(number) => {
-                    let mark = set.marks.get(usize::from(number));
+                    let mark = set.plan.marks.get(usize::from(number));
                     mark.is_some_and(|mark| mark.paths().fits(&walk))
                 }
-                Begins::Token(_) => set.loose.paths().fits(&walk),
+                Begins::Token(_) => set.plan.loose.paths().fits(&walk),
                 Begins::Block(_) | Begins::Message | Begins::Rest | Begins::Thought(_) => false,
             },
             (CandidateAt::Tag(_), Family::ElementTree(_))

@@ -46,7 +46,7 @@ impl Machine<'_> {
                     Some(id)
                 }
                 Begins::Mark(number) => {
-                    let mark = &self.set.marks[usize::from(number)];
+                    let mark = &self.set.plan.marks[usize::from(number)];
                     let (id, closes) = (mark.id, mark.closes);
                     let inside = matches!(self.st.region, Region::Reasoning { .. });
                     let echo = inside && !closes && self.echoes(chunk, start, safe);
@@ -101,7 +101,7 @@ impl Machine<'_> {
                         paths.seek(walk, &bytes, end);
                     }
                     None => {
-                        self.set.loose.paths().seek(walk, &bytes, end);
+                        self.set.plan.loose.paths().seek(walk, &bytes, end);
                     }
                 }
             }
@@ -176,7 +176,7 @@ impl Machine<'_> {
     /// Whether `start..end` is the beginning of a thought's opener with a suffix.
     pub(super) fn opens(&self, chunk: Chunk<'_>, thought: u16, start: u64, end: u64) -> bool {
         let marker = self.bytes(chunk, start, end);
-        self.set.reasoning[usize::from(thought)].opens_with_suffix(&marker)
+        self.set.plan.reasoning[usize::from(thought)].opens_with_suffix(&marker)
     }
 
     /// The patterns of a loose marker.
@@ -186,7 +186,7 @@ impl Machine<'_> {
                 let spelt = &self.dialect(opener.dialect).spelt;
                 spelt.get(usize::from(number))?.as_ref()
             }
-            Begins::Mark(number) => Some(self.set.marks.get(usize::from(number))?.paths()),
+            Begins::Mark(number) => Some(self.set.plan.marks.get(usize::from(number))?.paths()),
             Begins::Block(_)
             | Begins::Message
             | Begins::Rest

@@ -26,7 +26,7 @@ impl Machine<'_> {
             else {
                 return None;
             };
-            let id = self.set.loose.paths().complete(&walk, end, b"")?;
+            let id = self.set.plan.loose.paths().complete(&walk, end, b"")?;
             let counts = self.is_token_here(id);
             let begins = Begins::Token(id);
             counts.then_some(Candidate {
@@ -41,7 +41,7 @@ impl Machine<'_> {
         match self.st.region {
             Region::Text => true,
             Region::Reasoning { id: thought, .. } => {
-                let token = self.set.tokens.get(usize::from(id));
+                let token = self.set.plan.tokens.get(usize::from(id));
                 token.is_some_and(|token| token.ends.contains(&thought))
             }
             Region::Span { .. } => false,

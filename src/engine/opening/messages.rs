@@ -170,7 +170,7 @@ impl Machine<'_> {
             return false;
         };
         let header = self.bytes(chunk, opening.start, end);
-        let mut markers = self.set.headers.iter().flat_map(|header| &header.end);
+        let mut markers = self.set.plan.headers.iter().flat_map(|header| &header.end);
         markers.any(|marker| header.ends_with(marker.as_bytes()))
     }
 
@@ -216,7 +216,7 @@ impl Machine<'_> {
         refs: u16,
         inside: u64,
     ) -> bool {
-        let refs = &self.set.opens[usize::from(refs)];
+        let refs = &self.set.plan.opens[usize::from(refs)];
         let mut candidates = std::mem::take(&mut self.st.candidates);
         let mut found = false;
         for candidate in &mut candidates {

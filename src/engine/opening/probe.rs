@@ -40,7 +40,7 @@ impl Machine<'_> {
             return self.message(chunk, opening, candidate, &channels.spec, byte, end);
         }
         if let (CandidateAt::Own(walk), Begins::Token(_)) = (&mut candidate.at, candidate.begins) {
-            let go = self.set.loose.paths().step(walk, byte, end - 1, b"");
+            let go = self.set.plan.loose.paths().step(walk, byte, end - 1, b"");
             return self.own_token(opening, candidate, go, end);
         }
         if let CandidateAt::Own(walk) = &mut candidate.at {
@@ -115,7 +115,8 @@ impl Machine<'_> {
                         let name = self.word(chunk, walk.span(Hole::Name));
                         let tool = self.declared(&name);
                         // Among many formats, elements of other markup have the names of tools, too.
-                        let alone = opener.offered && opener.literal == "<" && !self.set.chosen;
+                        let alone =
+                            opener.offered && opener.literal == "<" && !self.set.plan.chosen;
                         if alone && matches!(byte, b'<' | b'"' | b'\'') {
                             candidate.at = CandidateAt::FirstKey {
                                 tool: walk.span(Hole::Name),
@@ -206,7 +207,8 @@ impl Machine<'_> {
                         // Among many formats, nothing shows that a result is invented before there was a thought or an
                         // action; if only declared tools count, before an action of one.
                         let thought = self.st.reasoned || self.st.region != Region::Text;
-                        let result = action == Head::Observation && !thought && !self.set.chosen;
+                        let result =
+                            action == Head::Observation && !thought && !self.set.plan.chosen;
                         if lone && (offered || result) {
                             return Verdict::Text(None);
                         }
