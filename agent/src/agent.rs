@@ -303,7 +303,7 @@ impl Agent {
     }
 
     pub(crate) fn dialect_of(&self, id: &str) -> Option<&Dialect> {
-        self.set.dialects().find(|dialect| dialect.id() == id)
+        self.set.dialect(id)
     }
 
     /// The tools that a model was offered, for a parser. None if their declarations cannot be read.

@@ -161,6 +161,10 @@ def report():
         compared, dialects = sum(line["compared"] for line in twins), {line["twins"] for line in twins}
         differ = sum(len(line["differ"]) for line in twins)
         rows += ["", f"Second readers: {compared:,} inputs of {len(dialects)} dialects compared, of which {differ} differed."]
+    arrow = [line for line in lines() if "arrow" in line]
+    if arrow:
+        columns, damaged = (sum(line[key] for line in arrow) for key in ("arrow", "damaged"))
+        rows += ["", f"Arrow columns: {columns:,}, of which {damaged:,} were damaged."]
     found = sorted({name for line in lines() for name in line.get("crashes", [])})
     rows += ["", f"Findings: {len(found)}, of which open: {', '.join(open_findings()) or 'none'}."]
     page("ledger", rows)

@@ -107,11 +107,9 @@ fn model(name: &str, mut out: impl Write) -> Result<Verdict, Stop> {
 fn show(id: &str, mut out: impl Write) -> Result<Verdict, Stop> {
     // Building it resolves aliases, and reports an unknown id in the engine's own words.
     let set = DialectSet::builtin(id).map_err(Stop::because)?;
-    let found = set.dialects().find_map(|dialect| {
-        builtin_files()
-            .iter()
-            .find(|(have, _)| *have == dialect.id())
-    });
+    let found = set
+        .ids()
+        .find_map(|id| builtin_files().iter().find(|(have, _)| *have == id));
     if let Some((_, text)) = found {
         out.write_all(text.as_bytes()).map_err(Stop::output)?;
     }
@@ -293,7 +291,7 @@ impl Lints<'_> {
 
     /// Dialects that a set lacks, because they were not requested or because their group is taken.
     fn missing(&mut self, set: &DialectSet) -> Result<(), Stop> {
-        let lacks = |id: &&str| !set.dialects().any(|dialect| dialect.id() == *id);
+        let lacks = |id: &&str| !set.ids().any(|own| own == *id);
         let ids = builtin_files().iter().map(|(id, _)| *id);
         let missing: Vec<&str> = ids.filter(lacks).collect();
         if missing.is_empty() {

@@ -50,7 +50,7 @@ fn encoder(sets: &Sets, id: &str, switches: Vec<(String, String)>) -> Result<Enc
         ..Choice::of(&[id])
     };
     let set = sets.get(&choice).map_err(Stop::because)?;
-    let own = set.dialects().next().map_or(id, |dialect| dialect.id());
+    let own = set.ids().next().unwrap_or(id);
     Encoder::new(&set, own).map_err(|error| Stop::because(error.reason))
 }
 

@@ -63,11 +63,7 @@ pub fn layout(
         ..Choice::of(&[id])
     };
     let set = sets.get(&choice).map_err(Stop::because)?;
-    let own = set
-        .dialects()
-        .next()
-        .map_or(id, |dialect| dialect.id())
-        .to_owned();
+    let own = set.ids().next().unwrap_or(id).to_owned();
     let layout = match template {
         None => Layout::new(&set, &own),
         Some(path) => {

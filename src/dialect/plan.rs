@@ -235,7 +235,7 @@ mod tests {
             members.filter(|one| one.dialect.get().is_some()).count()
         };
         assert_eq!(built(), 0);
-        let ids: Vec<&str> = set.inner.dialects.iter().map(Member::id).collect();
+        let ids: Vec<&str> = set.ids().collect();
         assert_eq!(built(), 0);
         let read =
             |text: &[u8]| crate::parse(&set, crate::Options::default(), text, crate::Finish::Stop);

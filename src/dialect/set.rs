@@ -124,6 +124,32 @@ impl DialectSet {
         self.inner.dialects.iter().map(Deref::deref)
     }
 
+    /// The ids of the dialects, in order. No dialect is built for them.
+    ///
+    /// ```
+    /// use toolglot::DialectSet;
+    ///
+    /// let set = DialectSet::builder().builtin("vcp").builtin("hermes").build()?;
+    /// assert!(set.ids().eq(["vcp", "hermes"]));
+    /// # Ok::<(), toolglot::BuildError>(())
+    /// ```
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.inner.dialects.iter().map(Member::id)
+    }
+
+    /// The dialect with this id; aliases are not looked at. No other dialect is built for it.
+    ///
+    /// ```
+    /// let set = toolglot::DialectSet::defaults();
+    /// assert_eq!(set.dialect("hermes").map(|dialect| dialect.in_default_set()), Some(true));
+    /// assert!(set.dialect("nonesuch").is_none());
+    /// ```
+    #[must_use]
+    pub fn dialect(&self, id: &str) -> Option<&Dialect> {
+        let mut members = self.inner.dialects.iter();
+        members.find(|member| member.id() == id).map(Deref::deref)
+    }
+
     /// The maximum number of bytes of text that a stream with these dialects and limits ever holds back.
     ///
     /// ```

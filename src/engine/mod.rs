@@ -419,8 +419,16 @@ impl Parser {
         let scanner = &self.set.inner.text;
         let kinds = scanner.kinds(chunk);
         let plain = !kinds.has(self.minds)
-            || (kinds.has_only(Kinds::BEGINS, self.minds) && scanner.begins_none(chunk));
+            || (kinds.has_only(Kinds::BEGINS, self.minds) && scanner.begins_none(chunk))
+            || (kinds.has(Kinds::WIDE) && self.is_whole(chunk, kinds));
         plain.then(|| self.state.pass_text(chunk))
+    }
+
+    /// Whether a chunk is whole characters, some of them beyond ASCII, in which no marker begins and that have no other meaning.
+    fn is_whole(&self, chunk: &[u8], kinds: Kinds) -> bool {
+        !kinds.has(self.minds.without(Kinds::BEGINS.with(Kinds::WIDE)))
+            && str::from_utf8(chunk).is_ok()
+            && (!kinds.has(Kinds::BEGINS) || self.set.inner.text.begins_none(chunk))
     }
 
     /// Consumes a short chunk all of which is bytes of an open value that are delivered as they are: as one piece of the argument, one

@@ -262,7 +262,7 @@ const LOSES: [(&str, &[&str]); 16] = [
 ];
 
 /// Tokens after whose slip another call may run, in the same form.
-const RUNS: [(&str, &[&str]); 9] = [
+const RUNS: [(&str, &[&str]); 10] = [
     // The opener is lost, and what the value quotes is in text.
     ("gemma4", &["<|tool_call>", "call", ":", "{", "wipe"]),
     ("cline-xml", &["<wipe>", "<path>"]),
@@ -271,7 +271,9 @@ const RUNS: [(&str, &[&str]); 9] = [
     // The call ends at its first bracket, and nothing of it follows in the block.
     ("llama31-builtin", &[]),
     ("olmo3", &["\"", ","]),
+    // The call is over with its object, and what follows on the line is text.
     ("react-text", &[]),
+    ("qwen-agent", &["\"", "{", ","]),
     ("kimi-k3", &["\""]),
     // Its keys may contain anything.
     ("yaml-xml", &[]),

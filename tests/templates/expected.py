@@ -214,9 +214,11 @@ def main():
     for case in cases(source.read_text()):
         dialects = known["dialects"].get(case["template"])
         if dialects:
-            # The template's prompt ends in a thought.
+            # The template's prompt ends in a thought, or not: its server knows.
             opened = case["wanted"]["reasoning"] and not case["reply"].lstrip().startswith(("<", "[", "to="))
-            found.append({**case, "dialects": dialects, "tail": "", "start": "reasoning" if opened else None})
+            thinks = any(dialect.startswith("reasoning-") for dialect in dialects)
+            start = "reasoning" if opened else "text" if thinks else None
+            found.append({**case, "dialects": dialects, "tail": "", "start": start})
     unused = list(known["expected"])
     failed = 0
     for case, turns in zip(found, read(toolglot, found, ("whole", "1")), strict=True):

@@ -252,7 +252,7 @@ impl Inventory {
         options: &CheckOptions<'_>,
     ) -> Vec<Checked> {
         let of = |call: &Call| {
-            let dialect = set.dialects().find(|dialect| dialect.id() == call.dialect);
+            let dialect = set.dialect(&call.dialect);
             let options = CheckOptions {
                 dialect: dialect.or(options.dialect),
                 ..*options

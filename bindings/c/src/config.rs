@@ -25,7 +25,7 @@ pub(crate) struct Config {
 }
 
 /// The memory that compiling all built-in dialects takes, in bytes; and the factor for each byte of a host's file.
-const BUILTIN: usize = 3 << 20;
+pub(crate) const BUILTIN: usize = 3 << 20;
 const COMPILED: usize = 64;
 
 /// Reserves the memory for compiling a set: the built-in dialects, and `written` bytes of a host's files.

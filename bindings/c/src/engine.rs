@@ -1,6 +1,7 @@
 //! Dialects that are compiled together.
 
 use std::ffi::c_void;
+use std::sync::OnceLock;
 
 use crate::config::{self, Config, toolglot_config};
 use crate::guard;
@@ -8,7 +9,7 @@ use crate::handle::{self, Handle, Kind};
 use crate::memory;
 use crate::raw::{self, toolglot_view};
 use crate::status::{Done, toolglot_status};
-use crate::tg::{Dialect, DialectSet, Limits, builtin_files, models};
+use crate::tg::{DialectSet, Limits, builtin_files, models};
 
 /// Compiled dialects. Immutable: any number of threads may use one engine at once, and any number of streams can be made from
 /// it. Streams keep what they need, so the engine may be freed before them.
@@ -21,11 +22,17 @@ pub struct toolglot_engine {
 pub(crate) struct Engine {
     pub set: DialectSet,
     dialects: Vec<toolglot_view>,
-    markers: Vec<toolglot_marker>,
+    /// Made when they are asked for, because that takes all dialects.
+    markers: OnceLock<Markers>,
+    /// Memory that the set takes with all its dialects, in bytes, or more. Anything made from it later takes less.
+    weight: usize,
+}
+
+#[derive(Debug)]
+struct Markers {
+    list: Vec<toolglot_marker>,
     /// The texts that the markers point into.
     _texts: Vec<String>,
-    /// Memory that creating the engine took, in bytes. Anything made from it later takes less.
-    weight: usize,
 }
 
 impl Kind for Engine {
@@ -79,6 +86,32 @@ pub const TOOLGLOT_MARKER_REASONING_CLOSE: u32 = 4;
 
 impl Engine {
     fn new(set: DialectSet) -> Self {
+        Self {
+            dialects: set.ids().map(view).collect(),
+            markers: OnceLock::new(),
+            set,
+            weight: memory::taken().max(config::BUILTIN),
+        }
+    }
+
+    fn markers(&self) -> Done<&[toolglot_marker]> {
+        if self.markers.get().is_none() {
+            let made = Markers::of(self.compiling()?);
+            memory::check()?;
+            self.markers.get_or_init(|| made);
+        }
+        Ok(self.markers.get().map_or(&[], |made| &made.list))
+    }
+
+    /// Returns the set, after reserving memory for callers that compile more of it than streams do.
+    pub fn compiling(&self) -> Done<&DialectSet> {
+        memory::ensure(self.weight)?;
+        Ok(&self.set)
+    }
+}
+
+impl Markers {
+    fn of(set: &DialectSet) -> Self {
         let mut texts = vec![];
         let mut places = vec![];
         for dialect in set.dialects() {
@@ -89,40 +122,31 @@ impl Engine {
                 (TOOLGLOT_MARKER_REASONING_CLOSE, dialect.reasoning_closers()),
             ];
             for (role, list) in lists {
-                places.extend(list.iter().map(|_| (role, id(dialect))));
+                places.extend(list.iter().map(|_| (role, view(dialect.id()))));
                 texts.extend(list);
             }
         }
         let marker = |(text, (role, dialect)): (&String, &(u32, toolglot_view))| toolglot_marker {
-            text: toolglot_view::of(text.as_bytes()),
+            text: view(text),
             dialect: *dialect,
             role: *role,
             reserved: 0,
         };
         Self {
-            markers: texts.iter().zip(&places).map(marker).collect(),
-            dialects: set.dialects().map(id).collect(),
+            list: texts.iter().zip(&places).map(marker).collect(),
             _texts: texts,
-            set,
-            weight: memory::taken(),
         }
-    }
-
-    /// Returns the set, after reserving memory for callers that compile more of it than streams do.
-    pub fn compiling(&self) -> Done<&DialectSet> {
-        memory::ensure(self.weight)?;
-        Ok(&self.set)
     }
 }
 
-/// The id of a dialect; it lives as long as the dialect's set.
-fn id(dialect: &Dialect) -> toolglot_view {
-    toolglot_view::of(dialect.id().as_bytes())
+/// A view of text that lives as long as a set.
+fn view(text: &str) -> toolglot_view {
+    toolglot_view::of(text.as_bytes())
 }
 
 /// Compiles the dialects of a config, or the default set if `config` is NULL. The caller keeps the config, and frees the
 /// engine. On `TOOLGLOT_E_DIALECT`, `toolglot_config_error` says which key of which dialect is wrong and why. Takes
-/// some tens of milliseconds for the default set.
+/// a few milliseconds for the default set, whose dialects are built when a stream first meets them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_engine_new(
     config: *const toolglot_config,
@@ -144,7 +168,7 @@ pub unsafe extern "C" fn toolglot_engine_new(
 }
 
 /// The markers of the engine, in the order of its dialects: `*markers` is set to the first of `*len`. They live as long as the
-/// engine.
+/// engine. The first call takes some ten milliseconds for the default set, whose dialects it builds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_engine_markers(
     engine: *const toolglot_engine,
@@ -154,7 +178,7 @@ pub unsafe extern "C" fn toolglot_engine_markers(
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         handle::read(handle(engine), |engine| {
-            raw::list(&engine.markers, markers, len)
+            raw::list(engine.markers()?, markers, len)
         })
     })
 }

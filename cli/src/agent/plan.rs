@@ -76,7 +76,7 @@ impl Plan {
         self.agent["dialect"] = id.into();
         // It may be an alias.
         let set = self.set().map_err(Stop::because)?;
-        let own = set.dialects().next().map(|dialect| dialect.id());
+        let own = set.ids().next();
         self.agent["dialect"] = own.unwrap_or(id).into();
         self.agent["config"]["maxIterations"] = args.max_rounds.into();
         self.agent["lang"] = args.lang.name().into();

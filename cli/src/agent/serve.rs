@@ -169,7 +169,7 @@ fn setup(args: &ServeArgs, runtime: &Runtime) -> Result<Setup, Stop> {
         let set = Sets::new().get(&Choice::of(&[dialect]));
         let set = set.map_err(Stop::because)?;
         // It may be an alias.
-        let own = set.dialects().next().map(|dialect| dialect.id().to_owned());
+        let own = set.ids().next().map(str::to_owned);
         let own = own.unwrap_or_else(|| dialect.to_owned());
         let mut agent = AgentSetup::new(name, set, &own, Arc::clone(&asked.model));
         agent.label = asked.name;

@@ -79,8 +79,7 @@ impl Layout {
             dialect: dialect.to_owned(),
         };
         let encoder = Encoder::new(set, dialect).map_err(|_| none())?;
-        let found = set.dialects().find(|have| have.id() == dialect);
-        let found = found.ok_or_else(none)?;
+        let found = set.dialect(dialect).ok_or_else(none)?;
         let mut env = Environment::new();
         env.set_auto_escape_callback(|_| AutoEscape::None);
         env.set_undefined_behavior(UndefinedBehavior::SemiStrict);

@@ -38,7 +38,7 @@ impl Stops {
     /// The stop sequences of a dialect of the set; `None` if there is no such dialect.
     #[must_use]
     pub fn of(set: &DialectSet, dialect: &str) -> Option<Self> {
-        let found = set.dialects().find(|have| have.id() == dialect)?;
+        let found = set.dialect(dialect)?;
         let mut block = found.closers();
         block.retain(|closer| !closer.trim().is_empty());
         for closer in &mut block {
