@@ -41,7 +41,7 @@ pub use pairs::Pairs;
 pub use prefilter::{Kinds, Scanner, Skip};
 pub use quotes::{bracket_before, quote_after, quote_before, quote_opening};
 pub use span::Span;
-pub use utf8::{Gate, Utf8, kinds, lossy, valid_prefix};
+pub use utf8::{Gate, Utf8, is_whole, kinds, lossy, valid_prefix};
 
 /// The page of the package, so that its example is compiled and run.
 #[cfg(doctest)]

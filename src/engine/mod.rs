@@ -427,7 +427,7 @@ impl Parser {
     /// Whether a chunk is whole characters, some of them beyond ASCII, in which no marker begins and that have no other meaning.
     fn is_whole(&self, chunk: &[u8], kinds: Kinds) -> bool {
         !kinds.has(self.minds.without(Kinds::BEGINS.with(Kinds::WIDE)))
-            && str::from_utf8(chunk).is_ok()
+            && toolglot_scan::is_whole(chunk)
             && (!kinds.has(Kinds::BEGINS) || self.set.inner.text.begins_none(chunk))
     }
 
