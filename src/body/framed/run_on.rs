@@ -85,7 +85,9 @@ impl Body {
             torn.opener = run.walk;
             match run.start {
                 Some(start) => out.hold(start),
-                None => torn.indent = Some(run.indent),
+                None if next == i => torn.indent = Some(run.indent),
+                // A byte of the line that is part of the payload, and no blank.
+                None => {}
             }
         }
         (next, flow)
