@@ -990,11 +990,11 @@ toolglot_status toolglot_config_add_template(struct toolglot_config *config,
 
 // Compiles the dialects of a config, or the default set if `config` is NULL. The caller keeps the config, and frees the
 // engine. On `TOOLGLOT_E_DIALECT`, `toolglot_config_error` says which key of which dialect is wrong and why. Takes
-// some tens of milliseconds for the default set.
+// a few milliseconds for the default set, whose dialects are built when a stream first meets them.
 TOOLGLOT_API toolglot_status toolglot_engine_new(const struct toolglot_config *config, struct toolglot_engine **out);
 
 // The markers of the engine, in the order of its dialects: `*markers` is set to the first of `*len`. They live as long as the
-// engine.
+// engine. The first call takes some ten milliseconds for the default set, whose dialects it builds.
 TOOLGLOT_API
 toolglot_status toolglot_engine_markers(const struct toolglot_engine *engine,
                                         const struct toolglot_marker **markers,
@@ -1020,8 +1020,8 @@ struct toolglot_view toolglot_model_dialect(const void *name,
                                             size_t len,
                                             size_t number);
 
-// The built-in dialect that reads a model's reasoning alone; the dialects of its calls may read the reasoning as well. Empty if
-// there is none. Static. Any thread.
+// The built-in dialect that reads a model's reasoning alone. Where a dialect of its calls reads the reasoning as well, an engine
+// with both is refused (`TOOLGLOT_E_DIALECT`): leave this one out. Empty if there is none. Static. Any thread.
 TOOLGLOT_API
 struct toolglot_view toolglot_model_reasoning(const void *name,
                                               size_t len);

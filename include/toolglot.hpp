@@ -423,7 +423,8 @@ inline std::vector<std::string_view> model_dialects(std::string_view name) {
     ids.push_back(id);
   }
 }
-/* The built-in dialect that reads a model's reasoning alone; the dialects of its calls may read it as well. Empty if none. */
+/* The built-in dialect that reads a model's reasoning alone. Where a dialect of its calls reads it as well, an engine with both is refused:
+   leave this one out. Empty if none. */
 inline std::string_view model_reasoning(std::string_view name) noexcept {
   return detail::view(toolglot_model_reasoning(name.data(), name.size()));
 }

@@ -26,8 +26,10 @@ pub struct ModelDialects {
     /// set.
     pub calls: Vec<&'static str>,
     /// The dialect that reads its reasoning and nothing else. Dialects of calls usually read the reasoning of their models
-    /// themselves; beside such a one it adds nothing, but it may be active alone, where no calls are due.
+    /// themselves; such a one cannot be active beside it, but it may be active alone, where no calls are due.
     pub reasoning: Option<&'static str>,
+    /// None of the dialects of its calls excludes it.
+    beside: bool,
 }
 
 impl ModelDialects {
@@ -45,7 +47,8 @@ impl ModelDialects {
         self.calls.is_empty() && self.reasoning.is_none()
     }
 
-    /// All of them: those of its calls, then that of its reasoning.
+    /// The dialects to read its replies with, which fit into one set: those of its calls, then that of its reasoning if they leave it
+    /// to one.
     ///
     /// ```
     /// use toolglot::{DialectSet, models};
@@ -53,10 +56,13 @@ impl ModelDialects {
     /// let found = models::dialects("Qwen3-8B-Q4_K_M.gguf");
     /// let set = found.all().fold(DialectSet::builder(), |set, id| set.builtin(id)).build()?;
     /// assert_eq!(set.dialects().len(), 2);
+    /// // The dialect of GPT-OSS reads its reasoning.
+    /// assert!(models::dialects("gpt-oss-120b").all().eq(["harmony"]));
     /// # Ok::<(), toolglot::BuildError>(())
     /// ```
     pub fn all(&self) -> impl Iterator<Item = &'static str> {
-        self.calls.iter().copied().chain(self.reasoning)
+        let reasoning = self.reasoning.filter(|_| self.beside);
+        self.calls.iter().copied().chain(reasoning)
     }
 }
 
@@ -96,9 +102,14 @@ pub fn dialects(name: &str) -> ModelDialects {
             calls.push(entry);
         }
     }
+    let reasoning = best(true).first().copied();
+    let excludes = |call: &&Entry| {
+        call.group.is_some() && reasoning.is_some_and(|own| own.group == call.group)
+    };
     ModelDialects {
+        beside: !calls.iter().any(excludes),
         calls: calls.into_iter().map(|entry| entry.id).collect(),
-        reasoning: best(true).first().map(|entry| entry.id),
+        reasoning: reasoning.map(|entry| entry.id),
     }
 }
 

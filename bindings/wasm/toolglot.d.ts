@@ -383,12 +383,14 @@ export interface Dialect {
   reasoningClosers: string[];
 }
 
-/** The built-in dialects of a model. All of them fit in one engine. */
+/** The built-in dialects of a model. */
 export interface ModelDialects {
   /** The dialects of its calls; empty if none is known. */
   calls: string[];
-  /** The dialect of its reasoning, if no dialect of its calls reads it. */
+  /** The dialect that reads its reasoning alone. */
   reasoning: string | null;
+  /** Those to read its replies with, which fit in one engine: those of its calls, then that of its reasoning unless they read it. */
+  all: string[];
 }
 
 /** The evidence for one dialect in a text. */

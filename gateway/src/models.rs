@@ -301,6 +301,18 @@ mod tests {
     }
 
     #[test]
+    fn every_model_that_has_a_name_has_a_set() {
+        let models = Models::new(BTreeMap::new());
+        let list = include_str!("../../tests/models/names.tsv").lines();
+        let names = list.filter_map(|line| line.split_once('\t'));
+        for (name, ids) in names.filter(|(name, _)| models.name(name)) {
+            let chosen = models.auto(name, true, false);
+            let chosen = chosen.unwrap_or_else(|why| panic!("{name}: {why}"));
+            assert!(ids.split(' ').eq(&chosen.ids[..chosen.ids.len() - 1]));
+        }
+    }
+
+    #[test]
     fn the_first_reply_tells_the_dialect() {
         let models = Models::new(BTreeMap::new());
         let reply = "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";

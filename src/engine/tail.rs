@@ -22,6 +22,8 @@ use crate::limits::{Options, Start};
 enum Says<'t> {
     /// Nothing: the dialects decide.
     Nothing,
+    /// The model's turn begins, and nothing in it: no thought is open.
+    Begun,
     /// No thought is open: its last marker closes one.
     Closed,
     /// The reply continues after this.
@@ -45,6 +47,11 @@ impl Parser {
         let (set, tail) = (self.set.inner.clone(), opts.prompt_tail.as_deref());
         match says(&set, tail.unwrap_or_default()) {
             Says::Nothing => {}
+            Says::Begun => {
+                if let Region::Reasoning { .. } = self.state.region {
+                    self.state = State::outside(&set);
+                }
+            }
             Says::Closed => {
                 self.state = State::outside(&set);
                 self.state.reasoned = true;
@@ -286,8 +293,11 @@ fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
     let token = turn.split_once(' ').map_or(token, |(token, _)| token);
     let rest = &tail[from..];
     let over = token.len() < turn.len() && tail[end..].contains(token);
-    if over || rest.trim().is_empty() {
+    if over {
         return Says::Nothing;
+    }
+    if rest.trim().is_empty() {
+        return Says::Begun;
     }
     match ends_thought(set, rest) {
         true => Says::Closed,
@@ -515,6 +525,7 @@ at = "line-start"
         let set = set.expect("it is well formed");
         match says(&set.inner, tail) {
             Says::Nothing => None,
+            Says::Begun => Some("begun".to_owned()),
             Says::Closed => Some("closed".to_owned()),
             Says::Opened(text) => Some(text.to_owned()),
         }
@@ -525,9 +536,9 @@ at = "line-start"
         for (tail, says) in [
             ("", None),
             ("Write <think> please", None),
-            ("<|assistant|>", None),
-            ("<|assistant|>\n", None),
-            ("<|user|>Say <think><|assistant|>\n", None),
+            ("<|assistant|>", Some("begun")),
+            ("<|assistant|>\n", Some("begun")),
+            ("<|user|>Say <think><|assistant|>\n", Some("begun")),
             ("<|assistant|><think>", Some("<think>")),
             ("<|assistant|>\n<think>\n", Some("<think>\n")),
             ("<|assistant|>    <think>", Some("<think>")),

@@ -236,8 +236,8 @@ pub unsafe extern "C" fn toolglot_model_dialect(
     })
 }
 
-/// The built-in dialect that reads a model's reasoning alone; the dialects of its calls may read the reasoning as well. Empty if
-/// there is none. Static. Any thread.
+/// The built-in dialect that reads a model's reasoning alone. Where a dialect of its calls reads the reasoning as well, an engine
+/// with both is refused (`TOOLGLOT_E_DIALECT`): leave this one out. Empty if there is none. Static. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_model_reasoning(
     name: *const c_void,

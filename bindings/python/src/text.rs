@@ -307,17 +307,10 @@ pub fn dialects(engine: Option<&Bound<'_, Engine>>) -> PyResult<Vec<Dialect>> {
 pub struct ModelDialects {
     /// The dialects of its calls; empty if none is known.
     calls: Vec<&'static str>,
-    /// The dialect of its reasoning, if no dialect of its calls reads it.
+    /// The dialect that reads its reasoning alone.
     reasoning: Option<&'static str>,
-}
-
-#[pymethods]
-impl ModelDialects {
-    /// All of them; they fit in one engine.
-    #[getter]
-    fn all(&self) -> Vec<&'static str> {
-        self.calls.iter().copied().chain(self.reasoning).collect()
-    }
+    /// Those to read its replies with, which fit in one engine: those of its calls, then that of its reasoning unless they read it.
+    all: Vec<&'static str>,
 }
 
 /// Guesses which built-in dialects a model writes from its name: the publisher's, a server's or a file's. Fine-tuned
@@ -336,6 +329,7 @@ impl ModelDialects {
 pub fn model_dialects(name: &str) -> ModelDialects {
     let found = toolglot::models::dialects(name);
     ModelDialects {
+        all: found.all().collect(),
         calls: found.calls,
         reasoning: found.reasoning,
     }

@@ -289,5 +289,7 @@ def test_the_calls_so_far_become_those_of_the_turn(size):
 def test_dialects_of_a_model():
     found = tg.model_dialects("Qwen/Qwen3-8B")
     assert (found.calls, found.reasoning, found.all) == (["hermes"], "reasoning-think", ["hermes", "reasoning-think"])
+    found = tg.model_dialects("gpt-oss-20b")
+    assert (found.reasoning, found.all, tg.Engine(found.all).dialects) == ("reasoning-harmony", ["harmony"], ["harmony"])
     found = tg.model_dialects("gpt-2")
     assert (found.calls, found.reasoning, found.all) == ([], None, [])

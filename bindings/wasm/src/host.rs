@@ -160,7 +160,8 @@ pub unsafe extern "C" fn toolglot_wasm_model(
     let make = || {
         // SAFETY: the contract of the header.
         let found = models::dialects(unsafe { raw::text(name, len) }?);
-        Ok(json!({"calls": found.calls, "reasoning": found.reasoning}))
+        let all: Vec<_> = found.all().collect();
+        Ok(json!({"calls": found.calls, "reasoning": found.reasoning, "all": all}))
     };
     // SAFETY: the contract of the header.
     unsafe { answer(buffer, make) }

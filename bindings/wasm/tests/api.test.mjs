@@ -414,8 +414,10 @@ test("the calls so far", () => {
 });
 
 test("the dialects of a model", () => {
-  assert.deepEqual(tg.modelDialects("Qwen/Qwen3-8B"), { calls: ["hermes"], reasoning: "reasoning-think" });
-  assert.deepEqual(tg.modelDialects("gpt-2"), { calls: [], reasoning: null });
+  const qwen = { calls: ["hermes"], reasoning: "reasoning-think", all: ["hermes", "reasoning-think"] };
+  assert.deepEqual(tg.modelDialects("Qwen/Qwen3-8B"), qwen);
+  assert.deepEqual(tg.modelDialects("gpt-oss-20b").all, ["harmony"]);
+  assert.deepEqual(tg.modelDialects("gpt-2"), { calls: [], reasoning: null, all: [] });
   throws(() => tg.modelDialects(3), "argument", /^name: a string is needed/);
 });
 
