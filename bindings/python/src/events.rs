@@ -1,15 +1,15 @@
 //! The event classes, and how they are made from the engine's events.
 //!
-//! They hold plain Rust data, so they can be made while the interpreter is released. All are frozen, compare by value, and
-//! support pickling and `match` (`case Text(text)`). Their constructors take the fields in the order of `__match_args__`.
+//! They hold plain data, and what was read as an object of Python, which each access returns. All are frozen, compare by value,
+//! and support pickling and `match` (`case Text(text)`). Their constructors take the fields in the order of `__match_args__`.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
-use toolglot::sink::Gather;
-use toolglot::{Arguments, Call, Event, KindSet, Origin, Span};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use toolglot::KindSet;
 
 use crate::arguments::Json;
 
@@ -25,6 +25,70 @@ pub fn show(py: Python<'_>, name: &str, fields: &[(&str, Py<PyAny>)]) -> PyResul
     Ok(text)
 }
 
+/// A field of a class: values of Rust, and objects of Python that compare and hash as the values that they hold.
+trait Field {
+    /// What a constructor takes.
+    type Given;
+
+    fn of(py: Python<'_>, given: Self::Given) -> Self;
+    fn equals(&self, other: &Self) -> bool;
+    fn mix(&self, state: &mut impl Hasher);
+}
+
+macro_rules! field {
+    ($($kind:ty),*) => {
+        $(impl Field for $kind {
+            type Given = Self;
+
+            fn of(_: Python<'_>, given: Self) -> Self {
+                given
+            }
+
+            fn equals(&self, other: &Self) -> bool {
+                self == other
+            }
+
+            fn mix(&self, state: &mut impl Hasher) {
+                self.hash(state);
+            }
+        })*
+    };
+}
+
+field!(bool, u32, u64, Option<u32>, String, BTreeMap<String, String>, Vec<u8>);
+
+impl Field for Py<PyString> {
+    type Given = String;
+
+    fn of(py: Python<'_>, given: String) -> Self {
+        PyString::new(py, &given).unbind()
+    }
+
+    fn equals(&self, other: &Self) -> bool {
+        Python::attach(|py| self.to_string_lossy(py) == other.to_string_lossy(py))
+    }
+
+    fn mix(&self, state: &mut impl Hasher) {
+        Python::attach(|py| self.to_string_lossy(py).hash(state));
+    }
+}
+
+impl Field for Py<PyBytes> {
+    type Given = Vec<u8>;
+
+    fn of(py: Python<'_>, given: Vec<u8>) -> Self {
+        PyBytes::new(py, &given).unbind()
+    }
+
+    fn equals(&self, other: &Self) -> bool {
+        Python::attach(|py| self.as_bytes(py) == other.as_bytes(py))
+    }
+
+    fn mix(&self, state: &mut impl Hasher) {
+        Python::attach(|py| self.as_bytes(py).hash(state));
+    }
+}
+
 /// Declares a frozen class whose constructor takes its fields.
 macro_rules! record {
     (
@@ -34,9 +98,21 @@ macro_rules! record {
     ) => {
         $(#[$doc])*
         #[pyclass(frozen, eq, hash, module = "toolglot")]
-        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        #[derive(Debug)]
         pub struct $name {
             $($(#[$field_doc])* #[pyo3(get)] pub $field: $kind,)*
+        }
+
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                $(self.$field.equals(&other.$field))&&*
+            }
+        }
+
+        impl Hash for $name {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                $(self.$field.mix(state);)*
+            }
         }
 
         #[pymethods]
@@ -44,8 +120,8 @@ macro_rules! record {
             #[new]
             #[pyo3(signature = ($($field $(= $default)?),*))]
             #[allow(clippy::too_many_arguments)]
-            fn new($($field: $kind),*) -> Self {
-                Self { $($field),* }
+            fn new(py: Python<'_>, $($field: <$kind as Field>::Given),*) -> Self {
+                Self { $($field: Field::of(py, $field)),* }
             }
 
             #[classattr]
@@ -54,12 +130,12 @@ macro_rules! record {
             }
 
             fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-                show(py, stringify!($name), &[$((stringify!($field), self.$field.clone().into_py_any(py)?)),*])
+                show(py, stringify!($name), &[$((stringify!($field), (&self.$field).into_py_any(py)?)),*])
             }
 
             #[pyo3(signature = () -> "tuple[object, ...]")]
             fn __reduce__(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
-                let fields = PyTuple::new(py, [$(self.$field.clone().into_py_any(py)?),*])?;
+                let fields = PyTuple::new(py, [$((&self.$field).into_py_any(py)?),*])?;
                 Ok((py.get_type::<Self>(), fields).into_pyobject(py)?.unbind())
             }
 
@@ -72,7 +148,7 @@ record! {
     /// Plain text of the reply, in whole characters.
     Text {
         /// The text. Invalid UTF-8 is replaced with U+FFFD.
-        text: String,
+        text: Py<PyString>,
         /// Offset of its first byte in the stream.
         start: u64 = 0,
         /// Offset after its last byte.
@@ -86,7 +162,7 @@ record! {
     /// Reasoning of the model, in whole characters.
     Reasoning {
         /// The text.
-        text: String,
+        text: Py<PyString>,
         /// Offset of its first byte.
         start: u64 = 0,
         /// Offset after its last byte.
@@ -100,7 +176,7 @@ record! {
     /// Part of a region that a dialect protects: it is not searched for calls.
     Protected {
         /// The text, markers included.
-        text: String,
+        text: Py<PyString>,
         /// The kind of the region, as its dialect names it.
         kind: String,
         /// Offset of its first byte.
@@ -114,7 +190,7 @@ record! {
     /// Bytes of a block that exceeded a limit; they continue until the block's own closer.
     Raw {
         /// The bytes.
-        data: Vec<u8>,
+        data: Py<PyBytes>,
         /// Offset of the first byte.
         start: u64 = 0,
         /// Offset after the last byte.
@@ -178,7 +254,7 @@ record! {
         /// Index of the call.
         call: u32,
         /// The piece.
-        json: String,
+        json: Py<PyString>,
         /// Offset of the source bytes.
         start: u64 = 0,
         /// Offset after them.
@@ -204,7 +280,7 @@ record! {
     /// Raw bytes of the open parameter's value, as they arrive; they may end inside a character.
     ParamDelta {
         /// The bytes, as written.
-        data: Vec<u8>,
+        data: Py<PyBytes>,
         /// Offset of the first byte.
         start: u64 = 0,
         /// Offset after the last byte.
@@ -335,24 +411,24 @@ impl From<&toolglot::Issue<'_>> for Issue {
 pub struct CallClose {
     /// Index of the call.
     #[pyo3(get)]
-    call: u32,
+    pub call: u32,
     /// Name of the tool.
     #[pyo3(get)]
-    name: String,
-    json: Option<Json>,
+    pub name: String,
+    pub json: Option<Json>,
     /// `"complete"`; `"repaired"`: the text broke a rule, but leaves no doubt about the call; `"recovered"`: something may be
     /// truncated, mixed or guessed, so do not execute the call without asking.
     #[pyo3(get)]
-    grade: String,
+    pub grade: String,
     /// The issue kinds that explain why the call is not complete.
     #[pyo3(get)]
-    kinds: Vec<String>,
+    pub kinds: Vec<String>,
     /// Offset of the call.
     #[pyo3(get)]
-    start: u64,
+    pub start: u64,
     /// Offset after it.
     #[pyo3(get)]
-    end: u64,
+    pub end: u64,
 }
 
 #[pymethods]
@@ -488,244 +564,4 @@ pub fn graded(
 /// Names of kinds.
 pub fn kinds(set: KindSet) -> Vec<String> {
     set.iter().map(|kind| kind.name().to_owned()).collect()
-}
-
-/// Any event, not yet handed to Python.
-#[derive(Debug)]
-pub enum Made {
-    Text(Text),
-    Reasoning(Reasoning),
-    Protected(Protected),
-    Raw(Raw),
-    BlockOpen(BlockOpen),
-    CallNamed(CallNamed),
-    CallOpen(CallOpen),
-    ArgDelta(ArgDelta),
-    ParamOpen(ParamOpen),
-    ParamDelta(ParamDelta),
-    ParamClose(ParamClose),
-    CallAbandoned(CallAbandoned),
-    CallClose(CallClose),
-    BlockClose(BlockClose),
-    BlockAbandoned(BlockAbandoned),
-    Issue(Issue),
-}
-
-impl Made {
-    pub fn give(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        Ok(match self {
-            Self::Text(event) => Py::new(py, event)?.into_any(),
-            Self::Reasoning(event) => Py::new(py, event)?.into_any(),
-            Self::Protected(event) => Py::new(py, event)?.into_any(),
-            Self::Raw(event) => Py::new(py, event)?.into_any(),
-            Self::BlockOpen(event) => Py::new(py, event)?.into_any(),
-            Self::CallNamed(event) => Py::new(py, event)?.into_any(),
-            Self::CallOpen(event) => Py::new(py, event)?.into_any(),
-            Self::ArgDelta(event) => Py::new(py, event)?.into_any(),
-            Self::ParamOpen(event) => Py::new(py, event)?.into_any(),
-            Self::ParamDelta(event) => Py::new(py, event)?.into_any(),
-            Self::ParamClose(event) => Py::new(py, event)?.into_any(),
-            Self::CallAbandoned(event) => Py::new(py, event)?.into_any(),
-            Self::CallClose(event) => Py::new(py, event)?.into_any(),
-            Self::BlockClose(event) => Py::new(py, event)?.into_any(),
-            Self::BlockAbandoned(event) => Py::new(py, event)?.into_any(),
-            Self::Issue(event) => Py::new(py, event)?.into_any(),
-        })
-    }
-}
-
-/// Makes events; remembers about the open call what its `CallClose` needs.
-#[derive(Clone, Debug)]
-pub struct Maker {
-    pub gather: Gather,
-    /// Whether arguments are kept until their call closes.
-    pub keep: bool,
-}
-
-impl Maker {
-    pub fn new(keep: bool) -> Self {
-        Self {
-            gather: Gather::default(),
-            keep,
-        }
-    }
-
-    pub fn make(&mut self, event: &Event<'_>) -> Option<Made> {
-        let whole = match event {
-            Event::ArgDelta { .. } if !self.keep => None,
-            event => self.gather.event(event),
-        };
-        let place = |span: Span| (span.start, span.end);
-        Some(match *event {
-            Event::Text {
-                data,
-                span: Span { start, end },
-                recovered,
-                ..
-            } => Made::Text(Text {
-                text: text(data),
-                start,
-                end,
-                recovered,
-            }),
-            Event::Reasoning {
-                data,
-                span: Span { start, end },
-                framing,
-                ..
-            } => Made::Reasoning(Reasoning {
-                text: text(data),
-                start,
-                end,
-                framing,
-            }),
-            Event::Protected {
-                kind,
-                data,
-                span: Span { start, end },
-                ..
-            } => Made::Protected(Protected {
-                text: text(data),
-                kind: kind.to_owned(),
-                start,
-                end,
-            }),
-            Event::Raw {
-                data,
-                span: Span { start, end },
-                ..
-            } => Made::Raw(Raw {
-                data: data.to_vec(),
-                start,
-                end,
-            }),
-            Event::BlockOpen {
-                dialect,
-                span: Span { start, end },
-                ..
-            } => Made::BlockOpen(BlockOpen {
-                dialect: dialect.to_owned(),
-                start,
-                end,
-            }),
-            Event::CallNamed {
-                block,
-                ordinal,
-                name,
-                provisional,
-                span: Span { start, end },
-                ..
-            } => Made::CallNamed(CallNamed {
-                block,
-                ordinal,
-                name: name.to_owned(),
-                provisional,
-                start,
-                end,
-            }),
-            Event::CallOpen {
-                call,
-                name,
-                meta,
-                dialect,
-                origin,
-                span: Span { start, end },
-                ..
-            } => Made::CallOpen(CallOpen {
-                call,
-                name: name.to_owned(),
-                dialect: dialect.to_owned(),
-                meta: meta.iter().cloned().collect(),
-                native: origin == Origin::Native,
-                start,
-                end,
-            }),
-            Event::ArgDelta {
-                call,
-                json,
-                span: Span { start, end },
-                ..
-            } => Made::ArgDelta(ArgDelta {
-                call,
-                json: json.to_owned(),
-                start,
-                end,
-            }),
-            Event::ParamOpen {
-                name,
-                depth,
-                span: Span { start, end },
-                ..
-            } => Made::ParamOpen(ParamOpen {
-                name: name.to_owned(),
-                depth,
-                start,
-                end,
-            }),
-            Event::ParamDelta {
-                data,
-                span: Span { start, end },
-                ..
-            } => Made::ParamDelta(ParamDelta {
-                data: data.to_vec(),
-                start,
-                end,
-            }),
-            Event::ParamClose {
-                span: Span { start, end },
-                ..
-            } => Made::ParamClose(ParamClose { start, end }),
-            Event::CallAbandoned {
-                call,
-                span: Span { start, end },
-                ..
-            } => Made::CallAbandoned(CallAbandoned { call, start, end }),
-            Event::CallClose {
-                call,
-                arguments,
-                span,
-                ..
-            } => {
-                let (start, end) = place(span);
-                let Call {
-                    name,
-                    arguments: json,
-                    grade,
-                    kinds: set,
-                    ..
-                } = whole?;
-                let known = self.keep && arguments == Arguments::Deltas;
-                Made::CallClose(CallClose {
-                    call,
-                    name,
-                    json: known.then(|| Json::new(json)),
-                    grade: grade.name().to_owned(),
-                    kinds: kinds(set),
-                    start,
-                    end,
-                })
-            }
-            Event::BlockClose { span, raw, .. } => Made::BlockClose(BlockClose {
-                start: span.start,
-                end: span.end,
-                raw: raw.to_vec(),
-            }),
-            Event::BlockAbandoned {
-                span, becomes, raw, ..
-            } => Made::BlockAbandoned(BlockAbandoned {
-                becomes: becomes.name().to_owned(),
-                start: span.start,
-                end: span.end,
-                raw: raw.to_vec(),
-            }),
-            Event::Issue(ref issue) => Made::Issue(issue.into()),
-            // An event of a newer engine.
-            _ => return None,
-        })
-    }
-}
-
-/// The engine delivers whole characters, so nothing is replaced here.
-fn text(data: &[u8]) -> String {
-    String::from_utf8_lossy(data).into_owned()
 }

@@ -3,6 +3,7 @@
 //! Python sees exceptions of `toolglot._errors`, never a `PanicException`: that class does not derive from `Exception`
 //! and would end a service. All engine code runs through [`caught`] or [`entry`].
 
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
@@ -46,8 +47,21 @@ impl Failure {
         Self::new("BusyError", message)
     }
 
+    /// Of what has failed with an internal error.
+    pub fn broken(what: &str) -> Self {
+        Self::state(format!(
+            "this {what} failed with an internal error and cannot be used any more"
+        ))
+    }
+
     pub fn internal(message: impl ToString) -> Self {
         Self::new("InternalError", message)
+    }
+
+    /// The same failure of one of several things, which `what` names.
+    pub fn of(mut self, what: impl Display) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
     }
 
     fn new(class: &'static str, message: impl ToString) -> Self {

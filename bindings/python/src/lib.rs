@@ -3,17 +3,19 @@
 //! | file | holds |
 //! |---|---|
 //! | `guard` | failures, and the only place that catches panics |
-//! | `events`, `turn`, `arguments` | the output: frozen classes of plain Rust data |
+//! | `events`, `turn`, `arguments` | the output: frozen classes |
+//! | `made` | from the engine's events to those classes |
 //! | `options`, `engine` | the configuration of an engine, and the engine |
-//! | `chunk`, `stream`, `reader` | the input: text, or responses of model servers |
+//! | `chunk`, `stream`, `many`, `reader` | the input: text, or responses of model servers |
 //! | `text` | masking, escaping, encoding, detection |
 //! | `tools`, `agent` | the tools layer and the agent, in JSON |
 //! | `derive` | dialects from chat templates |
 //! | `command` | the command `toolglot` |
 //! | `arrow` | columns of transcripts into columns of turns; `arrow::abi` is the only file with `unsafe` |
 //!
-//! Rules: engine code runs only inside `guard`. Events are made without the interpreter and handed over at once. The lock around
-//! a parser is only ever tried, so no thread waits for another's engine work. Nothing calls Python while it holds a lock.
+//! Rules: engine code runs only inside `guard`. The lock around a parser is only ever tried, so no thread waits for another's engine
+//! work. Nothing calls Python while it holds a lock; objects are made meanwhile, so the garbage collector may run, and what it
+//! finalizes finds the stream in use.
 
 #![deny(unsafe_code)]
 
@@ -27,6 +29,8 @@ mod derive;
 mod engine;
 mod events;
 mod guard;
+mod made;
+mod many;
 mod options;
 mod reader;
 mod stream;
@@ -53,6 +57,8 @@ mod native {
         ArgDelta, BlockAbandoned, BlockClose, BlockOpen, CallAbandoned, CallClose, CallNamed,
         CallOpen, Issue, ParamClose, ParamDelta, ParamOpen, Protected, Raw, Reasoning, Text,
     };
+    #[pymodule_export]
+    use crate::many::feed_many;
     #[pymodule_export]
     use crate::options::PyLimits;
     #[pymodule_export]

@@ -4,17 +4,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use toolglot::rewrite::{self, Given};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings};
 use toolglot::source::{Anthropic, Ended, Feeder, Ollama, OpenAi, Source, SourceError, Telling};
-use toolglot::{Collect, Event, Finish, Parser, Sink, Turn};
+use toolglot::{Collect, Finish, Parser, Sink, Turn};
 
 use crate::chunk::{self, Chunk};
 use crate::engine::Core;
-use crate::events::{Made, Maker};
 use crate::guard::Failure;
+use crate::made::{Later, Maker, Now, Out};
 use crate::options;
-use crate::stream::{Owned, list};
+use crate::stream::Owned;
 
 /// The input: text, or the bytes of a response.
 enum Input {
@@ -156,49 +157,57 @@ impl Reader {
             inner: Owned::new("reader", inner),
         })
     }
+
+    fn read(&self, bytes: &[u8], out: &mut impl Out) -> Result<(), Failure> {
+        self.inner.with(|inner| {
+            inner.ending.open("reader")?;
+            let errors = inner.input.feed(bytes, &mut inner.maker.sink(out));
+            inner.ending.errors.extend(errors);
+            Ok(())
+        })
+    }
 }
 
 #[pymethods]
 impl Reader {
     /// Takes the next bytes of the response. What cannot be read is added to `errors`; reading goes on.
     #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview") -> "list[Event]")]
-    fn feed(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
+    fn feed<'py>(
+        &self,
+        py: Python<'py>,
+        chunk: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let chunk = Chunk::of(chunk, "chunk")?;
-        let made = chunk::run(py, &chunk, |bytes| {
-            self.inner.with(|inner| {
-                inner.ending.open("reader")?;
-                let mut made: Vec<Made> = vec![];
-                let maker = &mut inner.maker;
-                let errors = inner.input.feed(bytes, &mut |event: Event<'_>| {
-                    made.extend(maker.make(&event))
-                });
-                inner.ending.errors.extend(errors);
-                Ok(made)
-            })
-        })?;
-        list(py, made)
+        if chunk.is_long() {
+            let bytes: &[u8] = &chunk;
+            let mut later = Later::default();
+            py.detach(|| self.read(bytes, &mut later))?;
+            return later.list(py);
+        }
+        let mut now = Now::new(py, &chunk);
+        self.read(&chunk, &mut now)?;
+        now.list()
     }
 
     /// Ends the response. `reason` overrides the reason that the response gives.
     #[pyo3(signature = (
         reason: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled'] | None" = None
     ) -> "list[Event]")]
-    fn finish(&self, py: Python<'_>, reason: Option<&str>) -> PyResult<Vec<Py<PyAny>>> {
+    fn finish<'py>(&self, py: Python<'py>, reason: Option<&str>) -> PyResult<Bound<'py, PyList>> {
         let reason = reason.map(options::finish).transpose()?;
-        let made = self.inner.with(|inner| {
-            let mut made: Vec<Made> = vec![];
+        let none = Chunk::NONE;
+        let mut now = Now::new(py, &none);
+        self.inner.with(|inner| {
             if inner.ending.reason.is_some() {
-                return Ok(made);
+                return Ok(());
             }
-            let maker = &mut inner.maker;
-            let ended = inner.input.finish(reason, &mut |event: Event<'_>| {
-                made.extend(maker.make(&event))
-            });
+            let sink = &mut inner.maker.sink(&mut now);
+            let ended = inner.input.finish(reason, sink);
             inner.ending.reason = Some(ended.reason);
             inner.ending.errors.extend(told(&ended.errors));
-            Ok(made)
+            Ok(())
         })?;
-        list(py, made)
+        now.list()
     }
 
     /// What could not be read so far, one sentence each.

@@ -1,16 +1,17 @@
 //! One stream.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use serde::{Deserialize, Serialize};
-use toolglot::{Call, Event, Grade, Kind, KindSet, NativeCall, Origin, Parser, Retain, Span};
+use toolglot::{Call, Grade, Kind, KindSet, NativeCall, Origin, Parser, Retain, Span};
 
-use crate::chunk::{self, Chunk};
+use crate::chunk::Chunk;
 use crate::engine::{Core, Engine};
-use crate::events::{Made, Maker};
 use crate::guard::{Failure, caught};
+use crate::made::{Later, Maker, Now, Out};
 use crate::options;
 
 /// The number of live streams, readers and rewriters.
@@ -56,15 +57,20 @@ impl<T: Send> Owned<T> {
         }
     }
 
+    /// Takes the value for this thread. Never blocks.
+    pub fn hold(&self) -> Result<Held<'_, T>, Failure> {
+        let cell = self.cell.try_lock().map_err(|_| Failure::busy(self.what))?;
+        if cell.is_none() {
+            return Err(Failure::broken(self.what));
+        }
+        Ok(Held(cell))
+    }
+
     /// Runs engine code on the value. Never blocks.
     pub fn with<R>(&self, work: impl FnOnce(&mut T) -> Result<R, Failure>) -> Result<R, Failure> {
         let mut cell = self.cell.try_lock().map_err(|_| Failure::busy(self.what))?;
         let Some(value) = cell.as_mut() else {
-            let why = format!(
-                "this {} failed with an internal error and cannot be used any more",
-                self.what
-            );
-            return Err(Failure::state(why));
+            return Err(Failure::broken(self.what));
         };
         match caught(|| work(value)) {
             Ok(done) => done,
@@ -76,21 +82,46 @@ impl<T: Send> Owned<T> {
     }
 }
 
+/// A value in use.
+pub struct Held<'a, T>(MutexGuard<'a, Option<T>>);
+
+impl<T> Held<'_, T> {
+    /// The value, until it has failed.
+    pub fn value(&mut self) -> Option<&mut T> {
+        self.0.as_mut()
+    }
+
+    /// Makes the value unusable, after a panic.
+    pub fn fail(&mut self) {
+        *self.0 = None;
+    }
+}
+
+/// The state of a stream.
 #[derive(Clone, Debug)]
-struct Inner {
+pub struct Inner {
     parser: Parser,
     maker: Maker,
+    /// For tests: the next chunk is to panic.
+    doomed: bool,
 }
 
 impl Inner {
-    /// Runs a step of the parser and collects its events.
-    fn step(&mut self, step: impl FnOnce(&mut Parser, &mut dyn toolglot::Sink)) -> Vec<Made> {
-        let mut made = vec![];
-        let maker = &mut self.maker;
-        step(&mut self.parser, &mut |event: Event<'_>| {
-            made.extend(maker.make(&event))
-        });
-        made
+    /// Takes a chunk, and gives its events to `out`.
+    pub fn read(&mut self, bytes: &[u8], out: &mut impl Out) {
+        assert!(!self.doomed, "asked for");
+        self.parser.feed(bytes, &mut self.maker.sink(out));
+    }
+
+    /// Takes a long chunk with the interpreter released.
+    pub fn read_long<'py>(
+        &mut self,
+        py: Python<'py>,
+        bytes: &[u8],
+    ) -> PyResult<Bound<'py, PyList>> {
+        let mut later = Later::default();
+        py.detach(|| self.read(bytes, &mut later));
+        later.list(py)
     }
 
     fn open(&self) -> Result<(), Failure> {
@@ -130,6 +161,7 @@ impl Stream {
         let inner = Inner {
             parser: core.parser(),
             maker: Maker::new(core.keeps()),
+            doomed: false,
         };
         Self::with(engine, core, inner)
     }
@@ -154,7 +186,35 @@ impl Stream {
             gather: open.map(Call::from).into(),
             keep: core.options.retain == Retain::Block,
         };
-        Ok(Self::with(engine, core, Inner { parser, maker }))
+        let inner = Inner {
+            parser,
+            maker,
+            doomed: false,
+        };
+        Ok(Self::with(engine, core, inner))
+    }
+
+    /// Takes an open stream for this thread.
+    pub fn hold(&self) -> Result<Held<'_, Inner>, Failure> {
+        let mut held = self.inner.hold()?;
+        held.value().map_or(Ok(()), |inner| inner.open())?;
+        Ok(held)
+    }
+
+    /// Runs a step of an open stream.
+    fn step<'py>(
+        &self,
+        py: Python<'py>,
+        chunk: &Chunk<'_, 'py>,
+        step: impl FnOnce(&mut Parser, &mut dyn toolglot::Sink),
+    ) -> PyResult<Bound<'py, PyList>> {
+        let mut now = Now::new(py, chunk);
+        self.inner.with(|inner| {
+            inner.open()?;
+            step(&mut inner.parser, &mut inner.maker.sink(&mut now));
+            Ok(())
+        })?;
+        now.list()
     }
 
     fn set_tail(&self, events: Vec<Py<PyAny>>) {
@@ -178,82 +238,95 @@ pub fn odd(options: &toolglot::Options) -> Vec<String> {
         .collect()
 }
 
-/// Events as a list.
-pub fn list(py: Python<'_>, made: Vec<Made>) -> PyResult<Vec<Py<PyAny>>> {
-    made.into_iter().map(|event| event.give(py)).collect()
-}
-
 #[pymethods]
 impl Stream {
     /// Takes the next chunk and returns its events. An event is delivered as soon as it is certain.
     ///
     /// Raises `StateError` after `finish`, and `BusyError` while another thread uses the stream.
     #[pyo3(signature = (chunk: "str | bytes | bytearray | memoryview") -> "list[Event]")]
-    fn feed(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
+    fn feed<'py>(
+        &self,
+        py: Python<'py>,
+        chunk: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let chunk = Chunk::of(chunk, "chunk")?;
-        let made = chunk::run(py, &chunk, |bytes| {
-            self.inner.with(|inner| {
-                inner.open()?;
-                Ok(inner.step(|parser, sink| {
-                    parser.feed(bytes, sink);
-                }))
-            })
+        if chunk.is_long() {
+            let bytes: &[u8] = &chunk;
+            let mut later = Later::default();
+            py.detach(|| {
+                self.inner.with(|inner| {
+                    inner.open()?;
+                    inner.read(bytes, &mut later);
+                    Ok(())
+                })
+            })?;
+            return later.list(py);
+        }
+        let mut now = Now::new(py, &chunk);
+        self.inner.with(|inner| {
+            inner.open()?;
+            inner.read(&chunk, &mut now);
+            Ok(())
         })?;
-        list(py, made)
+        now.list()
     }
 
     /// Takes one special token that the host recognised by its id. Its markers count even where `trusted_only`
     /// accepts only tokens that the host vouches for.
     #[pyo3(signature = (marker: "str | bytes | bytearray | memoryview") -> "list[Event]")]
-    fn feed_special(&self, py: Python<'_>, marker: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
+    fn feed_special<'py>(
+        &self,
+        py: Python<'py>,
+        marker: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let chunk = Chunk::of(marker, "marker")?;
-        let made = self.inner.with(|inner| {
-            inner.open()?;
-            Ok(inner.step(|parser, sink| parser.feed_special(&chunk, sink)))
-        })?;
-        list(py, made)
+        self.step(py, &chunk, |parser, sink| {
+            parser.feed_special(&chunk, sink);
+        })
     }
 
     /// Takes text that the prompt has already put at the beginning of the reply. It counts in offsets, but its text and
     /// reasoning are not delivered.
     #[pyo3(signature = (text: "str | bytes | bytearray | memoryview") -> "list[Event]")]
-    fn prefill(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
+    fn prefill<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let chunk = Chunk::of(text, "text")?;
-        let made = self.inner.with(|inner| {
-            inner.open()?;
-            Ok(inner.step(|parser, sink| parser.prefill(&chunk, sink)))
-        })?;
-        list(py, made)
+        self.step(py, &chunk, |parser, sink| parser.prefill(&chunk, sink))
     }
 
     /// Takes an API tool call; the option `prefer` says when it is delivered. `arguments` is JSON text; an empty string means
     /// no arguments.
     #[pyo3(signature = (name, arguments="", id=None) -> "list[Event]")]
-    fn native_call(
+    fn native_call<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         name: &str,
         arguments: &str,
         id: Option<&str>,
-    ) -> PyResult<Vec<Py<PyAny>>> {
+    ) -> PyResult<Bound<'py, PyList>> {
         let call = NativeCall::new(name, arguments).id(id.map(str::to_owned));
-        let made = self.inner.with(|inner| {
-            inner.open()?;
-            Ok(inner.step(|parser, sink| parser.native_call(&call, sink)))
-        })?;
-        list(py, made)
+        self.step(py, &Chunk::NONE, |parser, sink| {
+            parser.native_call(&call, sink);
+        })
     }
 
     /// Ends the stream: delivers what is held back and reports what is still open. A second call returns nothing.
     #[pyo3(signature = (
         reason: "Literal['stop', 'length', 'tool_calls', 'error', 'cancelled']" = "stop"
     ) -> "list[Event]")]
-    fn finish(&self, py: Python<'_>, reason: &str) -> PyResult<Vec<Py<PyAny>>> {
+    fn finish<'py>(&self, py: Python<'py>, reason: &str) -> PyResult<Bound<'py, PyList>> {
         let reason = options::finish(reason)?;
-        let made = self
-            .inner
-            .with(|inner| Ok(inner.step(|parser, sink| parser.finish(reason, sink))))?;
-        list(py, made)
+        let none = Chunk::NONE;
+        let mut now = Now::new(py, &none);
+        self.inner.with(|inner| {
+            let sink = &mut inner.maker.sink(&mut now);
+            inner.parser.finish(reason, sink);
+            Ok(())
+        })?;
+        now.list()
     }
 
     /// Starts over with the same options.
@@ -389,7 +462,7 @@ impl Stream {
     ) -> PyResult<()> {
         if kind.is_none() && !self.finished()? {
             let events = self.finish(py, "stop")?;
-            self.set_tail(events);
+            self.set_tail(events.iter().map(Bound::unbind).collect());
         }
         Ok(())
     }
@@ -420,11 +493,14 @@ impl Stream {
         }
     }
 
-    /// For tests: panics like a bug in the engine.
-    fn _panic(&self) -> PyResult<()> {
-        Ok(self
-            .inner
-            .with(|_| -> Result<(), Failure> { panic!("asked for") })?)
+    /// For tests: panics like a bug in the engine, or makes the next chunk panic.
+    #[pyo3(signature = (later=false))]
+    fn _panic(&self, later: bool) -> PyResult<()> {
+        Ok(self.inner.with(|inner| {
+            inner.doomed = true;
+            assert!(later, "asked for");
+            Ok(())
+        })?)
     }
 
     fn __traverse__(&self, visit: pyo3::PyVisit<'_>) -> Result<(), pyo3::PyTraverseError> {

@@ -17,7 +17,7 @@ use crate::options;
 use crate::stream::Owned;
 
 /// Returns text of the type that was given: `str` for `str`, otherwise `bytes`.
-fn alike(py: Python<'_>, chunk: &Chunk, bytes: &[u8]) -> Py<PyAny> {
+fn alike(py: Python<'_>, chunk: &Chunk<'_, '_>, bytes: &[u8]) -> Py<PyAny> {
     if chunk.is_str() {
         PyString::new(py, &String::from_utf8_lossy(bytes))
             .into_any()
@@ -191,12 +191,13 @@ pub fn detect(
     let mut options = Options::default();
     options.tools = tools_of(py, tools)?;
     let chunk = Chunk::of(text, "text")?;
+    let bytes: &[u8] = &chunk;
     // Every dialect reads the text, so this takes long even for short text.
     let found = py.detach(|| {
         caught(|| {
             DETECTOR
                 .get_or_init(Detector::builtin)
-                .detect(&chunk, &options)
+                .detect(bytes, &options)
         })
     })?;
     let evidence = |one: toolglot::Evidence| Evidence {

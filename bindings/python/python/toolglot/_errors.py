@@ -1,5 +1,9 @@
 """The exceptions of the package. A model's mistakes are not exceptions but events (`Issue`)."""
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import Event
+
 __all__ = [
     "BusyError",
     "DialectError",
@@ -18,6 +22,9 @@ class ToolglotError(Exception):
     """The base class of all exceptions of this package."""
 
     __module__ = "toolglot"
+
+    results: "list[str | list[Event] | None] | None" = None
+    """Of an exception that `feed_many` raises after it has fed the other streams: what they returned, and `None` for those that failed."""
 
 
 class DialectError(ToolglotError, ValueError):

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, SupportsIndex, TypeAlias, final
 
 _Event: TypeAlias = Text | Reasoning | Protected | Raw | BlockOpen | CallNamed | CallOpen | ArgDelta | ParamOpen | ParamDelta | ParamClose | CallAbandoned | CallClose | BlockClose | BlockAbandoned | Issue
 
-__all__ = ["__version__", "AgentCore", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallNamed", "CallOpen", "Derived", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ModelDialects", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "ResponseCore", "Rewriter", "RunCore", "Stream", "Text", "ToolSet", "Turn", "Turns", "command", "derive", "detect", "dialect_toml", "dialects", "encode", "escape", "issue_kinds", "live_streams", "model_dialects", "parse_arrow", "results", "transcode", "unescape"]
+__all__ = ["__version__", "AgentCore", "ArgDelta", "BlockAbandoned", "BlockClose", "BlockOpen", "Call", "CallAbandoned", "CallClose", "CallNamed", "CallOpen", "Derived", "Dialect", "Engine", "Evidence", "Issue", "Limits", "Mask", "ModelDialects", "ParamClose", "ParamDelta", "ParamOpen", "Protected", "Raw", "Reader", "Reasoning", "ResponseCore", "Rewriter", "RunCore", "Stream", "Text", "ToolSet", "Turn", "Turns", "command", "derive", "detect", "dialect_toml", "dialects", "encode", "escape", "feed_many", "issue_kinds", "live_streams", "model_dialects", "parse_arrow", "results", "transcode", "unescape"]
 
 __version__: Final[str]
 """
@@ -1339,9 +1339,9 @@ class Stream:
     def __exit__(self, kind: object, _value: object, _trace: object, /) -> None: ...
     def __reduce__(self, /) -> tuple[object, ...]: ...
     def __repr__(self, /) -> str: ...
-    def _panic(self, /) -> None:
+    def _panic(self, /, later: bool = False) -> None:
         """
-        For tests: panics like a bug in the engine.
+        For tests: panics like a bug in the engine, or makes the next chunk panic.
         """
     def copy(self, /) -> Stream:
         """
@@ -1684,6 +1684,27 @@ def encode(engine: Engine, dialect: str, calls: list[tuple[str, str, str | None]
 def escape(engine: Engine, text: str | bytes | bytearray | memoryview) -> str | bytes:
     """
     Escapes text so that no dialect of the engine sees a marker in it.
+    """
+
+def feed_many(streams: Iterable[Stream], chunks: Iterable[str | bytes | bytearray | memoryview]) -> list[str | list[_Event]]:
+    """
+    Feeds `chunks[i]` to `streams[i]` in one call. Returns a list with, for each stream, a `str` if nothing but plain text came of its
+    chunk (`""` if nothing came), otherwise the list of events that `Stream.feed` returns.
+
+    Of most chunks only text comes, which needs no event here, so a step of a batch costs a fraction of as many calls of `feed`.
+
+    Raises `ValueError` if the lengths differ, `TypeError` for what is no stream or no chunk, `StateError` and `BusyError` as `feed`
+    does. The message has the index, and nothing has been fed then. Should a stream fail only when it is fed (`InternalError`), the
+    others are fed first, and `results` of the exception has what they returned, and `None` for this one.
+
+    ```
+    >>> import toolglot
+    >>> engine = toolglot.Engine()
+    >>> streams = [engine.stream() for _ in range(3)]
+    >>> toolglot.feed_many(streams, ["Hi", "<think>", "<tool_"])
+    ['Hi', [Reasoning(text='<think>', start=0, end=7, framing=True)], '']
+
+    ```
     """
 
 def issue_kinds() -> list[tuple[int, str, str]]:
