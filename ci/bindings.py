@@ -4,8 +4,9 @@
 Usage: ci/bindings.py FOLDER [--record] [--python PROGRAM]
 
 Runs each program under callgrind with some chunks and with twice as many. The difference per chunk is the cost of a chunk: the
-call, its events, and the loop that reads their lengths. All programs must have read the same events. Status 1: a chunk costs
-more than its line in ci/bindings.budget allows.
+call, its events, and the loop that reads their lengths. Of Python's rows the cost of the loop is subtracted, in which `len` takes the
+place of the call. All programs must have read the same events. Status 1: a chunk costs more than its line in ci/bindings.budget
+allows.
 """
 
 import pathlib
@@ -23,6 +24,10 @@ MARGIN = 1.10
 TIMES = 48
 # The row with the minimum cost. It has no budget.
 NOTHING = "null call"
+# The loop of the rows for Python, which is subtracted from them.
+LOOP = "Python, loop"
+# The row of streams of which each reads its share of the text, so their events are others; `tests/test_many.py` compares them.
+MANY = "Python, feed_many"
 HEAD = """# Instructions that a chunk of 4 bytes may cost through a binding, written by `ci/bindings.sh --record`: what was measured
 # and a tenth more. A larger number needs a reason in the commit that records it.
 """
@@ -44,8 +49,10 @@ def rows(folder, python):
     yield "C, callback", [folder / "c", "callback"]
     yield "C++", [folder / "cpp"]
     if python:
+        yield LOOP, [python, BENCH / "bench.py", "loop"]
         yield "Python, bytes", [python, BENCH / "bench.py", "bytes"]
         yield "Python, str", [python, BENCH / "bench.py", "str"]
+        yield MANY, [python, BENCH / "bench.py", "many"]
 
 
 def count(command, work):
@@ -77,10 +84,14 @@ def table(folder, python, work):
         for name, command in rows(folder, python):
             cost, said = measure(command, work / "before", work / "repeated", len(repeated) // 4, work)
             costs[name, case] = cost
-            if name != NOTHING:
+            if name not in (NOTHING, MANY):
                 seen.setdefault(said, []).append(name)
         if len(seen) != 1:
             sys.exit(f"{case}: the programs did not read the same events: {seen}")
+        if python:
+            loop = costs.pop((LOOP, case))
+            for name in ("Python, bytes", "Python, str"):
+                costs[name, case] -= loop
     return costs
 
 

@@ -6,6 +6,7 @@ bench.py --rows [ROUNDS] a chunk of 4 bytes, as rows of the table in docs/BINDIN
 `ci/bindings.sh --python PROGRAM`. One line each, `Python, str / text: 412.3 ns`
 """
 
+import functools
 import sys
 from pathlib import Path
 from time import perf_counter_ns, process_time_ns
@@ -65,7 +66,7 @@ def server(count):
 
 
 def rows(rounds):
-    """The programs and cases of `ci/bindings.py`, timed."""
+    """The rows and cases of `ci/bindings.py`, timed."""
     source = (Path(__file__).parents[2] / "benches" / "data" / "english.txt").read_text(encoding="utf-8")
     prose = " ".join(source.replace('"', "'").replace("\\", "/").split())
     prose = (prose * (-(-16384 // len(prose))))[:16384]
@@ -74,26 +75,30 @@ def rows(rounds):
         "JSON argument": '<tool_call>\n{"name": "write", "arguments": {"content": "',
         "XML argument": '<tool_call name="write"><param name="content">',
     }
-    for form in ("bytes", "str"):
+    width = 64
+
+    def lowest(step, items):
+        times = []
+        for _ in range(rounds):
+            begun = perf_counter_ns()
+            for item in items:
+                step(item)
+            times.append(perf_counter_ns() - begun)
+        return min(times)
+
+    for form in ("bytes", "str", "feed_many"):
         for case, before in cases.items():
-            data = prose if form == "str" else prose.encode()
+            data = prose.encode() if form == "bytes" else prose
             chunks = [data[at : at + 4] for at in range(0, len(data), 4)]
-            times = []
-            for _ in range(rounds):
-                step = ENGINE.stream().feed
-                step(before)
-                begun = perf_counter_ns()
-                for chunk in chunks:
-                    for event in step(chunk):
-                        match event:
-                            case toolglot.Text(text):
-                                len(text)
-                            case toolglot.ArgDelta(json=json):
-                                len(json)
-                            case toolglot.ParamDelta(data=value):
-                                len(value)
-                times.append((perf_counter_ns() - begun) / len(chunks))
-            print(f"Python, {form} / {case}: {min(times):.1f} ns")
+            streams = [ENGINE.stream() for _ in range(width)]
+            for stream in streams:
+                stream.feed(before)
+            if form == "feed_many":
+                steps = [chunks[at : at + width] for at in range(0, len(chunks), width)]
+                cost = lowest(functools.partial(toolglot.feed_many, streams), steps)
+            else:
+                cost = lowest(streams[0].feed, chunks) - lowest(len, chunks)
+            print(f"Python, {form} / {case}: {cost / len(chunks):.1f} ns")
 
 
 def columns(rounds):
