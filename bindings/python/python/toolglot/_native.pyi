@@ -972,7 +972,7 @@ class ModelDialects:
     @property
     def all(self, /) -> list[str]:
         """
-        All of them; they fit in one engine.
+        Those to read its replies with, which fit in one engine: those of its calls, then that of its reasoning unless they read it.
         """
     @property
     def calls(self, /) -> list[str]:
@@ -982,7 +982,7 @@ class ModelDialects:
     @property
     def reasoning(self, /) -> str | None:
         """
-        The dialect of its reasoning, if no dialect of its calls reads it.
+        The dialect that reads its reasoning alone.
         """
 
 @final
