@@ -2,8 +2,9 @@
 # Reads back what models' own chat templates write: the templates and test inputs are in the source archives of two servers'
 # packages, which are fetched by pinned version and digest, unpacked below target/ and never built. The strings in the servers'
 # own tests are parsed under several chunkings too (tests/templates/outputs.py); what llama.cpp's tests expect of an output is compared with
-# what is read (tests/templates/expected.py); and the layouts of dialects are compared with the prompts and results that the templates
-# write (tests/templates/layouts.py).
+# what is read (tests/templates/expected.py); the layouts of dialects are compared with the prompts and results that the templates
+# write (tests/templates/layouts.py); and what the templates write is read with the dialects of their models' names, too
+# (tests/templates/named.py).
 #
 #   ci/templates.sh                 compare with docs/TEMPLATES.md
 #   ci/templates.sh --write         rewrite it
@@ -21,5 +22,6 @@ share_target
 cargo build -q -p toolglot-cli --locked
 "$venv/bin/python" "$here/outputs.py" "$CARGO_TARGET_DIR/debug/toolglot" "$work/unpacked"
 "$venv/bin/python" "$here/expected.py" "$CARGO_TARGET_DIR/debug/toolglot" "$work/unpacked"
+"$venv/bin/python" "$here/named.py" "$CARGO_TARGET_DIR/debug/toolglot" "$work/unpacked"
 "$venv/bin/python" "$here/layouts.py" "$CARGO_TARGET_DIR/debug/toolglot" "$work/unpacked"
 "$venv/bin/python" "$here/check.py" "$CARGO_TARGET_DIR/debug/toolglot" "$work/unpacked" "$@"
