@@ -12,13 +12,15 @@ cd "$(dirname "$0")/.."
 . ci/lib.sh
 share_target
 
-stages=(msrv lint supply-chain public-api semver packages workflows test host c cpp python clients gateway image go ports windows instructions memory fuzz check-vectors bindings grammar json-schema tokens plugin-versions plugins compare templates derive
+stages=(msrv lint supply-chain public-api semver packages workflows test host c cpp python clients gateway image go ports windows instructions memory fuzz mutants sanitizers check-vectors bindings grammar json-schema tokens plugin-versions plugins compare templates derive
   wasm page frameworks prose generators parquet ray floods)
 
 command_of() {
   case $1 in
     bindings) echo "ci/bindings.sh --python" ;;
     fuzz) echo "ci/campaign/fuzz.py --seconds 60 --no-ledger" ;;
+    mutants) echo "ci/campaign/mutants.py --count 10" ;;
+    sanitizers) echo "ci/campaign/sanitizers.sh" ;;
     instructions) echo "ci/instructions.sh --short" ;;
     floods) echo "ci/instructions.sh" ;;
     *) echo "ci/$1.sh" ;;
