@@ -2,6 +2,7 @@
 //! ci/campaign/sanitizers.sh compiles and runs it.
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 fn main() {
     let fault = std::env::args().nth(1).expect("the name of a fault");
@@ -20,7 +21,13 @@ fn main() {
         }
         "race" => {
             static mut COUNT: u64 = 0;
+            static STARTED: AtomicU32 = AtomicU32::new(0);
             let count = || {
+                // Both run at the same time, but nothing orders what they write.
+                STARTED.fetch_add(1, Ordering::Relaxed);
+                while STARTED.load(Ordering::Relaxed) < 2 {
+                    std::hint::spin_loop();
+                }
                 for _ in 0..100_000 {
                     // SAFETY: none. Two threads write it without order, on purpose.
                     unsafe { COUNT = black_box(COUNT + 1) };
