@@ -7,6 +7,7 @@ bench.py --rows [ROUNDS] a chunk of 4 bytes, as rows of the table in docs/BINDIN
 """
 
 import functools
+import subprocess
 import sys
 from pathlib import Path
 from time import perf_counter_ns, process_time_ns
@@ -118,6 +119,18 @@ def columns(rounds):
     print(f"{'toolglot.arrow.parse, rows of 570 bytes with a call':52} {column.nbytes * 1e3 / min(times):5.0f} MB/s")
 
 
+def start(rounds):
+    """Prints what a process takes to start with the package and an engine, over one that starts without."""
+
+    def took(program):
+        begun = perf_counter_ns()
+        subprocess.run([sys.executable, "-c", program], check=True)
+        return perf_counter_ns() - begun
+
+    bare, ready = (min(took(program) for _ in range(4 * rounds)) for program in ("pass", "import toolglot; toolglot.Engine()"))
+    print(f"{'import toolglot and Engine(), over bare Python':48} {ready - bare:9.0f} ns")
+
+
 def main():
     arguments = [argument for argument in sys.argv[1:] if argument != "--rows"]
     rounds = int(arguments[0]) if arguments else 5
@@ -133,6 +146,7 @@ def main():
     best("feed, 1 MB of text", 20, feed("word " * 200_000), rounds)
     best("a token through a server's plug-in", 50_000, server, rounds)
     columns(rounds)
+    start(rounds)
 
 
 if __name__ == "__main__":
