@@ -204,7 +204,7 @@ pub unsafe extern "C" fn toolglot_engine_bound(engine: *const toolglot_engine) -
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::value(0, || unsafe {
         handle::read(handle(engine), |engine| {
-            Ok(engine.set.bound(&Limits::default()))
+            Ok(engine.compiling()?.bound(&Limits::default()))
         })
         .ok()
     })

@@ -192,7 +192,7 @@ pub unsafe extern "C" fn toolglot_tools_check(
                         one.id() == dialect || one.aliases().iter().any(|alias| alias == dialect)
                     };
                     let mut options = CheckOptions::default();
-                    options.dialect = engine.set.dialects().find(own);
+                    options.dialect = engine.compiling()?.dialects().find(own);
                     check(&options)
                 })
             })

@@ -522,11 +522,7 @@ impl Engine {
     /// The ids of its dialects, in order.
     #[getter]
     fn dialects(&self) -> Vec<String> {
-        self.core
-            .set
-            .dialects()
-            .map(|dialect| dialect.id().to_owned())
-            .collect()
+        self.core.set.ids().map(str::to_owned).collect()
     }
 
     /// The names of its tools, in order.

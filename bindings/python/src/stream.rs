@@ -201,6 +201,18 @@ impl Stream {
         Ok(held)
     }
 
+    /// Runs work on the stream, and returns the events that it gives.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        chunk: &Chunk<'_, 'py>,
+        work: impl FnOnce(&mut Inner, &mut Now<'_, 'py>) -> Result<(), Failure>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let mut now = Now::new(py, chunk);
+        self.inner.with(|inner| work(inner, &mut now))?;
+        now.list()
+    }
+
     /// Runs a step of an open stream.
     fn step<'py>(
         &self,
@@ -208,13 +220,11 @@ impl Stream {
         chunk: &Chunk<'_, 'py>,
         step: impl FnOnce(&mut Parser, &mut dyn toolglot::Sink),
     ) -> PyResult<Bound<'py, PyList>> {
-        let mut now = Now::new(py, chunk);
-        self.inner.with(|inner| {
+        self.run(py, chunk, |inner, now| {
             inner.open()?;
-            step(&mut inner.parser, &mut inner.maker.sink(&mut now));
+            step(&mut inner.parser, &mut inner.maker.sink(now));
             Ok(())
-        })?;
-        now.list()
+        })
     }
 
     fn set_tail(&self, events: Vec<Py<PyAny>>) {
@@ -262,13 +272,11 @@ impl Stream {
             })?;
             return later.list(py);
         }
-        let mut now = Now::new(py, &chunk);
-        self.inner.with(|inner| {
+        self.run(py, &chunk, |inner, now| {
             inner.open()?;
-            inner.read(&chunk, &mut now);
+            inner.read(&chunk, now);
             Ok(())
-        })?;
-        now.list()
+        })
     }
 
     /// Takes one special token that the host recognised by its id. Its markers count even where `trusted_only`
@@ -319,14 +327,10 @@ impl Stream {
     ) -> "list[Event]")]
     fn finish<'py>(&self, py: Python<'py>, reason: &str) -> PyResult<Bound<'py, PyList>> {
         let reason = options::finish(reason)?;
-        let none = Chunk::NONE;
-        let mut now = Now::new(py, &none);
-        self.inner.with(|inner| {
-            let sink = &mut inner.maker.sink(&mut now);
-            inner.parser.finish(reason, sink);
+        self.run(py, &Chunk::NONE, |inner, now| {
+            inner.parser.finish(reason, &mut inner.maker.sink(now));
             Ok(())
-        })?;
-        now.list()
+        })
     }
 
     /// Starts over with the same options.
