@@ -26,30 +26,30 @@ impl Begin {
 
     /// Of all markers in every spelling, in order.
     pub fn all(patterns: &[Pattern]) -> Vec<Self> {
-        let mut all = vec![];
-        for pattern in patterns {
-            let begin = Self::new(&pattern.bytes);
-            match pattern.case {
-                Case::Exact => all.push(begin),
-                Case::Ignore => begin.spellings(&mut all),
-            }
-        }
+        let mut all: Vec<Self> = patterns.iter().flat_map(Self::of).collect();
         all.sort_unstable();
         all.dedup();
         all
     }
 
-    /// Adds it with each letter in both cases.
-    fn spellings(self, all: &mut Vec<Self>) {
-        let first = all.len();
-        all.push(self);
-        for at in 0..self.len {
-            for index in first..all.len() {
-                let mut other = all[index];
-                if other.bytes[at].is_ascii_alphabetic() {
-                    other.bytes[at] ^= 0x20;
-                    all.push(other);
-                }
+    /// Of one marker in every spelling.
+    pub fn of(pattern: &Pattern) -> Vec<Self> {
+        let mut all = vec![Self::new(&pattern.bytes)];
+        if pattern.case == Case::Ignore {
+            spell(&mut all);
+        }
+        all
+    }
+}
+
+/// Adds the same bytes with each letter in both cases.
+fn spell(all: &mut Vec<Begin>) {
+    for at in 0..HEAD {
+        for index in 0..all.len() {
+            let mut other = all[index];
+            if at < other.len && other.bytes[at].is_ascii_alphabetic() {
+                other.bytes[at] ^= 0x20;
+                all.push(other);
             }
         }
     }

@@ -14,8 +14,6 @@ use crate::vector::Vector;
 
 /// Chunks up to this length are read byte by byte; the limit grows by as much for each search of the set.
 const TINY: usize = 16;
-/// The automaton walks over this many bytes of what may be a marker, before it is taken for one.
-const WALK: usize = 10;
 
 /// What bytes of a text mean to markers, lines and code.
 ///
@@ -143,7 +141,7 @@ impl Scanner {
     pub fn new(patterns: Vec<Pattern>) -> Result<Self, PatternError> {
         let dfa = Dfa::new(patterns)?;
         let begins = Begin::all(dfa.patterns());
-        let bulk = match Vector::new(&begins) {
+        let bulk = match Vector::new(dfa.patterns(), &begins) {
             Some(vector) => Bulk::Vector(Box::new(vector)),
             None => Bulk::Searches(Box::new(Searches::new(&dfa))),
         };
@@ -225,12 +223,10 @@ impl Scanner {
             return self.table(hay, at, state);
         }
         match &self.bulk {
-            Bulk::Vector(vector) => {
-                match vector.find(hay, at, &mut state.marks, &|at| self.lives(hay, at)) {
-                    (found, true) => found,
-                    (to, false) => self.table(hay, to, state),
-                }
-            }
+            Bulk::Vector(vector) => match vector.find(hay, at, &mut state.marks) {
+                (found, true) => found,
+                (to, false) => self.table(hay, to, state),
+            },
             Bulk::Searches(searches) => self.search(searches, hay, at, state),
         }
     }
@@ -272,21 +268,6 @@ impl Scanner {
             }
         }
         all != 0
-    }
-
-    /// Whether a marker may begin at `at`, as far as the automaton shows in a few bytes.
-    fn lives(&self, hay: &[u8], at: usize) -> bool {
-        let mut node = super::ROOT;
-        for byte in hay[at..].iter().take(WALK) {
-            node = self.dfa.next(node, *byte);
-            if node == super::ROOT {
-                return false;
-            }
-            if self.dfa.is_hit(node) {
-                break;
-            }
-        }
-        true
     }
 }
 
@@ -594,6 +575,43 @@ mod tests {
                 "```x\n",
             ];
             same(&scanner, &pieces);
+        }
+    }
+
+    /// From everywhere before it, and without passing a byte that marks code.
+    #[test]
+    fn a_marker_is_found_at_every_place() {
+        let markers = ["<tool_call", "[x]", "functools", "Action:", "]<]m"];
+        for count in 1..=markers.len() {
+            let marker = |marker: &&str| Pattern::new(marker, Case::Exact);
+            let patterns = markers[..count].iter().map(marker).collect();
+            let scanner = Scanner::new(patterns).expect("few patterns");
+            let marker = markers[count - 1].as_bytes();
+            for (scanner, len) in kinds(&scanner)
+                .iter()
+                .flat_map(|s| (40..300).step_by(13).map(move |len| (s, len)))
+            {
+                for place in 2..len - marker.len() {
+                    let mut hay = vec![b'x'; len];
+                    hay[place - 1] = b'`';
+                    hay[place..place + marker.len()].copy_from_slice(marker);
+                    for from in [0, 1, 7, 33, 64, 100].map(|from: usize| from.min(place - 1)) {
+                        let (mut at, mut state) = (from, Skip::default());
+                        loop {
+                            at = scanner.skip(&hay, at, &mut state);
+                            if at >= place {
+                                break;
+                            }
+                            state.stepped(hay[at], at);
+                            at += 1;
+                        }
+                        assert_eq!(at, place, "{len} {from}");
+                        let marks = scanner.marks(&state);
+                        let marked = marks.first <= place - 1 && place - 1 <= marks.last;
+                        assert!(marked, "{len} {from} {place}");
+                    }
+                }
+            }
         }
     }
 }

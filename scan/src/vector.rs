@@ -2,7 +2,8 @@
 //!
 //! A byte counts if it begins markers and is rare in text, or if it begins a marker together with the byte after it. Both are
 //! asked of tables of 16 bytes, indexed by the low half of a byte: an entry is the only byte with that half that counts. What
-//! counts is looked up by its first four bytes. Bytes that mark code are found by the way.
+//! counts is looked up by a hash of its first four bytes, and compared with the markers that have it. Bytes that mark code are found by
+//! the way.
 //!
 //! This is the only module with `unsafe` code: loads of vectors, and calls of functions for which the processor's features were
 //! tested.
@@ -19,9 +20,12 @@ mod search;
 mod string;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod heads;
 #[cfg(target_arch = "x86_64")]
 mod ssse3;
 
+use self::heads::{COMPARED, Heads};
+use crate::Pattern;
 use crate::begin::{Begin, HEAD};
 use crate::chars::frequent;
 use crate::marks::{CODE, Marks};
@@ -191,6 +195,19 @@ pub(crate) fn begins_plain(line: &[u8], plain: &[bool; 256]) -> bool {
     }
 }
 
+/// The same bytes, which the compiler takes for others: it then reads them from memory as an operand of each instruction, where it
+/// would load them once into a register for two instructions.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn again(hay: &[u8]) -> &[u8] {
+    let mut at = hay.as_ptr();
+    // SAFETY: nothing is executed, and the pointer comes out as it went in.
+    unsafe {
+        std::arch::asm!("/* {0} */", inout(reg) at, options(pure, nomem, nostack, preserves_flags));
+        std::slice::from_raw_parts(at, hay.len())
+    }
+}
+
 /// The bytes as text, if all of them are ASCII.
 #[inline]
 pub(crate) fn ascii(bytes: &[u8]) -> Option<&str> {
@@ -222,10 +239,7 @@ pub(crate) struct Vector {
     rare: Vec<Table>,
     /// Frequent bytes that begin markers, and the byte that must follow each.
     pairs: Vec<[Table; 2]>,
-    /// For each byte of a marker after the first one and each low half: the markers that have it there, as bits. `None` for more
-    /// than eight, which leave little out.
-    behind: Option<[Table; HEAD - 1]>,
-    hashes: Hashes,
+    heads: Heads,
     /// Whether marks of code are among the rare bytes.
     pub marks: bool,
 }
@@ -254,30 +268,14 @@ fn place(tables: &mut Vec<Table>, byte: u8) -> Option<usize> {
     Some(index)
 }
 
-/// The tables of the bytes after the first one. A byte that a marker lacks may be any.
-fn behind(begins: &[Begin]) -> Option<[Table; HEAD - 1]> {
-    let mut tables = [[0; 16]; HEAD - 1];
-    for (bit, begin) in begins.iter().enumerate() {
-        let marker = 1_u8.checked_shl(bit as u32)?;
-        for (at, table) in tables.iter_mut().enumerate() {
-            match begin.bytes().get(at + 1) {
-                Some(byte) => table[half(*byte)] |= marker,
-                None => table.iter_mut().for_each(|entry| *entry |= marker),
-            }
-        }
-    }
-    Some(tables)
-}
-
 impl Vector {
     /// Returns `None` where these tables can't hold the markers, or if the processor has no such vectors.
-    pub fn new(begins: &[Begin]) -> Option<Self> {
+    pub fn new(patterns: &[Pattern], begins: &[Begin]) -> Option<Self> {
         let mut all = Self {
             width: Width::best()?,
             rare: vec![],
             pairs: vec![],
-            behind: behind(begins),
-            hashes: Hashes::new(begins),
+            heads: Heads::new(patterns)?,
             marks: true,
         };
         // One for each pair of bytes that markers begin with.
@@ -330,91 +328,58 @@ impl Vector {
     /// The next index from `at` on at which a marker may begin and true, or how far none does and false: to less than a vector and
     /// [`HEAD`] bytes from the end.
     #[inline]
-    pub fn find(
-        &self,
-        hay: &[u8],
-        at: usize,
-        marks: &mut Marks,
-        may: &dyn Fn(usize) -> bool,
-    ) -> (usize, bool) {
+    pub fn find(&self, hay: &[u8], at: usize, marks: &mut Marks) -> (usize, bool) {
         match self.width {
             // SAFETY: the processor has these vectors, see `width`.
             #[cfg(target_arch = "x86_64")]
-            Width::Avx2 => unsafe { avx2::find(self, hay, at, marks, may) },
+            Width::Avx2 => unsafe { avx2::find(self, hay, at, marks) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Width::Ssse3 => unsafe { ssse3::find(self, hay, at, marks, may) },
+            Width::Ssse3 => unsafe { ssse3::find(self, hay, at, marks) },
         }
     }
 
-    /// The first place of a mask of places from `at` on at which a marker may begin.
+    /// The first place of a mask of places from `at` on at which a marker may begin, as far as its first [`COMPARED`] bytes show.
     ///
     /// # Safety
-    /// `hay` has four bytes from each place on.
+    /// `hay` has as many bytes from each place on.
     #[inline(always)]
-    unsafe fn first(
-        &self,
-        hay: &[u8],
-        at: usize,
-        mut mask: u64,
-        may: &dyn Fn(usize) -> bool,
-    ) -> Option<usize> {
+    unsafe fn first(&self, hay: &[u8], at: usize, mut mask: u64) -> Option<usize> {
+        debug_assert!(mask == 0 || at + mask.ilog2() as usize + COMPARED <= hay.len());
+        // SAFETY: within `hay`, as the places are.
+        let from = unsafe { hay.as_ptr().add(at) };
         while mask != 0 {
-            let found = at + mask.trailing_zeros() as usize;
-            debug_assert!(found + HEAD <= hay.len());
-            // SAFETY: the caller has four bytes there.
-            let four = unsafe { hay.as_ptr().add(found).cast::<u32>().read_unaligned() };
-            let four = u32::from_le(four);
-            if self.hashes.may_hold(four) && may(found) {
-                return Some(found);
+            let place = mask.trailing_zeros() as usize;
+            // SAFETY: the caller has these bytes.
+            let four = unsafe { from.add(place).cast::<u32>().read_unaligned() };
+            if self.heads.may_hold(u32::from_le(four)) {
+                // SAFETY: as above.
+                let text = unsafe { from.add(place).cast::<u64>().read_unaligned() };
+                if self.heads.hold(u64::from_le(text), u64::MAX) {
+                    return Some(at + place);
+                }
             }
             mask &= mask - 1;
         }
         None
     }
-}
 
-/// A bit for each hash of four bytes: some marker may begin with them.
-#[derive(Clone, Debug)]
-struct Hashes(Box<[u64; HASHES / 64]>);
-
-const HASHES: usize = 1 << HASH_BITS;
-const HASH_BITS: u32 = 16;
-
-impl Hashes {
-    /// Of the beginnings of all markers. If one is shorter than three bytes, it may be anything.
-    fn new(begins: &[Begin]) -> Self {
-        if begins.iter().any(|begin| begin.bytes().len() + 1 < HEAD) {
-            return Self(Box::new([u64::MAX; HASHES / 64]));
-        }
-        let mut all = Self(Box::new([0; HASHES / 64]));
-        for begin in begins.iter().map(Begin::bytes) {
-            let fourth = match begin.get(HEAD - 1) {
-                Some(byte) => *byte..=*byte,
-                None => 0..=u8::MAX,
+    /// The same for places of a mask in a `hay` that may have only [`HEAD`] bytes from each on, and [`COMPARED`] in all.
+    fn first_of_short(&self, hay: &[u8], at: usize, mut mask: u64) -> Option<usize> {
+        let last = u64::from_le_bytes(*hay.last_chunk()?);
+        while mask != 0 {
+            let found = at + mask.trailing_zeros() as usize;
+            let unknown = 8 * (found + COMPARED).saturating_sub(hay.len());
+            let text = match hay[found..].first_chunk() {
+                Some(text) => u64::from_le_bytes(*text),
+                None => last >> unknown,
             };
-            for fourth in fourth {
-                all.add(u32::from_le_bytes([begin[0], begin[1], begin[2], fourth]));
+            if self.heads.hold(text, u64::MAX >> unknown) {
+                return Some(found);
             }
+            mask &= mask - 1;
         }
-        all
-    }
-
-    /// The upper bits of a product.
-    #[inline(always)]
-    fn hash(head: u32) -> usize {
-        (head.wrapping_mul(0x9E37_79B1) >> (u32::BITS - HASH_BITS)) as usize
-    }
-
-    fn add(&mut self, head: u32) {
-        let hash = Self::hash(head);
-        self.0[hash / 64] |= 1 << (hash % 64);
-    }
-
-    #[inline(always)]
-    fn may_hold(&self, four: u32) -> bool {
-        let hash = Self::hash(four);
-        self.0[hash / 64] >> (hash % 64) & 1 != 0
+        None
     }
 }
 

@@ -3,11 +3,13 @@
 use std::arch::x86_64::*;
 
 use super::string::{SIMPLE, escapes};
-use super::{BLOCK, HEAD, MARKS, Marks, Table, Vector, begins_plain};
+use super::{BLOCK, COMPARED, HEAD, MARKS, Marks, Table, Vector, again, begins_plain};
 use crate::chars::{is_simple, letter, place_of};
 
 type V = __m256i;
 const W: usize = 32;
+/// Whether an instruction can read its operand from memory at any address.
+const OPERANDS: bool = true;
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1")]
@@ -47,13 +49,6 @@ fn splat(byte: i8) -> V {
 #[target_feature(enable = "avx2,bmi1")]
 fn and(a: V, b: V) -> V {
     _mm256_and_si256(a, b)
-}
-
-/// What `a` has and `b` has not.
-#[inline]
-#[target_feature(enable = "avx2,bmi1")]
-fn without(a: V, b: V) -> V {
-    _mm256_andnot_si256(b, a)
 }
 
 #[inline]

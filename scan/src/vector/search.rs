@@ -19,6 +19,9 @@ macro_rules! search {
             unsafe { store_to(to.as_mut_ptr().add(at), v) };
         }
 
+        /// From where a block begins, this many bytes are looked at: the block, and what is compared from its last byte on.
+        const BESIDE: usize = 4 * W + COMPARED - 1;
+
         /// The tests of one set.
         struct Tests<const RARE: usize, const PAIRS: usize> {
             rare: [V; RARE],
@@ -67,16 +70,15 @@ macro_rules! search {
                 }
                 all
             }
-        }
 
-        /// The bytes from `at` on that no marker goes on behind as the text does. `W + 3` bytes are there.
-        #[inline]
-        #[target_feature(enable = $feature)]
-        fn none(behind: &[V; HEAD - 1], hay: &[u8], at: usize) -> V {
-            let first = shuffle(behind[0], and(load(hay, at + 1), splat(15)));
-            let second = shuffle(behind[1], and(load(hay, at + 2), splat(15)));
-            let third = shuffle(behind[2], and(load(hay, at + 3), splat(15)));
-            eq(and(first, and(second, third)), splat(0))
+            /// Whether bytes of the block from `at` on count, somewhere in a vector. A byte more is there.
+            #[inline]
+            #[target_feature(enable = $feature)]
+            fn block(&self, hay: &[u8], at: usize) -> V {
+                let (a, b) = (self.at(hay, at), self.at(hay, at + W));
+                let (c, d) = (self.at(hay, at + 2 * W), self.at(hay, at + 3 * W));
+                or(or(a, b), or(c, d))
+            }
         }
 
         /// The bytes from `at` on that mark code. `W` bytes are there.
@@ -87,25 +89,31 @@ macro_rules! search {
             eq(shuffle(marks, v), v)
         }
 
-        /// Looks up what counts, until a block has no such bytes. Returns where a marker may begin and true, or how far there is none
+        /// Looks up what counts, until two blocks have no such bytes. Returns where a marker may begin and true, or how far there is none
         /// and false. Apart from [`search`], as [`sparse`] is.
         #[inline(never)]
         #[target_feature(enable = $feature)]
-        fn dense<const RARE: usize, const PAIRS: usize, const FEW: bool>(
+        fn dense<const RARE: usize, const PAIRS: usize>(
             vector: &Vector,
             hay: &[u8],
             mut at: usize,
             marks: &mut Marks,
-            may: &dyn Fn(usize) -> bool,
         ) -> (usize, bool) {
             let tests = Tests::<RARE, PAIRS>::new(vector);
-            let [first, second, third] = vector.behind.as_ref().unwrap_or(&[[0; 16]; HEAD - 1]);
-            let behind = [table(first), table(second), table(third)];
             let ticks = table(&MARKS);
-            while at + 4 * W + 2 < hay.len() {
-                let (mut a, mut b) = (tests.at(hay, at), tests.at(hay, at + W));
-                let (mut c, mut d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
+            let last = hay.len().saturating_sub(BESIDE);
+            while at < last {
+                let (a, b) = (tests.at(hay, at), tests.at(hay, at + W));
+                let (c, d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
                 if !any(or(or(a, b), or(c, d))) {
+                    at += 4 * W;
+                    if at >= last {
+                        break;
+                    }
+                    // In code the next block mostly has some again.
+                    if any(tests.block(hay, at)) {
+                        continue;
+                    }
                     at += 4 * W;
                     break;
                 }
@@ -115,26 +123,74 @@ macro_rules! search {
                     marks.add_all(at, mask(e) | mask(f) << W);
                     marks.add_all(at + 2 * W, mask(g) | mask(h) << W);
                 }
-                if FEW {
-                    a = without(a, none(&behind, hay, at));
-                    b = without(b, none(&behind, hay, at + W));
-                    c = without(c, none(&behind, hay, at + 2 * W));
-                    d = without(d, none(&behind, hay, at + 3 * W));
-                }
-                let far = at + 2 * W;
                 let ab = mask(a) | mask(b) << W;
                 let cd = mask(c) | mask(d) << W;
-                // SAFETY: `hay` goes on for three bytes behind the block.
-                if let Some(found) = unsafe { vector.first(hay, at, ab, may) } {
+                // SAFETY: `hay` goes on behind the block, see `BESIDE`.
+                if let Some(found) = unsafe { vector.first(hay, at, ab) } {
                     return (found, true);
                 }
                 // SAFETY: as above.
-                if let Some(found) = unsafe { vector.first(hay, far, cd, may) } {
+                if let Some(found) = unsafe { vector.first(hay, at + 2 * W, cd) } {
                     return (found, true);
                 }
                 at += 4 * W;
             }
             (at, false)
+        }
+
+        /// Looks up what counts from `at` on, which is less than [`BESIDE`] bytes before the end.
+        #[inline(never)]
+        #[target_feature(enable = $feature)]
+        fn ending<const RARE: usize, const PAIRS: usize>(
+            vector: &Vector,
+            hay: &[u8],
+            at: usize,
+            marks: &mut Marks,
+        ) -> (usize, bool) {
+            let tests = Tests::<RARE, PAIRS>::new(vector);
+            let ticks = table(&MARKS);
+            let bits = |from: usize| u64::MAX.checked_shl(from as u32).unwrap_or(0);
+            let end = hay.len() + 1 - HEAD;
+            let from = end - 4 * W;
+            // Some places before the last block, all of which have as many bytes as are compared.
+            if at < from {
+                let few = !bits(from - at);
+                marks.add_all(at, mask(code(ticks, hay, at)) & few);
+                // SAFETY: see above.
+                if let Some(found) = unsafe { vector.first(hay, at, mask(tests.at(hay, at)) & few) }
+                {
+                    return (found, true);
+                }
+            }
+            let (a, b) = (tests.at(hay, from), tests.at(hay, from + W));
+            let (c, d) = (tests.at(hay, from + 2 * W), tests.at(hay, from + 3 * W));
+            if !any(or(or(a, b), or(c, d))) {
+                return (end, false);
+            }
+            let high = from + 2 * W;
+            // Bytes before `at` were looked at.
+            let seen = at.saturating_sub(from);
+            let low_unseen = bits(seen);
+            let high_unseen = bits(seen.saturating_sub(2 * W));
+            let (e, f) = (code(ticks, hay, from), code(ticks, hay, from + W));
+            let (g, h) = (code(ticks, hay, high), code(ticks, hay, high + W));
+            if any(or(or(e, f), or(g, h))) {
+                marks.add_all(from, (mask(e) | mask(f) << W) & low_unseen);
+                marks.add_all(high, (mask(g) | mask(h) << W) & high_unseen);
+            }
+            let ab = (mask(a) | mask(b) << W) & low_unseen;
+            let cd = (mask(c) | mask(d) << W) & high_unseen;
+            // SAFETY: the block goes on.
+            if let Some(found) = unsafe { vector.first(hay, from, ab) } {
+                return (found, true);
+            }
+            let whole = !bits(2 * W - (COMPARED - HEAD));
+            // SAFETY: `hay` goes on for three bytes behind the block, and the last four places are left out.
+            if let Some(found) = unsafe { vector.first(hay, high, cd & whole) } {
+                return (found, true);
+            }
+            let found = vector.first_of_short(hay, high, cd & !whole);
+            found.map_or((end, false), |found| (found, true))
         }
 
         /// Skips blocks in which nothing counts. Apart from [`search`], so that its tables stay in registers.
@@ -147,12 +203,18 @@ macro_rules! search {
         ) -> usize {
             let tests = Tests::<RARE, PAIRS>::new(vector);
             let last = hay.len().saturating_sub(4 * W + 2);
+            let again = again(hay);
+            // With one table, both instructions can read their operand from memory.
             let block = |at: usize| {
-                let (a, b) = (tests.at(hay, at), tests.at(hay, at + W));
-                let (c, d) = (tests.at(hay, at + 2 * W), tests.at(hay, at + 3 * W));
+                if (OPERANDS, RARE, PAIRS) != (true, 1, 0) {
+                    return tests.block(hay, at);
+                }
+                let one = |at: usize| eq(shuffle(tests.rare[0], load(hay, at)), load(again, at));
+                let (a, b) = (one(at), one(at + W));
+                let (c, d) = (one(at + 2 * W), one(at + 3 * W));
                 or(or(a, b), or(c, d))
             };
-            // Behind some blocks two at once, where they cost little. In text full of markers none gets that far.
+            // Behind some blocks several at once, where they cost little. In text full of markers none gets that far.
             let near = if PAIRS == 0 {
                 last.min(at + 32 * W)
             } else {
@@ -163,6 +225,12 @@ macro_rules! search {
             }
             if at < near {
                 return at;
+            }
+            if PAIRS == 0 {
+                let two = |at: usize| or(block(at), block(at + 4 * W));
+                while at + 12 * W < last && !any(or(two(at), two(at + 8 * W))) {
+                    at += 16 * W;
+                }
             }
             while at + 4 * W < last && !any(or(block(at), block(at + 4 * W))) {
                 at += 8 * W;
@@ -179,17 +247,12 @@ macro_rules! search {
             hay: &[u8],
             mut at: usize,
             marks: &mut Marks,
-            may: &dyn Fn(usize) -> bool,
         ) -> (usize, bool) {
             // Where a search goes on after a find, more is near.
             let mut near = at > 0;
-            while at + 4 * W + 2 < hay.len() {
+            while at + BESIDE < hay.len() {
                 if near {
-                    let next = match vector.behind.is_some() {
-                        true => dense::<RARE, PAIRS, true>(vector, hay, at, marks, may),
-                        false => dense::<RARE, PAIRS, false>(vector, hay, at, marks, may),
-                    };
-                    match next {
+                    match dense::<RARE, PAIRS>(vector, hay, at, marks) {
                         (found, true) => return (found, true),
                         (to, false) => at = to,
                     }
@@ -197,11 +260,8 @@ macro_rules! search {
                 at = sparse::<RARE, PAIRS>(vector, hay, at);
                 near = true;
             }
-            // Less than a block: the last one, some of whose bytes were looked at.
-            if hay.len() > 4 * W + 2
-                && sparse::<RARE, PAIRS>(vector, hay, hay.len() - 4 * W - 3) > at
-            {
-                return (hay.len() + 1 - HEAD, false);
+            if hay.len() >= BESIDE {
+                return ending::<RARE, PAIRS>(vector, hay, at, marks);
             }
             let tests = Tests::<RARE, PAIRS>::new(vector);
             // Single vectors, the last of which ends before the last three bytes.
@@ -209,8 +269,7 @@ macro_rules! search {
                 let from = at.min(hay.len() - W - 3);
                 marks.add_all(from, mask(code(table(&MARKS), hay, from)));
                 let tests = mask(tests.at(hay, from)) >> (at - from) << (at - from);
-                // SAFETY: `hay` goes on for three bytes behind the vector.
-                if let Some(found) = unsafe { vector.first(hay, from, tests, may) } {
+                if let Some(found) = vector.first_of_short(hay, from, tests) {
                     return (found, true);
                 }
                 at = from + W;
@@ -241,42 +300,47 @@ macro_rules! search {
         #[target_feature(enable = $feature)]
         pub fn lines(hay: &[u8], plain: &[bool; 256]) -> usize {
             let newline = splat(b'\n' as i8);
-            let (mut at, mut line) = (0, 0);
-            while at < hay.len() {
-                // The last block, some of whose lines were looked at.
-                let from = at.min(hay.len() - BLOCK);
+            let mut line = 0;
+            // The first line of those that end in a block which does not begin so.
+            let mut other = |from: usize, skipped: usize| {
                 let mut ends = 0;
                 for n in 0..BLOCK / W {
                     ends |= mask(eq(load(hay, from + n * W), newline)) << (n * W);
                 }
-                ends = ends >> (at - from) << (at - from);
+                ends = ends >> skipped << skipped;
                 while ends != 0 {
                     line = from + ends.trailing_zeros() as usize + 1;
                     if !begins_plain(&hay[line..], plain) {
-                        return line;
+                        return true;
                     }
                     ends &= ends - 1;
                 }
-                at = from + BLOCK;
+                false
+            };
+            let mut at = 0;
+            while at + BLOCK <= hay.len() {
+                if other(at, 0) {
+                    return line;
+                }
+                at += BLOCK;
+            }
+            // The last block, some of whose lines were looked at.
+            if at < hay.len() {
+                let from = hay.len() - BLOCK;
+                other(from, at - from);
             }
             line
         }
 
         #[target_feature(enable = $feature)]
-        pub fn find(
-            vector: &Vector,
-            hay: &[u8],
-            at: usize,
-            marks: &mut Marks,
-            may: &dyn Fn(usize) -> bool,
-        ) -> (usize, bool) {
+        pub fn find(vector: &Vector, hay: &[u8], at: usize, marks: &mut Marks) -> (usize, bool) {
             match (vector.rare.len(), vector.pairs.len()) {
-                (0 | 1, 0) => search::<1, 0>(vector, hay, at, marks, may),
-                (0 | 1, 1) => search::<1, 1>(vector, hay, at, marks, may),
-                (0 | 1, _) => search::<1, 2>(vector, hay, at, marks, may),
-                (_, 0) => search::<2, 0>(vector, hay, at, marks, may),
-                (_, 1) => search::<2, 1>(vector, hay, at, marks, may),
-                (_, _) => search::<2, 2>(vector, hay, at, marks, may),
+                (0 | 1, 0) => search::<1, 0>(vector, hay, at, marks),
+                (0 | 1, 1) => search::<1, 1>(vector, hay, at, marks),
+                (0 | 1, _) => search::<1, 2>(vector, hay, at, marks),
+                (_, 0) => search::<2, 0>(vector, hay, at, marks),
+                (_, 1) => search::<2, 1>(vector, hay, at, marks),
+                (_, _) => search::<2, 2>(vector, hay, at, marks),
             }
         }
     };

@@ -3,11 +3,13 @@
 use std::arch::x86_64::*;
 
 use super::string::{SIMPLE, escapes};
-use super::{BLOCK, HEAD, MARKS, Marks, Table, Vector, begins_plain};
+use super::{BLOCK, COMPARED, HEAD, MARKS, Marks, Table, Vector, again, begins_plain};
 use crate::chars::{is_simple, letter, place_of};
 
 type V = __m128i;
 const W: usize = 16;
+/// An instruction reads its operand from memory only at multiples of 16.
+const OPERANDS: bool = false;
 
 #[inline]
 #[target_feature(enable = "ssse3")]
@@ -47,13 +49,6 @@ fn splat(byte: i8) -> V {
 #[target_feature(enable = "ssse3")]
 fn and(a: V, b: V) -> V {
     _mm_and_si128(a, b)
-}
-
-/// What `a` has and `b` has not.
-#[inline]
-#[target_feature(enable = "ssse3")]
-fn without(a: V, b: V) -> V {
-    _mm_andnot_si128(b, a)
 }
 
 #[inline]
