@@ -49,7 +49,11 @@ impl SetInner {
         }
         let headers = plan.headers.iter();
         let first = headers.filter(|header| !header.first.is_empty());
+        let reasoning = plan.reasoning.iter().flat_map(Reasoning::patterns);
+        let reasoning = reasoning.map(|pattern| pattern.bytes.len());
+        let longest = reasoning.max().unwrap_or(0).max(text.dfa.max_len());
         Self {
+            marker: longest.saturating_sub(1),
             text,
             first: first.map(|header| header.dialect).collect(),
             plan,

@@ -25,6 +25,8 @@ pub(crate) struct SetInner {
     /// What the prompt may have written.
     pub begins: Arc<[Written]>,
     pub fingerprint: u64,
+    /// The maximum number of bytes that are held back in text or reasoning for an incomplete marker.
+    pub marker: usize,
     /// The set reads any format: only calls of declared tools count, unless the host says otherwise.
     pub any: bool,
     /// The tables for escaping, compiled on first use.
@@ -74,14 +76,6 @@ impl SetInner {
         all.chain(others).filter(|pattern| *pattern.bytes != *b"\n")
     }
 
-    /// The maximum number of bytes that are held back in text or reasoning for an incomplete marker.
-    pub fn marker(&self) -> usize {
-        let reasoning = self.plan.reasoning.iter().flat_map(Reasoning::patterns);
-        let reasoning = reasoning.map(|pattern| pattern.bytes.len());
-        let longest = reasoning.max().unwrap_or(0).max(self.text.dfa.max_len());
-        longest.saturating_sub(1)
-    }
-
     /// The maximum number of bytes that are held back with a token until it is known whether it is framing: the token, and
     /// whitespace after it.
     fn waits(&self) -> usize {
@@ -127,7 +121,7 @@ impl SetInner {
             .map(|reasoning| reasoning.spec.label.len());
         let label = labels.max().unwrap_or(0);
         let lead = if self.begins.is_empty() { 0 } else { MAX_LEAD };
-        let link = self.marker() + limits.max_lookahead as usize;
+        let link = self.marker + limits.max_lookahead as usize;
         link.max(ahead).max(header).max(label).max(lead) + self.waits()
     }
 }

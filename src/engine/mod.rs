@@ -317,7 +317,7 @@ impl State {
             region_bytes: vec![],
             suffix: vec![],
             untagged: None,
-            io: Io::new(set.kinds_of_blocks(), set.marker()),
+            io: Io::new(set.kinds_of_blocks(), set.marker),
             natives: vec![],
             native_bytes: 0,
             given: 0,
