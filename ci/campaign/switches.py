@@ -12,13 +12,32 @@ PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_rust.language()))
 # Operators of one chain are changed as text, so what is read together is copied together.
 CHAIN = ("binary_expression", "unary_expression")
 
+# Tests count allocations, and what reads variables allocates.
 FUNCTION = """
 /// Whether this change is turned on.
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub(crate) fn mutated(number: u32) -> bool {
-    static ON: std::sync::LazyLock<u32> =
-        std::sync::LazyLock::new(|| std::env::var("MUTATED").map_or(0, |text| text.parse().unwrap_or(0)));
+    static ON: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| {
+        let name = b"MUTATED=";
+        let (mut bytes, mut matched, mut number) = ([0; 256], Some(0), 0);
+        let mut variables = std::fs::File::open("/proc/self/environ").expect("the variables");
+        loop {
+            let read = std::io::Read::read(&mut variables, &mut bytes).expect("the variables");
+            for byte in &bytes[..read] {
+                match matched {
+                    Some(len) if len == name.len() && *byte == 0 => return number,
+                    _ if *byte == 0 => matched = Some(0),
+                    Some(len) if len == name.len() => number = number * 10 + u32::from(*byte - b'0'),
+                    Some(len) if name[len] == *byte => matched = Some(len + 1),
+                    _ => matched = None,
+                }
+            }
+            if read == 0 {
+                return 0;
+            }
+        }
+    });
     *ON == number
 }
 """

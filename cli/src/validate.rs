@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use toolglot::json::{Map, json};
 use toolglot::{
-    Call, Collect, Dialect, DialectSet, Event, Grade, Issue, Kind, KindSet, Origin, Severity, Sink,
-    Span,
+    Call, Collect, DialectSet, Event, Grade, Issue, Kind, KindSet, Origin, Severity, Sink, Span,
 };
 use toolglot_testkit::sets::{Choice, Sets};
 use toolglot_tools::{CheckOptions, Checked, Inventory, Places, Unknown};
@@ -35,7 +34,7 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
         .iter()
         .map(|call| {
             let mut options = options;
-            options.dialect = set.as_ref().and_then(|set| dialect(set, &call.dialect));
+            options.dialect = set.as_ref().and_then(|set| set.dialect(&call.dialect));
             inventory.check(call, &options)
         })
         .collect();
@@ -118,13 +117,6 @@ fn dialects(args: &ValidateArgs, calls: &[Call]) -> Result<Option<DialectSet>, S
     sets.get(&Choice::of(&ids)).map(Some).map_err(Stop::because)
 }
 
-fn dialect<'s>(set: &'s DialectSet, id: &str) -> Option<&'s Dialect> {
-    let known = |dialect: &&Dialect| {
-        dialect.id() == id || dialect.aliases().iter().any(|alias| alias == id)
-    };
-    set.dialects().find(known)
-}
-
 fn preset(path: &std::path::Path) -> Result<Map, Stop> {
     let read = serde_json::from_str(&input::text(path)?);
     read.map_err(|error| Stop::because(format!("{}: {error}", path.display())))
@@ -178,7 +170,7 @@ impl Check {
                         Severity::Error,
                         violation.span.unwrap_or(call.span),
                     )
-                    .dialect(dialect(set, &call.dialect))
+                    .dialect(set.dialect(&call.dialect))
                     .call(call.index)
                     .tool(&call.name)
                     .subject(&violation.subject)

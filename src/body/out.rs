@@ -55,42 +55,43 @@ impl Marks {
 
 /// The state of a stream beside its mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[repr(C)]
 pub(crate) struct Io {
     pub cursor: Cursor,
     /// An incomplete character of text.
     pub gate: Gate,
+    /// After a block whose hidden part ended inside a string: the string may go on, and blocks in it are recovered.
+    pub quoted: Option<Quotation>,
     /// Calls opened so far.
     pub calls: u32,
     /// The open call.
     pub open: Option<u32>,
-    /// The tool of the open call, if the call is not delivered because that tool is not declared.
-    pub undeclared: Option<String>,
-    /// What the name of the open call says about its grade.
-    pub named: KindSet,
     /// Where the last closed call in the text ended.
     pub closed: u64,
-    /// After a block whose hidden part ended inside a string: the string may go on, and blocks in it are recovered.
-    pub quoted: Option<Quotation>,
+    /// The open block.
+    pub block: Option<Block>,
+    /// How many blocks have opened, by dialect.
+    pub blocks: Vec<u32>,
+    /// The tool of the open call, if the call is not delivered because that tool is not declared.
+    pub undeclared: Option<String>,
+    /// What must be remembered of calls in the text because of API tool calls.
+    pub heard: Heard,
+    /// The host vouches for markers from this offset on.
+    pub trusted_from: Option<u64>,
+    /// Blocks that open before this offset follow a provisional closer, and may be content of what it closed.
+    ///
+    /// Wider than an offset, because it may lie beyond every offset.
+    pub doubted: u128,
+    /// What the name of the open call says about its grade.
+    pub named: KindSet,
     /// Valid calls in the text so far.
     pub valid: u32,
     /// How many of them are not withheld.
     pub good: u32,
     /// Issues so far.
     pub issues: u32,
-    /// Blocks that open before this offset follow a provisional closer, and may be content of what it closed.
-    ///
-    /// Wider than an offset, because it may lie beyond every offset.
-    pub doubted: u128,
-    /// The open block.
-    pub block: Option<Block>,
     /// How many blocks have opened.
     pub opened: u32,
-    /// How many blocks have opened, by dialect.
-    pub blocks: Vec<u32>,
-    /// The host vouches for markers from this offset on.
-    pub trusted_from: Option<u64>,
-    /// What must be remembered of calls in the text because of API tool calls.
-    pub heard: Heard,
     /// The buffer of the last block, reused for the next one.
     #[serde(skip)]
     pub spare: Vec<u8>,

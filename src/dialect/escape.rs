@@ -70,6 +70,8 @@ pub(crate) struct EscapeTable {
     pub sites: Vec<usize>,
     /// Every position inside a marker: (marker, preceding bytes).
     pub tails: Vec<(u16, u16)>,
+    /// Those at which a marker goes on with this byte.
+    pub tails_with: Box<[Vec<(u16, u16)>; 256]>,
     /// Bytes with which a marker begins.
     pub begins: Box<[bool; 256]>,
     /// One-character markers, which cannot be broken.
@@ -126,11 +128,19 @@ impl EscapeTable {
         let breaker = *BREAKERS.iter().find(free).ok_or(EscapeError::NoBreaker)?;
         let codes = codes(&patterns)?;
         patterns.retain(|p| p.bytes.len() > 1);
-        let tails = patterns
-            .iter()
-            .enumerate()
-            .flat_map(|(at, p)| (1..p.bytes.len()).map(move |from| (at as u16, from as u16)))
-            .collect();
+        let mut tails = vec![];
+        let mut tails_with = Box::new([const { vec![] }; 256]);
+        for (number, pattern) in patterns.iter().enumerate() {
+            for (from, byte) in pattern.bytes.iter().enumerate().skip(1) {
+                let tail = (number as u16, from as u16);
+                tails.push(tail);
+                let other = byte ^ 0x20;
+                tails_with[usize::from(*byte)].push(tail);
+                if pattern.accepts(from, other) {
+                    tails_with[usize::from(other)].push(tail);
+                }
+            }
+        }
         let sites = patterns.iter().map(|p| first_char(&p.bytes)).collect();
         let dfa = Dfa::new(patterns).map_err(|why| EscapeError::TooMany { why: why.into() })?;
         let mut begins = Box::new([false; 256]);
@@ -142,6 +152,7 @@ impl EscapeTable {
             dfa,
             sites,
             tails,
+            tails_with,
             begins,
             codes,
             leads: Arc::new([]),

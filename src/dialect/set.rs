@@ -137,17 +137,20 @@ impl DialectSet {
         self.inner.dialects.iter().map(Member::id)
     }
 
-    /// The dialect with this id; aliases are not looked at. No other dialect is built for it.
+    /// The dialect with this id, or else with this alias. For an id no other dialect is built.
     ///
     /// ```
     /// let set = toolglot::DialectSet::defaults();
     /// assert_eq!(set.dialect("hermes").map(|dialect| dialect.in_default_set()), Some(true));
+    /// assert_eq!(set.dialect("deepseek").map(|dialect| dialect.id()), Some("deepseek-v3"));
     /// assert!(set.dialect("nonesuch").is_none());
     /// ```
     #[must_use]
     pub fn dialect(&self, id: &str) -> Option<&Dialect> {
         let mut members = self.inner.dialects.iter();
-        members.find(|member| member.id() == id).map(Deref::deref)
+        let by_id = members.find(|member| member.id() == id).map(Deref::deref);
+        let known = |one: &&Dialect| one.aliases().iter().any(|alias| alias == id);
+        by_id.or_else(|| self.dialects().find(known))
     }
 
     /// The maximum number of bytes of text that a stream with these dialects and limits ever holds back.

@@ -75,46 +75,45 @@ pub use questions::Stage;
 /// assert_eq!(turn.turn().calls[0].name, "f");
 /// ```
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Parser {
-    set: DialectSet,
-    opts: Arc<Options>,
-    state: State,
-    /// Follows from the state; `Careful` is always correct.
-    pace: Pace,
     /// The fastest path takes chunks up to this length: 0 unless the pace is [`Pace::Plain`].
     plain: usize,
     /// [`Parser::passes_short`] takes chunks up to this length: 0 unless the pace is one of text.
     short: usize,
+    set: DialectSet,
+    opts: Arc<Options>,
+    /// Follows from the state; `Careful` is always correct.
+    pace: Pace,
     /// Text with other bytes than these is not always delivered as it is. Follows from the options.
     minds: Kinds,
+    state: State,
 }
 
 /// Everything that a stream remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[repr(C)]
 struct State {
     /// The reply's first byte.
     origin: u64,
-    /// The prompt's tail was read, or none counts.
-    begun: bool,
-    /// The first bytes, while they may show what the prompt has opened.
-    lead: Option<Lead>,
+    /// The last bytes of text.
+    tail: Tail,
+    /// At the first undelivered byte of text.
+    line: Line,
+    /// Whether a Markdown link is open on the line of the text.
+    link: link::Link,
+    /// The scan for the region's markers, in `Flow` and `Opening`.
+    node: Node,
+    code: Code,
+    io: Io,
+    region: Region,
     mode: Mode,
     /// Dialects that may own the undecided marker.
     candidates: Vec<Candidate>,
-    region: Region,
-    /// The scan for the region's markers, in `Flow` and `Opening`.
-    node: Node,
-    /// At the first undelivered byte of text.
-    line: Line,
-    code: Code,
-    /// Only blanks so far.
-    blank: bool,
+    /// The first bytes, while they may show what the prompt has opened.
+    lead: Option<Lead>,
     /// Guided output may begin from that offset on, with the first text.
     guided: Option<u64>,
-    /// The last bytes of text.
-    tail: Tail,
-    /// Whether a Markdown link is open on the line of the text.
-    link: link::Link,
     /// An opener before this offset is in no link.
     unlinked: u64,
     /// A marker inside a longer one that is under way; it is examined if the longer one fails.
@@ -127,18 +126,41 @@ struct State {
     near: Option<Near>,
     /// An opener that was text, and whose closer is therefore text, too.
     paired: Option<Paired>,
-    /// How many openers of thoughts were text and have no closer yet.
-    thoughts: u16,
-    /// Inside a message of text that this token opened.
-    within: Option<u16>,
-    /// Inside a message that a header opened.
-    message: bool,
-    /// What the open message is, if its header names another author than the model, and its dialect. Nothing in it is a call.
-    others: Option<(RouteKind, u16)>,
     /// A token of turns after which the author is not known yet.
     heard: Option<author::Heard>,
+    /// The opener of an element tree that began a line and showed no tag: its dialect and offset. Its closer makes it
+    /// malformed XML.
+    untagged: Option<(u16, u64)>,
+    /// Dialects whose section opener the open thought only mentions: a call without that opener is part of the mention.
+    mentioned: Vec<u16>,
+    /// The bytes of the open protected region so far: text, if it is not closed.
+    region_bytes: Vec<u8>,
+    /// The suffix of the open thought's markers.
+    suffix: Vec<u8>,
+    /// API tool calls that are held back.
+    natives: Vec<native::Native>,
+    /// The size of these calls, in bytes.
+    native_bytes: u64,
+    /// How many API tool calls were emitted.
+    given: u32,
+    /// Inside a message of text that this token opened.
+    within: Option<u16>,
     /// The token that began the open turn of another author. Nothing in it is a call.
     turn: Option<u16>,
+    /// The thought that a call ended, whose closer may still come.
+    owed: Option<u16>,
+    /// What the open message is, if its header names another author than the model, and its dialect. Nothing in it is a call.
+    others: Option<(RouteKind, u16)>,
+    /// How many openers of thoughts were text and have no closer yet.
+    thoughts: u16,
+    /// The open thought quotes a message.
+    shown: Option<Shown>,
+    /// The prompt's tail was read, or none counts.
+    begun: bool,
+    /// Only blanks so far.
+    blank: bool,
+    /// Inside a message that a header opened.
+    message: bool,
     /// An error in the last message's header was reported.
     odd_header: bool,
     /// The header of another author broke, and neither its message nor a call has ended since.
@@ -147,26 +169,6 @@ struct State {
     reasoned: bool,
     /// Whether only white space preceded the open thought or, if none is open, the last one.
     fresh: bool,
-    /// The thought that a call ended, whose closer may still come.
-    owed: Option<u16>,
-    /// Dialects whose section opener the open thought only mentions: a call without that opener is part of the mention.
-    mentioned: Vec<u16>,
-    /// The open thought quotes a message.
-    shown: Option<Shown>,
-    /// The bytes of the open protected region so far: text, if it is not closed.
-    region_bytes: Vec<u8>,
-    /// The suffix of the open thought's markers.
-    suffix: Vec<u8>,
-    /// The opener of an element tree that began a line and showed no tag: its dialect and offset. Its closer makes it
-    /// malformed XML.
-    untagged: Option<(u16, u64)>,
-    io: Io,
-    /// API tool calls that are held back.
-    natives: Vec<native::Native>,
-    /// The size of these calls, in bytes.
-    native_bytes: u64,
-    /// How many API tool calls were emitted.
-    given: u32,
     /// One of them counts: it replaces calls of the text.
     native: bool,
     finished: bool,

@@ -42,6 +42,8 @@ struct Held {
 /// What is known about the text's start.
 #[derive(Clone, Debug)]
 enum Start {
+    /// No byte has come. It may be inside any marker.
+    Anywhere,
     /// So far it matches the rest of these markers.
     Tails(Vec<(u16, u16)>),
     Settled,
@@ -67,7 +69,7 @@ impl Breaks {
         Self {
             way,
             node: ROOT,
-            start: Start::Tails(table.tails.clone()),
+            start: Start::Anywhere,
             lead: Lead::new(&table.leads),
             held: VecDeque::new(),
             breakers: 0,
@@ -177,19 +179,23 @@ impl Breaks {
 
     /// Follows markers that may have begun before the text.
     fn follow(&mut self, table: &EscapeTable, byte: u8) {
-        let Start::Tails(tails) = &mut self.start else {
-            return;
-        };
         let patterns = table.dfa.patterns();
-        tails.retain(|(p, at)| patterns[usize::from(*p)].accepts(usize::from(*at), byte));
+        let mut tails = match std::mem::replace(&mut self.start, Start::Settled) {
+            Start::Anywhere => table.tails_with[usize::from(byte)].clone(),
+            Start::Tails(mut tails) => {
+                tails.retain(|(p, at)| patterns[usize::from(*p)].accepts(usize::from(*at), byte));
+                tails
+            }
+            Start::Settled => return,
+        };
         tails.iter_mut().for_each(|(_, at)| *at += 1);
         let whole = tails
             .iter()
             .any(|(p, at)| usize::from(*at) == table.dfa.len_of(*p));
         if whole {
             self.break_start();
-        } else if tails.is_empty() {
-            self.start = Start::Settled;
+        } else if !tails.is_empty() {
+            self.start = Start::Tails(tails);
         }
     }
 
@@ -225,7 +231,11 @@ impl Breaks {
         let patterns = table.dfa.patterns();
         let on =
             |(p, at): &(u16, u16)| goes_on(&patterns[usize::from(*p)], (*at).into(), following);
-        let inside = matches!(&self.start, Start::Tails(tails) if tails.iter().any(on));
+        let inside = match &self.start {
+            Start::Anywhere => table.tails.iter().any(on),
+            Start::Tails(tails) => tails.iter().any(on),
+            Start::Settled => false,
+        };
         let lead = self
             .lead
             .as_ref()

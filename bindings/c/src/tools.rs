@@ -13,7 +13,6 @@ use crate::handle::{self, Handle, Kind};
 use crate::memory;
 use crate::raw::{self, toolglot_view};
 use crate::status::{Done, Fault, TOOLGLOT_E_DIALECT, toolglot_status};
-use crate::tg::Dialect;
 use crate::tg::json::{Value, json};
 
 /// Definitions of tools that a model may call. Any number of threads may use them at once; a change requires exclusive access.
@@ -188,11 +187,8 @@ pub unsafe extern "C" fn toolglot_tools_check(
                     return check(&CheckOptions::default());
                 }
                 handle::read(engine::handle(engine), |engine| {
-                    let own = |one: &&Dialect| {
-                        one.id() == dialect || one.aliases().iter().any(|alias| alias == dialect)
-                    };
                     let mut options = CheckOptions::default();
-                    options.dialect = engine.compiling()?.dialects().find(own);
+                    options.dialect = engine.compiling()?.dialect(dialect);
                     check(&options)
                 })
             })

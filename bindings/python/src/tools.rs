@@ -2,7 +2,6 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use toolglot::Dialect;
 use toolglot::json::Value;
 use toolglot_tools::outcome::{RenderOptions, Renderer, ToolResult};
 use toolglot_tools::prompt::{Lang, Layout, PromptError, PromptOptions};
@@ -106,11 +105,8 @@ impl ToolSet {
         unknown: bool,
     ) -> PyResult<String> {
         entry(|| {
-            let own = |one: &&Dialect| {
-                one.id() == dialect || one.aliases().iter().any(|alias| alias == dialect)
-            };
             let mut options = CheckOptions::default();
-            options.dialect = engine.and_then(|engine| engine.core.set.dialects().find(own));
+            options.dialect = engine.and_then(|engine| engine.core.set.dialect(dialect));
             if unknown {
                 options.unknown = Unknown::Allow;
             }
