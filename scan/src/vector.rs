@@ -429,6 +429,22 @@ mod tests {
     }
 
     #[test]
+    fn a_line_begins_plain_by_its_first_bytes() {
+        let mut plain = [true; 256];
+        plain[usize::from(b'-')] = false;
+        for line in ["", "\n", "    - a", "    ", "a", " a", "   a", " \n"] {
+            assert_eq!(
+                begins_plain(line.as_bytes(), &plain),
+                !line.is_empty(),
+                "{line:?}"
+            );
+        }
+        for line in ["-", "- a", " - a", "   - a", " ", "   "] {
+            assert!(!begins_plain(line.as_bytes(), &plain), "{line:?}");
+        }
+    }
+
+    #[test]
     fn pairs_are_found_by_vectors_of_every_width() {
         let firsts = [b'<', b'\n', 0xE3];
         let mut after = [0; 256];

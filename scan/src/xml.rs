@@ -388,6 +388,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_cannot_become_an_entity_is_known_to_be_none() {
+        for text in ["& b", "&mut self", "&;", "&a b;", "&#x41 "] {
+            assert!(begins_no_entity(text.as_bytes()), "{text}");
+        }
+        for text in ["&", "&a", "&#", "&lt;", "&nbsp;", "&#x41"] {
+            assert!(!begins_no_entity(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
     fn attributes_in_any_order_and_quotes() {
         let got = attributes(b"  a = 'x \"y\"'\n b=\"1 &lt; 2 &bogus; &#x4e2d;\"/>");
         let want = [("a", "x \"y\""), ("b", "1 < 2 &bogus; 中")]

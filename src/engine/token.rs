@@ -772,3 +772,25 @@ impl Machine<'_> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_has_its_last_four_bytes() {
+        let bytes = [b'[', b'Z', b'{', 0, 1, 0x5A, 0x5C, 0x7F, 0x80, 0xDB, 0xFF];
+        for a in bytes {
+            for b in bytes {
+                for c in bytes {
+                    let tail = Tail::default().after(&[b'x', a]).after(&[b, c]);
+                    assert_eq!(tail, Tail::default().after(&[0, 0, b'x', a, b, c]));
+                    for byte in bytes {
+                        let has = [b'x', a, b, c].contains(&byte);
+                        assert_eq!(tail.contains(byte), has, "{a} {b} {c}: {byte}");
+                    }
+                }
+            }
+        }
+    }
+}

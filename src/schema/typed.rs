@@ -183,6 +183,26 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_json_is_known_by_its_first_bytes() {
+        for text in [
+            "",
+            "-1",
+            "3.5e7",
+            "true",
+            "tru",
+            "null",
+            "{\"a\": 1}",
+            "[1",
+            "true ",
+        ] {
+            assert!(may_be_json(text.as_bytes()), "{text}");
+        }
+        for text in ["\"x\"", "1 a", "truth", "tru ", "nil", "abc", "1-a"] {
+            assert!(!may_be_json(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
     fn spelling_is_kept_and_nothing_is_guessed() {
         use Coerced::{Fits, Malformed, Mismatch};
         let one = |name: &str| format!("{{\"type\": \"{name}\"}}");

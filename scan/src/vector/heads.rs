@@ -1,8 +1,8 @@
 //! Which markers begin with some bytes.
 
 use super::HEAD;
-use crate::Pattern;
 use crate::begin::Begin;
+use crate::{Case, Pattern};
 
 /// This many bytes of a marker are compared with the text.
 pub(super) const COMPARED: usize = size_of::<u64>();
@@ -28,17 +28,23 @@ struct Marker {
 
 impl Marker {
     fn new(pattern: &Pattern) -> Self {
-        let (mut bytes, mut mask) = ([0; COMPARED], [0; COMPARED]);
-        for (at, byte) in pattern.bytes.iter().take(COMPARED).enumerate() {
-            mask[at] = match pattern.case {
-                crate::Case::Ignore if byte.is_ascii_alphabetic() => !0x20,
-                _ => u8::MAX,
-            };
-            bytes[at] = byte & mask[at];
+        let (mut bytes, len) = ([0; COMPARED], pattern.bytes.len().min(COMPARED));
+        bytes[..len].copy_from_slice(&pattern.bytes[..len]);
+        let mut mask = [0; COMPARED];
+        mask[..len].fill(u8::MAX);
+        if pattern.case == Case::Ignore {
+            for (byte, mask) in bytes.iter().zip(&mut mask) {
+                *mask &= if byte.is_ascii_alphabetic() {
+                    !0x20
+                } else {
+                    !0
+                };
+            }
         }
+        let (bytes, mask) = (u64::from_le_bytes(bytes), u64::from_le_bytes(mask));
         Self {
-            bytes: u64::from_le_bytes(bytes),
-            mask: u64::from_le_bytes(mask),
+            bytes: bytes & mask,
+            mask,
             next: 0,
         }
     }
@@ -51,46 +57,58 @@ impl Heads {
             first: Box::new([0; 1 << HASH_BITS]),
             markers: vec![],
         };
-        // With a marker of less than three bytes, any bytes may begin one.
-        if patterns
-            .iter()
-            .any(|pattern| pattern.bytes.len() + 1 < HEAD)
-        {
-            for pattern in patterns {
-                let next = all.first[0];
-                all.first[0] = all.push(&Marker::new(pattern), next)?;
-            }
-            all.first = Box::new([all.first[0]; _]);
-            return Some(all);
-        }
-        for pattern in patterns {
+        // Markers of less than three bytes have every hash.
+        let is_short = |pattern: &&Pattern| pattern.bytes.len() + 1 < HEAD;
+        let mut short = 0;
+        for pattern in patterns.iter().filter(is_short) {
             let marker = Marker::new(pattern);
-            // Most hashes of a marker that leaves the fourth byte open are its own.
-            let mut alone = 0;
-            for begin in Begin::of(pattern) {
-                let begin = begin.bytes();
-                let fourth = match begin.get(HEAD - 1) {
-                    Some(byte) => *byte..=*byte,
-                    None => 0..=OPEN,
-                };
-                for fourth in fourth {
-                    let hash = hash(u32::from_le_bytes([begin[0], begin[1], begin[2], fourth]));
-                    let first = all.first[hash];
-                    if all.holds(first, &marker) {
-                        continue;
-                    }
-                    if first != 0 || alone == 0 {
-                        all.first[hash] = all.push(&marker, first)?;
-                        if first == 0 {
-                            alone = all.first[hash];
-                        }
-                    } else {
-                        all.first[hash] = alone;
+            if !all.holds(short, &marker) {
+                short = all.push(&marker, short)?;
+            }
+        }
+        if short != 0 {
+            all.first.fill(short);
+        }
+        for pattern in patterns.iter().filter(|pattern| !is_short(pattern)) {
+            let marker = Marker::new(pattern);
+            match (pattern.case, pattern.bytes.first_chunk::<HEAD>()) {
+                (Case::Exact, Some(begin)) => {
+                    all.add(&marker, short, [u32::from_le_bytes(*begin)])?
+                }
+                _ => {
+                    for begin in Begin::of(pattern) {
+                        all.add(&marker, short, fours(begin.bytes()))?;
                     }
                 }
             }
         }
         Some(all)
+    }
+
+    /// Adds a marker that may begin with each of these four bytes, before those from number `short` on, which have every hash.
+    fn add(
+        &mut self,
+        marker: &Marker,
+        short: u16,
+        fours: impl IntoIterator<Item = u32>,
+    ) -> Option<()> {
+        // Most hashes of a marker that leaves the fourth byte open are its own.
+        let mut alone = short;
+        for four in fours {
+            let hash = hash(four);
+            let first = self.first[hash];
+            if self.holds(first, marker) {
+                continue;
+            }
+            self.first[hash] = match first == short && alone != short {
+                true => alone,
+                false => self.push(marker, first)?,
+            };
+            if first == short {
+                alone = self.first[hash];
+            }
+        }
+        Some(())
     }
 
     /// Adds a marker before `next`. Returns its number.
@@ -136,6 +154,16 @@ impl Heads {
     }
 }
 
+/// Of the first three or four bytes of a marker: four for each hash of what may begin with it.
+fn fours(begin: &[u8]) -> impl Iterator<Item = u32> {
+    let known = begin
+        .iter()
+        .rev()
+        .fold(0, |all, byte| all << 8 | u32::from(*byte));
+    let fourth = if begin.len() < HEAD { 0..=OPEN } else { 0..=0 };
+    fourth.map(move |fourth| known | fourth << (u32::BITS - u8::BITS))
+}
+
 /// The upper bits of a product. The factor drops the three upper bits of the fourth byte, so that a marker of three bytes has 32
 /// hashes and not 256.
 #[inline(always)]
@@ -144,4 +172,4 @@ fn hash(four: u32) -> usize {
 }
 
 /// The bits of the fourth byte that the hash has.
-const OPEN: u8 = u8::MAX >> 3;
+const OPEN: u32 = u8::MAX as u32 >> 3;
