@@ -198,6 +198,10 @@ pub(crate) fn begins_plain(line: &[u8], plain: &[bool; 256]) -> bool {
 /// The same bytes, which the compiler takes for others: it then reads them from memory as an operand of each instruction, where it
 /// would load them once into a register for two instructions.
 #[cfg(target_arch = "x86_64")]
+#[expect(
+    clippy::pointers_in_nomem_asm_block,
+    reason = "nothing is read through it"
+)]
 #[inline(always)]
 fn again(hay: &[u8]) -> &[u8] {
     let mut at = hay.as_ptr();
