@@ -607,7 +607,7 @@ mod tests {
                         }
                         assert_eq!(at, place, "{len} {from}");
                         let marks = scanner.marks(&state);
-                        let marked = marks.first <= place - 1 && place - 1 <= marks.last;
+                        let marked = (marks.first..=marks.last).contains(&(place - 1));
                         assert!(marked, "{len} {from} {place}");
                     }
                 }
