@@ -55,7 +55,7 @@ impl Marks {
 
 /// The state of a stream beside its mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[repr(C)]
+#[repr(C)] // see `Parser`
 pub(crate) struct Io {
     pub cursor: Cursor,
     /// An incomplete character of text.

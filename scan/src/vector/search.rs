@@ -71,7 +71,7 @@ macro_rules! search {
                 all
             }
 
-            /// Whether bytes of the block from `at` on count, somewhere in a vector. A byte more is there.
+            /// Not zero if some byte of the block from `at` on counts. A byte more is there.
             #[inline]
             #[target_feature(enable = $feature)]
             fn block(&self, hay: &[u8], at: usize) -> V {
