@@ -269,6 +269,10 @@ impl Short {
         let stop = self.before_stop(chunk);
         let holds = stop + 1 == chunk.len() && last != b'&';
         let line = |byte| is_of(byte, LINE & self.stops);
+        if last == b'\r' && line(last) {
+            // Whether it ends a line depends on more than what is known here.
+            return None;
+        }
         let goes_on = |byte| Self::second(first) & self.seconds != 0 || line(byte) && line(first);
         // Two bytes are not held back.
         let two = |byte| line(byte) && holds && chunk.len() == 1;
@@ -580,7 +584,8 @@ mod tests {
             (text, Some(b'<'), "0123456789<", None),
             (lines, None, "a\n", Some(("a", Some(b'\n')))),
             (lines, None, "a\r\n", None),
-            (lines, Some(b'\n'), "x\r", Some(("x", Some(b'\r')))),
+            (lines, Some(b'\n'), "x\r", None),
+            (lines, None, "\r", None),
             (lines, Some(b'\n'), "\nx", None),
             (lines, Some(b'\r'), "\n", None),
             (lines, Some(b'\n'), "<", None),
