@@ -89,6 +89,18 @@ macro_rules! search {
             eq(shuffle(marks, v), v)
         }
 
+        /// Notes what marks code in the block from `at` on, at the places of each half that are `unseen`.
+        #[inline]
+        #[target_feature(enable = $feature)]
+        fn mark_code(ticks: V, hay: &[u8], at: usize, unseen: [u64; 2], marks: &mut Marks) {
+            let (a, b) = (code(ticks, hay, at), code(ticks, hay, at + W));
+            let (c, d) = (code(ticks, hay, at + 2 * W), code(ticks, hay, at + 3 * W));
+            if any(or(or(a, b), or(c, d))) {
+                marks.add_all(at, (mask(a) | mask(b) << W) & unseen[0]);
+                marks.add_all(at + 2 * W, (mask(c) | mask(d) << W) & unseen[1]);
+            }
+        }
+
         /// Looks up what counts, until two blocks have no such bytes. Returns where a marker may begin and true, or how far there is none
         /// and false. Apart from [`search`], as [`sparse`] is.
         #[inline(never)]
@@ -117,12 +129,7 @@ macro_rules! search {
                     at += 4 * W;
                     break;
                 }
-                let (e, f) = (code(ticks, hay, at), code(ticks, hay, at + W));
-                let (g, h) = (code(ticks, hay, at + 2 * W), code(ticks, hay, at + 3 * W));
-                if any(or(or(e, f), or(g, h))) {
-                    marks.add_all(at, mask(e) | mask(f) << W);
-                    marks.add_all(at + 2 * W, mask(g) | mask(h) << W);
-                }
+                mark_code(ticks, hay, at, [u64::MAX; 2], marks);
                 let ab = mask(a) | mask(b) << W;
                 let cd = mask(c) | mask(d) << W;
                 // SAFETY: `hay` goes on behind the block, see `BESIDE`.
@@ -172,12 +179,7 @@ macro_rules! search {
             let seen = at.saturating_sub(from);
             let low_unseen = bits(seen);
             let high_unseen = bits(seen.saturating_sub(2 * W));
-            let (e, f) = (code(ticks, hay, from), code(ticks, hay, from + W));
-            let (g, h) = (code(ticks, hay, high), code(ticks, hay, high + W));
-            if any(or(or(e, f), or(g, h))) {
-                marks.add_all(from, (mask(e) | mask(f) << W) & low_unseen);
-                marks.add_all(high, (mask(g) | mask(h) << W) & high_unseen);
-            }
+            mark_code(ticks, hay, from, [low_unseen, high_unseen], marks);
             let ab = (mask(a) | mask(b) << W) & low_unseen;
             let cd = (mask(c) | mask(d) << W) & high_unseen;
             // SAFETY: the block goes on.
