@@ -144,8 +144,8 @@ pub struct Agent {
     pub(crate) tools: Arc<Inventory>,
     /// Those of `tools` that the configuration offers.
     pub(crate) offered: Arc<Inventory>,
-    /// What `offered` tells a parser; made for the first reply.
-    hints: Arc<OnceLock<Option<Arc<Tools>>>>,
+    /// What follows from the other fields; setters that change it begin anew.
+    made: Arc<Made>,
     pub(crate) config: CallConfig,
     pub(crate) policy: Arc<Policy>,
     pub(crate) options: Options,
@@ -157,6 +157,24 @@ pub struct Agent {
     pub(crate) budget: Budget,
     pub(crate) task_timeout: u64,
     grammar: bool,
+}
+
+/// What an agent makes once: a prompt of many tools takes longer than a round.
+#[derive(Debug, Default)]
+struct Made {
+    /// What the offered tools tell a parser; made for the first reply.
+    hints: OnceLock<Option<Arc<Tools>>>,
+    /// What each question to the model contains beside the messages; made for the first one.
+    offer: OnceLock<Offer>,
+}
+
+#[derive(Debug, Default)]
+struct Offer {
+    /// The system message that teaches the dialect, or nothing.
+    taught: String,
+    tools: Vec<Value>,
+    stop: Vec<String>,
+    grammar: Option<String>,
 }
 
 impl Agent {
@@ -173,7 +191,7 @@ impl Agent {
             dialect: renderer.layout().dialect().to_owned(),
             renderer: Arc::new(renderer),
             offered: Arc::new(tools.discover(&config)),
-            hints: Arc::default(),
+            made: Arc::default(),
             tools,
             config,
             policy: Arc::default(),
@@ -193,9 +211,8 @@ impl Agent {
     #[must_use]
     pub fn config(mut self, config: CallConfig) -> Self {
         self.offered = Arc::new(self.tools.discover(&config));
-        self.hints = Arc::default();
         self.config = config;
-        self
+        self.anew()
     }
 
     /// Sets which calls run and which need confirmation. Without a policy no call runs.
@@ -217,14 +234,14 @@ impl Agent {
     #[must_use]
     pub fn shape(mut self, shape: Shape) -> Self {
         self.shape = shape;
-        self
+        self.anew()
     }
 
     /// Sets how results are written, and the language of the agent's own texts.
     #[must_use]
     pub fn render(mut self, render: RenderOptions) -> Self {
         self.render = render;
-        self
+        self.anew()
     }
 
     /// Sets how recovered calls are handled.
@@ -268,6 +285,11 @@ impl Agent {
     #[must_use]
     pub fn grammar(mut self, on: bool) -> Self {
         self.grammar = on;
+        self.anew()
+    }
+
+    fn anew(mut self) -> Self {
+        self.made = Arc::default();
         self
     }
 
@@ -287,7 +309,7 @@ impl Agent {
             set: own.set,
             dialect: own.dialect,
             renderer: own.renderer,
-            hints: Arc::default(),
+            made: Arc::default(),
             ..self.clone()
         })
     }
@@ -297,9 +319,8 @@ impl Agent {
     pub(crate) fn within(&self, tools: Inventory) -> Self {
         let mut own = self.clone();
         own.offered = Arc::new(tools.discover(&own.config));
-        own.hints = Arc::default();
         own.tools = Arc::new(tools);
-        own
+        own.anew()
     }
 
     pub(crate) fn dialect_of(&self, id: &str) -> Option<&Dialect> {
@@ -312,21 +333,40 @@ impl Agent {
             let rule = self.renderer.layout().rule();
             self.offered.hints(&self.dialect, rule).ok().map(Arc::new)
         };
-        self.hints.get_or_init(make).clone()
+        self.made.hints.get_or_init(make).clone()
     }
 
     /// Returns what to ask a model after these messages.
     pub(crate) fn ask(&self, messages: &[Value]) -> Result<Ask, AgentError> {
+        let offer = match self.made.offer.get() {
+            Some(offer) => offer,
+            None => {
+                let offer = self.offer()?;
+                self.made.offer.get_or_init(|| offer)
+            }
+        };
         let mut messages = messages.to_vec();
+        if !offer.taught.is_empty() {
+            teach(&mut messages, &offer.taught);
+        }
+        Ok(Ask {
+            messages,
+            tools: offer.tools.clone(),
+            stop: offer.stop.clone(),
+            grammar: offer.grammar.clone(),
+        })
+    }
+
+    fn offer(&self) -> Result<Offer, AgentError> {
         let layout = self.renderer.layout();
-        let mut tools = vec![];
+        let mut offer = Offer {
+            stop: layout.stops(),
+            ..Offer::default()
+        };
         if self.shape == Shape::Text {
             let mut options = PromptOptions::default();
             options.lang = self.render.lang;
-            let taught = layout.system(&self.offered, &options)?;
-            if !taught.is_empty() {
-                teach(&mut messages, &taught);
-            }
+            offer.taught = layout.system(&self.offered, &options)?;
         } else {
             let names = self.offered.names("", NameRule::Api);
             let list = self.offered.tools().iter().zip(&names);
@@ -334,18 +374,12 @@ impl Agent {
                 Shape::Anthropic => read::to_anthropic,
                 _ => read::to_openai,
             };
-            tools = list.map(|(tool, name)| write(tool, name)).collect();
+            offer.tools = list.map(|(tool, name)| write(tool, name)).collect();
         }
-        let grammar = match self.grammar && !self.offered.tools().is_empty() {
-            true => Some(CallGrammar::new(layout, &self.offered)?.gbnf()),
-            false => None,
-        };
-        Ok(Ask {
-            messages,
-            tools,
-            stop: layout.stops(),
-            grammar,
-        })
+        if self.grammar && !self.offered.tools().is_empty() {
+            offer.grammar = Some(CallGrammar::new(layout, &self.offered)?.gbnf());
+        }
+        Ok(offer)
     }
 }
 

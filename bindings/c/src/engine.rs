@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::{self, Config, toolglot_config};
 use crate::guard;
@@ -24,6 +25,8 @@ pub(crate) struct Engine {
     dialects: Vec<toolglot_view>,
     /// Made when they are asked for, because that takes all dialects.
     markers: OnceLock<Markers>,
+    /// Whether what escaping needs was made.
+    escapes: AtomicBool,
     /// Memory that the set takes with all its dialects, in bytes, or more. Anything made from it later takes less.
     weight: usize,
 }
@@ -89,6 +92,7 @@ impl Engine {
         Self {
             dialects: set.ids().map(view).collect(),
             markers: OnceLock::new(),
+            escapes: AtomicBool::new(false),
             set,
             weight: memory::taken().max(config::BUILTIN),
         }
@@ -107,6 +111,17 @@ impl Engine {
     pub fn compiling(&self) -> Done<&DialectSet> {
         memory::ensure(self.weight)?;
         Ok(&self.set)
+    }
+
+    /// Escapes or unescapes. The first time builds tables, for which memory is reserved.
+    pub fn escaping<R>(&self, body: impl FnOnce(&DialectSet) -> Done<R>) -> Done<R> {
+        if self.escapes.load(Ordering::Relaxed) {
+            return body(&self.set);
+        }
+        let done = body(self.compiling()?)?;
+        memory::check()?;
+        self.escapes.store(true, Ordering::Relaxed);
+        Ok(done)
     }
 }
 

@@ -116,8 +116,9 @@ unsafe fn convert(
     // SAFETY: guaranteed by the caller.
     unsafe {
         handle::read(engine::handle(engine), |engine| {
-            let done = way(engine.compiling()?, text);
-            *buffer = done.map_err(|error| Fault::new(TOOLGLOT_E_DIALECT, error.to_string()))?;
+            *buffer = engine.escaping(|set| {
+                way(set, text).map_err(|error| Fault::new(TOOLGLOT_E_DIALECT, error.to_string()))
+            })?;
             Ok(())
         })
     }
