@@ -33,7 +33,7 @@ def main():
     if program == "twins":
         environment["SEED"], environment["SEEDS"], *names = rest
         environment["TWINS"] = ",".join(names)
-        command = ["cargo", "test", "-q", "--locked", "-p", "toolglot-suite", "--lib", "--", "--ignored", "--nocapture", "twins::hunt"]
+        command = ["cargo", "test", "-q", "--release", "--locked", "-p", "toolglot-suite", "--lib", "--", "--ignored", "--nocapture", "twins::hunt"]
     elif program == "arrow":
         made = subprocess.run(["bash", "-c", ARROW], cwd=fuzz.ROOT, stdout=subprocess.PIPE, text=True, check=False)
         if made.returncode:

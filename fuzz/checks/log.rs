@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use serde::Serialize;
-use toolglot::{Event, Span};
+use toolglot::{Dialect, Event, Span};
 
 /// A run of fragments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,6 +89,12 @@ impl Log {
                 let (from, to) = (span.start, span.end);
                 self.json(&("block_abandoned", from, to, becomes.name(), raw.len()));
             }
+            // What it says in words follows from these fields, and takes longer to write than a short stream to parse.
+            Event::Issue(issue) => self.json(&(
+                (issue.kind.code(), issue.severity, issue.span),
+                (issue.dialect.map(Dialect::id), issue.call),
+                (issue.tool, issue.subject, issue.suggestion),
+            )),
             other => self.json(&other),
         }
     }
