@@ -1,10 +1,12 @@
-//! The automaton over all patterns, after Aho and Corasick, with all transitions in one table. The row of a node is that of the
-//! node which it fails to, except for the bytes with which a pattern goes on.
+//! The automaton over all patterns, after Aho and Corasick. A byte leads on from a node where it does from the node which that one fails
+//! to, except for the bytes with which a pattern goes on. Most nodes lie within one pattern and have one such byte: they have it beside the
+//! row of the other node. Only where patterns part, and at their first bytes, has a node a row of its own.
 //!
 //! Patterns whose letters match in either case have a tree of their own, so that none needs a second copy; a node of the
 //! automaton is a node of each tree.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -100,6 +102,8 @@ fn swapped(byte: u8) -> u8 {
 /// The patterns of one case rule as a tree; node 0 is its root.
 struct Trie {
     nodes: Vec<Branch>,
+    /// Nodes at which another pattern ends that is the same, and that pattern, in order.
+    more_ends: Vec<(u16, u16)>,
     case: Case,
 }
 
@@ -111,23 +115,24 @@ struct Branch {
     /// The first of the nodes after it, and the next one after its own parent. 0 is none.
     child: u16,
     sibling: u16,
-    /// The pattern that ends here, and more that are the same.
+    /// The pattern that ends here; `more` end here, too.
     end: Option<u16>,
-    more_ends: Vec<u16>,
+    more: bool,
     /// A pattern that continues after this node and must be held back.
     hold: Option<u16>,
 }
 
-impl Branch {
-    fn ends(&self) -> impl Iterator<Item = u16> {
-        self.end.iter().chain(&self.more_ends).copied()
-    }
-}
-
 impl Trie {
     fn new(patterns: &[Pattern], case: Case) -> Result<Self, PatternError> {
-        let nodes = vec![Branch::default()];
-        let mut trie = Self { nodes, case };
+        let of_case = patterns.iter().filter(|pattern| pattern.case == case);
+        let most = 1 + of_case.map(|pattern| pattern.bytes.len()).sum::<usize>();
+        let mut nodes = Vec::with_capacity(most.min(usize::from(u16::MAX)));
+        nodes.push(Branch::default());
+        let mut trie = Self {
+            nodes,
+            more_ends: vec![],
+            case,
+        };
         for (index, pattern) in patterns.iter().enumerate() {
             if pattern.case == case {
                 let index = u16::try_from(index).map_err(|_| PatternError::TooMany)?;
@@ -167,9 +172,22 @@ impl Trie {
         let node = &mut self.nodes[usize::from(at)];
         match node.end {
             None => node.end = Some(index),
-            Some(_) => node.more_ends.push(index),
+            Some(_) => {
+                node.more = true;
+                self.more_ends.push((at, index));
+            }
         }
         Ok(())
+    }
+
+    /// Appends the patterns that end at a node.
+    fn ends_at(&self, at: u16, ends: &mut Vec<u16>) {
+        let node = self.node(at);
+        ends.extend(node.end);
+        if node.more {
+            let here = self.more_ends.iter().filter(|(node, _)| *node == at);
+            ends.extend(here.map(|(_, pattern)| *pattern));
+        }
     }
 
     fn node(&self, at: u16) -> &Branch {
@@ -203,6 +221,18 @@ impl Trie {
 /// A byte, and where it leads in each tree; 0 in one is none.
 type Edge = (u8, [u16; 2]);
 
+/// Sorts edges, and joins those of a byte with which both trees go on.
+fn join(edges: &mut Vec<Edge>) {
+    edges.sort_unstable_by_key(|(byte, _)| *byte);
+    edges.dedup_by(|from, to| {
+        let same = from.0 == to.0;
+        if same {
+            to.1 = [to.1[0].max(from.1[0]), to.1[1].max(from.1[1])];
+        }
+        same
+    });
+}
+
 /// Nodes of an automaton by what is under way in each tree.
 struct Numbers {
     /// The larger tree.
@@ -216,10 +246,12 @@ struct Numbers {
 impl Numbers {
     fn new(tries: &[Trie; 2]) -> Self {
         let by = usize::from(tries[1].nodes.len() > tries[0].nodes.len());
+        let mut nodes = Vec::with_capacity(tries[by].nodes.len());
+        nodes.push(([0, 0], ROOT));
         Self {
             by,
             first: vec![ROOT; tries[by].nodes.len()],
-            nodes: vec![([0, 0], ROOT)],
+            nodes,
         }
     }
 
@@ -241,6 +273,25 @@ impl Numbers {
     }
 }
 
+/// Where a node's bytes lead to.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// The byte that leads to `to`, with `fold` set in it.
+    byte: u8,
+    /// The bit in which the cases of a letter differ, if both lead to `to`, or nothing.
+    fold: u8,
+    to: Node,
+    /// Where the row for the other bytes begins. A node with a row of its own has the byte 0, which leads where it does by that row.
+    row: u32,
+}
+
+impl Step {
+    /// Whether a node that fails to this one, and goes on with this byte only, or with none, can use its row.
+    fn shares(self, byte: u8, edges: &[Edge]) -> bool {
+        edges.is_empty() || self.byte == 0 && byte != 0
+    }
+}
+
 /// An automaton over patterns. Immutable.
 ///
 /// ```
@@ -258,9 +309,11 @@ pub struct Dfa {
     patterns: Vec<Pattern>,
     /// Byte to column; column 0 holds all bytes that occur in no pattern.
     column: Box<[u8; 256]>,
-    /// Row length as a shift.
-    shift: u32,
-    next: Vec<Node>,
+    /// The row length.
+    columns: usize,
+    steps: Vec<Step>,
+    /// Where the bytes of a column lead to, row by row.
+    rows: Vec<Node>,
     /// Per node: where its patterns end in `ends`.
     hits: Vec<u32>,
     /// Patterns that end at a node, longest first.
@@ -300,36 +353,32 @@ impl Dfa {
             max_len: patterns.iter().map(|p| p.bytes.len()).max().unwrap_or(0),
             patterns,
             column,
-            shift: columns.next_power_of_two().trailing_zeros(),
-            next: vec![],
+            columns,
+            steps: Vec::with_capacity(nodes),
+            // Of the built-in sets about one node in seven has a row.
+            rows: Vec::with_capacity(nodes / 6 * columns),
             hits: Vec::with_capacity(nodes),
             ends: vec![],
             is_hit: Vec::with_capacity(nodes),
             held: Vec::with_capacity(nodes),
         };
-        dfa.next.reserve_exact(nodes << dfa.shift);
         dfa.build(&tries)?;
+        dfa.rows.shrink_to_fit();
         dfa.ends.shrink_to_fit();
         Ok(dfa)
     }
 
     /// Adds the nodes by their depth, so that where a node fails to is there before it.
     fn build(&mut self, tries: &[Trie; 2]) -> Result<(), PatternError> {
-        let width = 1 << self.shift;
         let mut numbers = Numbers::new(tries);
         // Per node: that of the longest shorter suffix of the bytes so far that begins a pattern.
-        let mut fails = vec![ROOT];
+        let mut fails = Vec::with_capacity(self.steps.capacity());
+        fails.push(ROOT);
         let (mut at, mut depth, mut last_of_depth) = (0, 0, 0);
         let mut edges: Vec<Edge> = vec![];
         while let Some(&(under_way, _)) = numbers.nodes.get(at) {
             let fail = fails[at];
             self.ends_at(tries, under_way, depth, fail)?;
-            // A byte leads on where it does from the node that this one fails to, unless a pattern goes on with it.
-            let from = usize::from(fail) * width;
-            match at {
-                0 => self.next.resize(width, ROOT),
-                _ => self.next.extend_from_within(from..from + width),
-            }
             // What is under way in a tree for fewer bytes goes on as at the node that this one fails to.
             let depth_of = |tree: usize| usize::from(tries[tree].node(under_way[tree]).depth);
             let deepest = |tree: usize| depth_of(tree) == depth;
@@ -340,16 +389,10 @@ impl Dfa {
             if deepest(1) {
                 tries[1].edges(under_way[1], |to| [0, to], &mut edges);
             }
-            edges.sort_unstable_by_key(|(byte, _)| *byte);
-            // Both trees may go on with a byte.
-            edges.dedup_by(|from, to| {
-                let same = from.0 == to.0;
-                if same {
-                    to.1 = [to.1[0].max(from.1[0]), to.1[1].max(from.1[1])];
-                }
-                same
-            });
-            for (byte, to) in &edges {
+            if edges.len() > 1 {
+                join(&mut edges);
+            }
+            for (byte, to) in &mut edges {
                 let suffix = match at {
                     0 => ROOT,
                     _ => self.next(fail, *byte),
@@ -366,9 +409,9 @@ impl Dfa {
                 if fresh {
                     fails.push(suffix);
                 }
-                let column = self.column[usize::from(*byte)];
-                self.next[at * width + usize::from(column)] = node;
+                *to = [node, 0];
             }
+            self.lead_on(depth, fail, &edges)?;
             if at == last_of_depth {
                 depth += 1;
                 last_of_depth = numbers.nodes.len() - 1;
@@ -376,6 +419,56 @@ impl Dfa {
             at += 1;
         }
         Ok(())
+    }
+
+    /// Adds where the bytes of the next node lead to: those of the edges to their nodes, the others where they do from `fail`.
+    fn lead_on(&mut self, depth: usize, fail: Node, edges: &[Edge]) -> Result<(), PatternError> {
+        let of_fail = self.steps.get(usize::from(fail)).copied();
+        let one = match *edges {
+            [] => of_fail.map(|fail| (fail.byte, fail.fold, fail.to)),
+            [(byte, [to, _])] => Some((byte, 0, to)),
+            // Of the two cases of a letter, the lower one has the bit set, and is the second.
+            [(upper, [to, _]), (lower, [same, _])] => {
+                (to == same && swapped(upper) == lower).then_some((lower, upper ^ lower, to))
+            }
+            _ => None,
+        };
+        // Nodes that fail to this one share its row only if it has one, and many fail to the first bytes of patterns.
+        let step = match (one, of_fail) {
+            (Some((byte, fold, to)), Some(fail)) if depth > 1 && fail.shares(byte, edges) => Step {
+                byte,
+                fold,
+                to,
+                row: fail.row,
+            },
+            _ => {
+                let start = self.rows.len();
+                match of_fail {
+                    None => self.rows.resize(self.columns, ROOT),
+                    Some(step) => {
+                        let row = step.row as usize;
+                        self.rows.extend_from_within(row..row + self.columns);
+                        self.set(start, step.byte, step.to);
+                        self.set(start, step.byte ^ step.fold, step.to);
+                    }
+                }
+                edges
+                    .iter()
+                    .for_each(|(byte, [to, _])| self.set(start, *byte, *to));
+                Step {
+                    byte: 0,
+                    fold: 0,
+                    to: self.rows[start + usize::from(self.column[0])],
+                    row: u32::try_from(start).map_err(|_| PatternError::TooMany)?,
+                }
+            }
+        };
+        self.steps.push(step);
+        Ok(())
+    }
+
+    fn set(&mut self, row: usize, byte: u8, to: Node) {
+        self.rows[row + usize::from(self.column[usize::from(byte)])] = to;
     }
 
     /// Adds the patterns that end at the next node, and what it holds back.
@@ -394,16 +487,15 @@ impl Dfa {
         for (trie, at) in tries.iter().zip(under_way).rev() {
             let node = trie.node(at);
             if usize::from(node.depth) == depth && depth > 0 {
-                self.ends.extend(node.ends());
+                trie.ends_at(at, &mut self.ends);
                 held = node.hold.map_or(held, |pattern| (pattern, node.depth));
             }
         }
-        self.ends[first..].sort_unstable();
-        if depth > 0 {
-            let fail = usize::from(fail);
-            let shorter = fail.checked_sub(1).map_or(0, |before| self.hits[before]);
-            self.ends
-                .extend_from_within(shorter as usize..self.hits[fail] as usize);
+        if self.ends.len() > first + 1 {
+            self.ends[first..].sort_unstable();
+        }
+        if depth > 0 && self.is_hit(fail) {
+            self.ends.extend_from_within(self.ends_of(fail));
         }
         let ends = u32::try_from(self.ends.len()).map_err(|_| PatternError::TooMany)?;
         self.hits.push(ends);
@@ -415,8 +507,11 @@ impl Dfa {
     /// The node after one more byte.
     #[inline]
     pub fn next(&self, node: Node, byte: u8) -> Node {
-        let row = usize::from(node) << self.shift;
-        self.next[row + usize::from(self.column[usize::from(byte)])]
+        let step = self.steps[usize::from(node)];
+        if byte | step.fold == step.byte {
+            return step.to;
+        }
+        self.rows[step.row as usize + usize::from(self.column[usize::from(byte)])]
     }
 
     /// Whether a pattern ends here.
@@ -427,9 +522,13 @@ impl Dfa {
 
     /// The patterns that end here, longest first.
     pub fn hits(&self, node: Node) -> &[u16] {
+        &self.ends[self.ends_of(node)]
+    }
+
+    fn ends_of(&self, node: Node) -> Range<usize> {
         let node = usize::from(node);
         let first = node.checked_sub(1).map_or(0, |before| self.hits[before]);
-        &self.ends[first as usize..self.hits[node] as usize]
+        first as usize..self.hits[node] as usize
     }
 
     /// How many bytes must be held back: the longest suffix of the stream that begins a holding pattern.
