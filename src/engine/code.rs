@@ -503,7 +503,9 @@ mod tests {
             // What follows has no marks. It may come after a block.
             let line = [line, Line::Behind(0)][random() % 2];
             let last = LINES[random() % LINES.len()];
-            let more = format!("{text}{last}").replace(['`', '~'], "'");
+            // It may be a part of one line.
+            let before = [text.as_str(), ""][random() % 2];
+            let more = format!("{before}{last}").replace(['`', '~'], "'");
             let ends = memrchr(b'\n', more.as_bytes());
             let before = code;
             let passed = code.passes(more.as_bytes(), line, ends);

@@ -554,6 +554,32 @@ at = "line-start"
     }
 
     #[test]
+    fn two_bytes_at_the_end_of_a_prompt_open_nothing() {
+        for (open, says) in [("[[", Says::Nothing), ("[[[", Says::Opened("[[["))] {
+            let file = TAGS.replace("<tool_call>", open);
+            let set = DialectSet::builder().toml("tags", &file).build();
+            let set = set.expect("it is well formed");
+            let tail = format!("any words {open}");
+            assert_eq!(super::says(&set.inner, &tail), says);
+        }
+    }
+
+    #[test]
+    fn a_lead_fits_the_set_that_it_was_made_for() {
+        let set = DialectSet::builtin("harmony").expect("a built-in dialect");
+        let fits = |change: fn(&mut Lead)| {
+            let mut lead = Lead::new(&set.inner, &Options::default()).expect("it expects a reply");
+            change(&mut lead);
+            lead.fits(&set.inner)
+        };
+        assert!(fits(|_| {}));
+        assert!(fits(|lead| lead.bytes = vec![b'a'; MAX_LEAD]));
+        assert!(!fits(|lead| lead.bytes = vec![b'a'; MAX_LEAD + 1]));
+        assert!(!fits(|lead| lead.walks.clear()));
+        assert!(!fits(|lead| lead.walks.push(None)));
+    }
+
+    #[test]
     fn a_tail_is_split_at_a_character() {
         let far = format!("<think>{}", "思".repeat(1400));
         assert_eq!(opened(&far), None);

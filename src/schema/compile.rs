@@ -211,6 +211,30 @@ mod tests {
         }
     }
 
+    /// Where one of two schemas allows every type, so does either.
+    #[test]
+    fn alternatives_allow_what_one_of_them_allows() {
+        for (first, second, types) in [
+            (r#"{"type": "integer"}"#, "{}", Types::NONE),
+            ("{}", r#"{"type": "integer"}"#, Types::NONE),
+            (
+                r#"{"type": "integer"}"#,
+                r#"{"type": "integer"}"#,
+                Types::INTEGER,
+            ),
+        ] {
+            let one = |of: &str| format!(r#"{{"properties": {{"p": {of}}}}}"#);
+            let either = format!(
+                r#"{{"properties": {{"o": {{"anyOf": [{}, {}]}}}}}}"#,
+                one(first),
+                one(second)
+            );
+            let schema = compiled(&either);
+            let inner = schema.props[0].1.prop("p").expect("a member");
+            assert_eq!(inner.types, types, "{either}");
+        }
+    }
+
     #[test]
     fn schemas_that_contain_themselves_end() {
         fn depth(schema: &Schema, inner: fn(&Schema) -> Option<&Schema>) -> usize {

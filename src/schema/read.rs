@@ -146,3 +146,29 @@ fn translate(map: &mut Map) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nullable_adds_null_where_it_is_missing() {
+        for (schema, plain) in [
+            (
+                r#"{"nullable": true, "type": "string", "enum": ["a"]}"#,
+                r#"{"nullable": true, "type": ["string", "null"], "enum": ["a", null]}"#,
+            ),
+            (
+                r#"{"nullable": true, "type": ["string", "null"], "enum": [null, "a"]}"#,
+                r#"{"nullable": true, "type": ["string", "null"], "enum": [null, "a"]}"#,
+            ),
+            (
+                r#"{"nullable": false, "type": "string", "enum": ["a"]}"#,
+                r#"{"nullable": false, "type": "string", "enum": ["a"]}"#,
+            ),
+        ] {
+            let read = |text: &str| text.parse::<Value>().expect("JSON");
+            assert_eq!(ready(&read(schema)), read(plain), "{schema}");
+        }
+    }
+}

@@ -263,6 +263,28 @@ fn values_come_out_while_they_are_written() {
     }
 }
 
+/// They belong to no event, whatever follows them.
+#[test]
+fn blanks_between_the_parts_of_a_call_do_not_wait() {
+    for (dialect, before) in [
+        ("hermes", "<tool_call>{\"name\": \"f\", \"arguments\": {}}"),
+        ("qwen3-coder", "<tool_call>\n<function=f>"),
+        ("minimax-m2", "<minimax:tool_call>\n<invoke name=\"f\">"),
+        (
+            "kimi-k2",
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+        ),
+    ] {
+        let set = DialectSet::builtin(dialect).expect("a built-in dialect");
+        let mut parser = Parser::new(&set, Options::default());
+        parser.feed(before.as_bytes(), &mut nothing);
+        for blank in "\n \n".chars() {
+            parser.feed(blank.to_string().as_bytes(), &mut nothing);
+            assert_eq!(parser.held(), 0, "{dialect}");
+        }
+    }
+}
+
 #[test]
 fn a_log_does_not_depend_on_later_input() {
     for case in CASES.iter() {

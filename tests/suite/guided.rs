@@ -162,6 +162,16 @@ fn what_begins_the_reply_decides() {
     }
 }
 
+/// A brace alone is no marker after which a guided model would write a list of calls.
+#[test]
+fn a_list_in_a_brace_is_text() {
+    for id in ["default", "all", "any"] {
+        let read = turn(&set(id), "required", "{[1]}", Finish::Stop);
+        assert_eq!(read.text, "{[1]}", "{id}");
+        assert!(read.issues.is_empty(), "{id}: {read:?}");
+    }
+}
+
 #[test]
 fn with_none_markers_of_calls_are_text() {
     let set = DialectSet::builtin("hermes").expect("a built-in dialect");

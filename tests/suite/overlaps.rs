@@ -64,6 +64,16 @@ fn a_marker_ends_the_header_of_a_message() {
     }
 }
 
+/// In a thought, the rest of a header ends it before the closer with which the header's last marker begins.
+#[test]
+fn a_marker_that_ends_a_header_may_begin_with_a_closer() {
+    let set = with("harmony", "<|message|>", "<|end|>m");
+    let input = "<|channel|>analysis<|end|>mCall it. to=functions.f<|end|>m{}<|call|>";
+    let turn = read(&set, &Options::default(), input);
+    assert_eq!(argument(&turn), "{}");
+    assert_eq!(turn.reasoning, "Call it.");
+}
+
 #[test]
 fn a_marker_ends_a_parameter() {
     for marker in MARKERS {

@@ -162,6 +162,29 @@ fn blanks_and_attributes_in_a_wrapper_s_tag_have_no_meaning() {
 }
 
 #[test]
+fn a_token_may_come_twice_where_another_pattern_begins_like_it() {
+    for (other, twice) in [
+        ("<d>", true),
+        ("<c=$id><c=$id/>", true),
+        ("<c=$id><c=$key/>", false),
+    ] {
+        let patterns = ["<c=$id>{", other];
+        let paths = Paths::new(patterns.iter().enumerate().map(|(i, p)| (*p, i)))
+            .expect("patterns")
+            .with_twins(["<c=$id>{"], &[])
+            .expect("patterns");
+        let mut walk = paths.begin();
+        let mut steps = "<c=a><c=b>{".bytes().enumerate();
+        let found = steps.any(|(at, byte)| {
+            let go = paths.step(&mut walk, byte, at as u64, b"");
+            matches!(go, Go::Found { .. })
+        });
+        assert_eq!(found, twice, "{other}");
+        assert!(!found || walk.twice(), "{other}");
+    }
+}
+
+#[test]
 fn a_complete_pattern_waits_for_a_longer_one() {
     let patterns = ["[$_", "[$_$^{"];
     assert_eq!(
