@@ -282,36 +282,16 @@ fn fingerprint(set: &DialectSet, options: &Options) -> u64 {
 mod tests {
     use super::*;
 
-    /// The state after a text, and the set.
-    fn after(dialect: &str, text: &str) -> (State, DialectSet) {
-        let set = DialectSet::builtin(dialect).expect("a built-in dialect");
-        let mut parser = Parser::new(&set, Options::default());
-        parser.feed(text.as_bytes(), &mut |_: crate::Event<'_>| {});
-        (parser.state, set)
-    }
-
-    fn fits(state: &State, set: &DialectSet) -> bool {
-        state.fits(&set.inner, &Options::default())
-    }
-
-    #[test]
-    fn a_body_needs_the_block_that_it_is_in() {
-        let (mut text, set) = after("hermes", "Hi ");
-        let (body, _) = after("hermes", "<tool_call>{\"name\": \"f\"");
-        assert!(fits(&text, &set) && fits(&body, &set));
-        assert!(matches!(body.mode, Mode::Body(_)));
-        text.mode = body.mode;
-        assert!(!fits(&text, &set));
-    }
-
     #[test]
     fn what_waits_is_in_order() {
-        let (good, set) = after("hermes", "Say \"<|im_end|>");
-        let waiting = good.waiting.expect("a token that waits");
-        assert!(fits(&good, &set));
-        let mut bad = good.clone();
-        bad.together
-            .push((0, crate::Span::new(waiting.end, waiting.end)));
-        assert!(!fits(&bad, &set));
+        let (set, options) = (DialectSet::defaults(), Options::default());
+        let mut parser = Parser::new(&set, options.clone());
+        parser.feed(b"Say \"<|im_end|>", &mut |_: crate::Event<'_>| {});
+        let mut state = parser.state;
+        let waiting = state.waiting.expect("a token that waits");
+        assert!(state.fits(&set.inner, &options));
+        let empty = crate::Span::new(waiting.end, waiting.end);
+        state.together.push((0, empty));
+        assert!(!state.fits(&set.inner, &options));
     }
 }

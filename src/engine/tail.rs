@@ -566,7 +566,10 @@ at = "line-start"
 
     #[test]
     fn a_lead_fits_the_set_that_it_was_made_for() {
-        let set = DialectSet::builtin("harmony").expect("a built-in dialect");
+        let begins = r#"begins = [{ prompt = "<|assistant|>", reply = ["<tool_call>"] }]"#;
+        let file = TAGS.replace("deltas", &format!("{begins}\ndeltas"));
+        let set = DialectSet::builder().toml("tags", &file).build();
+        let set = set.expect("it is well formed");
         let fits = |change: fn(&mut Lead)| {
             let mut lead = Lead::new(&set.inner, &Options::default()).expect("it expects a reply");
             change(&mut lead);
