@@ -260,7 +260,7 @@ def report():
 
 
 def row(area, of):
-    judged = sum(of.values()) - of["unviable"]
+    judged = sum(of.values()) - of["unviable"] - of["gone"]
     return f"| {area} | {judged} | {of['caught']} | {of['timeout']} | {of['explained']} | {of['open']} |"
 
 
