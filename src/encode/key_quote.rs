@@ -326,8 +326,11 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
     };
     let ignore = quote.case == Case::Ignore;
     let whole = format!("{text}{}", first(&quote.close));
-    // An opener directly after the value's own is a doubled opener.
-    let doubles = |open: &&String| find_all(text, open, ignore).next() == Some(0);
+    // An opener after the value's own, with nothing but white space between, is a doubled opener.
+    let doubles = |open: &&String| {
+        let at = find_all(text, open, ignore).next();
+        at.is_some_and(|at| text[..at].trim().is_empty())
+    };
     if let Some(open) = quote.open.iter().find(doubles) {
         return Err(marker(open));
     }

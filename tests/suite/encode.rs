@@ -57,6 +57,12 @@ fn refusals_name_the_value_and_the_rule() {
         refused("tam", r#"{"a": "「末」"}"#, None),
         ("/a".to_owned(), marker("「末」"))
     );
+    // An opener at the beginning of a value is taken for its own, written twice.
+    for blank in ["", " ", "\u{a0}", "\\n"] {
+        let arguments = format!(r#"{{"a": "{blank}{{始ESCAPE」「末」"}}"#);
+        let expected = ("/a".to_owned(), marker("「末」"));
+        assert_eq!(refused("vcp", &arguments, None), expected, "{blank:?}");
+    }
     assert_eq!(
         refused("tam", r#"{"a": 1}"#, None),
         ("/a".to_owned(), Reason::Untyped)
