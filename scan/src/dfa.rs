@@ -102,7 +102,7 @@ fn swapped(byte: u8) -> u8 {
 /// The patterns of one case rule as a tree; node 0 is its root.
 struct Trie {
     nodes: Vec<Branch>,
-    /// Nodes at which another pattern ends that is the same, and that pattern, in order.
+    /// Patterns that are the same as one before, with the nodes at which they end; sorted.
     more_ends: Vec<(u16, u16)>,
     case: Case,
 }
@@ -115,9 +115,8 @@ struct Branch {
     /// The first of the nodes after it, and the next one after its own parent. 0 is none.
     child: u16,
     sibling: u16,
-    /// The pattern that ends here; `more` end here, too.
+    /// The first pattern that ends here.
     end: Option<u16>,
-    more: bool,
     /// A pattern that continues after this node and must be held back.
     hold: Option<u16>,
 }
@@ -139,6 +138,7 @@ impl Trie {
                 trie.add(index, pattern)?;
             }
         }
+        trie.more_ends.sort_unstable();
         Ok(trie)
     }
 
@@ -172,20 +172,18 @@ impl Trie {
         let node = &mut self.nodes[usize::from(at)];
         match node.end {
             None => node.end = Some(index),
-            Some(_) => {
-                node.more = true;
-                self.more_ends.push((at, index));
-            }
+            Some(_) => self.more_ends.push((at, index)),
         }
         Ok(())
     }
 
     /// Appends the patterns that end at a node.
     fn ends_at(&self, at: u16, ends: &mut Vec<u16>) {
-        let node = self.node(at);
-        ends.extend(node.end);
-        if node.more {
-            let here = self.more_ends.iter().filter(|(node, _)| *node == at);
+        if let Some(end) = self.node(at).end {
+            ends.push(end);
+            let first = self.more_ends.partition_point(|(node, _)| *node < at);
+            let more = self.more_ends[first..].iter();
+            let here = more.take_while(|(node, _)| *node == at);
             ends.extend(here.map(|(_, pattern)| *pattern));
         }
     }
@@ -286,9 +284,24 @@ struct Step {
 }
 
 impl Step {
-    /// Whether a node that fails to this one, and goes on with this byte only, or with none, can use its row.
-    fn shares(self, byte: u8, edges: &[Edge]) -> bool {
-        edges.is_empty() || self.byte == 0 && byte != 0
+    /// The step of a node that fails to this one and has these bytes beside, in order, if it can use the row of this one.
+    fn beside(self, leads: &[(u8, Node)]) -> Option<Self> {
+        let (byte, fold, to) = match *leads {
+            [] => return Some(self),
+            [(byte, to)] => (byte, 0, to),
+            // Of the two cases of a letter, the lower one has the bit set.
+            [(upper, to), (lower, same)] if to == same && swapped(upper) == lower => {
+                (lower, upper ^ lower, to)
+            }
+            _ => return None,
+        };
+        let row = self.row;
+        (self.byte == 0 && byte != 0).then_some(Self {
+            byte,
+            fold,
+            to,
+            row,
+        })
     }
 }
 
@@ -376,6 +389,7 @@ impl Dfa {
         fails.push(ROOT);
         let (mut at, mut depth, mut last_of_depth) = (0, 0, 0);
         let mut edges: Vec<Edge> = vec![];
+        let mut leads = vec![];
         while let Some(&(under_way, _)) = numbers.nodes.get(at) {
             let fail = fails[at];
             self.ends_at(tries, under_way, depth, fail)?;
@@ -383,6 +397,7 @@ impl Dfa {
             let depth_of = |tree: usize| usize::from(tries[tree].node(under_way[tree]).depth);
             let deepest = |tree: usize| depth_of(tree) == depth;
             edges.clear();
+            leads.clear();
             if deepest(0) {
                 tries[0].edges(under_way[0], |to| [to, 0], &mut edges);
             }
@@ -392,7 +407,7 @@ impl Dfa {
             if edges.len() > 1 {
                 join(&mut edges);
             }
-            for (byte, to) in &mut edges {
+            for (byte, to) in &edges {
                 let suffix = match at {
                     0 => ROOT,
                     _ => self.next(fail, *byte),
@@ -409,9 +424,9 @@ impl Dfa {
                 if fresh {
                     fails.push(suffix);
                 }
-                *to = [node, 0];
+                leads.push((*byte, node));
             }
-            self.lead_on(depth, fail, &edges)?;
+            self.lead_on(depth, fail, &leads)?;
             if at == last_of_depth {
                 depth += 1;
                 last_of_depth = numbers.nodes.len() - 1;
@@ -421,50 +436,49 @@ impl Dfa {
         Ok(())
     }
 
-    /// Adds where the bytes of the next node lead to: those of the edges to their nodes, the others where they do from `fail`.
-    fn lead_on(&mut self, depth: usize, fail: Node, edges: &[Edge]) -> Result<(), PatternError> {
+    /// Adds where the bytes of the next node lead to: those of `leads` to their nodes, the others where they do from `fail`.
+    fn lead_on(
+        &mut self,
+        depth: usize,
+        fail: Node,
+        leads: &[(u8, Node)],
+    ) -> Result<(), PatternError> {
         let of_fail = self.steps.get(usize::from(fail)).copied();
-        let one = match *edges {
-            [] => of_fail.map(|fail| (fail.byte, fail.fold, fail.to)),
-            [(byte, [to, _])] => Some((byte, 0, to)),
-            // Of the two cases of a letter, the lower one has the bit set, and is the second.
-            [(upper, [to, _]), (lower, [same, _])] => {
-                (to == same && swapped(upper) == lower).then_some((lower, upper ^ lower, to))
-            }
-            _ => None,
-        };
-        // Nodes that fail to this one share its row only if it has one, and many fail to the first bytes of patterns.
-        let step = match (one, of_fail) {
-            (Some((byte, fold, to)), Some(fail)) if depth > 1 && fail.shares(byte, edges) => Step {
-                byte,
-                fold,
-                to,
-                row: fail.row,
-            },
-            _ => {
-                let start = self.rows.len();
-                match of_fail {
-                    None => self.rows.resize(self.columns, ROOT),
-                    Some(step) => {
-                        let row = step.row as usize;
-                        self.rows.extend_from_within(row..row + self.columns);
-                        self.set(start, step.byte, step.to);
-                        self.set(start, step.byte ^ step.fold, step.to);
-                    }
-                }
-                edges
-                    .iter()
-                    .for_each(|(byte, [to, _])| self.set(start, *byte, *to));
-                Step {
-                    byte: 0,
-                    fold: 0,
-                    to: self.rows[start + usize::from(self.column[0])],
-                    row: u32::try_from(start).map_err(|_| PatternError::TooMany)?,
-                }
-            }
+        // Many nodes fail to the first bytes of patterns, and share their rows.
+        let shared = of_fail.filter(|_| depth > 1);
+        let step = match shared.and_then(|step| step.beside(leads)) {
+            Some(step) => step,
+            None => self.own_row(of_fail, leads)?,
         };
         self.steps.push(step);
         Ok(())
+    }
+
+    fn own_row(
+        &mut self,
+        of_fail: Option<Step>,
+        leads: &[(u8, Node)],
+    ) -> Result<Step, PatternError> {
+        let start = self.rows.len();
+        let row = u32::try_from(start).map_err(|_| PatternError::TooMany)?;
+        match of_fail {
+            None => self.rows.resize(self.columns, ROOT),
+            Some(step) => {
+                let from = step.row as usize;
+                self.rows.extend_from_within(from..from + self.columns);
+                self.set(start, step.byte, step.to);
+                self.set(start, step.byte ^ step.fold, step.to);
+            }
+        }
+        leads
+            .iter()
+            .for_each(|(byte, to)| self.set(start, *byte, *to));
+        Ok(Step {
+            byte: 0,
+            fold: 0,
+            to: self.rows[start + usize::from(self.column[0])],
+            row,
+        })
     }
 
     fn set(&mut self, row: usize, byte: u8, to: Node) {
@@ -643,7 +657,7 @@ mod tests {
         for _ in 0..60 {
             let mixed = random(3);
             let mut pattern = || {
-                let bytes: Vec<u8> = (0..1 + random(14)).map(|_| b"aAb<"[random(4)]).collect();
+                let bytes: Vec<u8> = (0..1 + random(14)).map(|_| b"aAb<\0"[random(5)]).collect();
                 let case = if random(3) < mixed {
                     Case::Ignore
                 } else {
@@ -662,7 +676,7 @@ mod tests {
             while text.len() < 500 {
                 let some = &patterns[random(patterns.len())].bytes;
                 text.extend_from_slice(&some[..random(some.len() + 1)]);
-                text.push(b"aAbBx<"[random(6)]);
+                text.push(b"aAbBx<\0"[random(7)]);
             }
             for end in 0..text.len() {
                 node = dfa.next(node, text[end]);
