@@ -1,6 +1,6 @@
 //! The automaton over all patterns, after Aho and Corasick. A byte leads on from a node where it does from the node which that one fails
 //! to, except for the bytes with which a pattern goes on. Most nodes lie within one pattern and have one such byte: they have it beside the
-//! row of the other node. Only where patterns part, and at their first bytes, has a node a row of its own.
+//! steps of the other node. Only at the first bytes of patterns, and where many part, has a node a row for all bytes.
 //!
 //! Patterns whose letters match in either case have a tree of their own, so that none needs a second copy; a node of the
 //! automaton is a node of each tree.
@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::PatternError;
@@ -271,7 +272,20 @@ impl Numbers {
     }
 }
 
-/// Where a node's bytes lead to.
+/// Of the built-in sets about one node in this many has a row, or a further step.
+const ROWS_OF: usize = 20;
+const MORE_OF: usize = 8;
+
+/// A bit beside a place in a list: the node has patterns in it.
+const HIT: u32 = 1 << 31;
+
+/// A bit beside a place in a list: it is a further step, and not a row.
+const MORE: u32 = 1 << 31;
+
+/// No byte takes more steps than this, and then a row.
+const LONGEST: usize = 4;
+
+/// Where one byte leads to, and what to do with others.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     /// The byte that leads to `to`, with `fold` set in it.
@@ -279,29 +293,57 @@ struct Step {
     /// The bit in which the cases of a letter differ, if both lead to `to`, or nothing.
     fold: u8,
     to: Node,
-    /// Where the row for the other bytes begins. A node with a row of its own has the byte 0, which leads where it does by that row.
-    row: u32,
+    /// The row for the other bytes, or with [`MORE`] the next step. A node with a row of its own has the byte 0, which leads where it does
+    /// by that row.
+    others: u32,
 }
 
 impl Step {
-    /// The step of a node that fails to this one and has these bytes beside, in order, if it can use the row of this one.
-    fn beside(self, leads: &[(u8, Node)]) -> Option<Self> {
-        let (byte, fold, to) = match *leads {
-            [] => return Some(self),
-            [(byte, to)] => (byte, 0, to),
-            // Of the two cases of a letter, the lower one has the bit set.
-            [(upper, to), (lower, same)] if to == same && swapped(upper) == lower => {
-                (lower, upper ^ lower, to)
-            }
-            _ => return None,
-        };
-        let row = self.row;
-        (self.byte == 0 && byte != 0).then_some(Self {
+    #[inline]
+    fn read(bytes: [u8; 8]) -> Self {
+        let [byte, fold, to @ .., a, b, c, d] = bytes;
+        Self {
             byte,
             fold,
-            to,
-            row,
-        })
+            to: Node::from_le_bytes(to),
+            others: u32::from_le_bytes([a, b, c, d]),
+        }
+    }
+
+    fn bytes(self) -> [u8; 8] {
+        let ([to, high], [a, b, c, d]) = (self.to.to_le_bytes(), self.others.to_le_bytes());
+        [self.byte, self.fold, to, high, a, b, c, d]
+    }
+}
+
+/// Numbers of a fixed count of bytes, the lowest first, made at run time or read in place.
+#[derive(Clone, Debug)]
+struct Table<const BYTES: usize>(Cow<'static, [[u8; BYTES]]>);
+
+impl<const BYTES: usize> Table<BYTES> {
+    fn with_capacity(count: usize) -> Self {
+        Self(Cow::Owned(Vec::with_capacity(count)))
+    }
+
+    /// The table while it is made.
+    fn edit(&mut self) -> &mut Vec<[u8; BYTES]> {
+        self.0.to_mut()
+    }
+}
+
+impl<const BYTES: usize> Serialize for Table<BYTES> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(self.0.as_flattened())
+    }
+}
+
+/// It is those bytes that it is read from.
+impl<'de: 'static, const BYTES: usize> Deserialize<'de> for Table<BYTES> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match <&'static [u8]>::deserialize(from)?.as_chunks() {
+            (all, []) => Ok(Self(Cow::Borrowed(all))),
+            (_, rest) => Err(D::Error::invalid_length(rest.len(), &"whole numbers")),
+        }
     }
 }
 
@@ -320,22 +362,59 @@ impl Step {
 #[derive(Clone, Debug)]
 pub struct Dfa {
     patterns: Vec<Pattern>,
+    tables: Tables,
+}
+
+/// A column for each byte, as bytes.
+mod columns {
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[allow(clippy::borrowed_box, reason = "serde passes the field")]
+    pub fn serialize<S: Serializer>(all: &Box<[u8; 256]>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(&**all)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Box<[u8; 256]>, D::Error> {
+        let all = <&[u8]>::deserialize(from)?;
+        let all = <[u8; 256]>::try_from(all);
+        all.map(Box::new).map_err(D::Error::custom)
+    }
+}
+
+/// What an automaton has made of its patterns. It can be stored, and be used where it is stored.
+///
+/// ```
+/// use toolglot_scan::{Case, Dfa, Pattern, ROOT};
+///
+/// let patterns = vec![Pattern::new("<think>", Case::Exact)];
+/// let dfa = Dfa::new(patterns.clone())?;
+/// let stored: &'static [u8] = postcard::to_allocvec(dfa.tables())?.leak();
+/// let same = Dfa::of(patterns, postcard::from_bytes(stored)?);
+/// assert_eq!(same.hits(b"<think>".iter().fold(ROOT, |node, byte| same.next(node, *byte))), [0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'static"))]
+pub struct Tables {
     /// Byte to column; column 0 holds all bytes that occur in no pattern.
+    #[serde(with = "columns")]
     column: Box<[u8; 256]>,
     /// The row length.
-    columns: usize,
-    steps: Vec<Step>,
+    columns: u16,
+    /// Per node: its first step.
+    steps: Table<8>,
+    /// Further steps of nodes.
+    more: Table<8>,
     /// Where the bytes of a column lead to, row by row.
-    rows: Vec<Node>,
-    /// Per node: where its patterns end in `ends`.
-    hits: Vec<u32>,
+    rows: Table<2>,
+    /// Per node: the pattern and length of what must be held back, and where its patterns end in `ends`, with [`HIT`] if it has
+    /// some.
+    about: Table<8>,
     /// Patterns that end at a node, longest first.
     ends: Vec<u16>,
-    is_hit: Vec<bool>,
-    /// Per node: the pattern and length of what must be held back.
-    held: Vec<(u16, u16)>,
     exact: bool,
-    max_len: usize,
+    max_len: u16,
 }
 
 impl Dfa {
@@ -354,38 +433,112 @@ impl Dfa {
         for branch in &tries[1].nodes[1..] {
             column[usize::from(swapped(branch.byte))] = 1;
         }
-        let mut columns = 1_usize;
-        for used in column.iter_mut().filter(|used| **used > 0) {
+        let mut columns = 1_u16;
+        for used in column.iter_mut().filter(|used| **used != 0) {
             *used = u8::try_from(columns).map_err(|_| PatternError::TooManyBytes)?;
             columns += 1;
         }
         let nodes = tries.iter().map(|trie| trie.nodes.len()).max();
         let nodes = nodes.unwrap_or_default();
-        let mut dfa = Self {
+        let max_len = patterns.iter().map(|p| p.bytes.len()).max().unwrap_or(0);
+        let mut tables = Tables {
             exact: patterns.iter().all(Pattern::exact),
-            max_len: patterns.iter().map(|p| p.bytes.len()).max().unwrap_or(0),
-            patterns,
+            max_len: u16::try_from(max_len).map_err(|_| PatternError::TooMany)?,
             column,
             columns,
-            steps: Vec::with_capacity(nodes),
-            // Of the built-in sets about one node in seven has a row.
-            rows: Vec::with_capacity(nodes / 6 * columns),
-            hits: Vec::with_capacity(nodes),
+            steps: Table::with_capacity(nodes),
+            more: Table::with_capacity(nodes / MORE_OF),
+            rows: Table::with_capacity(nodes / ROWS_OF * usize::from(columns)),
+            about: Table::with_capacity(nodes),
             ends: vec![],
-            is_hit: Vec::with_capacity(nodes),
-            held: Vec::with_capacity(nodes),
         };
-        dfa.build(&tries)?;
-        dfa.rows.shrink_to_fit();
-        dfa.ends.shrink_to_fit();
-        Ok(dfa)
+        tables.build(&tries)?;
+        tables.more.edit().shrink_to_fit();
+        tables.rows.edit().shrink_to_fit();
+        tables.ends.shrink_to_fit();
+        Ok(Self::of(patterns, tables))
     }
 
+    /// The automaton of these patterns, whose tables were made before.
+    pub fn of(patterns: Vec<Pattern>, tables: Tables) -> Self {
+        Self { patterns, tables }
+    }
+
+    /// What it has made of its patterns.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// The node after one more byte.
+    #[inline]
+    pub fn next(&self, node: Node, byte: u8) -> Node {
+        self.tables.next(node, byte)
+    }
+
+    /// Whether a pattern ends here.
+    #[inline]
+    pub fn is_hit(&self, node: Node) -> bool {
+        self.tables.is_hit(node)
+    }
+
+    /// The patterns that end here, longest first.
+    pub fn hits(&self, node: Node) -> &[u16] {
+        &self.tables.ends[self.tables.ends_of(node)]
+    }
+
+    /// How many bytes must be held back: the longest suffix of the stream that begins a holding pattern.
+    #[inline]
+    pub fn hold(&self, node: Node) -> usize {
+        usize::from(self.tables.held(node).1)
+    }
+
+    /// The end of what need not be held back, if the stream is `end` bytes long. Saturates, for a forged state may hold more bytes
+    /// than came.
+    #[inline]
+    pub fn settled(&self, node: Node, end: u64) -> u64 {
+        end.saturating_sub(self.hold(node) as u64)
+    }
+
+    /// The bytes that are held back. Correct only if the automaton is [exact](Self::exact).
+    pub fn held(&self, node: Node) -> &[u8] {
+        let (pattern, len) = self.tables.held(node);
+        self.patterns
+            .get(usize::from(pattern))
+            .map_or(&[], |p| &p.bytes[..usize::from(len)])
+    }
+
+    /// Whether the node determines the held bytes, so that nobody needs to keep them.
+    pub fn exact(&self) -> bool {
+        self.tables.exact
+    }
+
+    /// Length of a pattern.
+    pub fn len_of(&self, pattern: u16) -> usize {
+        self.patterns[usize::from(pattern)].bytes.len()
+    }
+
+    /// Length of the longest pattern.
+    pub fn max_len(&self) -> usize {
+        usize::from(self.tables.max_len)
+    }
+
+    /// Whether the node exists.
+    pub fn knows(&self, node: Node) -> bool {
+        usize::from(node) < self.tables.about.0.len()
+    }
+
+    /// The patterns, in the order in which they were given.
+    pub fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+}
+
+impl Tables {
     /// Adds the nodes by their depth, so that where a node fails to is there before it.
     fn build(&mut self, tries: &[Trie; 2]) -> Result<(), PatternError> {
         let mut numbers = Numbers::new(tries);
         // Per node: that of the longest shorter suffix of the bytes so far that begins a pattern.
-        let mut fails = Vec::with_capacity(self.steps.capacity());
+        let mut fails = Vec::with_capacity(self.steps.edit().capacity());
         fails.push(ROOT);
         let (mut at, mut depth, mut last_of_depth) = (0, 0, 0);
         let mut edges: Vec<Edge> = vec![];
@@ -443,15 +596,62 @@ impl Dfa {
         fail: Node,
         leads: &[(u8, Node)],
     ) -> Result<(), PatternError> {
-        let of_fail = self.steps.get(usize::from(fail)).copied();
-        // Many nodes fail to the first bytes of patterns, and share their rows.
-        let shared = of_fail.filter(|_| depth > 1);
-        let step = match shared.and_then(|step| step.beside(leads)) {
+        let of_fail = self.steps.0.get(usize::from(fail));
+        let of_fail = of_fail.map(|step| Step::read(*step));
+        // Text often reaches the first bytes of patterns, and not many nodes are there. All others share what these have.
+        let longest = match depth {
+            0 | 1 => None,
+            2 | 3 => Some(1),
+            _ => Some(LONGEST),
+        };
+        let shared = of_fail.zip(longest);
+        let step = match shared.and_then(|(fail, longest)| self.beside(fail, leads, longest)) {
             Some(step) => step,
             None => self.own_row(of_fail, leads)?,
         };
-        self.steps.push(step);
+        self.steps.edit().push(step.bytes());
         Ok(())
+    }
+
+    /// The first step of a node that has these bytes beside the steps of another one, if they are few.
+    fn beside(&mut self, fail: Step, leads: &[(u8, Node)], longest: usize) -> Option<Step> {
+        // A letter of which both cases lead to one node is one step, that of the lower case.
+        let fold = |(byte, to): &(u8, Node)| {
+            let both = leads.contains(&(swapped(*byte), *to)) && swapped(*byte) != *byte;
+            if both { byte ^ swapped(*byte) } else { 0 }
+        };
+        let steps = leads.iter().map(|lead| (lead.0, fold(lead), lead.1));
+        let steps = steps.filter(|(byte, fold, _)| byte & fold == *fold);
+        let few = leads.len() <= 2 * longest && leads.first().is_none_or(|(byte, _)| *byte != 0);
+        if !few || self.chain(fail).count() + steps.clone().count() > longest {
+            return None;
+        }
+        let more = self.more.edit();
+        let next = |next: Step, (byte, fold, to)| {
+            let others = match next.byte {
+                0 => next.others,
+                _ => {
+                    more.push(next.bytes());
+                    u32::try_from(more.len() - 1).ok()? | MORE
+                }
+            };
+            Some(Step {
+                byte,
+                fold,
+                to,
+                others,
+            })
+        };
+        steps.rev().try_fold(fail, next)
+    }
+
+    /// A step and those after it, without a row.
+    fn chain(&self, first: Step) -> impl Iterator<Item = Step> {
+        let after = |step: &Step| {
+            let more = step.others & MORE != 0;
+            more.then(|| Step::read(self.more.0[(step.others & !MORE) as usize]))
+        };
+        std::iter::successors(Some(first), after).filter(|step| step.byte != 0)
     }
 
     fn own_row(
@@ -459,30 +659,40 @@ impl Dfa {
         of_fail: Option<Step>,
         leads: &[(u8, Node)],
     ) -> Result<Step, PatternError> {
-        let start = self.rows.len();
-        let row = u32::try_from(start).map_err(|_| PatternError::TooMany)?;
-        match of_fail {
-            None => self.rows.resize(self.columns, ROOT),
+        let chain: Vec<Step> = of_fail
+            .into_iter()
+            .flat_map(|step| self.chain(step))
+            .collect();
+        let base = chain.last().copied().or(of_fail);
+        let rows = self.rows.edit();
+        let start = rows.len();
+        let others = u32::try_from(start).ok().filter(|row| row & MORE == 0);
+        let others = others.ok_or(PatternError::TooMany)?;
+        let columns = usize::from(self.columns);
+        match base {
+            None => rows.resize(columns, ROOT.to_le_bytes()),
             Some(step) => {
-                let from = step.row as usize;
-                self.rows.extend_from_within(from..from + self.columns);
-                self.set(start, step.byte, step.to);
-                self.set(start, step.byte ^ step.fold, step.to);
+                let from = step.others as usize;
+                rows.extend_from_within(from..from + columns);
             }
         }
-        leads
-            .iter()
-            .for_each(|(byte, to)| self.set(start, *byte, *to));
-        Ok(Step {
+        let mut set = |byte: u8, to: Node| {
+            rows[start + usize::from(self.column[usize::from(byte)])] = to.to_le_bytes();
+        };
+        // Of two steps for a byte the first one counts.
+        for step in chain.iter().rev() {
+            set(step.byte, step.to);
+            set(step.byte ^ step.fold, step.to);
+        }
+        leads.iter().for_each(|(byte, to)| set(*byte, *to));
+        let by_row = Step {
             byte: 0,
             fold: 0,
-            to: self.rows[start + usize::from(self.column[0])],
-            row,
-        })
-    }
-
-    fn set(&mut self, row: usize, byte: u8, to: Node) {
-        self.rows[row + usize::from(self.column[usize::from(byte)])] = to;
+            to: ROOT,
+            others,
+        };
+        let to = self.row(by_row, 0).unwrap_or(ROOT);
+        Ok(Step { to, ..by_row })
     }
 
     /// Adds the patterns that end at the next node, and what it holds back.
@@ -495,7 +705,7 @@ impl Dfa {
     ) -> Result<(), PatternError> {
         let mut held = match depth {
             0 => (0, 0),
-            _ => self.held[usize::from(fail)],
+            _ => self.held(fail),
         };
         let first = self.ends.len();
         for (trie, at) in tries.iter().zip(under_way).rev() {
@@ -511,84 +721,77 @@ impl Dfa {
         if depth > 0 && self.is_hit(fail) {
             self.ends.extend_from_within(self.ends_of(fail));
         }
-        let ends = u32::try_from(self.ends.len()).map_err(|_| PatternError::TooMany)?;
-        self.hits.push(ends);
-        self.is_hit.push(self.ends.len() > first);
-        self.held.push(held);
+        let ends = u32::try_from(self.ends.len()).ok();
+        let ends = ends.filter(|ends| ends & HIT == 0);
+        let mut ends = ends.ok_or(PatternError::TooMany)?;
+        if self.ends.len() > first {
+            ends |= HIT;
+        }
+        let ([a, b], [c, d], [e, f, g, h]) = (
+            held.0.to_le_bytes(),
+            held.1.to_le_bytes(),
+            ends.to_le_bytes(),
+        );
+        self.about.edit().push([a, b, c, d, e, f, g, h]);
         Ok(())
     }
 
-    /// The node after one more byte.
     #[inline]
-    pub fn next(&self, node: Node, byte: u8) -> Node {
-        let step = self.steps[usize::from(node)];
+    fn next(&self, node: Node, byte: u8) -> Node {
+        self.by(Step::read(self.steps.0[usize::from(node)]), byte)
+    }
+
+    /// Where a byte leads to by a step and those after it.
+    #[inline]
+    fn by(&self, step: Step, byte: u8) -> Node {
         if byte | step.fold == step.byte {
             return step.to;
         }
-        self.rows[step.row as usize + usize::from(self.column[usize::from(byte)])]
+        match self.row(step, byte) {
+            Some(to) => to,
+            None => self.further(step, byte),
+        }
     }
 
-    /// Whether a pattern ends here.
+    /// Where a byte leads to by the row of a step, if it is the last one.
     #[inline]
-    pub fn is_hit(&self, node: Node) -> bool {
-        self.is_hit[usize::from(node)]
+    fn row(&self, step: Step, byte: u8) -> Option<Node> {
+        let column = self.column[usize::from(byte)];
+        // No row is where [`MORE`] is set, so this is one test for both.
+        let to = self.rows.0.get(step.others as usize + usize::from(column));
+        to.map(|to| Node::from_le_bytes(*to))
     }
 
-    /// The patterns that end here, longest first.
-    pub fn hits(&self, node: Node) -> &[u16] {
-        &self.ends[self.ends_of(node)]
+    /// Where a byte leads to by the step after one. Few nodes have more than one.
+    #[inline(never)]
+    fn further(&self, step: Step, byte: u8) -> Node {
+        let next = self.more.0[(step.others & !MORE) as usize];
+        self.by(Step::read(next), byte)
+    }
+
+    /// Of `ends`, with [`HIT`].
+    #[inline]
+    fn end(&self, node: usize) -> u32 {
+        let [.., a, b, c, d] = self.about.0[node];
+        u32::from_le_bytes([a, b, c, d])
+    }
+
+    #[inline]
+    fn is_hit(&self, node: Node) -> bool {
+        self.end(usize::from(node)) & HIT != 0
+    }
+
+    /// The pattern and the length of what is held back.
+    #[inline]
+    fn held(&self, node: Node) -> (u16, u16) {
+        let [a, b, c, d, ..] = self.about.0[usize::from(node)];
+        (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]))
     }
 
     fn ends_of(&self, node: Node) -> Range<usize> {
+        let end = |node: usize| (self.end(node) & !HIT) as usize;
         let node = usize::from(node);
-        let first = node.checked_sub(1).map_or(0, |before| self.hits[before]);
-        first as usize..self.hits[node] as usize
-    }
-
-    /// How many bytes must be held back: the longest suffix of the stream that begins a holding pattern.
-    #[inline]
-    pub fn hold(&self, node: Node) -> usize {
-        usize::from(self.held[usize::from(node)].1)
-    }
-
-    /// The end of what need not be held back, if the stream is `end` bytes long. Saturates, for a forged state may hold more bytes
-    /// than came.
-    #[inline]
-    pub fn settled(&self, node: Node, end: u64) -> u64 {
-        end.saturating_sub(self.hold(node) as u64)
-    }
-
-    /// The bytes that are held back. Correct only if the automaton is [exact](Self::exact).
-    pub fn held(&self, node: Node) -> &[u8] {
-        let (pattern, len) = self.held[usize::from(node)];
-        self.patterns
-            .get(usize::from(pattern))
-            .map_or(&[], |p| &p.bytes[..usize::from(len)])
-    }
-
-    /// Whether the node determines the held bytes, so that nobody needs to keep them.
-    pub fn exact(&self) -> bool {
-        self.exact
-    }
-
-    /// Length of a pattern.
-    pub fn len_of(&self, pattern: u16) -> usize {
-        self.patterns[usize::from(pattern)].bytes.len()
-    }
-
-    /// Length of the longest pattern.
-    pub fn max_len(&self) -> usize {
-        self.max_len
-    }
-
-    /// Whether the node exists.
-    pub fn knows(&self, node: Node) -> bool {
-        usize::from(node) < self.hits.len()
-    }
-
-    /// The patterns, in the order in which they were given.
-    pub fn patterns(&self) -> &[Pattern] {
-        &self.patterns
+        node.checked_sub(1).map_or(0, end)..end(node)
     }
 }
 
@@ -670,8 +873,13 @@ mod tests {
                 }
             };
             let patterns: Vec<Pattern> = (0..60).map(|_| pattern()).collect();
-            let dfa = Dfa::new(patterns.clone()).expect("few patterns");
-            nodes = nodes.max(dfa.hits.len());
+            let mut dfa = Dfa::new(patterns.clone()).expect("few patterns");
+            if random(2) == 0 {
+                let stored = postcard::to_allocvec(dfa.tables()).expect("numbers");
+                let tables = postcard::from_bytes(stored.leak()).expect("what was stored");
+                dfa = Dfa::of(patterns.clone(), tables);
+            }
+            nodes = nodes.max(dfa.tables.about.0.len());
             let (mut text, mut node) = (vec![], ROOT);
             while text.len() < 500 {
                 let some = &patterns[random(patterns.len())].bytes;

@@ -31,7 +31,7 @@ mod vector;
 pub mod xml;
 
 pub use chars::{breaks, unseen};
-pub use dfa::{Case, Dfa, Node, Pattern, ROOT};
+pub use dfa::{Case, Dfa, Node, Pattern, ROOT, Tables};
 pub use error::PatternError;
 pub use hash::Fnv;
 pub use line::{Line, last_line, lines};

@@ -9,7 +9,7 @@ mod searches;
 use self::searches::{Density, Searches};
 use super::{Dfa, Node, Pattern, PatternError};
 use crate::begin::{Begin, HEAD};
-use crate::marks::{Marks, marks_code};
+use crate::marks::{CODE, Marks, marks_code};
 use crate::vector::Vector;
 
 /// Chunks up to this length are read byte by byte; the limit grows by as much for each search of the set.
@@ -68,17 +68,32 @@ impl Kinds {
         self.0 & of.0 == one.0
     }
 
-    /// Those of one byte.
-    fn of(byte: u8, dfa: &Dfa, reports_marks: bool) -> Self {
-        let all = [
-            (Self::BEGINS, dfa.next(super::ROOT, byte) != super::ROOT),
-            (Self::MARKS, matches!(byte, b'\n' | b'`')),
-            (Self::CODE, reports_marks && marks_code(byte)),
-            (Self::BRACKET, byte == b'['),
-            (Self::WIDE, !byte.is_ascii()),
-        ];
-        let all = all.iter().filter(|(_, is)| *is);
-        all.fold(Self(0), |all, (kind, _)| all.with(*kind))
+    /// Those of every byte, if nothing is looked for.
+    const WITHOUT_MARKERS: [Self; 256] = {
+        let mut all = [Self(0); 256];
+        all[b'\n' as usize] = Self::MARKS;
+        all[b'`' as usize] = Self::MARKS;
+        all[b'[' as usize] = Self::BRACKET;
+        let mut wide = 0x80;
+        while wide < all.len() {
+            all[wide] = Self::WIDE;
+            wide += 1;
+        }
+        all
+    };
+
+    /// Those of every byte.
+    fn all(begins: &[Begin], reports_marks: bool) -> [Self; 256] {
+        let mut all = Self::WITHOUT_MARKERS;
+        let mut add = |byte: u8, kind| {
+            let kinds = &mut all[usize::from(byte)];
+            *kinds = kinds.with(kind);
+        };
+        let first = begins.iter().filter_map(|begin| begin.bytes().first());
+        first.for_each(|byte| add(*byte, Self::BEGINS));
+        let marks = CODE.into_iter().filter(|_| reports_marks);
+        marks.for_each(|byte| add(byte, Self::CODE));
+        all
     }
 }
 
@@ -139,20 +154,22 @@ impl Scanner {
     /// # Errors
     /// The patterns are too many or too long for the table, or use every byte value.
     pub fn new(patterns: Vec<Pattern>) -> Result<Self, PatternError> {
-        let dfa = Dfa::new(patterns)?;
+        Dfa::new(patterns).map(Self::of)
+    }
+
+    /// Builds the prefilters of an automaton.
+    pub fn of(dfa: Dfa) -> Self {
         let begins = Begin::all(dfa.patterns());
         let bulk = match Vector::new(dfa.patterns(), &begins) {
             Some(vector) => Bulk::Vector(Box::new(vector)),
             None => Bulk::Searches(Box::new(Searches::new(&dfa))),
         };
-        let reports = bulk.reports_marks();
-        let kinds = std::array::from_fn(|byte| Kinds::of(byte as u8, &dfa, reports));
-        Ok(Self {
-            kinds,
+        Self {
+            kinds: Kinds::all(&begins, bulk.reports_marks()),
             prints: prints(&begins),
             bulk,
             dfa,
-        })
+        }
     }
 
     /// The kinds of all bytes of a short text.

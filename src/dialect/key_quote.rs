@@ -106,9 +106,8 @@ impl QuoteTable {
             |open: &&String| quote.close.contains(open) || quote.loose_close.contains(open);
         for other in &spec.quotes {
             let own = other.open == quote.open;
-            // Between quotes that protect their text, openers of others are part of the text.
-            let counts = own || !(quote.protect || other.protect);
-            for open in other.open.iter().filter(|open| counts && !ends_it(open)) {
+            let minds = quote.minds(other);
+            for open in other.open.iter().filter(|open| minds && !ends_it(open)) {
                 add(open.clone(), other.case, true, QuoteEnd::Open { own });
             }
         }

@@ -1,14 +1,15 @@
 //! What the files of a set come to, apart from the grammars of blocks: which markers text is scanned for, and what they mean.
 //!
 //! The plans of the default set and of `any` are files, `builtin/*.plan`, so that these sets are ready without reading their
-//! dialects: each is read and compiled when a stream first meets it. A test compares the files with the plans that the compiler
-//! makes, and writes them if `TOOLGLOT_WRITE` is set.
+//! dialects: each is read and compiled when a stream first meets it. The tables of their automata are files too,
+//! `builtin/*.tables`, and are used in place. A test compares the files with what the compiler makes, and writes them if
+//! `TOOLGLOT_WRITE` is set.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Pattern, PatternError, Scanner};
+use toolglot_scan::{Dfa, Pattern, PatternError, Scanner};
 
 use super::lazy::once;
 use super::marker::{OpenRef, Role, SpanMarks, Token};
@@ -177,26 +178,54 @@ impl Deref for Member {
     }
 }
 
-/// The sets that have a plan.
-static SAVED: [&[u8]; 2] = [
-    include_bytes!("builtin/default.plan"),
-    include_bytes!("builtin/any.plan"),
-];
+/// A set that has a plan.
+struct Saved {
+    plan: &'static [u8],
+    /// Of the automaton for text; where there are none, it is built.
+    tables: &'static [u8],
+}
+
+/// The plan with this name, and its tables. WebAssembly does without: it is downloaded, and to build them takes less time.
+macro_rules! saved {
+    ($name:literal) => {
+        Saved {
+            plan: include_bytes!(concat!("builtin/", $name, ".plan")),
+            #[cfg(not(target_family = "wasm"))]
+            tables: include_bytes!(concat!("builtin/", $name, ".tables")),
+            #[cfg(target_family = "wasm")]
+            tables: &[],
+        }
+    };
+}
+
+static SAVED: [Saved; 2] = [saved!("default"), saved!("any")];
+
+impl Saved {
+    fn text(&self, plan: &mut Plan) -> Result<Scanner, PatternError> {
+        match postcard::from_bytes(self.tables) {
+            Ok(tables) => {
+                let patterns = std::mem::take(&mut plan.patterns);
+                Ok(Scanner::of(Dfa::of(patterns, tables)))
+            }
+            Err(_) => plan.text(),
+        }
+    }
+}
 
 /// The set of these built-in files, if it has a plan.
 pub(super) fn planned(choices: &[Choice], any: bool) -> Option<SetInner> {
-    SAVED.iter().find_map(|bytes| {
+    SAVED.iter().find_map(|saved| {
         // A list begins with its length.
-        let (count, _): (u16, _) = postcard::take_from_bytes(bytes).ok()?;
+        let (count, _): (u16, _) = postcard::take_from_bytes(saved.plan).ok()?;
         if usize::from(count) != choices.len() {
             return None;
         }
-        let (of, rest): ((Vec<Choice>, bool), _) = postcard::take_from_bytes(bytes).ok()?;
+        let (of, rest): ((Vec<Choice>, bool), _) = postcard::take_from_bytes(saved.plan).ok()?;
         if of.0 != choices || of.1 != any {
             return None;
         }
         let (fingerprint, mut plan): (_, Plan) = postcard::from_bytes(rest).ok()?;
-        let text = plan.text().ok()?;
+        let text = saved.text(&mut plan).ok()?;
         let members = choices.iter().map(|choice| Member::later(*choice));
         let set = SetInner::of(plan, text, members.collect(), vec![], fingerprint);
         Some(SetInner { any, ..set })
@@ -208,22 +237,31 @@ mod tests {
     use super::super::DialectSet;
     use super::*;
 
+    /// Compares a file with what it is made of, or writes it.
+    fn is(file: &str, of: &impl Serialize, saved: &[u8]) {
+        let bytes = postcard::to_allocvec(of).expect("numbers and text");
+        if std::env::var_os("TOOLGLOT_WRITE").is_some() {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialect/builtin");
+            std::fs::write(format!("{folder}/{file}"), &bytes).expect("a source folder");
+        } else {
+            assert!(bytes == saved, "ci/pages.sh writes {file} again");
+        }
+    }
+
     #[test]
     fn plans_are_what_the_files_come_to() {
         let mut all = DialectSet::builder().any();
         all.fill();
         let builders = [("default", DialectSet::builder().defaults()), ("any", all)];
-        for ((name, builder), saved) in builders.into_iter().zip(SAVED) {
+        for ((name, builder), saved) in builders.into_iter().zip(&SAVED) {
             let (choices, any) = builder.choices().expect("only built-in files");
             let (fingerprint, plan) = builder.plan().expect(name);
             let plan = ((choices, any), (fingerprint, plan));
-            let bytes = postcard::to_allocvec(&plan).expect("numbers and text");
-            if std::env::var_os("TOOLGLOT_WRITE").is_some() {
-                let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialect/builtin");
-                std::fs::write(format!("{folder}/{name}.plan"), &bytes).expect("a source folder");
-                continue;
+            is(&format!("{name}.plan"), &plan, saved.plan);
+            if !saved.tables.is_empty() {
+                let dfa = Dfa::new((plan.1).1.patterns).expect(name);
+                is(&format!("{name}.tables"), dfa.tables(), saved.tables);
             }
-            assert!(bytes == saved, "ci/pages.sh writes {name}.plan again");
         }
     }
 

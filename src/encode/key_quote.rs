@@ -354,24 +354,22 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
             return Err(marker(close));
         }
     }
+    let param = |key: &str| ctx.tools.is_some_and(|tools| tools.takes(key));
+    let others = spec.quotes.iter().filter(|other| quote.minds(other));
+    let swallows = others.flat_map(|other| {
+        let ignore = other.case == Case::Ignore;
+        other.open.iter().filter(move |open| {
+            find_all(text, open, ignore).any(|at| {
+                let from = (at + open.len()).saturating_sub(WINDOW).min(at);
+                begins_inside(spec, &text.as_bytes()[from..at], param)
+            })
+        })
+    });
+    if let Some(open) = swallows.into_iter().next() {
+        return Err(marker(open));
+    }
     if quote.protect {
         return Ok(());
-    }
-    let swallows = spec
-        .quotes
-        .iter()
-        .filter(|other| !other.protect)
-        .find_map(|other| {
-            let ignore = other.case == Case::Ignore;
-            other.open.iter().find(|open| {
-                find_all(text, open, ignore).any(|at| {
-                    let from = (at + open.len()).saturating_sub(WINDOW).min(at);
-                    begins_inside(spec, &text.as_bytes()[from..at], |_| false)
-                })
-            })
-        });
-    if let Some(open) = swallows {
-        return Err(marker(open));
     }
     if spec.key_line_ends_value
         && openers(table, &whole).any(|at| begins_field(table, &whole[..at]))

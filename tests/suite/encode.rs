@@ -41,6 +41,23 @@ fn several_calls_share_a_block_where_the_dialect_has_such_blocks() {
 }
 
 #[test]
+fn a_value_that_holds_what_begins_a_declared_parameter_is_protected() {
+    let tools = r#"[{"name": "f", "parameters": {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}}]"#;
+    let set = DialectSet::builtin("vcp").expect("a dialect");
+    let call = || EncodeCall::new("f", r#"{"a": "see b:「始」"}"#);
+    let written = |tools| {
+        let all = toolglot::encode(&set, "vcp", &[call()], &options(tools)).expect("it can");
+        let value = all.lines().nth(2).expect("a field");
+        value.to_owned()
+    };
+    assert_eq!(written(None), "a:「始」see b:「始」「末」");
+    assert_eq!(
+        written(Some(tools)),
+        "a:「始ESCAPE」see b:「始」「末ESCAPE」"
+    );
+}
+
+#[test]
 fn refusals_name_the_value_and_the_rule() {
     let refused = |id: &str, arguments: &str, tools: Option<&str>| {
         let set = DialectSet::builtin(id).expect("a dialect");
@@ -62,6 +79,12 @@ fn refusals_name_the_value_and_the_rule() {
         let arguments = format!(r#"{{"a": "{blank}{{始ESCAPE」「末」"}}"#);
         let expected = ("/a".to_owned(), marker("「末」"));
         assert_eq!(refused("vcp", &arguments, None), expected, "{blank:?}");
+    }
+    // One at the place of a field may be that of a field whose value lacks its closer.
+    for field in ["\\nk:", "好,k:", "k："] {
+        let arguments = format!(r#"{{"a": "{field}「始ESCAPE}}「末」"}}"#);
+        let expected = ("/a".to_owned(), marker("「末」"));
+        assert_eq!(refused("vcp", &arguments, None), expected, "{field:?}");
     }
     assert_eq!(
         refused("tam", r#"{"a": 1}"#, None),

@@ -19,8 +19,7 @@ pub struct Process {
 }
 
 pub fn folder(name: &str) -> PathBuf {
-    let folder =
-        std::env::temp_dir().join(format!("toolglot-gateway-{name}-{}", std::process::id()));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("gateway-{name}"));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder

@@ -207,7 +207,7 @@ async fn read(stream: &mut TcpStream, kept: &mut Vec<u8>) -> Option<Asked> {
 /// A gateway in this process, with a configuration as TOML.
 pub async fn gateway(upstream: &str, config: &str) -> String {
     let text = format!("upstream = {upstream:?}\nlisten = \"127.0.0.1:0\"\n{config}");
-    let folder = std::env::temp_dir().join(format!("toolglot-gateway-{}", std::process::id()));
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("gateway");
     std::fs::create_dir_all(&folder).unwrap();
     static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

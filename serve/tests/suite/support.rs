@@ -112,7 +112,7 @@ impl Model for Gated {
 
 /// A new folder.
 pub fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("toolglot-serve-{name}-{}", std::process::id()));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("serve-{name}"));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder

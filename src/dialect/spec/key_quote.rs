@@ -85,6 +85,14 @@ pub struct Quote {
     pub restore: Vec<[String; 2]>,
 }
 
+impl Quote {
+    /// Whether a field that begins with an opener of another pair is seen between these: between quotes that protect their text, openers
+    /// of others are part of it.
+    pub fn minds(&self, other: &Self) -> bool {
+        self.open == other.open || !(self.protect || other.protect)
+    }
+}
+
 /// Comments between fields, up to the end of the line.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
