@@ -49,9 +49,8 @@ impl SetInner {
         }
         let headers = plan.headers.iter();
         let first = headers.filter(|header| !header.first.is_empty());
-        let reasoning = plan.reasoning.iter().flat_map(Reasoning::patterns);
-        let reasoning = reasoning.map(|pattern| pattern.bytes.len());
-        let longest = reasoning.max().unwrap_or(0).max(text.dfa.max_len());
+        let longest = plan.reasoning.iter().map(|thought| thought.longest);
+        let longest = longest.fold(text.dfa.max_len(), usize::max);
         Self {
             marker: longest.saturating_sub(1),
             text,
@@ -127,8 +126,8 @@ impl Plan {
             turns: turns.collect(),
             patterns: tables.markers.patterns,
             roles: tables.markers.roles,
-            opens: tables.opens,
-            calls: tables.calls,
+            opens: tables.opens.into(),
+            calls: tables.calls.into(),
             reasoning,
             marks: tables.marks,
             spans: tables.spans,

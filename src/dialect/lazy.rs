@@ -5,6 +5,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Builds a table, or says what is wrong with its description.
 type Make<T> = Box<dyn Fn() -> Result<T, String> + Send + Sync>;
 
@@ -25,6 +28,49 @@ impl<T: Default> Lazy<T> {
     /// Builds the table, which may be described wrongly.
     pub fn build(&self) -> Result<(), String> {
         try_once(&self.table, || (self.make)()).map(|_| ())
+    }
+}
+
+/// A part of a plan that few streams need: it stays as its file has it until one does.
+#[derive(Debug)]
+pub(crate) struct Stored<T> {
+    bytes: &'static [u8],
+    value: OnceLock<T>,
+}
+
+impl<T> From<T> for Stored<T> {
+    fn from(value: T) -> Self {
+        Self {
+            bytes: &[],
+            value: value.into(),
+        }
+    }
+}
+
+impl<T: Default + Deserialize<'static>> Deref for Stored<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        once(&self.value, || {
+            let value = postcard::from_bytes(self.bytes);
+            debug_assert!(value.is_ok(), "a plan that is not as it was written");
+            value.unwrap_or_default()
+        })
+    }
+}
+
+impl<T: Default + Serialize + Deserialize<'static>> Serialize for Stored<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let bytes = postcard::to_allocvec(&**self).map_err(S::Error::custom)?;
+        to.serialize_bytes(&bytes)
+    }
+}
+
+impl<'de: 'static, T> Deserialize<'de> for Stored<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let bytes = Deserialize::deserialize(from)?;
+        let value = OnceLock::new();
+        Ok(Self { bytes, value })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The meaning of markers in plain text: what they open, and which are framing.
 
+use std::ops::Index;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,39 @@ use crate::error::BuildError;
 pub(crate) struct OpenRef {
     pub dialect: u16,
     pub begins: Begins,
+}
+
+/// The dialects that open a block with each of some markers.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Opens {
+    all: Vec<OpenRef>,
+    /// Where those of each marker end in `all`.
+    ends: Vec<usize>,
+}
+
+impl From<Vec<Vec<OpenRef>>> for Opens {
+    fn from(lists: Vec<Vec<OpenRef>>) -> Self {
+        let end = |end: &mut usize, list: &Vec<OpenRef>| {
+            *end += list.len();
+            Some(*end)
+        };
+        let ends = lists.iter().scan(0, end).collect();
+        Self {
+            all: lists.concat(),
+            ends,
+        }
+    }
+}
+
+/// By the number of a marker.
+impl Index<u16> for Opens {
+    type Output = [OpenRef];
+
+    fn index(&self, marker: u16) -> &[OpenRef] {
+        let marker = usize::from(marker);
+        let start = marker.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.all[start..self.ends[marker]]
+    }
 }
 
 /// What a marker begins.

@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{Dfa, Pattern, PatternError, Scanner};
 
-use super::lazy::once;
-use super::marker::{OpenRef, Role, SpanMarks, Token};
+use super::lazy::{Stored, once};
+use super::marker::{Opens, Role, SpanMarks, Token};
 use super::thought::{Loose, Mark, Reasoning};
 use super::{Dialect, SetInner, builtin, set};
 
@@ -25,9 +25,9 @@ pub(crate) struct Plan {
     /// The meaning of each pattern.
     pub roles: Vec<Role>,
     /// The dialects that open a block with each marker, in the order of the set.
-    pub opens: Vec<Vec<OpenRef>>,
+    pub opens: Opens,
     /// Openers of calls.
-    pub calls: Vec<(Pattern, Role)>,
+    pub calls: Stored<Vec<(Pattern, Role)>>,
     pub reasoning: Vec<Reasoning>,
     /// The reasoning that is open if the host says only that one is.
     pub any_reasoning: u16,

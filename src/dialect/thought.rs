@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{self, Paths};
 use toolglot_scan::{Case, Pattern, Scanner, tag};
 
-use super::lazy::{once, try_once};
+use super::lazy::{Stored, once, try_once};
 use super::marker::Role;
 use super::spec;
 
@@ -17,14 +17,16 @@ pub(crate) struct Reasoning {
     pub dialect: u16,
     pub spec: spec::Reasoning,
     /// Closers, openers, markers that end it without a closer, and calls that end it.
-    patterns: Vec<Pattern>,
+    patterns: Stored<Vec<Pattern>>,
+    /// The length of the longest of these.
+    pub longest: usize,
     /// The scanner for these; built when a stream first needs it.
     #[serde(skip)]
     inside: OnceLock<Scanner>,
     /// The number of patterns of `inside` of each kind except calls.
     pub kinds: [usize; 3],
     /// The meaning of the calls that end it.
-    pub ends: Vec<Role>,
+    ends: Stored<Vec<Role>>,
     /// The headers at the start of a line that end it: what each opens.
     pub headers: Vec<u16>,
     /// It is a message: markers that begin a header end it if the header is complete.
@@ -75,10 +77,15 @@ impl Reasoning {
         Self {
             dialect,
             spec: spec.clone(),
-            patterns,
+            longest: patterns.iter().map(|p| p.bytes.len()).max().unwrap_or(0),
+            patterns: patterns.into(),
             inside: OnceLock::new(),
             kinds: lists.map(<[String]>::len),
-            ends: calls.iter().map(|(_, role)| *role).collect(),
+            ends: calls
+                .iter()
+                .map(|(_, role)| *role)
+                .collect::<Vec<_>>()
+                .into(),
             headers: vec![],
             messages: false,
             rest: vec![],

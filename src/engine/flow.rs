@@ -343,7 +343,7 @@ impl Machine<'_> {
         safe: u64,
     ) -> bool {
         let token = |open: &&OpenRef| matches!(open.begins, Begins::Token(_));
-        let refs = self.set.plan.opens[usize::from(refs)].iter().filter(token);
+        let refs = self.set.plan.opens[refs].iter().filter(token);
         let longer = self
             .st
             .waiting
@@ -354,7 +354,7 @@ impl Machine<'_> {
 
     /// Acts on a call marker `start..end`; returns true if it counts so far.
     pub fn call(&mut self, chunk: Chunk<'_>, refs: u16, start: u64, end: u64, safe: u64) -> bool {
-        let refs = &self.set.plan.opens[usize::from(refs)];
+        let refs = &self.set.plan.opens[refs];
         self.candidates(chunk, refs, start, end, safe)
     }
 

@@ -342,7 +342,7 @@ fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
         let label = match role {
             Role::Reasoning { id } => set.plan.reasoning[usize::from(*id)].spec.label.as_str(),
             // The beginning of a token opens nothing.
-            Role::Open { refs } if set.plan.opens[usize::from(*refs)].iter().all(is_token) => {
+            Role::Open { refs } if set.plan.opens[*refs].iter().all(is_token) => {
                 return None;
             }
             Role::Open { .. } => "",

@@ -87,7 +87,7 @@ impl Machine<'_> {
                     return false;
                 };
                 // Other dialects may share the marker; their calls do not count in a thought.
-                let refs = &self.set.plan.opens[usize::from(*refs)];
+                let refs = &self.set.plan.opens[*refs];
                 let own = refs.iter().filter(|open| open.dialect == reasoning.dialect);
                 let own: Vec<_> = own.copied().collect();
                 self.candidates(chunk, &own, start, end, safe)
@@ -186,7 +186,7 @@ impl Machine<'_> {
         let Role::Open { refs } = self.call_role(pattern)? else {
             return None;
         };
-        let refs = self.set.plan.opens[usize::from(refs)].iter();
+        let refs = self.set.plan.opens[refs].iter();
         let message = |open: &&OpenRef| matches!(open.begins, Begins::Message);
         let own: Vec<_> = refs.filter(message).copied().collect();
         (!own.is_empty()).then_some(own)
@@ -243,13 +243,13 @@ impl Machine<'_> {
             }
             Begins::Rest | Begins::Thought(_) | Begins::Mark(_) | Begins::Token(_) => true,
         };
-        let refs = self.set.plan.opens[usize::from(refs)].iter();
+        let refs = self.set.plan.opens[refs].iter();
         refs.filter(counts).copied().collect()
     }
 
     /// The candidates for an opener of calls whose calls end a thought.
     pub fn own_enders(&self, refs: u16) -> Vec<OpenRef> {
-        let refs = &self.set.plan.opens[usize::from(refs)];
+        let refs = &self.set.plan.opens[refs];
         let lacks = |open: &&OpenRef| {
             let family = &self.dialect(open.dialect).family;
             family.lacks_section(open.begins)

@@ -30,7 +30,7 @@ impl Machine<'_> {
     /// Whether JSON that must show a call is being read, and the marker opens only such JSON, too.
     fn in_bare(&self, refs: u16) -> bool {
         let mut candidates = self.st.candidates.iter();
-        let mut refs = self.set.plan.opens[usize::from(refs)].iter();
+        let mut refs = self.set.plan.opens[refs].iter();
         candidates.any(|candidate| candidate.bare(self.dialect(candidate.dialect)))
             && refs.all(|opener| bare(self.dialect(opener.dialect), *opener).is_some())
     }
@@ -54,7 +54,7 @@ impl Machine<'_> {
                     let thinks = self.thinks();
                     let own = match thinks {
                         true => self.own_enders(refs),
-                        false => self.set.plan.opens[usize::from(refs)].clone(),
+                        false => self.set.plan.opens[refs].to_vec(),
                     };
                     self.candidates(chunk, &own, start, end, start);
                     if !matches!(self.st.mode, Mode::Opening(_)) {

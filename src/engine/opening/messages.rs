@@ -216,7 +216,7 @@ impl Machine<'_> {
         refs: u16,
         inside: u64,
     ) -> bool {
-        let refs = &self.set.plan.opens[usize::from(refs)];
+        let refs = &self.set.plan.opens[refs];
         let mut candidates = std::mem::take(&mut self.st.candidates);
         let mut found = false;
         for candidate in &mut candidates {
