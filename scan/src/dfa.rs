@@ -763,6 +763,7 @@ impl Tables {
     }
 
     /// Where a byte leads to by the step after one. Few nodes have more than one.
+    #[cold]
     #[inline(never)]
     fn further(&self, step: Step, byte: u8) -> Node {
         let next = self.more.0[(step.others & !MORE) as usize];

@@ -127,7 +127,7 @@ impl Plan {
             patterns: tables.markers.patterns,
             roles: tables.markers.roles,
             opens: tables.opens.into(),
-            calls: tables.calls.into(),
+            calls: tables.calls,
             reasoning,
             marks: tables.marks,
             spans: tables.spans,

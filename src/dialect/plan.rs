@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{Dfa, Pattern, PatternError, Scanner};
 
-use super::lazy::{Stored, once};
+use super::lazy::once;
 use super::marker::{Opens, Role, SpanMarks, Token};
 use super::thought::{Loose, Mark, Reasoning};
 use super::{Dialect, SetInner, builtin, set};
@@ -27,7 +27,7 @@ pub(crate) struct Plan {
     /// The dialects that open a block with each marker, in the order of the set.
     pub opens: Opens,
     /// Openers of calls.
-    pub calls: Stored<Vec<(Pattern, Role)>>,
+    pub calls: Vec<(Pattern, Role)>,
     pub reasoning: Vec<Reasoning>,
     /// The reasoning that is open if the host says only that one is.
     pub any_reasoning: u16,
