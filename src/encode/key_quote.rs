@@ -356,7 +356,7 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
     }
     let param = |key: &str| ctx.tools.is_some_and(|tools| tools.takes(key));
     let others = spec.quotes.iter().filter(|other| quote.minds(other));
-    let swallows = others.flat_map(|other| {
+    let mut swallows = others.flat_map(|other| {
         let ignore = other.case == Case::Ignore;
         other.open.iter().filter(move |open| {
             find_all(text, open, ignore).any(|at| {
@@ -365,7 +365,7 @@ fn holds(ctx: &Ctx<'_>, table: &KeyQuote, quote: &Quote, text: &str) -> Result<(
             })
         })
     });
-    if let Some(open) = swallows.into_iter().next() {
+    if let Some(open) = swallows.next() {
         return Err(marker(open));
     }
     if quote.protect {
