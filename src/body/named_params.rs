@@ -110,6 +110,13 @@ impl Body {
         }
     }
 
+    /// A tag in a value may open a parameter. The value is verbatim, but a closer may be missing before it.
+    fn mixed(&mut self, table: &NamedParams) {
+        if self.inner.take().is_some_and(|tag| tag == table.spec.param) {
+            self.args.recovered(Kind::BareMarkup);
+        }
+    }
+
     /// What closes the quotation mark before the block, if the tags between are a mention where it follows.
     fn closing_quote(&self, out: &Out<'_>) -> &'static [u8] {
         match self.args.count() {
@@ -277,6 +284,7 @@ impl Body {
                         let begun = (self.opener.get(..at).unwrap_or_default(), pos);
                         value.begun(out, &mut self.args, begun, &mut self.inner);
                         self.at = NamedAt::Value(value);
+                        self.mixed(table);
                         continue;
                     }
                     i += 1;
@@ -293,18 +301,16 @@ impl Body {
                 NamedAt::Value(value) => {
                     let parts = (table.param_close.as_bytes(), &mut self.inner);
                     let (next, step) = value.feed(out, &mut self.args, parts, i, end);
+                    let value = *value;
                     i = next;
-                    // The value is verbatim, but a closer may still be missing before the next parameter.
-                    if self.inner.take().is_some_and(|tag| tag == table.spec.param) {
-                        self.args.recovered(Kind::BareMarkup);
-                    }
+                    self.mixed(table);
                     match step {
                         Step::More => {}
                         Step::Limit(kind) => return (i, limit(kind)),
                         Step::Closed => {
                             let end = out.base + i as u64;
                             self.at = NamedAt::Confirm {
-                                value: *value,
+                                value,
                                 blanks: 0,
                                 next: None,
                                 end,
