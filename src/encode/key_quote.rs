@@ -62,6 +62,25 @@ fn chain(ctx: &Ctx<'_>, table: &KeyQuote, items: &[(&Item<'_>, Option<u32>)]) ->
         }
         all.append(&mut mine);
     }
+    // A key with its number may be the whole name of a parameter of another call's tool, which would take it.
+    let fold_it = |name: &str| fold(name, &spec.fold);
+    let tools = items.iter().filter_map(|(item, _)| item.tool);
+    let params: Vec<_> = tools.map(|tool| tool.folded(fold_it)).collect();
+    let taken = |field: &Field| {
+        let (whole, base) = (fold_it(&field.key), fold_it(&field.base));
+        let takes = |key: &String| {
+            params
+                .iter()
+                .any(|all| all.contains_key(&whole) && !all.contains_key(key))
+        };
+        base != chain && takes(&base)
+    };
+    if all
+        .iter()
+        .any(|field| field.number.is_some() && taken(field))
+    {
+        return None;
+    }
     reads(table, &all).ok()?;
     join(ctx, table, &all).ok()
 }

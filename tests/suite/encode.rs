@@ -58,6 +58,23 @@ fn a_value_that_holds_what_begins_a_declared_parameter_is_protected() {
 }
 
 #[test]
+fn a_numbered_key_that_another_tool_has_as_a_parameter_makes_no_chain() {
+    let written = |other: &str| {
+        let tools = format!(
+            r#"[{{"name": "get", "parameters": {{"properties": {{"path": {{"type": "string"}}}}}}}},
+            {{"name": "f", "parameters": {{"properties": {{"{other}": {{"type": "string"}}}}}}}}]"#
+        );
+        let set = DialectSet::builtin("tam").expect("a dialect");
+        let calls = [("get", r#"{"path": "a"}"#), ("f", "{}")];
+        let calls = calls.map(|(name, arguments)| EncodeCall::new(name, arguments));
+        let all = toolglot::encode(&set, "tam", &calls, &options(Some(&tools))).expect("it can");
+        all.matches("<|[REQUEST_TOOL]|>").count()
+    };
+    assert_eq!(written("place"), 1);
+    assert_eq!(written("path_1"), 2);
+}
+
+#[test]
 fn refusals_name_the_value_and_the_rule() {
     let refused = |id: &str, arguments: &str, tools: Option<&str>| {
         let set = DialectSet::builtin(id).expect("a dialect");
