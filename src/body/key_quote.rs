@@ -573,7 +573,6 @@ impl Body {
             return Ok(i);
         };
         let quote = &table.quotes[usize::from(value.quote)];
-        let protects = table.spec.quotes[usize::from(value.quote)].protect;
         let limits = out.limits();
         let bounds = Bounds {
             name: limits.max_name,
@@ -615,7 +614,7 @@ impl Body {
                         &mut self.kinds,
                         Span::new(pos - len, pos),
                     );
-                } else if own || !protects {
+                } else {
                     value.mixed = value.mixed || value.swallows(out, table, pos, len);
                 }
             }

@@ -62,7 +62,7 @@ fn chain(ctx: &Ctx<'_>, table: &KeyQuote, items: &[(&Item<'_>, Option<u32>)]) ->
         }
         all.append(&mut mine);
     }
-    // A key with its number may be the whole name of a parameter of another call's tool, which would take it.
+    // The digits belong to a key that is only with them a parameter, of its own call's tool or of another's, which would take it.
     let fold_it = |name: &str| fold(name, &spec.fold);
     let tools = items.iter().filter_map(|(item, _)| item.tool);
     let params: Vec<_> = tools.map(|tool| tool.folded(fold_it)).collect();
@@ -131,7 +131,7 @@ fn fields(
     let params = params.unwrap_or_default();
     for (key, node) in item.arguments() {
         let fault = |reason| Fault::at(key, reason);
-        key_fits(table, item, key, number).map_err(|why| fault(Reason::Key { why }))?;
+        key_fits(table, item, key).map_err(|why| fault(Reason::Key { why }))?;
         if seen.insert(fold(key, &spec.fold), key).is_some() {
             let why = "another parameter has the same name once it is folded";
             return Err(fault(Reason::Key { why }));
@@ -172,12 +172,7 @@ fn hints(table: &KeyQuote, key: &str) -> bool {
 }
 
 /// Whether a parameter of that name can be a field and reads back under the same name.
-fn key_fits(
-    table: &KeyQuote,
-    item: &Item<'_>,
-    key: &str,
-    number: Option<u32>,
-) -> Result<(), &'static str> {
+fn key_fits(table: &KeyQuote, item: &Item<'_>, key: &str) -> Result<(), &'static str> {
     let spec = &table.spec;
     let folded = fold(key, &spec.fold);
     let starts = |prefix: &str| !prefix.is_empty() && folded.starts_with(prefix);
@@ -214,14 +209,6 @@ fn key_fits(
             return Err("it comes back in its folded spelling");
         }
         None => {}
-    }
-    // The digits of a chain belong to the key if only the whole is a parameter.
-    let whole = number.map(|n| fold_it(&format!("{key}{}{n}", spec.chain_infix)));
-    let chained = spec.chain.as_deref().map(fold_it).as_deref() == Some(&folded);
-    if whole.is_some_and(|whole| {
-        !chained && !params.contains_key(&folded) && params.contains_key(&whole)
-    }) {
-        return Err("with its number it is another parameter");
     }
     Ok(())
 }
