@@ -124,6 +124,11 @@ impl<A: Copy> Node<A> {
         }
     }
 
+    /// Whether a literal byte of the node leads on, whatever else may appear here.
+    fn is_literal(&self) -> bool {
+        self.hole.is_none() && self.inside.is_none() && self.fix.is_none()
+    }
+
     /// Lets a byte lead to a node.
     fn add_byte(&mut self, byte: u8, to: u16) {
         match self.first {

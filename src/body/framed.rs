@@ -11,6 +11,8 @@ mod broken;
 mod closing;
 mod empty;
 mod ending;
+mod found;
+mod mention;
 mod opener;
 mod over;
 mod parameter;
@@ -22,6 +24,7 @@ mod value;
 use serde::{Deserialize, Serialize};
 
 use self::after::After;
+pub(crate) use self::opener::name_in_id;
 pub(crate) use self::parameter::{holds_markup, other_tags};
 use self::run_on::RunOn;
 pub(crate) use self::value::Strange;
@@ -34,11 +37,10 @@ use super::plain::Plain;
 use super::{Args, Flow, Opened, Out, Short};
 use crate::dialect::{Action, Framed, named};
 use crate::event::Span;
-use crate::kind::{Kind, Severity};
+use crate::kind::Kind;
 use crate::limits::Limits;
-use toolglot_scan::path::{Go, Hole, Paths, Walk};
-use toolglot_scan::xml;
-use toolglot_scan::{json, lossy};
+use toolglot_scan::lossy;
+use toolglot_scan::path::{Go, Paths, Walk};
 
 /// Name, meta and span of a call that a header outside its block names.
 type Header = (String, Vec<(String, String)>, Span);
@@ -411,23 +413,6 @@ impl Body {
         (i, Flow::More)
     }
 
-    /// Consumes a byte at the beginning of the first value, whose opener follows a quotation mark. If the byte completes the
-    /// closing quotation mark, the openers are a mention; then returns where the value began.
-    fn mentions(&mut self, out: &Out<'_>, byte: u8, pos: u64) -> Option<u64> {
-        let start = match &self.at {
-            FramedAt::Value(value) => value.start,
-            FramedAt::Plain(plain) => plain.start(),
-            _ => pos,
-        };
-        out.closes_mention(&mut self.mention, start, byte, pos)
-    }
-
-    /// Before a value: zero if the closing quotation mark may follow.
-    fn may_be_mention(&self, out: &Out<'_>) -> Option<u8> {
-        let first = self.args.as_ref().is_none_or(|args| args.count() <= 1);
-        (first && !self.is_final() && !out.closing_quote().is_empty()).then_some(0)
-    }
-
     /// The walk over the patterns of which one must follow; `None` in what may be other bytes.
     fn pattern(&self) -> Option<&Walk> {
         match &self.at {
@@ -442,41 +427,6 @@ impl Body {
             | FramedAt::Lost(_)
             | FramedAt::Confirm { .. } => None,
         }
-    }
-
-    /// Consumes a byte directly after openers that follow a quotation mark, if it belongs to the closing quotation mark: when
-    /// that is complete, the openers are a mention.
-    fn mentions_openers(
-        &mut self,
-        out: &mut Out<'_>,
-        byte: u8,
-        pos: u64,
-    ) -> Option<(bool, Option<Flow>)> {
-        let close = out.closing_quote();
-        if close.is_empty() {
-            return None;
-        }
-        let (walk, first) = match &self.at {
-            FramedAt::Inner(walk) => (
-                walk,
-                self.args.as_ref().is_none_or(|args| args.count() == 0),
-            ),
-            FramedAt::Gap(walk) => (walk, self.args.is_none() && self.loose.is_none()),
-            _ => return None,
-        };
-        if !first || walk.start().is_some() || self.is_final() || self.broke {
-            return None;
-        }
-        let have = self.mention.take().unwrap_or(0);
-        let start = pos.saturating_sub(u64::from(have));
-        if close.get(usize::from(have)) != Some(&byte) {
-            return (have > 0).then(|| (false, self.broken(out, start)));
-        }
-        if usize::from(have) + 1 == close.len() {
-            return Some((true, Some(Flow::Mention { at: start })));
-        }
-        self.mention = Some(have + 1);
-        Some((true, None))
     }
 
     /// Consumes a byte of a place where one of some patterns must appear.
@@ -605,271 +555,9 @@ impl Body {
         self.good == out.block_span(end).start && !self.broke
     }
 
-    /// Whether nothing but white space has followed the section's opener.
-    fn is_empty_section(&self) -> bool {
-        let none = self.calls == 0 && !self.broke && self.loose.is_none();
-        matches!(self.at, FramedAt::Gap(_)) && self.section && none
-    }
-
-    /// Acts on a pattern that is complete before `end`.
-    fn found(
-        &mut self,
-        out: &mut Out<'_>,
-        table: &Framed,
-        action: Action,
-        walk: &Walk,
-        end: u64,
-    ) -> Option<Flow> {
-        let start = walk.start().unwrap_or(end);
-        // The block's opener has been reported.
-        let first = matches!(self.at, FramedAt::Enter(_));
-        let span = Span::new(start, end);
-        if let Action::Section | Action::Unit(_) | Action::Whole = action
-            && (walk.loose().is_some() || !first && misspells(out, table, span))
-        {
-            out.repaired(Kind::RepairedMarker, span);
-        }
-        if walk.twice() {
-            self.twice(out, action, span);
-        }
-        // Behind a name they belong to the call.
-        if let (Action::Section | Action::Unit(_), Some(loose)) = (action, walk.loose())
-            && opener::behind(out, walk, walk.span(Hole::Name)).is_none()
-        {
-            self.announced(out, loose);
-        }
-        if action == Action::Repeat && self.after.is_some() {
-            self.closes_again(out, table, span);
-            return None;
-        }
-        if matches!(
-            action,
-            Action::Close | Action::WrongClose | Action::Half | Action::End | Action::WrongEnd
-        ) {
-            self.close_empty(out, start);
-        }
-        if let Some(flow) = self.settle(out) {
-            return Some(flow);
-        }
-        match action {
-            Action::Section => {
-                self.section = true;
-                self.fix_from(out, walk);
-                if let Some(key) = table.spec.section.as_ref().and_then(|s| s.argument.clone()) {
-                    let tag = walk.span(Hole::Tag);
-                    let pairs = xml::loose_attributes(out.slice(tag.start, tag.end).as_bytes());
-                    self.shared = Some((key, json::object(&pairs)));
-                }
-                out.skip(end);
-                self.at = FramedAt::Gap(table.gap.begin());
-                None
-            }
-            Action::End | Action::WrongEnd => {
-                if self.loose.is_some() && self.has_none(out, end) {
-                    // It has text and no call.
-                    return Some(Flow::Mention { at: end });
-                }
-                if action == Action::WrongEnd || walk.loose().is_some() {
-                    self.misspelt(out, Span::new(start, end));
-                }
-                self.section_ends(out, table, start, end)
-            }
-            Action::Close | Action::WrongClose | Action::Half => {
-                if action != Action::Close || walk.loose().is_some() {
-                    self.misspelt(out, Span::new(start, end));
-                }
-                self.call_closes(out, table, end)
-            }
-            Action::Separator => {
-                if !self.looks_ahead(table) {
-                    out.skip(end);
-                }
-                self.at = FramedAt::Gap(table.gap.begin());
-                None
-            }
-            Action::Repeat => {
-                // Behind text it closes a call whose opener was lost.
-                let (kind, from) = match self.loose {
-                    Some((at, _)) => (Kind::MalformedBody, at),
-                    None => (Kind::RepeatedMarker, start),
-                };
-                out.issue(kind, Span::new(from, end), "");
-                out.skip(end);
-                self.last = end;
-                if !self.has_none(out, end) {
-                    (self.loose, self.good) = (None, end);
-                }
-                self.at = match self.at {
-                    FramedAt::More(walk) => FramedAt::More(walk.restart()),
-                    _ => FramedAt::Gap(table.gap.begin()),
-                };
-                None
-            }
-            Action::Stray => {
-                // Only blanks separate it from what came before. A closer that is named after its parameter may be another
-                // parameter's.
-                let twice = self.shut && walk.span(Hole::Key).is_empty();
-                let kind = match (twice, self.doubled) {
-                    // Two openers and two closers may be a value that quotes its parameter.
-                    (true, true) => Kind::BareMarkup,
-                    (true, false) => Kind::RepeatedMarker,
-                    (false, _) => Kind::OrphanClose,
-                };
-                if let Some(args) = &mut self.args {
-                    args.report(out, kind, span, "");
-                }
-                out.skip(end);
-                self.inner(table);
-                None
-            }
-            Action::Further => {
-                out.repaired(Kind::RepairedOpener, span);
-                self.begin(out, table, walk, end)
-            }
-            Action::Param => self.param(out, table, walk, end),
-            Action::Whole => {
-                out.skip(end);
-                let mut args = self.args.as_mut().filter(|args| args.count() == 0);
-                // No marker announces it.
-                if let Some(args) = args.as_mut().filter(|_| span.is_empty()) {
-                    args.report(
-                        out,
-                        Kind::RepairedArguments,
-                        Span::new(start, start + 1),
-                        "",
-                    );
-                }
-                let Some(payload) = args.map(|args| Payload::of(out, args)) else {
-                    let span = Span::new(start, end.max(start + 1));
-                    return Some(self.refuse(out, Kind::MalformedBody, span));
-                };
-                self.args = None;
-                self.at = FramedAt::Payload(Box::new(payload));
-                None
-            }
-            // The section's opener is repeated before its first call.
-            Action::Reopen if self.is_empty_section() && walk.span(Hole::Tag).is_empty() => {
-                out.repaired(Kind::RepeatedMarker, span);
-                out.skip(end);
-                self.at = FramedAt::Gap(table.gap.begin());
-                None
-            }
-            // It has text and no call.
-            Action::Reopen if self.loose.is_some() && self.has_none(out, start) => {
-                out.hold(start);
-                Some(Flow::Mention { at: start })
-            }
-            Action::Reopen | Action::Unit(_) if self.again(out, table, action, walk, end) => None,
-            Action::Reopen | Action::Turn | Action::Header => {
-                let ended = !self.lacks_params();
-                // After a payload, and where the end of the stream would end the call, only a closer was forgotten.
-                let severity = match self.at {
-                    FramedAt::Tail(_) => Severity::Warning,
-                    FramedAt::Gap(_) if action == Action::Turn => Severity::Warning,
-                    _ if ended => Severity::Warning,
-                    _ => Severity::Error,
-                };
-                if let Some(flow) = self.end_before_next(out, start) {
-                    return Some(flow);
-                }
-                out.hold(start);
-                Some(Flow::Broken {
-                    at: start,
-                    severity,
-                })
-            }
-            Action::Unit(unit) => {
-                let ended = !self.lacks_params();
-                let severity = match self.at {
-                    FramedAt::Tail(_) => Some(Severity::Warning),
-                    FramedAt::Inner(_) | FramedAt::Confirm { .. } if ended => {
-                        Some(Severity::Warning)
-                    }
-                    FramedAt::Inner(_) | FramedAt::Confirm { .. } => Some(Severity::Error),
-                    _ => None,
-                };
-                if let Some(severity) = severity {
-                    let span = Span::new(self.last.min(start), start);
-                    out.report(Kind::UnclosedBlock, severity, span, "", "", "");
-                    if let Some(flow) = self.end_before_next(out, start) {
-                        return Some(flow);
-                    }
-                }
-                if let FramedAt::Enter(_) = self.at {
-                    self.fix_from(out, walk);
-                }
-                self.unit = if let FramedAt::More(_) = self.at {
-                    self.unit
-                } else {
-                    unit
-                };
-                if let Some((at, true)) = self.loose.take() {
-                    // Text directly before an opener may belong behind it.
-                    out.repaired(Kind::MalformedBody, Span::new(at, start));
-                }
-                self.begin(out, table, walk, end)
-            }
-        }
-    }
-
-    /// Reports a token that appears twice in a marker.
-    fn twice(&mut self, out: &mut Out<'_>, action: Action, span: Span) {
-        match (action, &mut self.args) {
-            (Action::Unit(_) | Action::Section, _) => out.repaired(Kind::RepeatedMarker, span),
-            (_, Some(args)) => args.report(out, Kind::RepeatedMarker, span, ""),
-            (_, None) => out.issue(Kind::RepeatedMarker, span, ""),
-        }
-    }
-
-    /// Reports a closer that is misspelt or holds what it should not. What it closes is repaired.
-    fn misspelt(&mut self, out: &mut Out<'_>, span: Span) {
-        out.skip(span.start);
-        out.issue(Kind::RepairedCloseTag, span, "");
-        if let Some(args) = &mut self.args {
-            args.recovered(Kind::RepairedCloseTag);
-        }
-    }
-
-    fn fix_from(&mut self, out: &Out<'_>, walk: &Walk) {
-        for hole in [Hole::Fix, Hole::Ticks] {
-            let span = walk.span(hole);
-            if !span.is_empty() {
-                self.fix = out.bytes(span.start, span.end);
-            }
-        }
-    }
-
     /// Lets parameters of the open call follow.
     fn inner(&mut self, table: &Framed) {
         self.stray = None;
         self.at = FramedAt::Inner(table.units[usize::from(self.unit)].inner.begin());
     }
-}
-
-/// Whether an opener begins like a misspelt one.
-fn misspells(out: &Out<'_>, table: &Framed, opener: Span) -> bool {
-    let misspelt = &table.spec.misspelt;
-    !misspelt.is_empty() && {
-        let text = out.slice(opener.start, opener.end).replace('\r', "");
-        misspelt.iter().any(|marker| text.starts_with(marker))
-    }
-}
-
-/// The tool's name in an id: `functions.get_time:0`. It may be empty.
-pub(crate) fn name_in_id<'i>(id: &'i str, forms: &[[String; 2]]) -> &'i str {
-    for [before, between] in forms {
-        let Some(rest) = id.strip_prefix(before.as_str()) else {
-            continue;
-        };
-        if between.is_empty() {
-            return rest;
-        }
-        if let Some((name, number)) = rest.rsplit_once(between.as_str())
-            && !number.is_empty()
-            && number.bytes().all(|b| b.is_ascii_digit())
-        {
-            return name;
-        }
-    }
-    id
 }

@@ -7,7 +7,25 @@ use crate::{Span, tag, xml};
 
 impl<A: Copy> Paths<A> {
     /// Consumes the byte at `pos`; `fix` is the suffix of the open block's markers.
+    #[inline]
     pub fn step(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go<A> {
+        let node = &self.nodes[usize::from(walk.node)];
+        if walk.word.is_none()
+            && node.is_literal()
+            && let Some((first, there)) = node.first
+            && first == byte
+        {
+            // Most bytes of markers are the only ones that lead on.
+            walk.start.get_or_insert(pos);
+            walk.blanks = 0;
+            return self.arrive(walk, there);
+        }
+        self.step_on(walk, byte, pos, fix)
+    }
+
+    /// The same for any byte.
+    #[inline(never)]
+    fn step_on(&self, walk: &mut Walk, byte: u8, pos: u64, fix: &[u8]) -> Go<A> {
         let go = self.advance(walk, byte, pos, fix);
         match (go, walk.word) {
             (Go::None, Some(inside)) => {

@@ -1,6 +1,6 @@
 //! The opener of a framed call: what it contains, and how the call begins.
 
-use super::{Body, FramedAt, name_in_id};
+use super::{Body, FramedAt};
 use crate::body::payload::Payload;
 use crate::body::plain::Clean;
 use crate::body::tree_payload::Elements;
@@ -273,4 +273,23 @@ fn single<'n>(out: &Out<'_>, name: &'n str, between: &str) -> &'n str {
     };
     let doubled = head == tail && out.tool(name).is_none() && out.tool(head).is_some();
     if doubled { head } else { name }
+}
+
+/// The tool's name in an id: `functions.get_time:0`. It may be empty.
+pub(crate) fn name_in_id<'i>(id: &'i str, forms: &[[String; 2]]) -> &'i str {
+    for [before, between] in forms {
+        let Some(rest) = id.strip_prefix(before.as_str()) else {
+            continue;
+        };
+        if between.is_empty() {
+            return rest;
+        }
+        if let Some((name, number)) = rest.rsplit_once(between.as_str())
+            && !number.is_empty()
+            && number.bytes().all(|b| b.is_ascii_digit())
+        {
+            return name;
+        }
+    }
+    id
 }

@@ -1,9 +1,10 @@
 //! The parameters of a framed call: what opens one, its value, and what confirms that a closer ended it.
 
+use super::found::misspells;
 use super::shorter::{half_closer, last_complete, parts};
 use super::stray::MAX_STRAY;
 use super::value::{HALF, Hit, Lead, MANY, SPACED, Strange, Value};
-use super::{Body, FramedAt, misspells};
+use super::{Body, FramedAt};
 use crate::body::args::As;
 use crate::body::given::is_fact;
 use crate::body::tree_payload::tag_name;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_blank;
+use crate::body::lexer::is_blank;
 use crate::event::Span;
 
 /// The opener of a code fence before a payload.
