@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
 use toolglot::source::ServerError;
-use toolglot::{Collect, DialectSet, Event, Finish, Options, Severity, Sink, Tools};
+use toolglot::{Collect, DialectSet, Event, Finish, Options, Severity, Sink, Span, Tools};
 use toolglot_testkit::json;
 use toolglot_testkit::vectors::Log;
 
@@ -35,18 +35,71 @@ pub trait Output: Sink {
 pub struct Events<W: Write> {
     out: W,
     failed: Option<io::Error>,
+    /// The beginning of a character, which ended the last piece of a parameter: JSON holds whole characters.
+    held: Vec<u8>,
+    /// Where it ends.
+    held_to: u64,
 }
 
 impl<W: Write> Events<W> {
     pub fn new(out: W) -> Self {
-        Self { out, failed: None }
+        Self {
+            out,
+            failed: None,
+            held: vec![],
+            held_to: 0,
+        }
     }
+
+    fn write(&mut self, event: &Event<'_>) {
+        if self.failed.is_none() {
+            self.failed = writeln!(self.out, "{}", json::event(event)).err();
+        }
+    }
+
+    /// Writes a piece of a parameter without the character that its end has only begun.
+    fn param(&mut self, data: &[u8], span: Span) {
+        let mut bytes = std::mem::take(&mut self.held);
+        let start = span.start.saturating_sub(bytes.len() as u64);
+        bytes.extend_from_slice(data);
+        self.held = bytes.split_off(bytes.len() - unfinished(&bytes));
+        self.held_to = span.end;
+        if !bytes.is_empty() {
+            let end = span.end.saturating_sub(self.held.len() as u64);
+            self.write(&Event::param_delta(&bytes, Span::new(start, end)));
+        }
+    }
+
+    /// Writes what is held back of a parameter that ends.
+    fn param_ends(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        if !held.is_empty() {
+            let start = self.held_to.saturating_sub(held.len() as u64);
+            self.write(&Event::param_delta(&held, Span::new(start, self.held_to)));
+        }
+    }
+}
+
+/// How many bytes at the end begin a character that goes on.
+fn unfinished(bytes: &[u8]) -> usize {
+    let begins = |len: &usize| {
+        let tail = bytes.len().checked_sub(*len).map(|at| &bytes[at..]);
+        let error = tail.and_then(|tail| std::str::from_utf8(tail).err());
+        error.is_some_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+    };
+    (1..4).find(begins).unwrap_or(0)
 }
 
 impl<W: Write> Sink for Events<W> {
     fn event(&mut self, event: Event<'_>) {
-        if self.failed.is_none() {
-            self.failed = writeln!(self.out, "{}", json::event(&event)).err();
+        match event {
+            Event::ParamDelta { data, span, .. } => self.param(data, span),
+            // The same bytes in another form.
+            Event::ArgDelta { .. } => self.write(&event),
+            _ => {
+                self.param_ends();
+                self.write(&event);
+            }
         }
     }
 }

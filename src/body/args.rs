@@ -515,7 +515,11 @@ impl Args {
                 let mut json = String::new();
                 match declared_json(text.trim(), out.limits().max_depth, &mut json) {
                     Some(result) => self.typed(out, result, &param.key, span)?,
-                    None => json::string(&text, &mut json),
+                    None => {
+                        // Its tag says that it is no text.
+                        out.tool_issue(Kind::TypeMismatch, span, self.call.tool(), &param.key);
+                        json::string(&text, &mut json);
+                    }
                 }
                 let head = self.head(&param.key);
                 self.call.arg(out, &(head + &json), span);

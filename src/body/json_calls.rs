@@ -77,6 +77,8 @@ struct Item {
     /// The string under way.
     text: String,
     meta: Vec<(String, String)>,
+    /// The name under another key, which counts if none comes: the key, its place, and the name with its place.
+    called: Option<(String, Span, String, Span)>,
     /// Arguments that came before the name, and their offset.
     kept: Option<(u64, Vec<u8>)>,
     /// What is used as the arguments if none come.
@@ -114,11 +116,23 @@ enum Follows {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Reading {
     Nothing,
-    Name { start: u64 },
-    Id { start: u64 },
+    Name {
+        start: u64,
+    },
+    /// A name under another key.
+    Called {
+        start: u64,
+    },
+    Id {
+        start: u64,
+    },
     Sort,
-    Kept { start: u64 },
-    Spare { start: u64 },
+    Kept {
+        start: u64,
+    },
+    Spare {
+        start: u64,
+    },
     Args,
 }
 
@@ -302,8 +316,13 @@ impl Body {
             || self.waiting.is_some()
     }
 
-    /// Ends the stream; `stopped` if the model ended it, so that nothing is truncated.
-    pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
+    /// Ends the stream at `end`; `stopped` if the model ended it, so that nothing is truncated.
+    pub fn finish(&mut self, out: &mut Out<'_>, end: u64, stopped: bool) {
+        // As before a token that a server may have removed.
+        let keyed = self.item.as_ref().is_some_and(|item| item.ended.is_some());
+        if stopped && !keyed && self.ends_without(Some(&b'<')) {
+            self.end_without(out, end);
+        }
         let doubt = (!stopped).then_some(Kind::UnclosedBlock);
         // Where a closer is due, the block reports that it is missing.
         if let (Some(kind), Some((_, end))) = (doubt, &self.waiting)
@@ -368,6 +387,28 @@ impl Body {
         let (i, step) = self.run(out, table, &rules, source, i);
         out.skip(source.pos(i));
         (i, step)
+    }
+
+    /// Whether the payload that breaks before `byte` is an example: where a key or a value is due, and with nothing of the call but its
+    /// name.
+    pub fn is_example(&self, byte: u8) -> bool {
+        let Some(item) = self.item.as_ref().filter(|_| self.calls == 0) else {
+            return false;
+        };
+        let stands = match byte {
+            // `...`, `…`.
+            b'.' | 0xE2 => true,
+            // `<function-name>`. Behind the name it may begin a marker.
+            b'<' => !item.named,
+            _ => false,
+        };
+        let kept = item.kept.is_some() || item.spare.is_some() || item.called.is_some();
+        match &item.args {
+            _ if kept || !stands => false,
+            Some(args) if item.reading == Reading::Args => args.untouched(),
+            Some(_) if item.argued => false,
+            Some(_) | None => self.lexer.due(),
+        }
     }
 
     /// Whether no string, number or word is open.

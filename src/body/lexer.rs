@@ -366,6 +366,15 @@ impl Lexer {
         matches!(self.at, LexerAt::Between(_))
     }
 
+    /// Whether a key or a value is due, or a number has just begun.
+    pub fn due(&self) -> bool {
+        use LexerAt::{Begin, Between};
+        matches!(
+            self.at,
+            Between(Gap::Key | Gap::NextKey | Gap::Value) | Begin(Shape::Number)
+        )
+    }
+
     /// Whether the whole value has come.
     pub fn done(&self) -> bool {
         matches!(self.at, LexerAt::Done)

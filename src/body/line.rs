@@ -698,7 +698,7 @@ impl Body {
             }
             (LineAt::Json { .. }, _) => {
                 if let LineAt::Json { payload, .. } = &mut self.at {
-                    payload.finish(out, stopped);
+                    payload.finish(out, end, stopped);
                 }
                 self.abandon(out, end);
                 Finished::Open

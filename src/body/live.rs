@@ -212,6 +212,11 @@ impl LiveCall {
         self.call.count() == 0
     }
 
+    /// Whether a key or a value is due.
+    pub fn due(&self) -> bool {
+        self.lexer.due()
+    }
+
     /// Whether the object has begun.
     pub fn begun(&self) -> bool {
         self.begun

@@ -57,7 +57,7 @@ impl Object {
 
     /// Ends the stream at `end`; `stopped` if the model ended it.
     pub fn finish(&mut self, out: &mut Out<'_>, end: u64, stopped: bool) -> Finished {
-        self.body.finish(out, stopped);
+        self.body.finish(out, end, stopped);
         if self.is_final() {
             return Finished::Forgotten(end);
         }

@@ -255,10 +255,10 @@ impl Payload {
     }
 
     /// Ends the stream: a call that waited for what follows it ends.
-    pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
+    pub fn finish(&mut self, out: &mut Out<'_>, end: u64, stopped: bool) {
         match self {
             Self::Python(body) => body.finish(out, stopped),
-            Self::Json(body) => body.finish(out, stopped),
+            Self::Json(body) => body.finish(out, end, stopped),
             Self::Mapping(body) => body.finish(out),
             Self::Braces(_) => {}
         }

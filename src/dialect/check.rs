@@ -6,7 +6,7 @@ use toolglot_scan::Case;
 
 use super::plan::Member;
 use super::sizes::MARKER;
-use super::spec::{Deltas, Framed, KeyQuote, Payload, Reasoning, Spec, Unit};
+use super::spec::{Deltas, Framed, KeyQuote, Payload, Reasoning, SpanSpec, Spec, Unit};
 use super::{Dialect, Lint};
 use crate::error::BuildError;
 use crate::kind::Kind;
@@ -516,8 +516,8 @@ struct Starter<'a> {
     probed: bool,
     /// It is framing, not part of the text.
     framing: bool,
-    /// It opens a protected region.
-    span: bool,
+    /// The protected region that it opens.
+    span: Option<&'a SpanSpec>,
     reasoning: Option<&'a Reasoning>,
 }
 
@@ -542,12 +542,13 @@ impl Starter<'_> {
             return true;
         }
         // A region may begin with a token that also stands alone.
-        if self.framing && other.span && self.marker != other.marker {
+        if self.framing && other.span.is_some() && self.marker != other.marker {
             return true;
         }
         let same = |(a, b): (&Reasoning, &Reasoning)| a.close == b.close;
         let reasoning = self.reasoning.zip(other.reasoning).is_some_and(same);
-        self.marker == other.marker && reasoning
+        let spans = self.span.is_some() && self.span == other.span;
+        self.marker == other.marker && (reasoning || spans)
     }
 }
 
@@ -561,7 +562,7 @@ fn starters(dialects: &[Dialect]) -> Vec<Starter<'_>> {
             case: Case::Exact,
             probed: false,
             framing: false,
-            span: false,
+            span: None,
             reasoning,
         };
         out.extend(compiled.openers().into_iter().map(|marker| Starter {
@@ -570,7 +571,7 @@ fn starters(dialects: &[Dialect]) -> Vec<Starter<'_>> {
             marker,
             case: family.case(),
             framing: false,
-            span: false,
+            span: None,
             reasoning: None,
         }));
         out.extend(
@@ -585,7 +586,7 @@ fn starters(dialects: &[Dialect]) -> Vec<Starter<'_>> {
             ..plain(marker, None)
         }));
         out.extend(compiled.spec.span.iter().map(|s| Starter {
-            span: true,
+            span: Some(s),
             ..plain(&s.open, None)
         }));
     }

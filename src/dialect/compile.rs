@@ -305,7 +305,9 @@ impl Tables {
             if let Family::Line(line) = &dialect.family {
                 self.headed(index, line.reasoning(), Of::Lines);
             }
-            for spec in &dialect.spec.span {
+            let before = &dialects[..usize::from(index)];
+            let known = |spec: &&spec::SpanSpec| before.iter().any(|d| d.spec.span.contains(spec));
+            for spec in dialect.spec.span.iter().filter(|spec| !known(spec)) {
                 let (exact, slips) = region_openers(&spec.open);
                 self.region(index, spec.clone(), &exact);
                 // A misspelt marker in a line is the end of another one, or a mention.

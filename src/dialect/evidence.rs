@@ -41,7 +41,7 @@ pub(super) fn of_section(spec: &spec::Framed, opener: &str) -> Vec<String> {
     };
     if !section.probe.is_empty() {
         let probe = deepened(&with_objects(spec, &section.probe));
-        return with_strings(spec.unit.iter(), probe);
+        return with_strings(spec.unit.iter(), whole_names(probe));
     }
     let mut out = vec![];
     for unit in &spec.unit {
@@ -86,7 +86,7 @@ pub(super) fn of_message(spec: &spec::Framed) -> Vec<String> {
 pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec<String> {
     if !unit.probe.is_empty() {
         let probe = deepened(&with_objects(spec, &unit.probe));
-        return fenced(unit, open, with_strings([unit], probe));
+        return fenced(unit, open, with_strings([unit], whole_names(probe)));
     }
     if unit.bare.is_some() || open.starts_with("$^") {
         return vec![];
@@ -264,6 +264,23 @@ fn with_strings<'u>(
     let mut strings: Vec<String> = probe.iter().filter_map(head).collect();
     strings.dedup();
     probe.iter().cloned().chain(strings).collect()
+}
+
+/// What may follow the name of a tag.
+const AFTER_NAME: [&str; 7] = [" ", "\t", "\n", "\r", ">", "/", ":"];
+
+/// The patterns, with the end of the name where one ends in the name of a tag: `<param` is not the beginning of `<params>`.
+fn whole_names(probe: Vec<String>) -> Vec<String> {
+    let in_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let names = |pattern: &String| {
+        let name = pattern.rsplit_once('<').map_or("", |(_, name)| name);
+        let name = name.strip_prefix("$x").unwrap_or(name);
+        !name.is_empty() && name.bytes().all(in_name)
+    };
+    let (open, mut whole): (Vec<String>, Vec<String>) = probe.into_iter().partition(names);
+    let ends = |pattern: &String| AFTER_NAME.map(|after| format!("{pattern}$^{after}"));
+    whole.extend(open.iter().flat_map(ends));
+    whole
 }
 
 /// The patterns of a file, extended where they end in a bracket, which alone is not evidence of JSON.

@@ -247,7 +247,7 @@ fn name_attribute() -> String {
 }
 
 /// A region without calls.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpanSpec {
     pub kind: String,

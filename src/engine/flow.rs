@@ -290,6 +290,8 @@ impl Machine<'_> {
                 if !self.counts_at(marks.spec.at)
                     || (self.st.tail.quoted() && !self.st.io.vouches(start))
                     || self.hidden(chunk, marks.dialect, span, safe, false)
+                    // What only the model's prompt should have is an example there.
+                    || (marks.spec.issue.is_some() && self.is_in_fence(marks.dialect, start))
                 {
                     return false;
                 }

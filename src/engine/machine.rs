@@ -264,6 +264,17 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// Doubts the open block, and one whose marker is under way: bytes of it may be missing here.
+    pub fn gap(&mut self) {
+        let pos = self.st.pos();
+        self.st.io.doubted = self.st.io.doubted.max(pos.into());
+        if self.st.io.block.is_some() {
+            let chunk = self.nothing();
+            let span = Span::new(pos, pos);
+            self.out(chunk).repaired(Kind::UnclosedBlock, span);
+        }
+    }
+
     /// Hides a message after `header` that the model must not write.
     pub fn invented(&mut self, chunk: Chunk<'_>, dialect: u16, header: Opened<'_>) {
         let (at, span) = (header.at, header.span);

@@ -544,6 +544,28 @@ impl Parser {
         self.state.io.trusted_from = None;
     }
 
+    /// Notes that bytes of the output may be missing here, because the host could not read them. The calls of a block that is open or
+    /// has begun are at most recovered (`unclosed_block`). [`Feeder`](crate::source::Feeder) calls it.
+    ///
+    /// ```
+    /// use toolglot::{CallState, Collect, DialectSet, Finish, Options, Parser};
+    ///
+    /// let mut parser = Parser::new(&DialectSet::builtin("hermes")?, Options::default());
+    /// let mut turn = Collect::new();
+    /// parser.feed(br#"<tool_call>{"name": "remove", "arguments": {"path": "/tmp"#, &mut turn);
+    /// parser.gap(&mut turn); // a line of the response was damaged
+    /// parser.feed(br#""}}</tool_call>"#, &mut turn);
+    /// parser.finish(Finish::Stop, &mut turn);
+    /// assert!(matches!(turn.turn().calls[0].state, CallState::Recovered(_)));
+    /// # Ok::<(), toolglot::BuildError>(())
+    /// ```
+    pub fn gap(&mut self, sink: &mut dyn Sink) {
+        if !self.state.finished {
+            self.settle(sink);
+            self.drive(sink, |machine| machine.gap());
+        }
+    }
+
     /// Consumes what the prompt already contains at the beginning of the reply (a forced call's opener, for example). The
     /// bytes are read like any others and count in offsets, but text and reasoning in them are not delivered.
     ///

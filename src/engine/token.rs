@@ -2,9 +2,9 @@
 //!
 //! In a set with one dialect of calls they are framing anywhere. In a set of many they are framing beside a call, a message
 //! or a thought of their dialect, with at most white space between, and text elsewhere. Tokens that are also ordinary markup
-//! must be at an end of the reply, or beside another such token or a call. Between two quotation marks of one kind,
-//! backticks or brackets a token is a mention and stays text. In code nothing is framing. A token that cannot be decided yet
-//! is held back.
+//! must be at an end of the reply, or beside another such token or a call; in a set of many, a thought between markers shows
+//! nothing about them. Between two quotation marks of one kind, backticks or brackets a token is a mention and stays text. In code nothing
+//! is framing. A token that cannot be decided yet is held back.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{Line, ROOT, bracket_before, quote_after, quote_before, quote_opening};
@@ -556,6 +556,10 @@ impl Machine<'_> {
         else {
             return false;
         };
+        // Among many formats most markers of thoughts belong to several, and show nothing about ordinary markup.
+        if token.markup && !thought.messages && !self.set.plan.chosen {
+            return false;
+        }
         let same = |index: &u16| {
             let own = &self.dialect(*index).spec.reasoning;
             let shared = |open: &String| thought.spec.open.contains(open);

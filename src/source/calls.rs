@@ -39,6 +39,8 @@ struct Pending {
     ended: bool,
     /// It was too long; the rest of it is ignored.
     over: bool,
+    /// A piece of it may be missing.
+    torn: bool,
 }
 
 impl Pending {
@@ -94,6 +96,7 @@ impl Assembly {
                     call: NativeCall::default(),
                     ended: false,
                     over: false,
+                    torn: false,
                 });
                 self.calls.len() - 1
             }
@@ -121,6 +124,13 @@ impl Assembly {
         Ok(())
     }
 
+    /// Notes that a part of the response could not be read: pieces of the calls that are incomplete may be missing, so none of them is
+    /// delivered.
+    pub fn gap(&mut self) {
+        let open = self.calls.iter_mut().filter(|call| !call.ended);
+        open.for_each(|call| call.torn = true);
+    }
+
     /// Marks the call of an index as complete; with `None`, all calls.
     pub fn end(&mut self, index: Option<u64>) {
         for call in &mut self.calls {
@@ -142,10 +152,11 @@ impl Assembly {
                 continue;
             }
             self.bytes -= pending.len();
-            let cut = match finish {
-                Some(Finish::Stop | Finish::ToolCalls) | None => false,
-                Some(Finish::Length | Finish::Error | Finish::Cancelled) => bare,
-            };
+            let cut = pending.torn
+                || match finish {
+                    Some(Finish::Stop | Finish::ToolCalls) | None => false,
+                    Some(Finish::Length | Finish::Error | Finish::Cancelled) => bare,
+                };
             return Some(check(pending.call, cut));
         }
     }

@@ -229,7 +229,13 @@ impl Flow {
                 self.finish = Some(reason);
                 self.give(sink, errors);
             }
-            Item::Error(error) => errors.push(error),
+            Item::Error(error) => {
+                if error.is_gap() {
+                    self.calls.gap();
+                    self.parser.gap(sink);
+                }
+                errors.push(error);
+            }
             Item::Said(_) => {}
         }
     }

@@ -297,6 +297,15 @@ pub enum SourceError {
 }
 
 impl SourceError {
+    /// Whether output may have been in what could not be read.
+    #[must_use]
+    pub(crate) fn is_gap(&self) -> bool {
+        matches!(
+            self,
+            Self::Json { .. } | Self::Shape { .. } | Self::TooLong { .. }
+        )
+    }
+
     /// The line of the response body, if there is one.
     #[must_use]
     pub fn line(&self) -> Option<u64> {

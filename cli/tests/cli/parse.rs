@@ -267,6 +267,29 @@ fn a_delay_only_slows_down() {
 }
 
 #[test]
+fn pieces_of_parameters_hold_whole_characters() {
+    let values = |chunk: &str| {
+        let input = "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"日🌊é\"}}</tool_call>";
+        let ran = run(
+            &["parse", "--output", "events", "--chunk", chunk],
+            input.as_bytes(),
+        );
+        let events = ran.json();
+        let mut pieces = String::new();
+        let mut end = None;
+        for event in events.iter().filter(|event| event["type"] == "param_delta") {
+            pieces += event["data"].as_str().unwrap_or_default();
+            assert!(end.is_none_or(|end| end == event["span"][0]), "{event}");
+            end = Some(event["span"][1].clone());
+        }
+        pieces
+    };
+    for chunk in ["1", "2", "3", "64"] {
+        assert_eq!(values(chunk), "\"日🌊é\"", "{chunk}");
+    }
+}
+
+#[test]
 fn empty_and_binary_input_are_input() {
     assert_eq!(
         turn(&[], b""),

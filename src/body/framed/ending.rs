@@ -136,7 +136,7 @@ impl Body {
             }
         }
         if let FramedAt::Payload(payload) = &mut self.at {
-            payload.finish(out, stopped);
+            payload.finish(out, end, stopped);
             if payload.complete() {
                 return Finished::Closed(end);
             }

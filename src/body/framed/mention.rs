@@ -1,6 +1,8 @@
-//! Openers that follow a quotation mark: with the closing one directly behind them, or behind the value, they are only mentioned.
+//! Openers that are only mentioned: between quotation marks, with nothing or a value between, or before an example in which dots or a
+//! tag stand for the call.
 
 use super::{Body, FramedAt};
+use crate::body::payload::Payload;
 use crate::body::{Flow, Out};
 
 impl Body {
@@ -54,5 +56,17 @@ impl Body {
         }
         self.mention = Some(have + 1);
         Some((true, None))
+    }
+
+    /// Whether the payload that breaks at index `at` is an example.
+    pub(super) fn shows_example(&self, out: &Out<'_>, at: usize) -> bool {
+        let byte = out.seg.get(at).filter(|_| !self.is_final());
+        match (&self.at, byte) {
+            (FramedAt::Payload(payload), Some(byte)) => match &**payload {
+                Payload::Json(body) => body.is_example(*byte),
+                _ => false,
+            },
+            _ => false,
+        }
     }
 }

@@ -504,7 +504,7 @@ impl Body {
                 value.watch(table, of, byte, pos);
                 (true, self.another_closer(out, byte, pos))
             }
-            (_, Some((Action::Param, walk, _)))
+            (_, Some((Action::Param | Action::Stray, walk, _)))
                 if named && foreign(out, self.args.as_ref(), walk.span(Hole::Key)) =>
             {
                 // A tag follows, but not one that could: the content continues.

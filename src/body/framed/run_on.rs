@@ -78,6 +78,14 @@ impl Body {
         } else if let Some((taken, flow)) = self.next_call(out, table, next) {
             return (next - usize::from(!taken), flow);
         }
+        if step == Step::Malformed && self.shows_example(out, next) {
+            return (
+                next,
+                Some(Flow::Mention {
+                    at: out.base + next as u64,
+                }),
+            );
+        }
         let flow = self.payload(out, table, step, out.base + next as u64);
         if let (Some(Flow::Malformed { ended: false }), Some(torn)) = (flow, &mut self.torn)
             && let Some(run) = run.filter(|run| !run.string)

@@ -1,4 +1,4 @@
-//! The value of a call's arguments: an object, a string that holds one, or null.
+//! The value of a call's arguments: an object, a string that holds one, or null. An empty list stands for no arguments.
 //!
 //! One lexer decodes a string, and another one reads the decoded text at once. An error inside the string takes effect when
 //! the string ends, so that it takes effect at one offset.
@@ -39,6 +39,8 @@ enum How {
         lexer: Lexer,
         inner: Inner,
     },
+    /// An empty list in place of the object.
+    List(Lexer),
 }
 
 /// The object in a string.
@@ -112,12 +114,24 @@ impl Arguments {
         self.how == How::Open && !self.live.takes_text()
     }
 
+    /// Whether nothing has come but the bracket of the object.
+    pub fn untouched(&self) -> bool {
+        match self.how {
+            How::Open => true,
+            How::Object => self.live.is_empty() && self.live.due(),
+            How::Null(_) | How::List(_) | How::Plain { .. } | How::Text { .. } => false,
+        }
+    }
+
     /// What was open where the arguments broke.
     pub fn torn(&self, syntax: &Syntax, torn: &mut Torn) {
         match &self.how {
             How::Open => {}
             How::Object => self.live.torn(syntax, torn),
-            How::Null(lexer) | How::Plain { lexer, .. } | How::Text { lexer, .. } => {
+            How::Null(lexer)
+            | How::List(lexer)
+            | How::Plain { lexer, .. }
+            | How::Text { lexer, .. } => {
                 lexer.torn(syntax, torn);
             }
         }
@@ -128,9 +142,10 @@ impl Arguments {
         match &self.how {
             How::Open => true,
             How::Object => self.live.between(),
-            How::Null(lexer) | How::Plain { lexer, .. } | How::Text { lexer, .. } => {
-                lexer.between()
-            }
+            How::Null(lexer)
+            | How::List(lexer)
+            | How::Plain { lexer, .. }
+            | How::Text { lexer, .. } => lexer.between(),
         }
     }
 
@@ -138,7 +153,7 @@ impl Arguments {
     pub(in crate::body) fn lexer(&mut self) -> Option<&mut Lexer> {
         match self.how {
             How::Object => Some(self.live.lexer()),
-            How::Open | How::Null(_) | How::Plain { .. } | How::Text { .. } => None,
+            How::Open | How::Null(_) | How::List(_) | How::Plain { .. } | How::Text { .. } => None,
         }
     }
 
@@ -146,11 +161,11 @@ impl Arguments {
     pub fn short(&self, syntax: &Syntax, limits: &Limits) -> Option<Short> {
         match self.how {
             How::Object => self.live.short(syntax, limits),
-            How::Open | How::Null(_) | How::Plain { .. } | How::Text { .. } => None,
+            How::Open | How::Null(_) | How::List(_) | How::Plain { .. } | How::Text { .. } => None,
         }
     }
 
-    /// Consumes the source from index `i` on: an object, a string that contains one, or null.
+    /// Consumes the source from index `i` on: an object, a string that contains one, null, or an empty list.
     pub fn feed(
         &mut self,
         out: &mut Out<'_>,
@@ -164,6 +179,7 @@ impl Arguments {
                 Some(byte) if is_blank(*byte) => i += 1,
                 Some(b'{') => self.how = How::Object,
                 Some(b'n' | b'N') => self.how = How::Null(Lexer::new(0)),
+                Some(b'[') if !self.live.takes_text() => self.how = How::List(Lexer::new(1)),
                 Some(_) if self.live.takes_text() => {
                     self.how = How::Plain {
                         lexer: Lexer::new(0),
@@ -249,8 +265,9 @@ impl Arguments {
     ) -> (usize, Step) {
         loop {
             let mut none = Inner::Done;
+            let list = matches!(self.how, How::List(_));
             let (lexer, inner) = match &mut self.how {
-                How::Null(lexer) => (lexer, &mut none),
+                How::Null(lexer) | How::List(lexer) => (lexer, &mut none),
                 How::Text { lexer, inner } => (lexer, inner),
                 How::Open | How::Object | How::Plain { .. } => return (i, Step::More),
             };
@@ -265,8 +282,16 @@ impl Arguments {
             let pos = source.pos(i);
             match token {
                 Token::More => return (i, Step::More),
+                Token::Open(_) if list && lexer.depth() > 0 => {
+                    return (i, self.live.broken(out, Kind::MalformedBody, pos));
+                }
                 Token::Open(Shape::String) => lexer.decode(),
                 Token::Open(_) => {}
+                Token::Close if list => {
+                    let bracket = pos.saturating_sub(1);
+                    self.live.repaired(out, Kind::RepairedArguments, bracket);
+                    return (i, self.scalar_end(out, pos));
+                }
                 Token::Close => return (i, self.scalar_end(out, pos)),
                 Token::Repaired(kind, at) => {
                     self.live.repaired(out, kind, at);
@@ -284,7 +309,9 @@ impl Arguments {
     fn scalar_end(&mut self, out: &mut Out<'_>, pos: u64) -> Step {
         let inner = match &self.how {
             How::Text { inner, .. } => *inner,
-            How::Null(_) | How::Open | How::Object | How::Plain { .. } => Inner::Open,
+            How::Null(_) | How::List(_) | How::Open | How::Object | How::Plain { .. } => {
+                Inner::Open
+            }
         };
         match inner {
             Inner::Done => Step::Done,

@@ -22,6 +22,7 @@ impl Item {
             named: false,
             text: String::new(),
             meta: vec![],
+            called: None,
             kept: None,
             spare: None,
             torn: false,

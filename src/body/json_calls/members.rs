@@ -9,6 +9,8 @@ use crate::event::Span;
 
 /// Synonyms for the key of the arguments, matched without regard to case.
 const ARGUMENTS: [&str; 5] = ["arguments", "args", "parameters", "params", "input"];
+/// Other keys under which models write the name.
+const NAMES: [&str; 4] = ["tool", "tool_name", "function", "function_name"];
 /// Values of `type` that add nothing to the fact that it is a call.
 const SORTS: [&str; 4] = ["function", "function_call", "tool_call", "tool_use"];
 /// How many bytes of a string are compared with them.
@@ -83,6 +85,11 @@ impl JsonTable {
         let mut own = self.args.iter().map(String::as_str).chain(ARGUMENTS);
         !self.name_is_key && own.any(|word| word.eq_ignore_ascii_case(key))
     }
+}
+
+/// Whether models write the name under this key, too.
+pub(super) fn is_name(key: &str) -> bool {
+    NAMES.contains(&key)
 }
 
 /// Appends to the value of `type`, up to the length that is compared.

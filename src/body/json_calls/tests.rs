@@ -435,7 +435,11 @@ fn arguments_may_be_alone() {
         (" {\"x\": 1}\n```", "a {\"x\": 1} |  | done 4"),
         ("null,", "a {} |  | done 1"),
         ("\"{}\"", "a {} |  | done 0"),
-        ("[]", " | malformed_body | malformed"),
+        (
+            "[]",
+            "a {} {RepairedArguments} | repaired_arguments | done 0",
+        ),
+        ("[1]", " | malformed_body | malformed"),
         ("{\"x\": tru}", " | malformed_body | malformed"),
         ("{\"x\": ", " |  | more"),
     ];

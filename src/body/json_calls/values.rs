@@ -1,7 +1,7 @@
 //! The values around the arguments of a call: where each begins and ends, and what it means.
 
 use super::arguments::Arguments;
-use super::members::{Member, Spare, is_sort};
+use super::members::{Member, Spare, is_name, is_sort};
 use super::{Body, Follows, Item, Reading};
 use crate::body::lexer::{Rules, Shape};
 use crate::body::live::{LiveCall, Step};
@@ -16,7 +16,7 @@ impl Body {
         let limits = out.limits();
         let quotes = 2;
         match self.item.as_ref().map(|item| item.reading) {
-            Some(Reading::Name { start } | Reading::Id { start }) => {
+            Some(Reading::Name { start } | Reading::Called { start } | Reading::Id { start }) => {
                 let len = u64::from(limits.max_name) + quotes;
                 (start.saturating_add(len + 1), Kind::LimitName)
             }
@@ -43,6 +43,7 @@ impl Body {
             Reading::Spare { .. } => item.spare.as_mut().map(|spare| &mut spare.bytes),
             Reading::Nothing
             | Reading::Name { .. }
+            | Reading::Called { .. }
             | Reading::Id { .. }
             | Reading::Sort
             | Reading::Args => None,
@@ -198,6 +199,12 @@ impl Body {
                 let at = item.key.start;
                 self.repaired(out, Kind::RepairedArguments, at);
             }
+            (Member::Wrapper | Member::Other, Shape::String)
+                if !item.named && item.called.is_none() && is_name(self.lexer.key()) =>
+            {
+                item.reading = Reading::Called { start };
+                self.lexer.decode();
+            }
             (member, _) => {
                 item.torn |= member == Member::Synonym;
                 let span = item.key;
@@ -311,6 +318,11 @@ impl Body {
                 self.name(out, table, Span::new(start, pos))
                     .or_else(|| self.replay(out, rules))
             }
+            Reading::Called { start } => {
+                let (key, name) = (self.lexer.key().to_owned(), std::mem::take(&mut item.text));
+                item.called = Some((key, item.key, name, Span::new(start, pos)));
+                None
+            }
             Reading::Id { .. } => {
                 let id = std::mem::take(&mut item.text);
                 if !item.named {
@@ -342,6 +354,19 @@ impl Body {
         item.write(out, rules, base, &bytes)
     }
 
+    /// Uses a name under another key if no other has come.
+    fn called(&mut self, out: &mut Out<'_>, rules: &Rules<'_>, table: &JsonTable) -> Option<Step> {
+        let item = self.item.as_mut()?;
+        let (key, at, name, span) = item.called.take()?;
+        item.extra(out, &key, at);
+        if item.named {
+            return None;
+        }
+        item.text = name;
+        self.name(out, table, span)
+            .or_else(|| self.replay(out, rules))
+    }
+
     /// Ends the object of a call at `pos`.
     fn end(
         &mut self,
@@ -355,6 +380,9 @@ impl Body {
             return self.as_arguments(out, rules);
         }
         if let Some(step) = self.unnamed(out, rules, table) {
+            return Some(step);
+        }
+        if let Some(step) = self.called(out, rules, table) {
             return Some(step);
         }
         let item = self.item.as_mut()?;

@@ -130,7 +130,7 @@ impl Body {
         self.item.as_ref().is_some_and(|item| {
             let around = match byte {
                 // The bracket of the list around it may be missing, too.
-                Some(b'<') => item.depth.min(1),
+                Some(b'<' | b'`' | b'[') => item.depth.min(1),
                 Some(b']') => 1,
                 _ => return false,
             };

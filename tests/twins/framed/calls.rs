@@ -114,6 +114,8 @@ impl<'a> Twin<'a> {
         let mut name = None;
         // The arguments and their position.
         let mut arguments: Option<(Value, usize)> = None;
+        // Where the last member of the object ended.
+        let mut whole = 0;
         let calls = &mut self.out.calls;
         let mut take = |reader: &mut Reader<'_>, key: String| {
             let from = reader.at;
@@ -160,17 +162,19 @@ impl<'a> Twin<'a> {
             }
             Ok(())
         };
-        if rules.wrapper.is_empty() {
-            let may = |key: &str| !rules.name_is_key || crate::naive::name_of(key).is_ok();
-            reader.members_named(may, take)?;
-        } else {
-            reader.members(|reader, key| {
-                if rules.wrapper.contains(&key) && reader.peek() == Some(b'{') {
-                    reader.members(&mut take)
-                } else {
-                    take(reader, key)
-                }
-            })?;
+        let may = |key: &str| !rules.name_is_key || crate::naive::name_of(key).is_ok();
+        let read = reader.members_named(may, |reader, key| {
+            match rules.wrapper.contains(&key) && reader.peek() == Some(b'{') {
+                true => reader.members(&mut take)?,
+                false => take(reader, key)?,
+            }
+            whole = reader.at;
+            Ok(())
+        });
+        // At the end of the input only its bracket may be missing.
+        let lacks = read == Err(Fault::Cut) && reader.input[whole..].trim().is_empty();
+        if rules.name_is_key || !(lacks && name.is_some() && arguments.is_some()) {
+            read?;
         }
         if rules.name_is_key {
             return Ok(());
@@ -178,7 +182,7 @@ impl<'a> Twin<'a> {
         let name = name.ok_or(Fault::At(reader.at))?;
         let arguments = arguments.map_or_else(|| Value::Object(Map::new()), |(value, _)| value);
         self.out.calls.push((name, arguments));
-        Ok(())
+        read
     }
 }
 
