@@ -404,7 +404,8 @@ pub struct ParseArgs {
     /// Declared tools: a JSON array of {"name", "parameters"} or OpenAI's form of it
     #[arg(long, value_name = "TOOLS.json", help_heading = TOOLS)]
     pub tools: Option<PathBuf>,
-    /// Validate each call against the definition of its tool: a violation is an error. Accepts any form of definitions
+    /// Validate each call against the definition of its tool: a violation is an error. `--output turn` and `completion` have
+    /// the validated arguments, the outputs that are written live those of the model. Accepts any form of definitions
     #[arg(long, requires = "tools", help_heading = TOOLS)]
     pub validate: bool,
     /// Also show the model's whole output, markup included (`--output turn`)

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
 use toolglot::source::ServerError;
-use toolglot::{Collect, DialectSet, Event, Finish, Options, Severity, Sink, Tools};
+use toolglot::{Call, Collect, DialectSet, Event, Finish, Options, Severity, Sink, Tools};
 use toolglot_testkit::json;
 use toolglot_testkit::vectors::Log;
 
-use crate::validate::Check;
+use crate::validate::{Check, Delivered};
 
 /// A sink that writes.
 pub trait Output: Sink {
@@ -23,6 +23,10 @@ pub trait Output: Sink {
 
     /// Receives the error that a server reports in place of its response, or where the response broke off.
     fn fail(&mut self, _error: &ServerError) {}
+
+    /// Receives the validated calls of the stream, in order, before the end. An output that is written live has already
+    /// written their arguments, as the model wrote them.
+    fn checked(&mut self, _calls: Vec<Delivered>) {}
 
     /// Flushes everything written so far.
     fn flush(&mut self) -> io::Result<()>;
@@ -62,10 +66,20 @@ impl<W: Write> Output for Events<W> {
     }
 }
 
+/// Gives valid calls the arguments that were validated.
+fn deliver(calls: &mut [Call], checked: Vec<Delivered>) {
+    for (call, one) in calls.iter_mut().zip(checked) {
+        if let Some(arguments) = one.arguments {
+            call.arguments = arguments;
+        }
+    }
+}
+
 /// One JSON object for the whole turn.
 pub struct Turn<W: Write> {
     out: W,
     collect: Collect,
+    checked: Vec<Delivered>,
     error: Option<ServerError>,
 }
 
@@ -79,6 +93,7 @@ impl<W: Write> Turn<W> {
             } else {
                 collect
             },
+            checked: vec![],
             error: None,
         }
     }
@@ -95,12 +110,17 @@ impl<W: Write> Output for Turn<W> {
         self.error = Some(error.clone());
     }
 
+    fn checked(&mut self, calls: Vec<Delivered>) {
+        self.checked = calls;
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
     fn end(&mut self, _: Finish) -> io::Result<()> {
-        let turn = std::mem::take(&mut self.collect).turn();
+        let mut turn = std::mem::take(&mut self.collect).turn();
+        deliver(&mut turn.calls, std::mem::take(&mut self.checked));
         let error = self.error.as_ref();
         let error = error.map(|error| (error.message.as_str(), error.kind.as_str()));
         writeln!(self.out, "{}", json::response(&turn, error))?;
@@ -188,6 +208,7 @@ impl<W: Write> Output for Chunks<W> {
 pub struct Completion<W: Write> {
     out: W,
     collect: Collect,
+    checked: Vec<Delivered>,
     settings: Settings,
     head: Arc<Mutex<Head>>,
     error: Option<ServerError>,
@@ -209,6 +230,7 @@ impl<W: Write> Completion<W> {
         Self {
             out,
             collect: Collect::new().guard_with(set, options),
+            checked: vec![],
             settings,
             head,
             error: None,
@@ -227,12 +249,17 @@ impl<W: Write> Output for Completion<W> {
         self.error = Some(error.clone());
     }
 
+    fn checked(&mut self, calls: Vec<Delivered>) {
+        self.checked = calls;
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
     fn end(&mut self, reason: Finish) -> io::Result<()> {
-        let turn = std::mem::take(&mut self.collect).turn();
+        let mut turn = std::mem::take(&mut self.collect).turn();
+        deliver(&mut turn.calls, std::mem::take(&mut self.checked));
         let json = match &self.error {
             Some(error) => error.to_json(),
             None => {
@@ -328,10 +355,11 @@ impl Counted<'_> {
         }
     }
 
-    /// Reports invalid calls, if validation was requested.
+    /// Reports invalid calls and passes on valid ones, if validation was requested.
     pub fn checked(&mut self, set: &DialectSet) {
         if let Some(check) = self.check.take() {
-            check.end(set, |event| self.pass(event));
+            let calls = check.end(set, |event| self.pass(event));
+            self.inner.checked(calls);
         }
     }
 

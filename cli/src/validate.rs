@@ -122,6 +122,15 @@ fn preset(path: &std::path::Path) -> Result<Map, Stop> {
     read.map_err(|error| Stop::because(format!("{}: {error}", path.display())))
 }
 
+/// A validated call of a stream.
+pub struct Delivered {
+    pub name: String,
+    /// Its arguments as the model wrote them.
+    pub written: String,
+    /// Its arguments as they were validated; `None` if it is invalid.
+    pub arguments: Option<String>,
+}
+
 /// Validates the calls of a stream when it ends.
 pub struct Check {
     inventory: Inventory,
@@ -156,8 +165,8 @@ impl Check {
         )
     }
 
-    /// Reports invalid calls.
-    pub fn end(self, set: &DialectSet, mut tell: impl FnMut(Event<'_>)) {
+    /// Reports invalid calls; returns all calls, in order.
+    pub fn end(self, set: &DialectSet, mut tell: impl FnMut(Event<'_>)) -> Vec<Delivered> {
         let turn = self.collect.turn();
         let mut options = CheckOptions::default();
         options.places = Some(&self.places);
@@ -178,5 +187,15 @@ impl Check {
                 ));
             }
         }
+        let delivered = |(call, checked): (Call, &Checked)| Delivered {
+            name: call.name,
+            written: call.arguments,
+            arguments: checked.valid().then(|| checked.text()),
+        };
+        turn.calls
+            .into_iter()
+            .zip(&checked)
+            .map(delivered)
+            .collect()
     }
 }

@@ -195,6 +195,56 @@ fn parse_checks_what_it_reads() {
     }
 }
 
+/// A whole output has the arguments that `validate` gives; one that is written live has those of the model.
+#[test]
+fn what_is_validated_is_delivered() {
+    let tools = file("tools.json", TOOLS);
+    let call = |arguments: &str| {
+        format!(r#"<tool_call>{{"name": "GetPlayerInfo", "arguments": {arguments}}}</tool_call>"#)
+    };
+    let reply = call(r#"{"player_id": 7}"#) + &call(r#"{"level": "x"}"#);
+    let response = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}], "x": 1.50});
+    let parse = |input: &str, output: &str, text: &str| {
+        let args = [
+            "parse",
+            "--dialect",
+            "hermes",
+            "--tools",
+            &tools,
+            "--validate",
+            "--input",
+        ];
+        let ran = run(
+            &[&args[..], &[input, "--output", output]].concat(),
+            text.as_bytes(),
+        );
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        ran
+    };
+    let turn = parse("text", "turn", &reply).json().remove(0);
+    let arguments = |index: usize| &turn["calls"][index]["arguments"];
+    assert_eq!(arguments(0), &json!({"player_id": "7", "level": 1}));
+    // An invalid call stays as the model wrote it.
+    assert_eq!(arguments(1), &json!({"level": "x"}));
+    assert_eq!(turn["errors"][0]["kind"], "type_mismatch");
+    for (input, text) in [
+        ("text", reply.as_str()),
+        ("openai-sse", &response.to_string()),
+    ] {
+        let whole = parse(input, "completion", text).json().remove(0);
+        let calls = &whole["choices"][0]["message"]["tool_calls"];
+        let written = r#"{"player_id":"7","level":1}"#;
+        assert_eq!(calls[0]["function"]["arguments"], written, "{input}");
+        assert_eq!(calls[1]["function"]["arguments"], r#"{"level": "x"}"#);
+        for live in ["events", "openai", "pretty"] {
+            let live = parse(input, live, text).out;
+            // The default is not among them.
+            let plain = live.replace(['\\', '"', ' '], "");
+            assert!(!plain.contains("level:1"), "{live}");
+        }
+    }
+}
+
 #[test]
 fn bad_input_is_refused_with_one_line() {
     let tools = file("tools.json", TOOLS);
