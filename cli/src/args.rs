@@ -127,8 +127,9 @@ Examples:
 const ENCODE_EXAMPLES: &str = "\
 Calls are a JSON array (or one object) of
   {\"name\", \"arguments\": {...} or JSON text, \"id\"?}
-or of OpenAI's {\"id\", \"function\": {\"name\", \"arguments\"}}; a turn printed by `toolglot parse` works too. The text reads
-back as these calls; a call that the dialect cannot express is an error that names the value and the rule.
+or of OpenAI's {\"id\", \"function\": {\"name\", \"arguments\"}}, of Anthropic's and Gemini's (\"input\", \"args\"); a turn printed by
+`toolglot parse` works too. A member that is not read is an error, and so is a call that is recovered. The text reads back as
+these calls; a call that the dialect cannot express is an error that names the value and the rule.
 
 Examples:
   echo '{\"name\": \"weather\", \"arguments\": {\"city\": \"Leith\"}}' | toolglot encode --dialect qwen3-coder

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::terminal::Screen;
-use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder, Transcoder};
+use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder, Grade, TranscodeError, Transcoder};
 use toolglot_testkit::sets::{Choice, Sets};
 
 use crate::args::{EncodeArgs, TranscodeArgs};
-use crate::calls::{Given, Turn};
+use crate::calls::{Given, Turn, recovered};
 use crate::input::{self, Input};
 use crate::stop::{Stop, Verdict};
 
@@ -35,7 +35,14 @@ pub fn transcode(args: &TranscodeArgs) -> Result<Verdict, Stop> {
     let mut transcoder = Transcoder::new(&from, encoder, options(args.tools.as_deref())?);
     transcoder.keep = args.keep;
     let output = transcoder.run(&bytes(&args.file)?);
-    print(&output.map_err(Stop::because)?)
+    let refused = |error: TranscodeError| match error {
+        TranscodeError::Recovered { span, name, kinds } => {
+            let why = recovered(&name, kinds);
+            Stop::because(format!("bytes {}..{}: {why}", span.start, span.end))
+        }
+        other => Stop::because(other),
+    };
+    print(&output.map_err(refused)?)
 }
 
 /// Writes one dialect, by its id or an alias.
@@ -78,12 +85,16 @@ fn calls(file: &Path) -> Result<Vec<EncodeCall>, Stop> {
     let mut bytes = vec![];
     let mut input = Input::open(file)?;
     input.exactly(usize::MAX, &mut bytes)?;
-    let call = |(index, given): (usize, &Given<'_>)| {
-        let (name, arguments) = given.said(index)?;
-        let id = given.id.clone();
-        Ok(EncodeCall::new(name, arguments).id(id))
+    let turn = Turn::read(&bytes);
+    let turn = turn.map_err(|why| input.wrong(format!("the calls cannot be read: {why}")))?;
+    let call = |(index, given): (usize, Given)| match given.grade {
+        Grade::Recovered => {
+            let why = recovered(&given.name, given.kinds);
+            Err(input.wrong(format!("call {index}: {why}")))
+        }
+        Grade::Complete | Grade::Repaired => {
+            Ok(EncodeCall::new(given.name, given.arguments).id(given.id))
+        }
     };
-    let read = |turn: Turn<'_>| turn.calls.iter().enumerate().map(call).collect();
-    let calls = Turn::read(&bytes).and_then(read);
-    calls.map_err(|why: String| input.wrong(format!("the calls cannot be read: {why}")))
+    turn.calls.into_iter().enumerate().map(call).collect()
 }

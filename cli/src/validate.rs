@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use toolglot::json::{Map, json};
 use toolglot::{
-    Call, Collect, DialectSet, Event, Grade, Issue, Kind, KindSet, Origin, Severity, Sink, Span,
+    Call, Collect, DialectSet, Event, Grade, Issue, Kind, Origin, Severity, Sink, Span,
 };
 use toolglot_testkit::sets::{Choice, Sets};
 use toolglot_tools::{CheckOptions, Checked, Inventory, Places, Unknown};
@@ -20,9 +20,9 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
     let mut bytes = vec![];
     let mut input = Input::open(&args.file)?;
     input.exactly(usize::MAX, &mut bytes)?;
-    let wrong = |why: String| input.wrong(format!("the turn cannot be read: {why}"));
-    let turn = Turn::read(&bytes).map_err(wrong)?;
-    let calls = calls(&turn, args.dialect.as_deref()).map_err(wrong)?;
+    let turn = Turn::read(&bytes);
+    let turn = turn.map_err(|why| input.wrong(format!("the turn cannot be read: {why}")))?;
+    let calls = calls(turn.calls, args.dialect.as_deref());
     let set = dialects(args, &calls)?;
 
     let mut options = CheckOptions::default();
@@ -68,22 +68,14 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
     Ok(Verdict::of(!valid, true))
 }
 
-fn calls(turn: &Turn<'_>, dialect: Option<&str>) -> Result<Vec<Call>, String> {
-    let given = turn.calls.iter().enumerate();
-    let call = |(index, given): (usize, &Given<'_>)| {
-        let (name, arguments) = given.said(index)?;
-        let own = given.dialect.as_deref().or(dialect);
-        let kinds = kinds(&given.kinds);
-        let grade = given.state.as_deref().and_then(Grade::from_name);
-        Ok(Call::new(name, arguments)
-            .index(
-                given
-                    .index
-                    .unwrap_or_else(|| u32::try_from(index).unwrap_or(u32::MAX)),
-            )
-            .grade(grade.unwrap_or_default().max(kinds.grade()))
-            .kinds(kinds)
-            .dialect(own.unwrap_or_default().to_owned())
+fn calls(given: Vec<Given>, dialect: Option<&str>) -> Vec<Call> {
+    let call = |(index, given): (u32, Given)| {
+        let own = given.dialect.or_else(|| dialect.map(str::to_owned));
+        Call::new(given.name, given.arguments)
+            .index(given.index.unwrap_or(index))
+            .grade(given.grade)
+            .kinds(given.kinds)
+            .dialect(own.unwrap_or_default())
             .origin(match given.span {
                 Some(_) => Origin::Text,
                 None => Origin::Native,
@@ -92,16 +84,9 @@ fn calls(turn: &Turn<'_>, dialect: Option<&str>) -> Result<Vec<Call>, String> {
                 given
                     .span
                     .map_or(Span::default(), |(start, end)| Span::new(start, end)),
-            ))
+            )
     };
-    given.map(call).collect()
-}
-
-fn kinds(names: &[String]) -> KindSet {
-    let mut kinds = KindSet::default();
-    let known = names.iter().filter_map(|name| Kind::from_name(name));
-    known.for_each(|kind| kinds.insert(kind));
-    kinds
+    (0..).zip(given).map(call).collect()
 }
 
 /// Returns the dialects that the calls name, if any.

@@ -2,7 +2,7 @@
 //!
 //! `batch` writes one line for each line, in the same order; `stats` counts ([`stats`]).
 
-mod beside;
+pub mod beside;
 mod budget;
 #[cfg(feature = "parquet")]
 mod columns;
