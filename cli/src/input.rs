@@ -74,6 +74,45 @@ impl Read for Input {
     }
 }
 
+/// Refuses an output that is the input too, under whatever name: opening it would empty the input.
+pub fn not_the_same(input: &Path, output: &Path) -> Result<(), Stop> {
+    if !same(input, output) {
+        return Ok(());
+    }
+    let what = match is_stdin(input) {
+        true => format!("standard input is {}, which is", output.display()),
+        false => format!("{} is", input.display()),
+    };
+    Err(Stop::because(format!("{what} both input and output")))
+}
+
+/// Whether two paths name one file with content. Links have the number of their file.
+#[cfg(unix)]
+fn same(input: &Path, output: &Path) -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+
+    let input = match is_stdin(input) {
+        true => {
+            let own = io::stdin().as_fd().try_clone_to_owned();
+            own.and_then(|own| File::from(own).metadata())
+        }
+        false => fs::metadata(input),
+    };
+    let number = |meta: &fs::Metadata| (meta.dev(), meta.ino());
+    match (input, fs::metadata(output)) {
+        (Ok(input), Ok(output)) => input.is_file() && number(&input) == number(&output),
+        _ => false,
+    }
+}
+
+/// Whether two paths name one file. Links and standard input are not recognized.
+#[cfg(not(unix))]
+fn same(input: &Path, output: &Path) -> bool {
+    let path = |path: &Path| fs::canonicalize(path).ok();
+    !is_stdin(input) && path(input).is_some_and(|input| path(output) == Some(input))
+}
+
 /// Reads a whole file of arbitrary bytes.
 pub fn whole(path: &Path) -> Result<Vec<u8>, Stop> {
     let name = path.display();

@@ -9,7 +9,7 @@ use toolglot_tools::read::{self, Listing, Source};
 use toolglot_tools::{Inventory, Tool};
 
 use crate::args::{ToolsArgs, ToolsCommand};
-use crate::input::Input;
+use crate::input::{self, Input};
 use crate::stop::{Stop, Verdict};
 
 pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
@@ -18,6 +18,11 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
         server,
         output,
     } = &args.command;
+    if let Some(output) = output {
+        for file in files {
+            input::not_the_same(file, output)?;
+        }
+    }
     let mut faulty = false;
     let mut tools: Vec<Tool> = vec![];
     let mut places: HashMap<String, &Path> = HashMap::new();

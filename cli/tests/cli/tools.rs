@@ -46,6 +46,15 @@ fn unusable_definitions_are_reported() {
     );
 }
 
+/// Definitions that cannot be read would be lost.
+#[test]
+fn a_file_is_not_converted_into_itself() {
+    let odd = r#"[{"name": "f"}, {"nme": "g"}]"#;
+    let path = file("i.json", odd);
+    run(&["tools", "import", "-o", &path, &path], b"").refused(&["both input and output"]);
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), odd);
+}
+
 /// Whatever is wrong with a file of definitions is reported with its name and the place, by every command that reads one.
 #[test]
 fn every_command_says_what_is_wrong_with_definitions() {
