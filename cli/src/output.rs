@@ -7,14 +7,18 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use toolglot::json::{Value, to_value};
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
 use toolglot::source::ServerError;
-use toolglot::{Call, Collect, DialectSet, Event, Finish, Options, Severity, Sink, Tools};
+use toolglot::{
+    Call, Collect, DialectSet, Event, Finish, Issue, Options, Report, Severity, Sink, Tools,
+};
 use toolglot_testkit::json;
 use toolglot_testkit::vectors::Log;
 
-use crate::validate::{Check, Delivered};
+use crate::tools::note;
+use crate::validate::{Check, Delivered, Said};
 
 /// A sink that writes.
 pub trait Output: Sink {
@@ -23,6 +27,12 @@ pub trait Output: Sink {
 
     /// Receives the error that a server reports in place of its response, or where the response broke off.
     fn fail(&mut self, _error: &ServerError) {}
+
+    /// Receives an error that is the application's fault, with its words. An output without issues leaves it to standard error.
+    fn fault(&mut self, issue: &Issue<'_>, said: &Said) {
+        let index = issue.call.unwrap_or_default();
+        note(format!("call {index} ({}): {}", issue.tool, said.message));
+    }
 
     /// Receives the validated calls of the stream, in order, before the end. An output that is written live has already
     /// written their arguments, as the model wrote them.
@@ -56,6 +66,16 @@ impl<W: Write> Sink for Events<W> {
 }
 
 impl<W: Write> Output for Events<W> {
+    fn fault(&mut self, issue: &Issue<'_>, said: &Said) {
+        let event = to_value(&Event::Issue(*issue));
+        if let (None, Ok(mut event @ Value::Object(_))) = (&self.failed, event) {
+            event["message"] = said.message.as_str().into();
+            event["observation"] = said.observation.as_str().into();
+            let json = toolglot_testkit::json::escaped(event.to_string());
+            self.failed = writeln!(self.out, "{json}").err();
+        }
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.failed.take().map_or(Ok(()), Err)?;
         self.out.flush()
@@ -80,6 +100,7 @@ pub struct Turn<W: Write> {
     out: W,
     collect: Collect,
     checked: Vec<Delivered>,
+    faults: Vec<Report>,
     error: Option<ServerError>,
 }
 
@@ -94,6 +115,7 @@ impl<W: Write> Turn<W> {
                 collect
             },
             checked: vec![],
+            faults: vec![],
             error: None,
         }
     }
@@ -106,6 +128,13 @@ impl<W: Write> Sink for Turn<W> {
 }
 
 impl<W: Write> Output for Turn<W> {
+    fn fault(&mut self, issue: &Issue<'_>, said: &Said) {
+        let mut report = Report::from(issue);
+        report.message.clone_from(&said.message);
+        report.observation.clone_from(&said.observation);
+        self.faults.push(report);
+    }
+
     fn fail(&mut self, error: &ServerError) {
         self.error = Some(error.clone());
     }
@@ -121,6 +150,7 @@ impl<W: Write> Output for Turn<W> {
     fn end(&mut self, _: Finish) -> io::Result<()> {
         let mut turn = std::mem::take(&mut self.collect).turn();
         deliver(&mut turn.calls, std::mem::take(&mut self.checked));
+        turn.issues.append(&mut self.faults);
         let error = self.error.as_ref();
         let error = error.map(|error| (error.message.as_str(), error.kind.as_str()));
         writeln!(self.out, "{}", json::response(&turn, error))?;
@@ -358,7 +388,13 @@ impl Counted<'_> {
     /// Reports invalid calls and passes on valid ones, if validation was requested.
     pub fn checked(&mut self, set: &DialectSet) {
         if let Some(check) = self.check.take() {
-            let calls = check.end(set, |event| self.pass(event));
+            let calls = check.end(set, |issue, said| match said {
+                None => self.pass(Event::Issue(*issue)),
+                Some(said) => {
+                    self.errors += 1;
+                    self.inner.fault(issue, said);
+                }
+            });
             self.inner.checked(calls);
         }
     }

@@ -57,8 +57,8 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
     Ok(Verdict::of(faulty, true))
 }
 
-/// Reports skipped definitions on standard error. If it is closed, continues without.
-fn note(what: impl std::fmt::Display) {
+/// Reports something on standard error. If it is closed, continues without.
+pub fn note(what: impl std::fmt::Display) {
     let _ = writeln!(io::stderr(), "toolglot: {what}");
 }
 
@@ -104,9 +104,11 @@ pub fn callable(path: &Path) -> Result<Vec<Tool>, Stop> {
     Ok(list.tools)
 }
 
-/// Like [`callable`], as an inventory.
+/// Like [`callable`], as an inventory. Unusable schemas are reported.
 pub fn inventory(path: &Path) -> Result<Inventory, Stop> {
-    Inventory::of(callable(path)?).map_err(Stop::because)
+    let inventory = Inventory::of(callable(path)?).map_err(Stop::because)?;
+    faults(&inventory);
+    Ok(inventory)
 }
 
 /// Reports unusable schemas; returns whether there are any.
@@ -114,8 +116,7 @@ fn faults(inventory: &Inventory) -> bool {
     let mut any = false;
     for (id, fault) in inventory.faults() {
         any = true;
-        // If standard error is closed, the exit status must suffice.
-        let _ = writeln!(io::stderr(), "toolglot: {id}: parameters: {fault}");
+        note(format!("{id}: parameters: {fault}"));
     }
     any
 }

@@ -7,7 +7,7 @@ use toolglot::{
     Call, Collect, DialectSet, Event, Grade, Issue, Kind, Origin, Severity, Sink, Span,
 };
 use toolglot_testkit::sets::{Choice, Sets};
-use toolglot_tools::{CheckOptions, Checked, Inventory, Places, Unknown};
+use toolglot_tools::{CheckOptions, Checked, Inventory, Places, Unknown, Violation};
 
 use crate::args::ValidateArgs;
 use crate::calls::{Given, Told, Turn};
@@ -38,6 +38,19 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
             inventory.check(call, &options)
         })
         .collect();
+    for (index, checked) in checked.iter().enumerate() {
+        checked
+            .violations
+            .iter()
+            .filter(|one| one.host)
+            .for_each(|one| {
+                crate::tools::note(format!(
+                    "call {index} ({}): {}",
+                    checked.name,
+                    host_fault(one)
+                ));
+            });
+    }
     // The kinds that a call was recovered from count too: a recovered call must not run without asking.
     let recovered = || calls.iter().filter(|call| call.grade == Grade::Recovered);
     let counts = |told: &&Told| {
@@ -107,6 +120,14 @@ fn preset(path: &std::path::Path) -> Result<Map, Stop> {
     read.map_err(|error| Stop::because(format!("{}: {error}", path.display())))
 }
 
+/// A violation that the application has to correct, for people.
+fn host_fault(violation: &Violation) -> String {
+    match violation.subject.as_str() {
+        "" => violation.message.clone(),
+        subject => format!("parameter {subject}: {}", violation.message),
+    }
+}
+
 /// A validated call of a stream.
 pub struct Delivered {
     pub name: String,
@@ -114,6 +135,12 @@ pub struct Delivered {
     pub written: String,
     /// Its arguments as they were validated; `None` if it is invalid.
     pub arguments: Option<String>,
+}
+
+/// The words for an issue that is the application's fault.
+pub struct Said {
+    pub message: String,
+    pub observation: String,
 }
 
 /// Validates the calls of a stream when it ends.
@@ -150,26 +177,32 @@ impl Check {
         )
     }
 
-    /// Reports invalid calls; returns all calls, in order.
-    pub fn end(self, set: &DialectSet, mut tell: impl FnMut(Event<'_>)) -> Vec<Delivered> {
+    /// Reports invalid calls; returns all calls, in order. Where the application is at fault, the words are those of the check:
+    /// an issue of the engine blames the model.
+    pub fn end(
+        self,
+        set: &DialectSet,
+        mut tell: impl FnMut(&Issue<'_>, Option<&Said>),
+    ) -> Vec<Delivered> {
         let turn = self.collect.turn();
         let mut options = CheckOptions::default();
         options.places = Some(&self.places);
         let checked = self.inventory.check_turn(&turn, set, &options);
         for (call, checked) in turn.calls.iter().zip(&checked) {
+            let dialect = set.dialect(&call.dialect);
             for violation in &checked.violations {
-                tell(Event::Issue(
-                    Issue::new(
-                        violation.kind,
-                        Severity::Error,
-                        violation.span.unwrap_or(call.span),
-                    )
-                    .dialect(set.dialect(&call.dialect))
+                let span = violation.span.unwrap_or(call.span);
+                let issue = Issue::new(violation.kind, Severity::Error, span)
+                    .dialect(dialect)
                     .call(call.index)
                     .tool(&call.name)
                     .subject(&violation.subject)
-                    .suggestion(violation.suggestion.as_deref().unwrap_or_default()),
-                ));
+                    .suggestion(violation.suggestion.as_deref().unwrap_or_default());
+                let said = violation.host.then(|| Said {
+                    message: host_fault(violation),
+                    observation: violation.observation(&call.name, dialect),
+                });
+                tell(&issue, said.as_ref());
             }
         }
         let delivered = |(call, checked): (Call, &Checked)| Delivered {

@@ -245,6 +245,57 @@ fn what_is_validated_is_delivered() {
     }
 }
 
+/// A definition that cannot be used is not the model's fault: the host hears of it, whatever the calls are.
+#[test]
+fn a_broken_definition_is_told_to_the_host() {
+    let tools = file(
+        "tools.json",
+        r#"[{"name": "f", "parameters": {"properties": {"a": {"pattern": "("}}}}]"#,
+    );
+    let reply = r#"<tool_call>{"name": "f", "arguments": {"a": "x"}}</tool_call>"#;
+    let parse = |more: &[&str], text: &str| {
+        let args = [
+            "parse",
+            "--dialect",
+            "hermes",
+            "--tools",
+            &tools,
+            "--validate",
+            "--output",
+        ];
+        run(&[&args[..], more].concat(), text.as_bytes())
+    };
+    let place = "toolglot: f: parameters: /properties/a/pattern: ";
+    let fault = "the parameters of the tool cannot be checked: /properties/a/pattern: ";
+    let turn = parse(&["turn", "--strict"], reply);
+    assert_eq!(turn.code, 1);
+    let error = &turn.json()[0]["errors"][0];
+    let validate = run(&["validate", "--tools", &tools], turn.out.as_bytes());
+    let violation = &validate.json()[0]["calls"][0]["violations"][0];
+    assert_eq!(
+        (&error["kind"], &error["message"]),
+        (&violation["kind"], &violation["message"])
+    );
+    for (ran, out) in [
+        (&turn, turn.out.as_str()),
+        (&validate, &validate.out),
+        (&parse(&["events"], reply), &parse(&["events"], reply).out),
+        (&parse(&["pretty"], reply), &parse(&["pretty"], reply).out),
+    ] {
+        assert!(out.contains(fault) && !out.contains("write"), "{out}");
+        assert!(ran.err.starts_with(place), "{}", ran.err);
+    }
+    // An output without errors leaves them to standard error.
+    for ran in [&validate, &parse(&["completion"], reply)] {
+        assert!(
+            ran.err.contains(&format!("call 0 (f): {fault}")),
+            "{}",
+            ran.err
+        );
+    }
+    assert!(parse(&["turn"], "no call").err.starts_with(place));
+}
+
 #[test]
 fn bad_input_is_refused_with_one_line() {
     let tools = file("tools.json", TOOLS);
