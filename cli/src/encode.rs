@@ -9,7 +9,7 @@ use toolglot_testkit::sets::{Choice, Sets};
 
 use crate::args::{EncodeArgs, TranscodeArgs};
 use crate::calls::{Given, Turn, recovered};
-use crate::input::{self, Input};
+use crate::input::Input;
 use crate::stop::{Stop, Verdict};
 
 /// Writes calls given as JSON.
@@ -63,7 +63,7 @@ fn encoder(sets: &Sets, id: &str, switches: Vec<(String, String)>) -> Result<Enc
 
 fn options(tools: Option<&Path>) -> Result<EncodeOptions, Stop> {
     let mut options = EncodeOptions::default();
-    options.tools = input::tools(tools)?;
+    options.tools = crate::tools::hints(tools)?;
     Ok(options)
 }
 

@@ -1,11 +1,8 @@
 //! Reading files and standard input, with errors that name the file.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
-
-use toolglot::Tools;
 
 use crate::stop::Stop;
 use crate::values::is_stdin;
@@ -125,16 +122,4 @@ pub fn text(path: &Path) -> Result<String, Stop> {
     let bytes = fs::read(path).map_err(|e| Stop::because(format!("cannot read {name}: {e}")))?;
     String::from_utf8(bytes)
         .map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))
-}
-
-/// Reads a list of tools. Malformed definitions are reported and skipped; if none is left, the list is refused.
-pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
-    let Some(path) = path else { return Ok(None) };
-    let tools = Tools::from_json(&text(path)?);
-    let tools = tools.map_err(|error| Stop::because(format!("{}: {error}", path.display())))?;
-    for issue in tools.issues() {
-        // If standard error is closed, continue with the other tools.
-        let _ = writeln!(std::io::stderr(), "toolglot: {}: {issue}", path.display());
-    }
-    Ok(Some(Arc::new(tools)))
 }

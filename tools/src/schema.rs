@@ -7,7 +7,7 @@
 use jsonschema::Draft;
 use toolglot::json::{Map, Value};
 use toolglot::layer::step;
-use toolglot::layer::{Doc, Place, ready, ref_alone};
+use toolglot::layer::{Doc, Place, Types, ready, ref_alone};
 
 use super::coerce::weight;
 use super::judge::{self, Judge};
@@ -75,7 +75,7 @@ impl Plan {
             None => {
                 map.insert("type".to_owned(), "object".into());
             }
-            Some(Value::String(kind)) if kind == "object" => {}
+            Some(kind) if is_object(kind) => {}
             Some(_) => return Err(wrong("/type", FACADE)),
         }
         let ref_alone = ref_alone(parameters);
@@ -113,6 +113,12 @@ impl Plan {
 /// The advice for a tool that takes something other than one object.
 pub(super) const FACADE: &str = "the arguments of a call are one object, so this must be \"object\"; \
     give the tool a facade that takes one";
+
+/// Whether a type, by any of its names, or one of several is that of an object.
+pub(super) fn is_object(kind: &Value) -> bool {
+    let one = |name: &Value| name.as_str().and_then(Types::named) == Some(Types::OBJECT);
+    one(kind) || kind.as_array().is_some_and(|names| names.iter().any(one))
+}
 
 fn wrong(path: &str, why: &str) -> SchemaError {
     SchemaError {

@@ -58,7 +58,7 @@ fn defaults(args: &RecordArgs) -> Result<Defaults, Stop> {
     let defaults = Defaults {
         sets: args.set.sets().map_err(Stop::because)?,
         choice: args.set.choice(),
-        tools: input::tools(args.tools.as_deref())?,
+        tools: crate::tools::hints(args.tools.as_deref())?,
         untyped: args.untyped,
         chunking: Chunking::Whole,
         deny_unknown: false,

@@ -79,7 +79,7 @@ fn a_preset_is_for_tools_that_take_it() {
             json!({"oneOf": [{"properties": {"m": {}}, "additionalProperties": false}]}),
             false,
         ),
-        (json!({"oneOf": [{"properties": {"m": {}}}, {}]}), true),
+        (json!({"anyOf": [{"properties": {"m": {}}}, {}]}), true),
         (
             json!({"allOf": [{"properties": named}, {"properties": {"m": {}}}]}),
             true,
