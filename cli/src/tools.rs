@@ -14,6 +14,7 @@ use toolglot_tools::{Inventory, Tool};
 use crate::args::{ToolsArgs, ToolsCommand};
 use crate::input::{self, Input};
 use crate::stop::{Stop, Verdict};
+use crate::terminal::one_line;
 
 pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
     let ToolsCommand::Import {
@@ -62,7 +63,7 @@ pub fn run(args: &ToolsArgs) -> Result<Verdict, Stop> {
 
 /// Reports something on standard error. If it is closed, continues without.
 pub fn note(what: impl std::fmt::Display) {
-    let _ = writeln!(io::stderr(), "toolglot: {what}");
+    let _ = writeln!(io::stderr(), "toolglot: {}", one_line(&what.to_string()));
 }
 
 /// Reads a file of definitions, whatever their form. Malformed ones are reported and skipped; returns whether there were any.

@@ -296,6 +296,11 @@ fn bad_input_is_named() {
     run(&["batch", &input, "-o", &directory], b"").refused(&["cannot write", &directory]);
     run(&["batch", &input, "-o", &input], b"").refused(&["both input and output"]);
     assert_eq!(fs::read_to_string(&input).expect("the input"), "{}\n");
+    let list = run(&["batch"], br#"[{"input": "a"}]"#).json().remove(0);
+    assert!(
+        list.get("id").is_none() && list.get("error").is_some(),
+        "{list}"
+    );
     run(&["batch", "--dialect", "vpc"], b"").refused(&["vpc"]);
     run(&["batch", "--tools", "no/such.json"], b"").refused(&["no/such.json"]);
 }
