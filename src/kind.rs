@@ -284,6 +284,17 @@ impl FromIterator<Kind> for KindSet {
     }
 }
 
+/// The names of its kinds, with commas.
+impl fmt::Display for KindSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, kind) in self.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{}", kind.name())?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Debug for KindSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()

@@ -22,7 +22,11 @@ use crate::field::Field;
 use crate::groups::{DIALECTS, INPUT, OUTPUT, RECORDS, RUN, TOOLS};
 use crate::values::{OneDialect, lang, milliseconds, prefer, start, unknown_tool, untyped};
 
-const EXAMPLES: &str = "\
+/// The examples of the command: one for the commands of the feature `agent`, and a note on their statuses.
+macro_rules! examples {
+    ($agent:literal, $statuses:literal) => {
+        concat!(
+            "\
 Examples:
   toolglot parse reply.txt                          show text, reasoning and calls
   toolglot parse --output turn < reply.txt          the same as one JSON object
@@ -39,12 +43,24 @@ Examples:
   toolglot dialects                                 the built-in dialects
   toolglot validate --tools tools.json < turn.json  may these calls be executed?
   toolglot tools import mcp.json                    tool definitions in one form
-  toolglot run --help                               run a model and execute its calls
-  toolglot completions bash                         completions of a shell
+",
+            $agent,
+            "  toolglot completions bash                         completions of a shell
   toolglot man | man -l -                           the manual page
 
-Exit status: 0 success; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.
-`run` and `call` have more; see their help.";
+Exit status: 0 success; 1 errors were found and --strict is set, or a check failed; 2 wrong usage or unreadable input.",
+            $statuses
+        )
+    };
+}
+
+#[cfg(feature = "agent")]
+const EXAMPLES: &str = examples!(
+    "  toolglot run --help                               run a model and execute its calls\n",
+    "\n`run` and `call` have more; see their help."
+);
+#[cfg(not(feature = "agent"))]
+const EXAMPLES: &str = examples!("", "");
 
 const PARSE_EXAMPLES: &str = "\
 Examples:
@@ -127,8 +143,9 @@ Examples:
 const ENCODE_EXAMPLES: &str = "\
 Calls are a JSON array (or one object) of
   {\"name\", \"arguments\": {...} or JSON text, \"id\"?}
-or of OpenAI's {\"id\", \"function\": {\"name\", \"arguments\"}}; a turn printed by `toolglot parse` works too. The text reads
-back as these calls; a call that the dialect cannot express is an error that names the value and the rule.
+or of OpenAI's {\"id\", \"function\": {\"name\", \"arguments\"}}, of Anthropic's and Gemini's (\"input\", \"args\"); a turn printed by
+`toolglot parse` works too. A member that is not read is an error, and so is a call that is recovered. The text reads back as
+these calls; a call that the dialect cannot express is an error that names the value and the rule.
 
 Examples:
   echo '{\"name\": \"weather\", \"arguments\": {\"city\": \"Leith\"}}' | toolglot encode --dialect qwen3-coder
@@ -401,10 +418,11 @@ pub struct ParseArgs {
     pub file: PathBuf,
     #[command(flatten)]
     pub set: SetArgs,
-    /// Declared tools: a JSON array of {"name", "parameters"} or OpenAI's form of it
+    /// Declared tools: a list of OpenAI's, Anthropic's, MCP's or Gemini's definitions, or a plugin manifest
     #[arg(long, value_name = "TOOLS.json", help_heading = TOOLS)]
     pub tools: Option<PathBuf>,
-    /// Validate each call against the definition of its tool: a violation is an error. Accepts any form of definitions
+    /// Validate each call against the definition of its tool: a violation is an error. `--output turn` and `completion` have
+    /// the validated arguments, the outputs that are written live those of the model
     #[arg(long, requires = "tools", help_heading = TOOLS)]
     pub validate: bool,
     /// Also show the model's whole output, markup included (`--output turn`)
@@ -801,7 +819,7 @@ pub struct DetectArgs {
     /// Dialect file to try too; may be repeated
     #[arg(long = "dialect-file", value_name = "F", help_heading = DIALECTS)]
     pub files: Vec<PathBuf>,
-    /// Declared tools: a JSON array of {"name", "parameters"} or OpenAI's form of it
+    /// Declared tools: a list of OpenAI's, Anthropic's, MCP's or Gemini's definitions, or a plugin manifest
     #[arg(long, value_name = "TOOLS.json", help_heading = TOOLS)]
     pub tools: Option<PathBuf>,
     /// What to print

@@ -29,7 +29,7 @@ pub fn run(args: &DetectArgs, color: ColorChoice) -> Result<Verdict, Stop> {
         detector = detector.toml(&origin, &text).map_err(Stop::because)?;
     }
     let mut options = Options::default();
-    options.tools = input::tools(args.tools.as_deref())?;
+    options.tools = crate::tools::hints(args.tools.as_deref())?;
     let mut bytes = vec![];
     Input::open(&args.file)?.exactly(usize::MAX, &mut bytes)?;
 

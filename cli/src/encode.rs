@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::terminal::Screen;
-use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder, Transcoder};
+use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder, Grade, Transcoder};
 use toolglot_testkit::sets::{Choice, Sets};
 
 use crate::args::{EncodeArgs, TranscodeArgs};
-use crate::calls::{Given, Turn};
-use crate::input::{self, Input};
+use crate::calls::{Given, Turn, recovered};
+use crate::input::Input;
 use crate::stop::{Stop, Verdict};
 
 /// Writes calls given as JSON.
@@ -56,7 +56,7 @@ fn encoder(sets: &Sets, id: &str, switches: Vec<(String, String)>) -> Result<Enc
 
 fn options(tools: Option<&Path>) -> Result<EncodeOptions, Stop> {
     let mut options = EncodeOptions::default();
-    options.tools = input::tools(tools)?;
+    options.tools = crate::tools::hints(tools)?;
     Ok(options)
 }
 
@@ -78,12 +78,16 @@ fn calls(file: &Path) -> Result<Vec<EncodeCall>, Stop> {
     let mut bytes = vec![];
     let mut input = Input::open(file)?;
     input.exactly(usize::MAX, &mut bytes)?;
-    let call = |(index, given): (usize, &Given<'_>)| {
-        let (name, arguments) = given.said(index)?;
-        let id = given.id.clone();
-        Ok(EncodeCall::new(name, arguments).id(id))
+    let turn = Turn::read(&bytes);
+    let turn = turn.map_err(|why| input.wrong(format!("the calls cannot be read: {why}")))?;
+    let call = |(index, given): (usize, Given)| match given.grade {
+        Grade::Recovered => {
+            let why = recovered(&given.name, given.kinds);
+            Err(input.wrong(format!("call {index}: {why}")))
+        }
+        Grade::Complete | Grade::Repaired => {
+            Ok(EncodeCall::new(given.name, given.arguments).id(given.id))
+        }
     };
-    let read = |turn: Turn<'_>| turn.calls.iter().enumerate().map(call).collect();
-    let calls = Turn::read(&bytes).and_then(read);
-    calls.map_err(|why: String| input.wrong(format!("the calls cannot be read: {why}")))
+    turn.calls.into_iter().enumerate().map(call).collect()
 }

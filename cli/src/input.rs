@@ -1,11 +1,8 @@
 //! Reading files and standard input, with errors that name the file.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
-
-use toolglot::Tools;
 
 use crate::stop::Stop;
 use crate::values::is_stdin;
@@ -74,6 +71,45 @@ impl Read for Input {
     }
 }
 
+/// Refuses an output that is the input too, under whatever name: opening it would empty the input.
+pub fn not_the_same(input: &Path, output: &Path) -> Result<(), Stop> {
+    if !same(input, output) {
+        return Ok(());
+    }
+    let what = match is_stdin(input) {
+        true => format!("standard input is {}, which is", output.display()),
+        false => format!("{} is", input.display()),
+    };
+    Err(Stop::because(format!("{what} both input and output")))
+}
+
+/// Whether two paths name one file with content. Links have the number of their file.
+#[cfg(unix)]
+fn same(input: &Path, output: &Path) -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+
+    let input = match is_stdin(input) {
+        true => {
+            let own = io::stdin().as_fd().try_clone_to_owned();
+            own.and_then(|own| File::from(own).metadata())
+        }
+        false => fs::metadata(input),
+    };
+    let number = |meta: &fs::Metadata| (meta.dev(), meta.ino());
+    match (input, fs::metadata(output)) {
+        (Ok(input), Ok(output)) => input.is_file() && number(&input) == number(&output),
+        _ => false,
+    }
+}
+
+/// Whether two paths name one file. Links and standard input are not recognized.
+#[cfg(not(unix))]
+fn same(input: &Path, output: &Path) -> bool {
+    let path = |path: &Path| fs::canonicalize(path).ok();
+    !is_stdin(input) && path(input).is_some_and(|input| path(output) == Some(input))
+}
+
 /// Reads a whole file of arbitrary bytes.
 pub fn whole(path: &Path) -> Result<Vec<u8>, Stop> {
     let name = path.display();
@@ -86,16 +122,4 @@ pub fn text(path: &Path) -> Result<String, Stop> {
     let bytes = fs::read(path).map_err(|e| Stop::because(format!("cannot read {name}: {e}")))?;
     String::from_utf8(bytes)
         .map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))
-}
-
-/// Reads a list of tools. Malformed definitions are reported and skipped; if none is left, the list is refused.
-pub fn tools(path: Option<&Path>) -> Result<Option<Arc<Tools>>, Stop> {
-    let Some(path) = path else { return Ok(None) };
-    let tools = Tools::from_json(&text(path)?);
-    let tools = tools.map_err(|error| Stop::because(format!("{}: {error}", path.display())))?;
-    for issue in tools.issues() {
-        // If standard error is closed, continue with the other tools.
-        let _ = writeln!(std::io::stderr(), "toolglot: {}: {issue}", path.display());
-    }
-    Ok(Some(Arc::new(tools)))
 }

@@ -7,14 +7,18 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use toolglot::json::{Value, to_value};
 use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, completion};
 use toolglot::source::ServerError;
-use toolglot::{Collect, DialectSet, Event, Finish, Options, Severity, Sink, Span, Tools};
+use toolglot::{
+    Call, Collect, DialectSet, Event, Finish, Issue, Options, Report, Severity, Sink, Span, Tools,
+};
 use toolglot_testkit::json;
 use toolglot_testkit::vectors::Log;
 
-use crate::validate::Check;
+use crate::tools::note;
+use crate::validate::{Check, Delivered, Said};
 
 /// A sink that writes.
 pub trait Output: Sink {
@@ -23,6 +27,16 @@ pub trait Output: Sink {
 
     /// Receives the error that a server reports in place of its response, or where the response broke off.
     fn fail(&mut self, _error: &ServerError) {}
+
+    /// Receives an error that is the application's fault, with its words. An output without issues leaves it to standard error.
+    fn fault(&mut self, issue: &Issue<'_>, said: &Said) {
+        let index = issue.call.unwrap_or_default();
+        note(format!("call {index} ({}): {}", issue.tool, said.message));
+    }
+
+    /// Receives the validated calls of the stream, in order, before the end. An output that is written live has already
+    /// written their arguments, as the model wrote them.
+    fn checked(&mut self, _calls: Vec<Delivered>) {}
 
     /// Flushes everything written so far.
     fn flush(&mut self) -> io::Result<()>;
@@ -105,6 +119,16 @@ impl<W: Write> Sink for Events<W> {
 }
 
 impl<W: Write> Output for Events<W> {
+    fn fault(&mut self, issue: &Issue<'_>, said: &Said) {
+        let event = to_value(&Event::Issue(*issue));
+        if let (None, Ok(mut event @ Value::Object(_))) = (&self.failed, event) {
+            event["message"] = said.message.as_str().into();
+            event["observation"] = said.observation.as_str().into();
+            let json = toolglot_testkit::json::escaped(event.to_string());
+            self.failed = writeln!(self.out, "{json}").err();
+        }
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.failed.take().map_or(Ok(()), Err)?;
         self.out.flush()
@@ -115,10 +139,21 @@ impl<W: Write> Output for Events<W> {
     }
 }
 
+/// Gives valid calls the arguments that were validated.
+fn deliver(calls: &mut [Call], checked: Vec<Delivered>) {
+    for (call, one) in calls.iter_mut().zip(checked) {
+        if let Some(arguments) = one.arguments {
+            call.arguments = arguments;
+        }
+    }
+}
+
 /// One JSON object for the whole turn.
 pub struct Turn<W: Write> {
     out: W,
     collect: Collect,
+    checked: Vec<Delivered>,
+    faults: Vec<Report>,
     error: Option<ServerError>,
 }
 
@@ -132,6 +167,8 @@ impl<W: Write> Turn<W> {
             } else {
                 collect
             },
+            checked: vec![],
+            faults: vec![],
             error: None,
         }
     }
@@ -144,8 +181,19 @@ impl<W: Write> Sink for Turn<W> {
 }
 
 impl<W: Write> Output for Turn<W> {
+    fn fault(&mut self, issue: &Issue<'_>, said: &Said) {
+        let mut report = Report::from(issue);
+        report.message.clone_from(&said.message);
+        report.observation.clone_from(&said.observation);
+        self.faults.push(report);
+    }
+
     fn fail(&mut self, error: &ServerError) {
         self.error = Some(error.clone());
+    }
+
+    fn checked(&mut self, calls: Vec<Delivered>) {
+        self.checked = calls;
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -153,7 +201,9 @@ impl<W: Write> Output for Turn<W> {
     }
 
     fn end(&mut self, _: Finish) -> io::Result<()> {
-        let turn = std::mem::take(&mut self.collect).turn();
+        let mut turn = std::mem::take(&mut self.collect).turn();
+        deliver(&mut turn.calls, std::mem::take(&mut self.checked));
+        turn.issues.append(&mut self.faults);
         let error = self.error.as_ref();
         let error = error.map(|error| (error.message.as_str(), error.kind.as_str()));
         writeln!(self.out, "{}", json::response(&turn, error))?;
@@ -241,6 +291,7 @@ impl<W: Write> Output for Chunks<W> {
 pub struct Completion<W: Write> {
     out: W,
     collect: Collect,
+    checked: Vec<Delivered>,
     settings: Settings,
     head: Arc<Mutex<Head>>,
     error: Option<ServerError>,
@@ -262,6 +313,7 @@ impl<W: Write> Completion<W> {
         Self {
             out,
             collect: Collect::new().guard_with(set, options),
+            checked: vec![],
             settings,
             head,
             error: None,
@@ -280,12 +332,17 @@ impl<W: Write> Output for Completion<W> {
         self.error = Some(error.clone());
     }
 
+    fn checked(&mut self, calls: Vec<Delivered>) {
+        self.checked = calls;
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
     fn end(&mut self, reason: Finish) -> io::Result<()> {
-        let turn = std::mem::take(&mut self.collect).turn();
+        let mut turn = std::mem::take(&mut self.collect).turn();
+        deliver(&mut turn.calls, std::mem::take(&mut self.checked));
         let json = match &self.error {
             Some(error) => error.to_json(),
             None => {
@@ -381,10 +438,17 @@ impl Counted<'_> {
         }
     }
 
-    /// Reports invalid calls, if validation was requested.
+    /// Reports invalid calls and passes on valid ones, if validation was requested.
     pub fn checked(&mut self, set: &DialectSet) {
         if let Some(check) = self.check.take() {
-            check.end(set, |event| self.pass(event));
+            let calls = check.end(set, |issue, said| match said {
+                None => self.pass(Event::Issue(*issue)),
+                Some(said) => {
+                    self.errors += 1;
+                    self.inner.fault(issue, said);
+                }
+            });
+            self.inner.checked(calls);
         }
     }
 

@@ -12,7 +12,6 @@ use toolglot::source::{Feeder, ServerError, Source, SourceError, Telling};
 use toolglot::{Collect, DialectSet, Finish, Options, Parser, Sink, TextMode};
 use toolglot_testkit::chunks::{Chunking, Cutter};
 use toolglot_testkit::vectors::Log;
-use toolglot_tools::NameRule;
 
 use crate::api::Format;
 use crate::args::{Output as Shown, ParseArgs};
@@ -22,7 +21,7 @@ use crate::pretty::Pretty;
 use crate::record::Record;
 use crate::rewritten;
 use crate::stop::{Stop, Verdict};
-use crate::tools;
+use crate::tools::{self, Hints};
 use crate::validate::Check;
 
 /// Size of one read.
@@ -51,18 +50,17 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
     if let Some(path) = &args.prompt_tail {
         options.set_prompt_tail(&input::whole(path)?);
     }
-    let check = match args.tools.as_deref().filter(|_| args.validate) {
-        Some(path) => {
+    let (hints, check) = match args.tools.as_deref() {
+        None => (None, None),
+        Some(path) if args.validate => {
             let inventory = tools::inventory(path)?;
-            let hints = inventory.hints("", NameRule::Id).map_err(Stop::because)?;
-            options.tools = Some(Arc::new(hints));
-            Some(Check::new(inventory))
+            let hints = Hints::of_inventory(path, &inventory)?;
+            (Some(hints), Some(Check::new(inventory)))
         }
-        None => {
-            options.tools = input::tools(args.tools.as_deref())?;
-            None
-        }
+        Some(path) => (Some(Hints::read(path)?), None),
     };
+    let (tools, list) = hints.map(|hints| (hints.tools, hints.list)).unzip();
+    options.tools = tools;
     let mut input = Input::open(&args.file)?;
 
     let head = Arc::new(Mutex::new(args.openai.head()));
@@ -75,7 +73,7 @@ pub fn run(args: &ParseArgs, color: ColorChoice) -> Result<Verdict, Stop> {
         log: args.record.as_ref().map(|_| Log::new()),
         check,
     };
-    let mut record = Record::new(args)?;
+    let mut record = Record::new(args, list)?;
     let mut parser = Parser::new(&set, options);
     if let Some(prefill) = &args.prefill {
         parser.prefill(prefill.as_bytes(), &mut sink);

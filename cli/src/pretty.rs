@@ -22,12 +22,13 @@ use std::mem;
 
 use anstyle::{AnsiColor, Style};
 use toolglot::{
-    Abandoned, Arguments, CallState, Event, Finish, Grade, Issue, Origin, Severity, Sink,
+    Abandoned, Arguments, CallState, Event, Finish, Grade, Issue, Origin, Severity, Sink, Span,
 };
 use toolglot_testkit::json;
 
 use crate::output::Output;
 use crate::terminal::{chars, one_line};
+use crate::validate::Said;
 use arguments::{NAME, Reader};
 use entries::{Entries, GUTTER};
 use lines::Lines;
@@ -512,6 +513,15 @@ impl<W: Write> Sink for Pretty<W> {
 }
 
 impl<W: Write> Output for Pretty<W> {
+    fn fault(&mut self, issue: &Issue<'_>, said: &Said) {
+        self.errors += 1;
+        let (message, tool) = (one_line(&said.message), one_line(issue.tool));
+        let what = format!("{} {}: {message}", issue.severity.name(), issue.kind);
+        let Span { start, end } = issue.span;
+        self.later
+            .add(BAD, format!("{what}, tool {tool}, bytes {start}..{end}"));
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.out.lines.flush()
     }

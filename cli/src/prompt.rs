@@ -65,14 +65,12 @@ pub fn layout(
     let set = sets.get(&choice).map_err(Stop::because)?;
     let own = set.ids().next().unwrap_or(id).to_owned();
     let layout = match template {
-        None => Layout::new(&set, &own),
+        None => Layout::new(&set, &own).map_err(Stop::because)?,
         Some(path) => {
-            let text = std::fs::read_to_string(path);
-            let text =
-                text.map_err(|error| Stop::because(format!("{}: {error}", path.display())))?;
-            Layout::from_template(&set, &own, &text, &TemplateOptions::default())
+            let text = crate::input::text(path)?;
+            let layout = Layout::from_template(&set, &own, &text, &TemplateOptions::default());
+            layout.map_err(|error| Stop::because(format!("{}: {error}", path.display())))?
         }
     };
-    let layout = layout.map_err(Stop::because)?;
     Ok((set, layout))
 }

@@ -15,6 +15,7 @@ use crate::stop::Stop;
 /// A stream that is written to a file when it ends.
 pub struct Record<'a> {
     args: &'a ParseArgs,
+    tools: Option<Value>,
     path: &'a Path,
     file: File,
     input: Vec<u8>,
@@ -23,8 +24,8 @@ pub struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// `None` without `--record`. The file is opened at once, so that a bad path fails before the stream begins; its old
-    /// content stays until there is something to write.
-    pub fn new(args: &'a ParseArgs) -> Result<Option<Self>, Stop> {
+    /// content stays until there is something to write. The tools are the list that the parser gets, whatever form they had.
+    pub fn new(args: &'a ParseArgs, tools: Option<Value>) -> Result<Option<Self>, Stop> {
         let Some(path) = args.record.as_deref() else {
             return Ok(None);
         };
@@ -35,6 +36,7 @@ impl<'a> Record<'a> {
             .open(path);
         Ok(Some(Self {
             args,
+            tools,
             path,
             file: file.map_err(|e| cannot(path, &e))?,
             input: vec![],
@@ -53,7 +55,7 @@ impl<'a> Record<'a> {
         let recording = Recording {
             dialects: self.dialects()?,
             options: self.options()?,
-            tools: self.tools()?,
+            tools: self.tools.take(),
             finish: self.args.finish.unwrap_or_default().to_string(),
             expect: Some(entries(log)),
             input: std::mem::take(&mut self.input),
@@ -118,16 +120,6 @@ impl<'a> Record<'a> {
             options.insert("start".to_owned(), start.name().into());
         }
         Ok(options)
-    }
-
-    fn tools(&self) -> Result<Option<Value>, Stop> {
-        let Some(path) = &self.args.tools else {
-            return Ok(None);
-        };
-        let fail = |e| Stop::because(format!("{}: {e}", path.display()));
-        serde_json::from_str(&input::text(path)?)
-            .map(Some)
-            .map_err(fail)
     }
 }
 

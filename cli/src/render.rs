@@ -19,6 +19,9 @@ pub fn run(args: &RenderArgs) -> Result<Verdict, Stop> {
         .ok()
         .and_then(|since| i64::try_from(since.as_secs()).ok());
     let options = TemplateOptions::default().now(args.now.or(clock));
+    // A fault of the template is none of a request.
+    let whose = |error| Stop::because(format!("{}: {error}", args.template.display()));
+    source.compile(&options).map_err(whose)?;
     let render = |body: &Value| -> Result<String, String> {
         let (messages, rest) = match body {
             Value::Array(_) => (Some(body), Map::new()),

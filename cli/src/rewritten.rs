@@ -4,12 +4,14 @@
 
 use std::io::{self, Write};
 
+use toolglot::json::Value;
 use toolglot::rewrite::{Completer, Given, Rewriter};
 use toolglot::{DialectSet, Event, Finish, Options, Sink};
 
 use crate::api::{Format, OpenAiArgs};
 use crate::args::{Output as Shown, ParseArgs};
 use crate::output::{Output, line, sse, sse_end};
+use crate::validate::Delivered;
 
 /// Returns the output, if the input is a server response to be rewritten. A prefill applies to text only.
 pub fn output<W: Write + 'static>(
@@ -98,6 +100,9 @@ struct Whole<W: Write> {
     completer: Option<Completer>,
     /// The host's reason for the end.
     finish: Option<Finish>,
+    /// The choice whose calls are validated.
+    choice: u64,
+    checked: Vec<Delivered>,
 }
 
 impl<W: Write> Whole<W> {
@@ -114,6 +119,8 @@ impl<W: Write> Whole<W> {
             out,
             completer: Some(completer),
             finish: args.finish,
+            choice: args.choice.unwrap_or_default(),
+            checked: vec![],
         }
     }
 }
@@ -130,14 +137,45 @@ impl<W: Write> Output for Whole<W> {
         }
     }
 
+    fn checked(&mut self, calls: Vec<Delivered>) {
+        self.checked = calls;
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
     fn end(&mut self, _: Finish) -> io::Result<()> {
-        match self.completer.take() {
-            Some(completer) => line(&mut self.out, completer.finish(self.finish).0),
-            None => Ok(()),
+        let Some(completer) = self.completer.take() else {
+            return Ok(());
+        };
+        let json = completer.finish(self.finish).0;
+        let json = deliver(&json, self.choice, &self.checked).unwrap_or(json);
+        line(&mut self.out, json)
+    }
+}
+
+/// Gives the valid calls of a choice the arguments that were validated; `None` if the completion has none.
+fn deliver(json: &str, choice: u64, checked: &[Delivered]) -> Option<String> {
+    let mut whole: Value = json.parse().ok()?;
+    let mut choices = whole.get_mut("choices")?.as_array_mut()?.iter_mut();
+    let is_it = |one: &&mut Value| one.get("index").and_then(Value::as_u64) == Some(choice);
+    let message = choices.find(is_it)?.get_mut("message")?;
+    for call in message.get_mut("tool_calls")?.as_array_mut()? {
+        let function = call.get_mut("function")?;
+        let have = |key| function.get(key).and_then(Value::as_str);
+        let same = |one: &&Delivered| {
+            // No arguments are written as an empty object.
+            let written = Some(one.written.trim()).filter(|text| !text.is_empty());
+            have("name") == Some(&one.name) && have("arguments") == written.or(Some("{}"))
+        };
+        if let Some(arguments) = checked
+            .iter()
+            .find(same)
+            .and_then(|one| one.arguments.clone())
+        {
+            function["arguments"] = arguments.into();
         }
     }
+    Some(whole.to_string())
 }

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use toolglot::json::{Map, json};
 use toolglot::{
-    Call, Collect, DialectSet, Event, Grade, Issue, Kind, KindSet, Origin, Severity, Sink, Span,
+    Call, Collect, DialectSet, Event, Grade, Issue, Kind, Origin, Severity, Sink, Span,
 };
 use toolglot_testkit::sets::{Choice, Sets};
-use toolglot_tools::{CheckOptions, Checked, Inventory, Places, Unknown};
+use toolglot_tools::{CheckOptions, Checked, Inventory, Places, Unknown, Violation};
 
 use crate::args::ValidateArgs;
 use crate::calls::{Given, Told, Turn};
@@ -20,9 +20,9 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
     let mut bytes = vec![];
     let mut input = Input::open(&args.file)?;
     input.exactly(usize::MAX, &mut bytes)?;
-    let wrong = |why: String| input.wrong(format!("the turn cannot be read: {why}"));
-    let turn = Turn::read(&bytes).map_err(wrong)?;
-    let calls = calls(&turn, args.dialect.as_deref()).map_err(wrong)?;
+    let turn = Turn::read(&bytes);
+    let turn = turn.map_err(|why| input.wrong(format!("the turn cannot be read: {why}")))?;
+    let calls = calls(turn.calls, args.dialect.as_deref());
     let set = dialects(args, &calls)?;
 
     let mut options = CheckOptions::default();
@@ -38,6 +38,19 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
             inventory.check(call, &options)
         })
         .collect();
+    for (index, checked) in checked.iter().enumerate() {
+        checked
+            .violations
+            .iter()
+            .filter(|one| one.host)
+            .for_each(|one| {
+                crate::tools::note(format!(
+                    "call {index} ({}): {}",
+                    checked.name,
+                    host_fault(one)
+                ));
+            });
+    }
     // The kinds that a call was recovered from count too: a recovered call must not run without asking.
     let recovered = || calls.iter().filter(|call| call.grade == Grade::Recovered);
     let counts = |told: &&Told| {
@@ -68,22 +81,14 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
     Ok(Verdict::of(!valid, true))
 }
 
-fn calls(turn: &Turn<'_>, dialect: Option<&str>) -> Result<Vec<Call>, String> {
-    let given = turn.calls.iter().enumerate();
-    let call = |(index, given): (usize, &Given<'_>)| {
-        let (name, arguments) = given.said(index)?;
-        let own = given.dialect.as_deref().or(dialect);
-        let kinds = kinds(&given.kinds);
-        let grade = given.state.as_deref().and_then(Grade::from_name);
-        Ok(Call::new(name, arguments)
-            .index(
-                given
-                    .index
-                    .unwrap_or_else(|| u32::try_from(index).unwrap_or(u32::MAX)),
-            )
-            .grade(grade.unwrap_or_default().max(kinds.grade()))
-            .kinds(kinds)
-            .dialect(own.unwrap_or_default().to_owned())
+fn calls(given: Vec<Given>, dialect: Option<&str>) -> Vec<Call> {
+    let call = |(index, given): (u32, Given)| {
+        let own = given.dialect.or_else(|| dialect.map(str::to_owned));
+        Call::new(given.name, given.arguments)
+            .index(given.index.unwrap_or(index))
+            .grade(given.grade)
+            .kinds(given.kinds)
+            .dialect(own.unwrap_or_default())
             .origin(match given.span {
                 Some(_) => Origin::Text,
                 None => Origin::Native,
@@ -92,16 +97,9 @@ fn calls(turn: &Turn<'_>, dialect: Option<&str>) -> Result<Vec<Call>, String> {
                 given
                     .span
                     .map_or(Span::default(), |(start, end)| Span::new(start, end)),
-            ))
+            )
     };
-    given.map(call).collect()
-}
-
-fn kinds(names: &[String]) -> KindSet {
-    let mut kinds = KindSet::default();
-    let known = names.iter().filter_map(|name| Kind::from_name(name));
-    known.for_each(|kind| kinds.insert(kind));
-    kinds
+    (0..).zip(given).map(call).collect()
 }
 
 /// Returns the dialects that the calls name, if any.
@@ -120,6 +118,29 @@ fn dialects(args: &ValidateArgs, calls: &[Call]) -> Result<Option<DialectSet>, S
 fn preset(path: &std::path::Path) -> Result<Map, Stop> {
     let read = serde_json::from_str(&input::text(path)?);
     read.map_err(|error| Stop::because(format!("{}: {error}", path.display())))
+}
+
+/// A violation that the application has to correct, for people.
+fn host_fault(violation: &Violation) -> String {
+    match violation.subject.as_str() {
+        "" => violation.message.clone(),
+        subject => format!("parameter {subject}: {}", violation.message),
+    }
+}
+
+/// A validated call of a stream.
+pub struct Delivered {
+    pub name: String,
+    /// Its arguments as the model wrote them.
+    pub written: String,
+    /// Its arguments as they were validated; `None` if it is invalid.
+    pub arguments: Option<String>,
+}
+
+/// The words for an issue that is the application's fault.
+pub struct Said {
+    pub message: String,
+    pub observation: String,
 }
 
 /// Validates the calls of a stream when it ends.
@@ -156,27 +177,43 @@ impl Check {
         )
     }
 
-    /// Reports invalid calls.
-    pub fn end(self, set: &DialectSet, mut tell: impl FnMut(Event<'_>)) {
+    /// Reports invalid calls; returns all calls, in order. Where the application is at fault, the words are those of the check:
+    /// an issue of the engine blames the model.
+    pub fn end(
+        self,
+        set: &DialectSet,
+        mut tell: impl FnMut(&Issue<'_>, Option<&Said>),
+    ) -> Vec<Delivered> {
         let turn = self.collect.turn();
         let mut options = CheckOptions::default();
         options.places = Some(&self.places);
         let checked = self.inventory.check_turn(&turn, set, &options);
         for (call, checked) in turn.calls.iter().zip(&checked) {
+            let dialect = set.dialect(&call.dialect);
             for violation in &checked.violations {
-                tell(Event::Issue(
-                    Issue::new(
-                        violation.kind,
-                        Severity::Error,
-                        violation.span.unwrap_or(call.span),
-                    )
-                    .dialect(set.dialect(&call.dialect))
+                let span = violation.span.unwrap_or(call.span);
+                let issue = Issue::new(violation.kind, Severity::Error, span)
+                    .dialect(dialect)
                     .call(call.index)
                     .tool(&call.name)
                     .subject(&violation.subject)
-                    .suggestion(violation.suggestion.as_deref().unwrap_or_default()),
-                ));
+                    .suggestion(violation.suggestion.as_deref().unwrap_or_default());
+                let said = violation.host.then(|| Said {
+                    message: host_fault(violation),
+                    observation: violation.observation(&call.name, dialect),
+                });
+                tell(&issue, said.as_ref());
             }
         }
+        let delivered = |(call, checked): (Call, &Checked)| Delivered {
+            name: call.name,
+            written: call.arguments,
+            arguments: checked.valid().then(|| checked.text()),
+        };
+        turn.calls
+            .into_iter()
+            .zip(&checked)
+            .map(delivered)
+            .collect()
     }
 }

@@ -40,7 +40,7 @@ pub enum TranscodeError {
         why: NotRepresentable,
     },
     /// A call is recovered.
-    #[error("bytes {}..{}: the call of {name} is recovered ({kinds:?}); written anew it would look complete", span.start, span.end)]
+    #[error("bytes {}..{}: the call of {name} is recovered ({kinds}); written anew it would look complete", span.start, span.end)]
     Recovered {
         /// Its block.
         span: Span,

@@ -76,6 +76,8 @@ impl Tools {
     /// # Errors
     /// The text is not JSON, not an array, or an array of definitions none of which can be read.
     pub fn from_json(text: &str) -> Result<Self, ToolsError> {
+        // Some editors begin files with it.
+        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let value: Value =
             serde_json::from_str(text).map_err(|e| ToolsError::Json(e.to_string()))?;
         Self::from_value(&value)
@@ -243,8 +245,14 @@ impl Tool {
     }
 }
 
-/// The member that holds a definition's schema: in OpenAI's, Anthropic's and MCP's form.
-const SCHEMAS: [&str; 3] = ["parameters", "input_schema", "inputSchema"];
+/// The member that holds a definition's schema: in OpenAI's, Anthropic's, MCP's and Gemini's form.
+const SCHEMAS: [&str; 5] = [
+    "parameters",
+    "input_schema",
+    "inputSchema",
+    "parametersJsonSchema",
+    "parameters_json_schema",
+];
 
 /// Names longer than this, and names after this many others, are not compared, to bound the cost of suggestions.
 const SUGGEST_LEN: usize = 64;

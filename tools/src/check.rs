@@ -12,14 +12,14 @@ use toolglot::layer::Doc;
 use toolglot::layer::closest;
 use toolglot::layer::fold;
 use toolglot::layer::{self, read};
-use toolglot::layer::{key, member};
+use toolglot::layer::{key, member, unions};
 use toolglot::{Call, Turn};
 use toolglot::{Dialect, DialectSet};
 use toolglot::{Grade, Kind, KindSet};
 
 use super::coerce::{ARGUMENTS, Change, ChangeKind, WORK, coerce};
 use super::places::Places;
-use super::schema::{Plan, SchemaError};
+use super::schema::Plan;
 use super::validate::{Violation, validate};
 use super::{Inventory, Tool};
 
@@ -42,7 +42,8 @@ use super::{Inventory, Tool};
 pub struct CheckOptions<'a> {
     /// The dialect of the call: its rules for names and keys, and its wording of observations. `None` for API tool calls.
     pub dialect: Option<&'a Dialect>,
-    /// Arguments preset by the agent: the call's own take precedence over them, and they over the schema's defaults.
+    /// Arguments preset by the agent: the call's own take precedence over them, and they over the schema's defaults. A tool
+    /// gets those of its parameters; one that takes any parameters gets all.
     pub preset: Option<&'a Map>,
     /// What happens to parameters that a tool does not have.
     pub unknown: Unknown,
@@ -208,7 +209,7 @@ impl Inventory {
                 if readable && tool.parameters.is_some() {
                     match self.plan(at) {
                         Ok(plan) => out.fit(plan, options),
-                        Err(error) => out.refuse(Kind::MalformedValue, &unusable(error)),
+                        Err(error) => out.violations.push(Violation::of_definition(error)),
                     }
                 }
             }
@@ -263,11 +264,6 @@ impl Inventory {
     }
 }
 
-/// The message about a tool whose schema cannot be used.
-fn unusable(error: &SchemaError) -> String {
-    format!("the parameters of the tool cannot be checked: {error}")
-}
-
 impl Checked {
     fn refuse(&mut self, kind: Kind, message: &str) {
         self.violations
@@ -284,12 +280,19 @@ impl Checked {
         self.changes.extend(coerce(&mut value, &doc));
         let mut found = match plan.validator(&value) {
             Ok(judge) => validate(plan, judge, &value),
-            Err(error) => vec![Violation::new(
-                Kind::MalformedValue,
-                String::new(),
-                unusable(&error),
-            )],
+            Err(error) => vec![Violation::of_definition(&error)],
         };
+        for violation in &mut found {
+            let filled = |change: &&Change| {
+                let kinds = [ChangeKind::Preset, ChangeKind::Default];
+                let rest = violation.path.strip_prefix(change.path.as_str());
+                kinds.contains(&change.kind)
+                    && rest.is_some_and(|r| r.is_empty() || r.starts_with('/'))
+            };
+            if let Some(change) = self.changes.iter().find(filled) {
+                violation.not_written(change.kind);
+            }
+        }
         let Value::Object(map) = value else {
             return;
         };
@@ -370,6 +373,7 @@ impl Checked {
             parts.iter().find_map(|part| part.get("default")).cloned()
         };
         let presets = preset.into_iter().flatten();
+        let presets = presets.filter(|(name, _)| known.takes(doc, name));
         let presets =
             presets.map(|(name, value)| (name.clone(), ChangeKind::Preset, value.clone()));
         let defaults = known.list.iter().filter_map(|(name, schema)| {
@@ -397,6 +401,48 @@ struct Known<'s> {
     names: HashSet<&'s str>,
     /// Whether other parameters are refused, unless the schema itself decides.
     closed: bool,
+}
+
+/// What a schema says about a parameter of some name.
+struct Room {
+    /// It, or one of its alternatives, names the parameter.
+    named: bool,
+    /// It forbids no other parameters.
+    open: bool,
+}
+
+impl Room {
+    /// How deep alternatives are followed.
+    const MAX_DEPTH: usize = 32;
+
+    fn of(doc: &Doc<'_>, schema: &Value, name: &str, depth: usize) -> Self {
+        let parts = doc.parts(&[schema]);
+        let names = |part: &&Map| {
+            part.get("properties")
+                .is_some_and(|own| own.get(name).is_some())
+        };
+        let shut = |part: &&Map| {
+            let no = |word: &str| part.get(word) == Some(&Value::Bool(false));
+            let patterns = part.contains_key("patternProperties");
+            no("unevaluatedProperties") || no("additionalProperties") && !patterns
+        };
+        let mut room = Self {
+            named: parts.iter().any(names),
+            open: !parts.iter().any(shut),
+        };
+        for branches in parts.iter().flat_map(|part| unions(part)) {
+            if depth == Self::MAX_DEPTH || !doc.spend(1) {
+                break;
+            }
+            let each = branches
+                .iter()
+                .map(|branch| Self::of(doc, branch, name, depth + 1));
+            let each: Vec<Self> = each.collect();
+            room.named |= each.iter().any(|branch| branch.named);
+            room.open &= each.iter().any(|branch| branch.open);
+        }
+        room
+    }
 }
 
 /// Keywords with which a schema may allow parameters that it does not name, or forbid them itself.
@@ -433,6 +479,12 @@ impl<'s> Known<'s> {
 
     fn has(&self, name: &str) -> bool {
         self.names.contains(name)
+    }
+
+    /// Whether the tool takes a parameter of that name.
+    fn takes(&self, doc: &Doc<'_>, name: &str) -> bool {
+        let room = Room::of(doc, doc.root, name, 0);
+        self.has(name) || room.named || room.open && !self.closed
     }
 
     fn names(&self) -> impl Iterator<Item = &'s str> {

@@ -9,8 +9,8 @@
 //! | `true`, `False`, in any case | a boolean | the schema wants one |
 //! | a number or boolean | its text | the schema wants text alone |
 //! | `{"item": [..]}`, `{"item": x}`, `<item>x</item>..` | a list | the schema wants a list |
-//! | any other single value | a list of it | the schema wants a list, and it fits as an item |
-//! | text that spells one of the listed values | that value | `enum` or `const` lists it |
+//! | any other single value | a list of it | the schema wants a list that is no item of a list, and it fits as an item |
+//! | text that spells one of the listed values, white space around it aside | that value | `enum` or `const` lists it |
 //!
 //! A value that fits nothing better stays as it was, for the validator to reject. Of alternatives the first one that can be met
 //! counts. Coercion is idempotent.
@@ -117,6 +117,7 @@ pub(super) fn coerce(arguments: &mut Value, doc: &Doc<'_>) -> Vec<Change> {
         let mut work = Work {
             doc,
             path: String::new(),
+            listed: false,
             changes: vec![],
         };
         work.value(value, &[doc.root], 0);
@@ -135,6 +136,8 @@ pub(super) fn coerce(arguments: &mut Value, doc: &Doc<'_>) -> Vec<Change> {
 struct Work<'d, 's> {
     doc: &'d Doc<'s>,
     path: String,
+    /// Whether the value is an item of a list.
+    listed: bool,
     changes: Vec<Change>,
 }
 
@@ -160,26 +163,29 @@ impl<'s> Work<'_, 's> {
                 after: value.clone(),
             });
         }
-        let outer = self.path.len();
+        let outer = (self.path.len(), self.listed);
         match value {
             Value::Object(map) => {
+                self.listed = false;
                 for (key, value) in map {
                     step(&mut self.path, key);
                     let schemas = self.doc.property(&parts, key);
                     self.value(value, &schemas, depth + 1);
-                    self.path.truncate(outer);
+                    self.path.truncate(outer.0);
                 }
             }
             Value::Array(list) => {
+                self.listed = true;
                 for (index, value) in list.iter_mut().enumerate() {
                     step(&mut self.path, &index.to_string());
                     let schemas = self.doc.item(&parts, index);
                     self.value(value, &schemas, depth + 1);
-                    self.path.truncate(outer);
+                    self.path.truncate(outer.0);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
+        self.listed = outer.1;
         for branches in parts.iter().flat_map(|part| unions(part)) {
             self.union(value, branches, depth);
         }
@@ -252,8 +258,12 @@ impl<'s> Work<'_, 's> {
         single.then(|| (ChangeKind::Array, Value::Array(vec![value.clone()])))
     }
 
-    /// Whether a value can be an item of the required list. Lists of lists are not guessed.
+    /// Whether a value can be the only item of the required list. Lists of lists are not guessed: neither the inner list nor
+    /// the outer one.
     fn is_item(&self, value: &Value, parts: &[&'s Map], depth: usize) -> bool {
+        if self.listed {
+            return false;
+        }
         let items = self.doc.item(parts, 0);
         if items.is_empty() && parts.iter().any(|part| unions(part).next().is_some()) {
             // The branches determine the items; each branch is tried.

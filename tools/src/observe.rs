@@ -15,9 +15,13 @@ impl Violation {
     #[must_use]
     pub fn observation(&self, tool: &str, dialect: Option<&Dialect>) -> String {
         let own = dialect.and_then(|dialect| dialect.refusal(self.kind));
-        let template = own.unwrap_or(
-            "Error ({kind}): [[{tool}: ]][[parameter {name}: ]]{message}. The call was not executed; write it again.",
-        );
+        let template = own.unwrap_or(match self.host {
+            // The model would write the same call again.
+            true => "Error ({kind}): [[{tool}: ]][[parameter {name}: ]]{message}. The call was not executed.",
+            false => {
+                "Error ({kind}): [[{tool}: ]][[parameter {name}: ]]{message}. The call was not executed; write it again."
+            }
+        });
         let suggestion = self.suggestion.as_deref().unwrap_or_default();
         let message = match is_chinese(template) {
             true => &self.chinese,
@@ -39,6 +43,7 @@ impl Violation {
             "message": self.message,
             "suggestion": self.suggestion,
             "span": self.span.map(|span| [span.start, span.end]),
+            "host": self.host,
         })
     }
 }

@@ -34,12 +34,12 @@ pub struct ReadError {
 #[non_exhaustive]
 pub enum Source {
     /// `[{"type": "function", "function": {"name", "description", "parameters"}}]`, or a list of the inner objects. Such a list
-    /// declares its tools, so they are callable.
+    /// declares its tools, so they are callable. Gemini's `parametersJsonSchema` counts like `parameters`.
     OpenAi,
     /// `[{"name", "description", "input_schema"}]`. Such a list declares its tools, so they are callable.
     Anthropic,
-    /// The result of MCP's `tools/list`: `{"tools": [{"name", "description", "inputSchema"}]}`. A server's tools are not
-    /// callable by default.
+    /// The result of MCP's `tools/list`: `{"tools": [{"name", "description", "inputSchema"}]}`, or the list alone. A server's
+    /// tools are not callable by default.
     Mcp,
     /// A plugin manifest with a section `tools`, as YAML or JSON. Each tool states whether it is callable.
     Plugin,
@@ -90,6 +90,8 @@ pub struct Listing {
     pub tools: Vec<Tool>,
     /// The errors of definitions that are invalid, or repeat an earlier id.
     pub odd: Vec<ReadError>,
+    /// Where a valid definition has no schema, but members that were not read: its schema may be among them.
+    pub unread: Vec<ReadError>,
 }
 
 /// Reads definitions like [`any`], and skips invalid ones.
@@ -106,8 +108,7 @@ pub struct Listing {
 /// The text is neither JSON nor YAML, or not a list of tools.
 pub fn listing(origin: &str, text: &str) -> Result<Listing, ReadError> {
     let (source, value) = guessed(origin, text)?;
-    let (tools, odd) = read(origin, source, &value)?;
-    Ok(Listing { source, tools, odd })
+    read(origin, source, &value)
 }
 
 /// Reads definitions in one form.
@@ -141,34 +142,28 @@ pub fn text(origin: &str, source: Source, text: &str) -> Result<Vec<Tool>, ReadE
 /// # Errors
 /// It is not in that form.
 pub fn from_value(origin: &str, source: Source, value: &Value) -> Result<Vec<Tool>, ReadError> {
-    let (tools, odd) = read(origin, source, value)?;
-    odd.into_iter().next().map_or(Ok(tools), Err)
+    let list = read(origin, source, value)?;
+    list.odd.into_iter().next().map_or(Ok(list.tools), Err)
 }
 
 /// The definitions of a list, and its problems.
-fn read(
-    origin: &str,
-    source: Source,
-    value: &Value,
-) -> Result<(Vec<Tool>, Vec<ReadError>), ReadError> {
+fn read(origin: &str, source: Source, value: &Value) -> Result<Listing, ReadError> {
     let root = At {
         origin,
         path: String::new(),
         value,
     };
     let list = match (source, value) {
-        (Source::Mcp | Source::Plugin, _) => root.need("tools")?,
-        (_, Value::Object(map)) if map.contains_key("tools") => root.need("tools")?,
+        (Source::Plugin, _) | (_, Value::Object(_)) => root.need("tools")?,
         _ => root,
     };
     let items = list.items()?;
     let one = |item: &At<'_>| match source {
-        Source::OpenAi => openai(item),
-        Source::Anthropic => listed(item, "input_schema", true),
-        Source::Mcp => listed(item, "inputSchema", false),
+        Source::OpenAi | Source::Anthropic => listed(item, true),
+        Source::Mcp => listed(item, false),
         Source::Plugin => plugin(item).map(|tool| named_after(value, tool)),
     };
-    let (mut tools, mut odd) = (vec![], vec![]);
+    let (mut tools, mut odd, mut unread) = (vec![], vec![], vec![]);
     let mut seen = std::collections::HashMap::new();
     for item in &items {
         match one(item) {
@@ -178,13 +173,19 @@ fn read(
                 }
                 None => {
                     seen.insert(tool.id.clone(), item.path.clone());
+                    unread.extend(not_read(item, &tool));
                     tools.push(tool);
                 }
             },
             Err(why) => odd.push(why),
         }
     }
-    Ok((tools, odd))
+    Ok(Listing {
+        source,
+        tools,
+        odd,
+        unread,
+    })
 }
 
 /// Adds the plugin's name as the namespace to a tool of a manifest, if the manifest states the name.
@@ -227,6 +228,8 @@ pub fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
         path: String::new(),
         why,
     };
+    // Windows writes one.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with(['{', '[']) {
         return serde_json::from_str(text).map_err(|error| fail(format!("no JSON: {error}")));
     }
@@ -261,7 +264,7 @@ fn guess(value: &Value) -> Option<Source> {
         Source::Mcp
     } else if has("input_schema") {
         Source::Anthropic
-    } else if has("id") {
+    } else if has("id") && value.is_object() {
         Source::Plugin
     } else if value.is_object() && !has("function") && !has("parameters") {
         Source::Mcp
@@ -270,23 +273,79 @@ fn guess(value: &Value) -> Option<Source> {
     })
 }
 
-fn openai(item: &At<'_>) -> Result<Tool, ReadError> {
-    let inner = match item.object()?.contains_key("function") {
+/// The member that holds a schema, in the forms of OpenAI, Anthropic, MCP and Gemini. The first one counts.
+const SCHEMAS: [&str; 5] = [
+    "parameters",
+    "input_schema",
+    "inputSchema",
+    "parametersJsonSchema",
+    "parameters_json_schema",
+];
+
+/// Reads a tool of a list whose entries, or their `function`, have a name, a description and a schema.
+fn listed(item: &At<'_>, callable: bool) -> Result<Tool, ReadError> {
+    let map = item.object()?;
+    let item = match map.contains_key("function") && !map.contains_key("name") {
         true => item.need("function")?,
         false => item.clone(),
     };
-    listed(&inner, "parameters", true)
-}
-
-/// Reads a tool of a list whose entries have a name, a description and a schema.
-fn listed(item: &At<'_>, schema: &str, callable: bool) -> Result<Tool, ReadError> {
     let mut tool = Tool::new(item.need("name")?.filled()?);
     tool.display_name = item.text("title")?;
     tool.description = item.text("description")?.unwrap_or_default();
-    tool.parameters = item.find(schema)?.map(|at| at.schema()).transpose()?;
     tool.agent_callable = callable;
-    tool.extra = item.rest(&["name", "title", "description", schema])?;
+    let mut read = vec!["name", "title", "description"];
+    for key in SCHEMAS {
+        if let Some(schema) = item.find(key)? {
+            tool.parameters = Some(schema.schema()?);
+            read.push(key);
+            break;
+        }
+    }
+    tool.extra = item.rest(&read)?;
     Ok(tool)
+}
+
+/// Members of a definition beside its schema.
+const ASIDE: [&str; 14] = [
+    "type",
+    "function",
+    "strict",
+    "annotations",
+    "outputSchema",
+    "_meta",
+    "icons",
+    "execution",
+    "execute",
+    "cache_control",
+    "defer_loading",
+    "response",
+    "behavior",
+    "extra",
+];
+
+/// Names the members that were not read of a definition without a schema: without one, any arguments are valid.
+fn not_read(item: &At<'_>, tool: &Tool) -> Option<ReadError> {
+    let read = |key: &str| {
+        ASIDE.contains(&key) || PLUGIN_KEYS.contains(&key) || ["name", "title"].contains(&key)
+    };
+    let outer = item.value.as_object();
+    let inner = item.value.get("function").and_then(Value::as_object);
+    let mut keys: Vec<String> = outer
+        .into_iter()
+        .chain(inner)
+        .flatten()
+        .filter(|(key, value)| !value.is_null() && (!read(key) || SCHEMAS.contains(&key.as_str())))
+        .map(|(key, _)| format!("`{key}`"))
+        .collect();
+    keys.sort();
+    keys.dedup();
+    (tool.parameters.is_none() && !keys.is_empty()).then(|| {
+        item.wrong(format!(
+            "{} has no schema, so any arguments are valid; not read: {}",
+            tool.id,
+            keys.join(", ")
+        ))
+    })
 }
 
 const PLUGIN_KEYS: &[&str] = &[
@@ -520,12 +579,11 @@ impl<'d> At<'d> {
     /// The schema of an object, unchanged.
     fn schema(&self) -> Result<Value, ReadError> {
         let map = self.object()?;
-        match map.get("type") {
-            None => {}
-            Some(Value::String(kind)) if kind == "object" => {}
-            Some(_) => {
-                return Err(self.step("type", self.value).wrong(super::schema::FACADE));
-            }
+        if map
+            .get("type")
+            .is_some_and(|kind| !super::schema::is_object(kind))
+        {
+            return Err(self.step("type", self.value).wrong(super::schema::FACADE));
         }
         if let Some(properties) = self.find("properties")? {
             properties.object()?;

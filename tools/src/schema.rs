@@ -7,7 +7,7 @@
 use jsonschema::Draft;
 use toolglot::json::{Map, Value};
 use toolglot::layer::step;
-use toolglot::layer::{Doc, Place, ready, ref_alone};
+use toolglot::layer::{Doc, Place, Types, ready, ref_alone};
 
 use super::coerce::weight;
 use super::judge::{self, Judge};
@@ -55,12 +55,16 @@ pub(super) struct Plan {
 impl Plan {
     /// Linear in the schema.
     pub fn new(parameters: &Value) -> Result<Self, SchemaError> {
-        let draft = draft(parameters)?;
+        let named = draft(parameters)?;
         let mut size = Size {
-            draft4: draft == Draft::Draft4,
+            draft4: named == Some(Draft::Draft4),
             ..Size::default()
         };
         measure(parameters, Place::Schema, &mut String::new(), 0, &mut size)?;
+        let draft = named.unwrap_or(match size.tuples {
+            true => Draft::Draft201909,
+            false => Draft::Draft202012,
+        });
         let mut schema = ready(parameters);
         let Some(map) = schema.as_object_mut() else {
             return Err(wrong("", "it must be an object"));
@@ -71,7 +75,7 @@ impl Plan {
             None => {
                 map.insert("type".to_owned(), "object".into());
             }
-            Some(Value::String(kind)) if kind == "object" => {}
+            Some(kind) if is_object(kind) => {}
             Some(_) => return Err(wrong("/type", FACADE)),
         }
         let ref_alone = ref_alone(parameters);
@@ -110,6 +114,12 @@ impl Plan {
 pub(super) const FACADE: &str = "the arguments of a call are one object, so this must be \"object\"; \
     give the tool a facade that takes one";
 
+/// Whether a type, by any of its names, or one of several is that of an object.
+pub(super) fn is_object(kind: &Value) -> bool {
+    let one = |name: &Value| name.as_str().and_then(Types::named) == Some(Types::OBJECT);
+    one(kind) || kind.as_array().is_some_and(|names| names.iter().any(one))
+}
+
 fn wrong(path: &str, why: &str) -> SchemaError {
     SchemaError {
         path: path.to_owned(),
@@ -117,10 +127,10 @@ fn wrong(path: &str, why: &str) -> SchemaError {
     }
 }
 
-/// The draft that `$schema` names; by default 2020-12, as in MCP.
-fn draft(schema: &Value) -> Result<Draft, SchemaError> {
+/// The draft that `$schema` names. Without it the draft is 2020-12, as in MCP, unless the schema has tuples of older drafts.
+fn draft(schema: &Value) -> Result<Option<Draft>, SchemaError> {
     let name = match schema.get("$schema") {
-        None | Some(Value::Null) => return Ok(Draft::Draft202012),
+        None | Some(Value::Null) => return Ok(None),
         Some(name) => name.as_str().unwrap_or_default(),
     };
     let drafts = [
@@ -133,7 +143,7 @@ fn draft(schema: &Value) -> Result<Draft, SchemaError> {
     let found = drafts
         .iter()
         .find(|(part, _)| name.contains("json-schema.org") && name.contains(part));
-    found.map(|(_, draft)| *draft).ok_or_else(|| {
+    found.map(|(_, draft)| Some(*draft)).ok_or_else(|| {
         wrong(
             "/$schema",
             "it names no draft of JSON Schema that is known here",
@@ -149,6 +159,8 @@ struct Size {
     refs: usize,
     /// Whether `id` has the meaning of `$id` in later drafts.
     draft4: bool,
+    /// Whether `items` is a list of schemas somewhere, as before draft 2020-12.
+    tuples: bool,
 }
 
 /// Checks the size and the references. Recursion is bounded by [`MAX_DEPTH`].
@@ -169,6 +181,7 @@ fn measure(
             size.nodes += 1;
             if place == Place::Schema {
                 references(map, path, depth, size)?;
+                size.tuples |= map.get("items").is_some_and(Value::is_array);
             }
             for (key, value) in map {
                 step(path, key);

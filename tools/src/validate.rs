@@ -12,8 +12,9 @@ use toolglot::layer::sentence;
 use toolglot::layer::{key, step};
 
 use super::chinese as zh;
+use super::coerce::ChangeKind;
 use super::judge::{self, Judge};
-use super::schema::Plan;
+use super::schema::{Plan, SchemaError};
 use super::short::{short, some};
 
 /// A rule that a call breaks.
@@ -50,6 +51,9 @@ pub struct Violation {
     pub suggestion: Option<String>,
     /// The bytes of the stream, if known: those of the parameter, or else of the call.
     pub span: Option<Span>,
+    /// Whether the application has to correct it, and not the model: the definition of the tool cannot be used, or a preset or
+    /// a default value breaks a rule.
+    pub host: bool,
     /// The message for observations in Chinese.
     pub(super) chinese: String,
 }
@@ -64,8 +68,28 @@ impl Violation {
             message: message.into(),
             suggestion: None,
             span: None,
+            host: false,
             chinese: sentence(kind).to_owned(),
         }
+    }
+
+    /// A violation that the definition of a tool causes.
+    pub(super) fn of_definition(error: &SchemaError) -> Self {
+        let message = format!("the parameters of the tool cannot be checked: {error}");
+        let mut violation = Self::new(Kind::MalformedValue, String::new(), message);
+        violation.host = true;
+        violation.in_chinese("工具的参数定义有误，无法检查".to_owned())
+    }
+
+    /// Says that the model did not write the value.
+    pub(super) fn not_written(&mut self, kind: ChangeKind) {
+        let (what, chinese) = match kind {
+            ChangeKind::Preset => ("its preset value is wrong", "预设值有误"),
+            _ => ("its default value is wrong", "默认值有误"),
+        };
+        self.host = true;
+        self.message = format!("{what}: {}", self.message);
+        self.chinese = format!("{chinese}：{}", self.chinese);
     }
 
     /// Sets a Chinese message other than that of its kind.

@@ -1,4 +1,4 @@
-//! Members of a record, which pass through unchanged.
+//! Members of a JSON object with their text: those of a record pass through unchanged.
 
 use std::fmt;
 
@@ -15,6 +15,11 @@ impl Beside {
     pub fn without(mut self, keys: &[&str]) -> Self {
         self.0.retain(|(key, _)| !keys.contains(&key.as_str()));
         self
+    }
+
+    /// Returns the members in order; a name may occur twice.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
+        self.0.iter().map(|(key, raw)| (key.as_str(), &**raw))
     }
 
     /// Returns the first name.
@@ -71,7 +76,7 @@ impl<'de> Deserialize<'de> for Beside {
         impl<'de> Visitor<'de> for Read {
             type Value = Beside;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a record")
+                f.write_str("a JSON object")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Beside, A::Error> {
                 let mut list = vec![];

@@ -2,7 +2,7 @@
 //!
 //! `batch` writes one line for each line, in the same order; `stats` counts ([`stats`]).
 
-mod beside;
+pub mod beside;
 mod budget;
 #[cfg(feature = "parquet")]
 mod columns;
@@ -13,7 +13,7 @@ mod record;
 mod rows;
 pub mod stats;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
@@ -23,14 +23,14 @@ use toolglot_testkit::chunks::Chunking;
 use crate::args::{BatchArgs, RecordArgs};
 use crate::input;
 use crate::stop::{Stop, Verdict};
-use crate::values::{is_stdin, threads};
+use crate::values::threads;
 use lines::Line;
 use record::{Answers, Defaults};
 use rows::Source;
 
 pub fn run(args: &BatchArgs) -> Result<Verdict, Stop> {
     if let Some(output) = &args.output {
-        not_the_same(&args.file, output)?;
+        input::not_the_same(&args.file, output)?;
     }
     let mut defaults = defaults(&args.records)?;
     defaults.chunking = args.chunk;
@@ -58,7 +58,7 @@ fn defaults(args: &RecordArgs) -> Result<Defaults, Stop> {
     let defaults = Defaults {
         sets: args.set.sets().map_err(Stop::because)?,
         choice: args.set.choice(),
-        tools: input::tools(args.tools.as_deref())?,
+        tools: crate::tools::hints(args.tools.as_deref())?,
         untyped: args.untyped,
         chunking: Chunking::Whole,
         deny_unknown: false,
@@ -133,21 +133,6 @@ fn output(path: Option<&Path>) -> Result<Box<dyn Write>, Stop> {
 fn create(path: &Path) -> Result<File, Stop> {
     File::create(path)
         .map_err(|error| Stop::because(format!("cannot write {}: {error}", path.display())))
-}
-
-/// Opening the output would truncate the input.
-fn not_the_same(input: &Path, output: &Path) -> Result<(), Stop> {
-    let same = !is_stdin(input)
-        && fs::canonicalize(input)
-            .ok()
-            .is_some_and(|path| fs::canonicalize(output).ok() == Some(path));
-    match same {
-        true => Err(Stop::because(format!(
-            "{} is both input and output",
-            input.display()
-        ))),
-        false => Ok(()),
-    }
 }
 
 /// For people only: nothing is drawn unless standard error is a terminal.

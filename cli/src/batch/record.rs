@@ -172,12 +172,6 @@ impl Record {
     ];
 }
 
-/// Returns at least the id of an unreadable record.
-#[derive(Deserialize)]
-struct Id {
-    id: Option<Box<RawValue>>,
-}
-
 /// Answers records one after another.
 pub struct Answers<'a> {
     defaults: &'a Defaults,
@@ -452,10 +446,12 @@ fn lost(input: &[u8], kept: &str) -> u64 {
 fn bad(line: &Line, why: &str) -> Answer {
     let (id, record) = match &line.text {
         Text::Kept(text) => {
-            let id = serde_json::from_slice::<Id>(text)
-                .ok()
-                .and_then(|found| found.id);
-            let id = id.map(|id| format!("\"id\":{},", id.get()));
+            // At least the id of an unreadable record.
+            let found = serde_json::from_slice::<Beside>(text).ok();
+            let id = found.as_ref().and_then(|found| found.get("id"));
+            let id = id
+                .filter(|id| *id != "null")
+                .map(|id| format!("\"id\":{id},"));
             (id.unwrap_or_default(), kept(text))
         }
         Text::TooLong => Default::default(),

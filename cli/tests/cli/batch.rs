@@ -2,7 +2,7 @@ use std::fs;
 
 use toolglot::json::{Value, json};
 
-use crate::{CALL, CUT, directory, file, run};
+use crate::{CALL, CUT, command, directory, file, run};
 
 fn batch(args: &[&str], lines: &[Value]) -> Vec<Value> {
     let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -296,8 +296,40 @@ fn bad_input_is_named() {
     run(&["batch", &input, "-o", &directory], b"").refused(&["cannot write", &directory]);
     run(&["batch", &input, "-o", &input], b"").refused(&["both input and output"]);
     assert_eq!(fs::read_to_string(&input).expect("the input"), "{}\n");
+    let list = run(&["batch"], br#"[{"input": "a"}]"#).json().remove(0);
+    assert!(
+        list.get("id").is_none() && list.get("error").is_some(),
+        "{list}"
+    );
     run(&["batch", "--dialect", "vpc"], b"").refused(&["vpc"]);
     run(&["batch", "--tools", "no/such.json"], b"").refused(&["no/such.json"]);
+}
+
+/// Whatever the names of a file are: another path, a link, standard input.
+#[cfg(unix)]
+#[test]
+fn the_input_is_not_the_output() {
+    let text = "{\"input\": \"a\"}\n";
+    let input = file("in.jsonl", text);
+    let beside = |name: &str| format!("{input}.{name}");
+    fs::hard_link(&input, beside("hard")).expect("a link");
+    std::os::unix::fs::symlink(&input, beside("soft")).expect("a link");
+    for output in [
+        beside("hard"),
+        beside("soft"),
+        input.replace("in.jsonl", "./in.jsonl"),
+    ] {
+        run(&["batch", &input, "-o", &output], b"").refused(&["both input and output"]);
+        let file = fs::File::open(&input).expect("the input");
+        let ran = command(&["batch", "-o", &output]).stdin(file).output();
+        let ran = ran.expect("the command runs");
+        let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(
+            ran.status.code() == Some(2) && told.contains("both input and output"),
+            "{told}"
+        );
+    }
+    assert_eq!(fs::read_to_string(&input).expect("the input"), text);
 }
 
 const REPLY: &str = "好 <tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1.50}}</tool_call>";

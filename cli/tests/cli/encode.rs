@@ -47,6 +47,69 @@ fn every_form_of_calls_is_read() {
     assert_eq!(run(&["encode", "--dialect", "vcp"], b"[]").out, "");
 }
 
+/// A member that is not read could be what the call says.
+#[test]
+fn a_call_is_read_completely_or_refused() {
+    let args = ["encode", "--dialect", "hermes"];
+    let want = run(&args, ONE.as_bytes()).out;
+    let city = r#"{"city": "Leith"}"#;
+    for call in [
+        format!(r#"{{"type": "tool_use", "name": "weather", "input": {city}}}"#),
+        format!(r#"{{"name": "weather", "args": {city}}}"#),
+        format!(
+            r#"{{"functionCall": {{"name": "weather", "args": {city}}}, "thoughtSignature": "x"}}"#
+        ),
+        format!(r#"{{"name": "weather", "parameters": {city}}}"#),
+    ] {
+        let ran = run(&args, call.as_bytes());
+        assert_eq!(
+            (ran.out.as_str(), ran.err.as_str()),
+            (want.as_str(), ""),
+            "{call}"
+        );
+    }
+    for (call, why) in [
+        (
+            r#"{"name": "f", "argumnets": {}}"#,
+            "`argumnets`, which is not read",
+        ),
+        (
+            r#"{"function": {"name": "f", "args ": {}}}"#,
+            "`function.args `",
+        ),
+        (r#"{"name": "f", "input": {}, "arguments": {}}"#, "twice"),
+        (r#"{"name": "f", "function": {"name": "g"}}"#, "twice"),
+        (
+            r#"[["c1", "f", {"a": 1}, null, null, null, null, null, []]]"#,
+            "sequence",
+        ),
+        (r#"{"function": ["f", "{}"]}"#, "sequence"),
+        (r#"{"name": "f", "state": "certain"}"#, "`state` certain"),
+    ] {
+        for args in [&args[..], &["validate", "--tools", &file("t.json", TOOLS)]] {
+            run(args, call.as_bytes()).refused(&["cannot be read", why]);
+        }
+    }
+}
+
+#[test]
+fn recovered_calls_are_not_written_anew() {
+    let guess =
+        "<tool_call name=\"f\"><param name=\"a\">1</param><param name=\"a\">2</param></tool_call>";
+    let why = "the call of f is recovered (duplicate_param); written anew it would look complete";
+    let turn = run(&["parse", "--output", "turn"], guess.as_bytes());
+    for (args, text, place) in [
+        (
+            ["encode", "--dialect", "hermes"],
+            turn.out.as_str(),
+            "call 0: ",
+        ),
+        (["transcode", "--to", "hermes"], guess, "bytes 0.."),
+    ] {
+        run(&args, text.as_bytes()).refused(&[place, why]);
+    }
+}
+
 #[test]
 fn numbers_keep_their_spelling() {
     let text = r#"{"name": "weather", "arguments": {"days": 100000000000000000000, "x": 1.50}}"#;

@@ -29,6 +29,19 @@ fn help_has_colours_as_asked() {
     }
 }
 
+/// Also in a build without some of the commands.
+#[test]
+fn examples_are_of_commands_that_exist() {
+    let help = run(&["--help"], b"").out;
+    let examples = help.split("Examples:\n").nth(1).expect("examples");
+    for line in examples.lines().take_while(|line| !line.is_empty()) {
+        let line = line.strip_prefix("  toolglot ").expect(line);
+        let name = line.split(' ').next().expect("a command");
+        assert_eq!(run(&[name, "--help"], b"").code, 0, "{line}");
+    }
+    assert_eq!(help.contains("`run`"), cfg!(feature = "agent"));
+}
+
 #[test]
 fn every_command_has_help_with_examples() {
     for name in [

@@ -61,6 +61,15 @@ fn recordings_of_parse_can_be_replayed() {
         .expect("a UTF-8 path")
         .to_owned();
     let tools = repository("examples/tools.json");
+    let schema = r#"{"type": "object", "properties": {"city": {"type": "string"}}}"#;
+    let mcp = file(
+        "mcp.json",
+        format!(r#"{{"tools": [{{"name": "weather", "inputSchema": {schema}}}]}}"#),
+    );
+    let plugin = file(
+        "plugin.yaml",
+        format!("tools:\n  - id: weather\n    agentCallable: true\n    parameters: {schema}\n"),
+    );
     let vcp = run(&["dialects", "show", "vcp"], b"").out;
     let mine = file("mine.toml", vcp.replace("id = \"vcp\"", "id = \"mine\""));
     let input =
@@ -82,6 +91,9 @@ fn recordings_of_parse_can_be_replayed() {
             "1",
         ],
         &["--switch", "vcp.fuzzy", "--chunk", "7"],
+        &["--tools", &mcp],
+        &["--tools", &mcp, "--validate"],
+        &["--tools", &plugin, "--validate"],
         &["--dialect", "all", "--dialect", "action"],
     ] {
         let ran = run(

@@ -46,6 +46,15 @@ fn unusable_definitions_are_reported() {
     );
 }
 
+/// Definitions that cannot be read would be lost.
+#[test]
+fn a_file_is_not_converted_into_itself() {
+    let odd = r#"[{"name": "f"}, {"nme": "g"}]"#;
+    let path = file("i.json", odd);
+    run(&["tools", "import", "-o", &path, &path], b"").refused(&["both input and output"]);
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), odd);
+}
+
 /// Whatever is wrong with a file of definitions is reported with its name and the place, by every command that reads one.
 #[test]
 fn every_command_says_what_is_wrong_with_definitions() {
@@ -74,6 +83,98 @@ fn every_command_says_what_is_wrong_with_definitions() {
         run(&["validate", "--tools", path], b"[]").refused(&words);
         run(&["parse", "--validate", "--tools", path], b"").refused(&words);
     }
+}
+
+/// Every command reads every form, and the parser types the values of all of them.
+#[test]
+fn definitions_of_any_form_are_hints() {
+    let schema = r#"{"type": "OBJECT", "properties": {"z": {"type": "string"}}}"#;
+    let reply =
+        b"<tool_call>\n<function=f>\n<parameter=z>\n5\n</parameter>\n</function>\n</tool_call>";
+    for text in [
+        format!(r#"[{{"name": "f", "parametersJsonSchema": {schema}}}]"#),
+        format!(r#"[{{"name": "f", "inputSchema": {schema}}}]"#),
+        format!(r#"{{"tools": [{{"name": "f", "inputSchema": {schema}}}]}}"#),
+        format!("\u{feff}[{{\"function\": {{\"name\": \"f\", \"input_schema\": {schema}}}}}]"),
+        format!("tools:\n  - id: f\n    agentCallable: true\n    parameters: {schema}\n"),
+    ] {
+        let tools = file("any.yaml", &text);
+        for more in [&[][..], &["--validate"]] {
+            let args = [
+                "parse",
+                "--dialect",
+                "qwen3-coder",
+                "--tools",
+                &tools,
+                "--output",
+                "turn",
+            ];
+            let ran = run(&[&args[..], more].concat(), reply);
+            assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{text}");
+            assert_eq!(
+                ran.json()[0]["calls"][0]["arguments"],
+                json!({"z": "5"}),
+                "{text}"
+            );
+            assert_eq!(ran.json()[0]["errors"], json!([]));
+        }
+    }
+}
+
+/// Parts of a definition that do not count are named by every command, and cost nothing else.
+#[test]
+fn what_is_ignored_of_a_definition_is_reported() {
+    let schema =
+        |of: &str| format!(r#""parameters": {{"type": "object", "properties": {{"a": {of}}}}}"#);
+    for (rest, words) in [
+        (
+            r#""schema": {}"#.to_owned(),
+            "[0]: f has no schema, so any arguments are valid; not read: `schema`",
+        ),
+        (schema(r##"{"$ref": "#/$defs/No"}"##), "f: parameters: "),
+        (
+            schema(r#"{"type": "strnig"}"#),
+            "f: parameters: /properties/a/type",
+        ),
+        (schema(r#""string""#), "f: parameters: /properties/a: "),
+    ] {
+        let tools = file("odd.json", format!(r#"[{{"name": "f", {rest}}}]"#));
+        for args in [
+            &["parse", "--tools"][..],
+            &["parse", "--validate", "--tools"],
+            &["validate", "--tools"],
+            &["tools", "import"],
+        ] {
+            let ran = run(&[args, &[&tools]].concat(), b"[]");
+            assert!(ran.err.contains(words), "{args:?} {words}: {}", ran.err);
+            assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+        }
+    }
+    // The parser takes what cannot be validated.
+    let fetched = file(
+        "net.json",
+        r#"[{"name": "f", "parameters": {"properties": {"a": {"$ref": "http://x/y"}, "b": {"type": "string"}}}}, 5]"#,
+    );
+    let reply =
+        b"<tool_call>\n<function=f>\n<parameter=b>\n5\n</parameter>\n</function>\n</tool_call>";
+    let ran = run(
+        &[
+            "parse",
+            "--dialect",
+            "qwen3-coder",
+            "--output",
+            "turn",
+            "--tools",
+            &fetched,
+        ],
+        reply,
+    );
+    assert_eq!(ran.json()[0]["calls"][0]["arguments"], json!({"b": "5"}));
+    let told: Vec<&str> = ran.err.lines().collect();
+    assert!(
+        told.len() == 2 && told[0].contains("tools[1]: ") && told[1].contains("is not fetched"),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -128,6 +229,7 @@ fn invalid_dialects_and_languages_are_reported() {
         "standard input: the results cannot be read: ",
         "line 1 column",
     ]);
+    result(b"\"x\"").refused(&["a result: an object with `name`"]);
     result(b"[{\"name\": \"x\", \"status\": \"odd\"}]").refused(&[
         "unknown variant `odd`",
         "`timeout`",

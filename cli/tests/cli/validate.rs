@@ -195,6 +195,107 @@ fn parse_checks_what_it_reads() {
     }
 }
 
+/// A whole output has the arguments that `validate` gives; one that is written live has those of the model.
+#[test]
+fn what_is_validated_is_delivered() {
+    let tools = file("tools.json", TOOLS);
+    let call = |arguments: &str| {
+        format!(r#"<tool_call>{{"name": "GetPlayerInfo", "arguments": {arguments}}}</tool_call>"#)
+    };
+    let reply = call(r#"{"player_id": 7}"#) + &call(r#"{"level": "x"}"#);
+    let response = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}], "x": 1.50});
+    let parse = |input: &str, output: &str, text: &str| {
+        let args = [
+            "parse",
+            "--dialect",
+            "hermes",
+            "--tools",
+            &tools,
+            "--validate",
+            "--input",
+        ];
+        let ran = run(
+            &[&args[..], &[input, "--output", output]].concat(),
+            text.as_bytes(),
+        );
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        ran
+    };
+    let turn = parse("text", "turn", &reply).json().remove(0);
+    let arguments = |index: usize| &turn["calls"][index]["arguments"];
+    assert_eq!(arguments(0), &json!({"player_id": "7", "level": 1}));
+    // An invalid call stays as the model wrote it.
+    assert_eq!(arguments(1), &json!({"level": "x"}));
+    assert_eq!(turn["errors"][0]["kind"], "type_mismatch");
+    for (input, text) in [
+        ("text", reply.as_str()),
+        ("openai-sse", &response.to_string()),
+    ] {
+        let whole = parse(input, "completion", text).json().remove(0);
+        let calls = &whole["choices"][0]["message"]["tool_calls"];
+        let written = r#"{"player_id":"7","level":1}"#;
+        assert_eq!(calls[0]["function"]["arguments"], written, "{input}");
+        assert_eq!(calls[1]["function"]["arguments"], r#"{"level": "x"}"#);
+        for live in ["events", "openai", "pretty"] {
+            let live = parse(input, live, text).out;
+            // The default is not among them.
+            let plain = live.replace(['\\', '"', ' '], "");
+            assert!(!plain.contains("level:1"), "{live}");
+        }
+    }
+}
+
+/// A definition that cannot be used is not the model's fault: the host hears of it, whatever the calls are.
+#[test]
+fn a_broken_definition_is_told_to_the_host() {
+    let tools = file(
+        "tools.json",
+        r#"[{"name": "f", "parameters": {"properties": {"a": {"pattern": "("}}}}]"#,
+    );
+    let reply = r#"<tool_call>{"name": "f", "arguments": {"a": "x"}}</tool_call>"#;
+    let parse = |more: &[&str], text: &str| {
+        let args = [
+            "parse",
+            "--dialect",
+            "hermes",
+            "--tools",
+            &tools,
+            "--validate",
+            "--output",
+        ];
+        run(&[&args[..], more].concat(), text.as_bytes())
+    };
+    let place = "toolglot: f: parameters: /properties/a/pattern: ";
+    let fault = "the parameters of the tool cannot be checked: /properties/a/pattern: ";
+    let turn = parse(&["turn", "--strict"], reply);
+    assert_eq!(turn.code, 1);
+    let error = &turn.json()[0]["errors"][0];
+    let validate = run(&["validate", "--tools", &tools], turn.out.as_bytes());
+    let violation = &validate.json()[0]["calls"][0]["violations"][0];
+    assert_eq!(
+        (&error["kind"], &error["message"]),
+        (&violation["kind"], &violation["message"])
+    );
+    for (ran, out) in [
+        (&turn, turn.out.as_str()),
+        (&validate, &validate.out),
+        (&parse(&["events"], reply), &parse(&["events"], reply).out),
+        (&parse(&["pretty"], reply), &parse(&["pretty"], reply).out),
+    ] {
+        assert!(out.contains(fault) && !out.contains("write"), "{out}");
+        assert!(ran.err.starts_with(place), "{}", ran.err);
+    }
+    // An output without errors leaves them to standard error.
+    for ran in [&validate, &parse(&["completion"], reply)] {
+        assert!(
+            ran.err.contains(&format!("call 0 (f): {fault}")),
+            "{}",
+            ran.err
+        );
+    }
+    assert!(parse(&["turn"], "no call").err.starts_with(place));
+}
+
 #[test]
 fn bad_input_is_refused_with_one_line() {
     let tools = file("tools.json", TOOLS);

@@ -10,7 +10,7 @@ use toolglot::json::{Map, Value};
 use super::{Content, Status, ToolResult};
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a result: an object with `name`")]
 struct Given {
     #[serde(default, alias = "tool_call_id", alias = "call_id")]
     id: String,

@@ -50,6 +50,100 @@ fn wrong(checked: &Checked) -> Vec<String> {
         .collect()
 }
 
+/// A preset is for the tools that have such a parameter, or take any.
+#[test]
+fn a_preset_is_for_tools_that_take_it() {
+    let preset: Map = serde_json::from_str(r#"{"n": 1}"#).expect("a map");
+    let named = json!({"n": {"type": "integer"}});
+    for (schema, takes) in [
+        (json!({"properties": named}), true),
+        (json!({"properties": {"m": {}}}), false),
+        (
+            json!({"properties": {"m": {}}, "additionalProperties": false}),
+            false,
+        ),
+        (
+            json!({"properties": {"m": {}}, "additionalProperties": true}),
+            true,
+        ),
+        (
+            json!({"properties": {}, "unevaluatedProperties": false}),
+            false,
+        ),
+        (json!({"type": "object"}), true),
+        (
+            json!({"anyOf": [{"properties": named, "additionalProperties": false}]}),
+            true,
+        ),
+        (
+            json!({"oneOf": [{"properties": {"m": {}}, "additionalProperties": false}]}),
+            false,
+        ),
+        (json!({"anyOf": [{"properties": {"m": {}}}, {}]}), true),
+        (
+            json!({"allOf": [{"properties": named}, {"properties": {"m": {}}}]}),
+            true,
+        ),
+        (
+            json!({"properties": {}, "$ref": "#/$defs/a", "$defs": {"a": {"properties": named}}}),
+            true,
+        ),
+    ] {
+        let inventory = Inventory::of([Tool::new("f").parameters(schema.clone())]).expect("tools");
+        let options = CheckOptions::default().preset(Some(&preset));
+        let checked = inventory.checked("f", "{}", &options);
+        assert!(checked.valid(), "{schema}: {:?}", checked.violations);
+        assert_eq!(checked.arguments.contains_key("n"), takes, "{schema}");
+    }
+}
+
+/// What the model did not write is not its fault, and it is not asked to write it again.
+#[test]
+fn the_application_is_blamed_for_its_own_faults() {
+    let preset: Map = serde_json::from_str(r#"{"n": "x", "o": {"p": "x"}}"#).expect("a map");
+    let whole = |schema: Value| json!({"properties": {"n": schema}});
+    let deep = json!({"properties": {"o": {"properties": {"p": {"type": "integer"}}}}});
+    let integer = || json!({"type": "integer"});
+    for (schema, arguments, host, words) in [
+        (
+            whole(integer()),
+            "{}",
+            true,
+            "parameter n: its preset value is wrong: ",
+        ),
+        (whole(integer()), r#"{"n": "y"}"#, false, "write it again"),
+        (
+            deep,
+            "{}",
+            true,
+            "parameter o.p: its preset value is wrong: ",
+        ),
+        (
+            json!({"properties": {"d": {"type": "integer", "default": "x"}}}),
+            "{}",
+            true,
+            "its default value is wrong: ",
+        ),
+        (
+            whole(json!({"pattern": "("})),
+            r#"{"n": "y"}"#,
+            true,
+            "the parameters of the tool cannot be checked: ",
+        ),
+    ] {
+        let inventory = Inventory::of([Tool::new("f").parameters(schema.clone())]).expect("tools");
+        let options = CheckOptions::default().preset(Some(&preset));
+        let checked = inventory.checked("f", arguments, &options);
+        let told = checked.observation.clone().unwrap_or_default();
+        assert_eq!(checked.violations[0].host, host, "{schema}");
+        assert!(
+            told.contains(words) && told.contains("write it again") != host,
+            "{told}"
+        );
+        assert_eq!(checked.to_json()["violations"][0]["host"], host);
+    }
+}
+
 /// Items 10 and 11 of the checklist: arguments are validated against the schema, defaults are filled in.
 #[test]
 fn a_call_becomes_what_the_tool_takes() {

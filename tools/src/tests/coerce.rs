@@ -35,6 +35,43 @@ fn one(schema: Value, value: &str) -> String {
     text[5..text.len() - 1].to_owned()
 }
 
+/// Neither the inner list nor the outer one. What says itself that it is a list is one.
+#[test]
+fn lists_of_lists_are_not_guessed() {
+    let lists = json!({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}});
+    let maps = json!({"type": "array", "items": {"properties": {"l": {"type": "array"}}}});
+    let unions =
+        json!({"type": "array", "items": {"anyOf": [lists["items"].clone(), {"type": "null"}]}});
+    for (schema, value, want) in [
+        (&lists, "1", "1"),
+        (&lists, "[1,2]", "[1,2]"),
+        (&lists, r#""[1,2]""#, "[1,2]"),
+        (&lists, r#"["1",[2]]"#, r#"["1",[2]]"#),
+        (&lists, r#"["[1]",{"item":"2"}]"#, "[[1],[2]]"),
+        (&lists, r#"["<item>1</item>"]"#, "[[1]]"),
+        (&unions, "[1,null]", "[1,null]"),
+        // A list in an object is the first one.
+        (&maps, r#"[{"l":1}]"#, r#"[{"l":[1]}]"#),
+    ] {
+        assert_eq!(one(schema.clone(), value), want, "{value}");
+    }
+}
+
+/// Tuples as older drafts write them, and listed values with white space around them.
+#[test]
+fn tuples_and_listed_values() {
+    let pair = json!({"type": "array", "items": [{"type": "integer"}, {"type": "string"}]});
+    assert_eq!(one(pair.clone(), r#"["1",2]"#), r#"[1,"2"]"#);
+    assert_eq!(one(pair, r#""1""#), "[1]");
+    for unit in [
+        json!({"enum": ["celsius"]}),
+        json!({"type": "string", "const": "celsius"}),
+    ] {
+        assert_eq!(one(unit.clone(), r#"" celsius ""#), r#""celsius""#);
+        assert_eq!(one(unit, r#""Celsius""#), r#""Celsius""#);
+    }
+}
+
 #[test]
 fn text_gets_the_type_of_the_schema() {
     let list = |of: &str| json!({"type": "array", "items": {"type": of}});

@@ -104,6 +104,86 @@ fn lists_of_interfaces_are_read_and_keep_their_order() {
     );
 }
 
+/// Every form of an entry is read in every list, and types by all of their names.
+#[test]
+fn lists_are_read_in_any_form() {
+    let schema = json!({"type": "OBJECT", "properties": {"z": {"type": "STRING"}}});
+    let bare = |key: &str| {
+        let mut tool = json!({"name": "f"});
+        tool[key] = schema.clone();
+        tool
+    };
+    for key in [
+        "parameters",
+        "input_schema",
+        "inputSchema",
+        "parametersJsonSchema",
+        "parameters_json_schema",
+    ] {
+        let wrapped = json!({"type": "function", "function": bare(key)});
+        let mut second = bare(key);
+        second["name"] = "g".into();
+        second["id"] = "x".into();
+        for list in [
+            json!([bare(key), second]),
+            json!([wrapped.clone()]),
+            json!({"tools": [wrapped]}),
+        ] {
+            for text in [list.to_string(), format!("\u{feff}{list}")] {
+                let listing = read::listing("x", &text).expect("tools");
+                assert!(
+                    listing.odd.is_empty() && listing.unread.is_empty(),
+                    "{listing:?}"
+                );
+                let inventory = crate::Inventory::of(listing.tools).expect("an inventory");
+                let checked =
+                    inventory.checked("f", r#"{"z": 5}"#, &crate::CheckOptions::default());
+                assert!(
+                    checked.valid() && checked.text() == r#"{"z":"5"}"#,
+                    "{text}"
+                );
+            }
+        }
+    }
+}
+
+/// Without a schema any arguments are valid, so a schema that nobody read must not pass unnoticed.
+#[test]
+fn members_that_nobody_read_are_named() {
+    for (tool, names) in [
+        (json!({"name": "f", "schema": {}}), "`schema`"),
+        (
+            json!({"name": "f", "b": 1, "a": 1, "strict": true}),
+            "`a`, `b`",
+        ),
+        (
+            json!({"type": "function", "parameters": {}, "function": {"name": "f"}}),
+            "`parameters`",
+        ),
+        (
+            json!({"type": "function", "function": {"name": "f", "args": {}}}),
+            "`args`",
+        ),
+        (json!({"id": "f", "args": {}}), "`args`"),
+        (
+            json!({"name": "f", "parameters": null, "description": "d", "annotations": {}}),
+            "",
+        ),
+        (json!({"name": "f", "parameters": {}, "more": 1}), ""),
+    ] {
+        let listing = read::listing("x", &json!({"tools": [tool]}).to_string()).expect("tools");
+        let told: Vec<String> = listing.unread.iter().map(ToString::to_string).collect();
+        let want = match names {
+            "" => vec![],
+            names => vec![format!(
+                "x: tools[0]: f has no schema, so any arguments are valid; not read: {names}"
+            )],
+        };
+        assert_eq!(told, want);
+        assert_eq!(listing.tools.len(), 1);
+    }
+}
+
 #[test]
 fn unreadable_definitions_are_reported_with_their_place() {
     let wrong = |text: &str| read::any("x", text).expect_err("refused").to_string();
