@@ -6,7 +6,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use toolglot::{Grade, Kind, KindSet};
-use toolglot_testkit::json;
 
 use crate::batch::beside::Beside;
 

@@ -49,7 +49,7 @@ pub(super) fn may_name(table: &KeyQuote, key: &str) -> bool {
 /// A value as text: restored as its quote demands, trimmed as the dialect demands.
 pub(super) fn text(table: &KeyQuote, out: &Out<'_>, field: &Field) -> String {
     let retained = || {
-        out.io.block.as_ref().map_or(&[][..], |block: &Block| {
+        out.io.block.as_deref().map_or(&[][..], |block: &Block| {
             block.slice(field.value.0, field.value.1)
         })
     };

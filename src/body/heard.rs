@@ -38,7 +38,7 @@ pub(crate) struct Heard {
     /// Calls that are held back until an API tool call comes or the stream ends.
     pub held: Vec<Held>,
     /// The open call, if it is held back.
-    open: Option<Held>,
+    open: Option<Box<Held>>,
 }
 
 /// How much was remembered when a block opened.
@@ -128,7 +128,7 @@ impl Heard {
         dialect: Option<u16>,
         named: Span,
     ) {
-        self.open = Some(Held {
+        self.open = Some(Box::new(Held {
             call,
             name: name.to_owned(),
             meta: meta.to_vec(),
@@ -140,7 +140,7 @@ impl Heard {
             kinds: KindSet::default(),
             span: named,
             over: false,
-        });
+        }));
     }
 
     /// Whether the open call is held back.
@@ -170,7 +170,7 @@ impl Heard {
         span: Span,
         max: u64,
     ) -> Option<Held> {
-        let mut call = self.open.take()?;
+        let mut call = *self.open.take()?;
         let bytes = self.bytes.saturating_add(call.len());
         if call.over || bytes > u128::from(max) {
             return Some(call);

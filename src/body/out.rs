@@ -69,8 +69,8 @@ pub(crate) struct Io {
     /// Where the last closed call in the text ended.
     pub closed: u64,
     /// The open block.
-    pub block: Option<Block>,
-    /// How many blocks have opened, by dialect.
+    pub block: Option<Box<Block>>,
+    /// How many blocks have opened, by dialect, up to the last one that has opened some.
     pub blocks: Vec<u32>,
     /// The tool of the open call, if the call is not delivered because that tool is not declared.
     pub undeclared: Option<String>,
@@ -170,7 +170,7 @@ impl Io {
         self.trusted_from.is_some_and(|from| from <= start)
     }
 
-    pub fn new(dialects: usize, bound: usize) -> Self {
+    pub fn new(bound: usize) -> Self {
         Self {
             cursor: Cursor::new(bound),
             gate: Gate::default(),
@@ -186,7 +186,7 @@ impl Io {
             doubted: 0,
             block: None,
             opened: 0,
-            blocks: vec![0; dialects],
+            blocks: vec![],
             trusted_from: None,
             heard: Heard::default(),
             spare: vec![],

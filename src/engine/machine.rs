@@ -220,9 +220,11 @@ impl<'p> Machine<'p> {
                 raw.extend_from_slice(piece);
             }
         }
-        io.blocks[usize::from(dialect)] += 1;
-        let blocks = io.blocks[usize::from(dialect)];
-        io.block = Some(Block {
+        let index = usize::from(dialect);
+        io.blocks.resize(io.blocks.len().max(index + 1), 0);
+        io.blocks[index] += 1;
+        let blocks = io.blocks[index];
+        io.block = Some(Box::new(Block {
             dialect,
             start: header.span.start,
             raw,
@@ -236,7 +238,7 @@ impl<'p> Machine<'p> {
             announced: vec![],
             number: io.opened,
             names: Names::default(),
-        });
+        }));
         let doubted = u128::from(header.span.start) < io.doubted;
         io.opened = io.opened.saturating_add(1);
         let quoted = io.in_string();
@@ -415,7 +417,7 @@ impl<'p> Machine<'p> {
     pub fn close(&mut self, chunk: Chunk<'_>, end: u64) {
         let valid = self.st.io.valid;
         let left_out = |block: &Block| block.undeclared && valid == block.before.0;
-        if self.st.io.block.as_ref().is_some_and(left_out) {
+        if self.st.io.block.as_deref().is_some_and(left_out) {
             // All its calls were left out.
             let text = self.out(chunk).unknown_tool_policy() == UnknownTool::Text;
             self.drop_block(chunk, end, text);

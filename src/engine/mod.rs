@@ -321,7 +321,7 @@ impl State {
             region_bytes: vec![],
             suffix: vec![],
             untagged: None,
-            io: Io::new(set.kinds_of_blocks(), set.marker),
+            io: Io::new(set.marker),
             natives: vec![],
             native_bytes: 0,
             given: 0,
@@ -352,14 +352,15 @@ impl Sink for AsText<'_> {
 }
 
 impl Parser {
-    /// A stream over a compiled set. The set is shared, not copied.
+    /// A stream over a compiled set. The set is shared, not copied, and so are options in an [`Arc`].
     #[must_use]
-    pub fn new(set: &DialectSet, options: Options) -> Self {
+    pub fn new(set: &DialectSet, options: impl Into<Arc<Options>>) -> Self {
+        let options = options.into();
         let state = State::new(&set.inner, &options);
         Self {
             set: set.clone(),
             minds: plain::minds(&options),
-            opts: Arc::new(options),
+            opts: options,
             state,
             pace: Pace::Careful,
             plain: 0,

@@ -315,6 +315,10 @@ impl Machine<'_> {
             return None;
         };
         self.st.mode = Mode::Flow;
+        if opening.count == 0 {
+            // Every dialect might have begun the reply. No later marker has so many candidates.
+            self.st.candidates = vec![];
+        }
         self.lost_header(chunk, &opening, end);
         if let Some(again) = self.second_token(chunk, &opening, end, end) {
             return Some(again);

@@ -251,7 +251,7 @@ impl State {
             && turn
             && node
             && carry
-            && self.io.blocks.len() == set.kinds_of_blocks()
+            && self.io.blocks.len() <= set.kinds_of_blocks()
     }
 }
 

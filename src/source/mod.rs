@@ -38,8 +38,9 @@
 //! *Chunking does not matter*: the same body gives the same items, however it is split. *Nothing truncated counts*: an API tool
 //! call is complete when the server says so; one that the end of the response truncates is an error, never a call. (After a
 //! length limit, a call whose arguments are a whole object counts: nothing can be missing in it.) *Nothing stops the stream*:
-//! what cannot be read is a [`SourceError`] with its line and reason, and reading continues with the next line. *Memory is
-//! bounded*: at most [`DEFAULT_MAX`] bytes of an incomplete line, event or unstreamed body are buffered; longer ones are errors
+//! what cannot be read is a [`SourceError`] with its line and reason, and reading continues with the next line. A call of the text that
+//! is open there is at most recovered ([`Parser::gap`](crate::Parser::gap)), and an API tool call of which pieces may be missing is
+//! refused. *Memory is bounded*: at most [`DEFAULT_MAX`] bytes of an incomplete line, event or unstreamed body are buffered; longer ones are errors
 //! and skipped.
 //!
 //! # Offsets

@@ -282,6 +282,51 @@ const RESPONSE: &str = concat!(
 );
 
 #[test]
+fn a_call_across_an_unreadable_part_is_not_complete() {
+    let text = |text: &str| json!({"choices": [{"delta": {"content": text}}]}).to_string();
+    let piece = |arguments: &str| {
+        let call =
+            json!({"index": 0, "id": "c", "function": {"name": "f", "arguments": arguments}});
+        json!({"choices": [{"delta": {"tool_calls": [call]}}]}).to_string()
+    };
+    let body = |lines: [String; 3]| {
+        let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}).to_string();
+        let lines = lines.iter().chain([&end]);
+        lines
+            .map(|line| format!("data: {line}\n\n"))
+            .collect::<String>()
+            + "data: [DONE]\n\n"
+    };
+    let damaged = "{\"choices\": [{\"delta\": {\"content".to_owned();
+    let read = |body: String| {
+        let ran = run(
+            &["parse", "--input", "openai-sse", "--output", "turn"],
+            body.as_bytes(),
+        );
+        assert!(ran.err.contains("line 3"), "{}", ran.err);
+        ran.json().remove(0)
+    };
+
+    let open = text(r#"<tool_call>{"name": "rm", "arguments": {"path": "/tmp"#);
+    let rest = text(r#""}}</tool_call>"#);
+    let turn = read(body([open, damaged.clone(), rest]));
+    assert_eq!(turn["calls"][0]["state"], "recovered", "{turn}");
+
+    // A call of the API whose pieces may be missing is not delivered.
+    let turn = read(body([
+        piece(r#"{"path": ""#),
+        damaged.clone(),
+        piece(r#"/tmp"}"#),
+    ]));
+    assert_eq!(turn["calls"], json!([]), "{turn}");
+
+    // What was whole before stays so.
+    let whole = text(r#"<tool_call>{"name": "ls", "arguments": {}}</tool_call>"#);
+    let turn = read(body([whole, damaged, text("ok")]));
+    assert_eq!(turn["calls"][0]["state"], "complete", "{turn}");
+}
+
+#[test]
 fn what_a_server_says_about_its_response_stays() {
     let made = |flags: &[&str], body: &str| {
         let flags = [&["--input", "openai-sse"], flags].concat();

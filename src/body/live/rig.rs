@@ -61,7 +61,7 @@ pub(crate) fn run<P: Payload>(
 ) -> Log<P> {
     static SET: LazyLock<DialectSet> = LazyLock::new(DialectSet::defaults);
     let set = &*SET;
-    let mut io = Io::new(set.inner.dialects.len(), 0);
+    let mut io = Io::new(0);
     let (mut events, mut params, mut calls, mut issues) = (vec![], vec![], vec![], vec![]);
     let mut json = (String::new(), String::new());
     let mut sink = |event: Event<'_>| match event {

@@ -651,7 +651,7 @@ impl<'a> Twin<'a> {
                 }
                 let fits = blanks <= param.confirm
                     && match self.walk_on(next, all) {
-                        Ok(fit) if fit.action == Place::Param => {
+                        Ok(fit) if matches!(fit.action, Place::Param | Place::Stray) => {
                             !(named && self.foreign(tool, &fit))
                         }
                         Ok(_) => true,
