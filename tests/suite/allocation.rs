@@ -58,11 +58,11 @@ fn plain_text_costs_no_allocation() {
     let text = "Plain words, 中文, a < b, `code`, <b>bold</b>, <tool_cal, <<<[TOOL_REQ, <|[REQUEST_TOOL]|\n".repeat(200);
     for size in [1, 2, 3, 4, 5, 7, 16, 64, 4096, text.len()] {
         let mut parser = Parser::new(&DEFAULTS, Options::default());
-        // The first partial marker may still allocate.
-        assert_eq!(
-            cost(&mut parser, text.as_bytes(), size),
-            (0, 0),
-            "chunks of {size} bytes"
+        // The first partial marker may still allocate. What the beginning of the reply needed is freed.
+        let (allocations, bytes) = cost(&mut parser, text.as_bytes(), size);
+        assert!(
+            allocations == 0 && bytes <= 0,
+            "chunks of {size} bytes: {allocations}, {bytes}"
         );
     }
 }

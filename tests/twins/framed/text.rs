@@ -173,6 +173,8 @@ impl<'a> Twin<'a> {
                     && (span.at != "line-start" || begins_line(&input[line..at]))
             });
             if let Some(span) = span {
+                // Left to the vectors: results that are shown in a code fence.
+                self.out.open |= channels::in_fence(&self.out.text);
                 let inner = at + span.open.len();
                 let len = input[inner..].find(&span.close);
                 if len.is_none() {
