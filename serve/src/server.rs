@@ -95,6 +95,8 @@ impl Server {
         pruned.abort();
         self.app.end.send_replace(true);
         open.finish(PATIENCE).await;
+        // A web socket is no exchange any more: its readers say goodbye, and are gone.
+        let _ = tokio::time::timeout(PATIENCE, self.app.end.closed()).await;
         self.app.finish().await;
     }
 }

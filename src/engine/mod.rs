@@ -549,7 +549,7 @@ impl Parser {
     /// has begun are at most recovered (`unclosed_block`). [`Feeder`](crate::source::Feeder) calls it.
     ///
     /// ```
-    /// use toolglot::{CallState, Collect, DialectSet, Finish, Options, Parser};
+    /// use toolglot::{Collect, DialectSet, Finish, Grade, Options, Parser};
     ///
     /// let mut parser = Parser::new(&DialectSet::builtin("hermes")?, Options::default());
     /// let mut turn = Collect::new();
@@ -557,7 +557,7 @@ impl Parser {
     /// parser.gap(&mut turn); // a line of the response was damaged
     /// parser.feed(br#""}}</tool_call>"#, &mut turn);
     /// parser.finish(Finish::Stop, &mut turn);
-    /// assert!(matches!(turn.turn().calls[0].state, CallState::Recovered(_)));
+    /// assert_eq!(turn.turn().calls[0].grade, Grade::Recovered);
     /// # Ok::<(), toolglot::BuildError>(())
     /// ```
     pub fn gap(&mut self, sink: &mut dyn Sink) {
