@@ -396,8 +396,8 @@ impl Body {
             return false;
         };
         let stands = match byte {
-            // `...`, `…`.
-            b'.' | 0xE2 => true,
+            // `...`
+            b'.' => true,
             // `<function-name>`. Behind the name it may begin a marker.
             b'<' => !item.named,
             _ => false,
