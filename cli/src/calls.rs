@@ -66,11 +66,6 @@ fn told(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Why a recovered call is not written anew.
-pub fn recovered(name: &str, kinds: KindSet) -> String {
-    format!("the call of {name} is recovered ({kinds}); written anew it would look complete")
-}
-
 impl Turn {
     pub fn read(json: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(json).map_err(told)?;

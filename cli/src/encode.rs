@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::terminal::Screen;
+use toolglot::layer::recovered;
 use toolglot::{DialectSet, EncodeCall, EncodeOptions, Encoder, Grade, Transcoder};
 use toolglot_testkit::sets::{Choice, Sets};
 
 use crate::args::{EncodeArgs, TranscodeArgs};
-use crate::calls::{Given, Turn, recovered};
+use crate::calls::{Given, Turn};
 use crate::input::Input;
 use crate::stop::{Stop, Verdict};
+use crate::terminal::Screen;
 
 /// Writes calls given as JSON.
 pub fn encode(args: &EncodeArgs) -> Result<Verdict, Stop> {

@@ -17,6 +17,7 @@ use toolglot::{
 use toolglot_testkit::json;
 use toolglot_testkit::vectors::Log;
 
+use crate::terminal::chars;
 use crate::tools::note;
 use crate::validate::{Check, Delivered, Said};
 
@@ -73,14 +74,12 @@ impl<W: Write> Events<W> {
 
     /// Writes a piece of a parameter without the character that its end has only begun.
     fn param(&mut self, data: &[u8], span: Span) {
-        let mut bytes = std::mem::take(&mut self.held);
-        let start = span.start.saturating_sub(bytes.len() as u64);
-        bytes.extend_from_slice(data);
-        self.held = bytes.split_off(bytes.len() - unfinished(&bytes));
+        let start = span.start.saturating_sub(self.held.len() as u64);
+        let text = chars(&mut self.held, data);
         self.held_to = span.end;
-        if !bytes.is_empty() {
+        if !text.is_empty() {
             let end = span.end.saturating_sub(self.held.len() as u64);
-            self.write(&Event::param_delta(&bytes, Span::new(start, end)));
+            self.write(&Event::param_delta(text.as_bytes(), Span::new(start, end)));
         }
     }
 
@@ -92,16 +91,6 @@ impl<W: Write> Events<W> {
             self.write(&Event::param_delta(&held, Span::new(start, self.held_to)));
         }
     }
-}
-
-/// How many bytes at the end begin a character that goes on.
-fn unfinished(bytes: &[u8]) -> usize {
-    let begins = |len: &usize| {
-        let tail = bytes.len().checked_sub(*len).map(|at| &bytes[at..]);
-        let error = tail.and_then(|tail| std::str::from_utf8(tail).err());
-        error.is_some_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
-    };
-    (1..4).find(begins).unwrap_or(0)
 }
 
 impl<W: Write> Sink for Events<W> {

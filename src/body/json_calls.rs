@@ -28,7 +28,7 @@ use crate::kind::{Kind, KindSet};
 use crate::limits::Limits;
 use arguments::Arguments;
 use fence::{Fence, Mark};
-use members::{Fact, Member, Spare, push_sort};
+use members::{Called, Fact, Member, Spare, push_sort};
 pub(super) use waiting::begins_member;
 
 /// The depth to which values around a call are reported: list, object, wrapper, member.
@@ -77,8 +77,8 @@ struct Item {
     /// The string under way.
     text: String,
     meta: Vec<(String, String)>,
-    /// The name under another key, which counts if none comes: the key, its place, and the name with its place.
-    called: Option<(String, Span, String, Span)>,
+    /// The name under another key, which counts if none comes.
+    called: Option<Called>,
     /// Arguments that came before the name, and their offset.
     kept: Option<(u64, Vec<u8>)>,
     /// What is used as the arguments if none come.

@@ -42,7 +42,7 @@ use doc::Doc;
 use error::Fault;
 
 pub use error::{NotRepresentable, Reason};
-pub use transcode::{TranscodeError, Transcoder, transcode};
+pub use transcode::{TranscodeError, Transcoder, recovered, transcode};
 
 /// A call to encode.
 ///

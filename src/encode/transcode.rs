@@ -17,6 +17,12 @@ use crate::event::{Abandoned, CallState, Event, Sink, Span};
 use crate::kind::{Grade, KindSet};
 use crate::sink::Collect;
 
+/// Why a recovered call is not written anew.
+#[must_use]
+pub fn recovered(name: &str, kinds: KindSet) -> String {
+    format!("the call of {name} is recovered ({kinds}); written anew it would look complete")
+}
+
 /// Why a transcript cannot be converted to another dialect.
 ///
 /// ```
@@ -40,7 +46,7 @@ pub enum TranscodeError {
         why: NotRepresentable,
     },
     /// A call is recovered.
-    #[error("bytes {}..{}: the call of {name} is recovered ({kinds}); written anew it would look complete", span.start, span.end)]
+    #[error("bytes {}..{}: {}", span.start, span.end, recovered(name, *kinds))]
     Recovered {
         /// Its block.
         span: Span,

@@ -245,8 +245,8 @@ impl Tool {
     }
 }
 
-/// The member that holds a definition's schema: in OpenAI's, Anthropic's, MCP's and Gemini's form.
-const SCHEMAS: [&str; 5] = [
+/// The member that holds a definition's schema: in OpenAI's, Anthropic's, MCP's and Gemini's form. The first one counts.
+pub const SCHEMAS: [&str; 5] = [
     "parameters",
     "input_schema",
     "inputSchema",

@@ -4,7 +4,7 @@
 
 use toolglot::Limits;
 use toolglot::json::{Map, Value, json};
-use toolglot::layer::{Fault, yaml};
+use toolglot::layer::{Fault, SCHEMAS, yaml};
 
 use super::{Example, Implementation, ImplementationKind, Tool, ToolKind};
 
@@ -272,15 +272,6 @@ fn guess(value: &Value) -> Option<Source> {
         Source::OpenAi
     })
 }
-
-/// The member that holds a schema, in the forms of OpenAI, Anthropic, MCP and Gemini. The first one counts.
-const SCHEMAS: [&str; 5] = [
-    "parameters",
-    "input_schema",
-    "inputSchema",
-    "parametersJsonSchema",
-    "parameters_json_schema",
-];
 
 /// Reads a tool of a list whose entries, or their `function`, have a name, a description and a schema.
 fn listed(item: &At<'_>, callable: bool) -> Result<Tool, ReadError> {

@@ -1,6 +1,6 @@
 use toolglot::json::json;
 
-use crate::{file, run};
+use crate::{Ran, file, run};
 
 const TOOLS: &str = r#"[{"name": "GetPlayerInfo", "parameters": {"type": "object", "properties": {
     "player_id": {"type": "string"}, "level": {"type": "integer", "default": 1}}, "required": ["player_id"]}}]"#;
@@ -195,6 +195,19 @@ fn parse_checks_what_it_reads() {
     }
 }
 
+/// What `parse --validate` says about a reply.
+fn parsed(tools: &str, more: &[&str], text: &str) -> Ran {
+    let args = [
+        "parse",
+        "--dialect",
+        "hermes",
+        "--tools",
+        tools,
+        "--validate",
+    ];
+    run(&[&args[..], more].concat(), text.as_bytes())
+}
+
 /// A whole output has the arguments that `validate` gives; one that is written live has those of the model.
 #[test]
 fn what_is_validated_is_delivered() {
@@ -205,19 +218,7 @@ fn what_is_validated_is_delivered() {
     let reply = call(r#"{"player_id": 7}"#) + &call(r#"{"level": "x"}"#);
     let response = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}], "x": 1.50});
     let parse = |input: &str, output: &str, text: &str| {
-        let args = [
-            "parse",
-            "--dialect",
-            "hermes",
-            "--tools",
-            &tools,
-            "--validate",
-            "--input",
-        ];
-        let ran = run(
-            &[&args[..], &[input, "--output", output]].concat(),
-            text.as_bytes(),
-        );
+        let ran = parsed(&tools, &["--input", input, "--output", output], text);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
         ran
     };
@@ -253,18 +254,7 @@ fn a_broken_definition_is_told_to_the_host() {
         r#"[{"name": "f", "parameters": {"properties": {"a": {"pattern": "("}}}}]"#,
     );
     let reply = r#"<tool_call>{"name": "f", "arguments": {"a": "x"}}</tool_call>"#;
-    let parse = |more: &[&str], text: &str| {
-        let args = [
-            "parse",
-            "--dialect",
-            "hermes",
-            "--tools",
-            &tools,
-            "--validate",
-            "--output",
-        ];
-        run(&[&args[..], more].concat(), text.as_bytes())
-    };
+    let parse = |more: &[&str], text: &str| parsed(&tools, &[&["--output"], more].concat(), text);
     let place = "toolglot: f: parameters: /properties/a/pattern: ";
     let fault = "the parameters of the tool cannot be checked: /properties/a/pattern: ";
     let turn = parse(&["turn", "--strict"], reply);

@@ -40,6 +40,17 @@ pub(super) struct Spare {
     pub bytes: Vec<u8>,
 }
 
+/// A name under another key than the dialect's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Called {
+    pub key: String,
+    /// Where the key is.
+    pub at: Span,
+    pub name: String,
+    /// Where the name is.
+    pub span: Span,
+}
+
 /// A member that is a fact about the call if there are arguments beside it, and may be an argument if there are none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Fact {

@@ -1,7 +1,7 @@
 //! The values around the arguments of a call: where each begins and ends, and what it means.
 
 use super::arguments::Arguments;
-use super::members::{Member, Spare, is_name, is_sort};
+use super::members::{Called, Member, Spare, is_name, is_sort};
 use super::{Body, Follows, Item, Reading};
 use crate::body::lexer::{Rules, Shape};
 use crate::body::live::{LiveCall, Step};
@@ -319,8 +319,12 @@ impl Body {
                     .or_else(|| self.replay(out, rules))
             }
             Reading::Called { start } => {
-                let (key, name) = (self.lexer.key().to_owned(), std::mem::take(&mut item.text));
-                item.called = Some((key, item.key, name, Span::new(start, pos)));
+                item.called = Some(Called {
+                    key: self.lexer.key().to_owned(),
+                    at: item.key,
+                    name: std::mem::take(&mut item.text),
+                    span: Span::new(start, pos),
+                });
                 None
             }
             Reading::Id { .. } => {
@@ -357,7 +361,12 @@ impl Body {
     /// Uses a name under another key if no other has come.
     fn called(&mut self, out: &mut Out<'_>, rules: &Rules<'_>, table: &JsonTable) -> Option<Step> {
         let item = self.item.as_mut()?;
-        let (key, at, name, span) = item.called.take()?;
+        let Called {
+            key,
+            at,
+            name,
+            span,
+        } = item.called.take()?;
         item.extra(out, &key, at);
         if item.named {
             return None;
