@@ -197,7 +197,7 @@
 // Call close: the arguments were delivered only as parameters (`TOOLGLOT_RETAIN_NONE`); there were no pieces of JSON.
 #define TOOLGLOT_FLAG_PARAMS_ONLY 32
 
-// Block abandoned: the bytes follow as one text event, flagged recovered. Otherwise they are not text.
+// Block abandoned: the bytes follow as one text event, flagged recovered. Without this flag they are not text.
 #define TOOLGLOT_FLAG_AS_TEXT 64
 
 // Issue: an error. Otherwise a warning: worth knowing, nothing was lost.
@@ -209,6 +209,9 @@
 // Call named: the name can still be taken back. A later call open of the block replaces it, or it is retracted when the block
 // ends.
 #define TOOLGLOT_FLAG_PROVISIONAL 512
+
+// Block abandoned: it opened in a thought that goes on. The bytes follow as one reasoning event.
+#define TOOLGLOT_FLAG_AS_REASONING 1024
 
 // Opens blocks of calls.
 #define TOOLGLOT_MARKER_OPEN 1

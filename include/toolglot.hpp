@@ -280,6 +280,8 @@ class event {
   std::string_view mended() const noexcept { return data_of(event_kind::call_close); }
   /* Block abandoned: its bytes follow as text. */
   bool as_text() const noexcept { return has(event_kind::block_abandoned, TOOLGLOT_FLAG_AS_TEXT); }
+  /* Block abandoned: it opened in a thought that goes on, and its bytes follow as reasoning. */
+  bool as_reasoning() const noexcept { return has(event_kind::block_abandoned, TOOLGLOT_FLAG_AS_REASONING); }
 
   /* Issue: its kind, `TOOLGLOT_ISSUE_...`, and the kind's name. */
   std::uint32_t issue() const noexcept { return kind() == event_kind::issue ? event_->code : 0; }

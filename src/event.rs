@@ -48,6 +48,9 @@ crate::words! {
 pub enum Abandoned {
     /// They follow as one [`Event::Text`] that is flagged `recovered` and has the same span.
     Text,
+    /// They are part of the thought in which the block opened, which goes on: they follow as one [`Event::Reasoning`] that has the same
+    /// span.
+    Reasoning,
     /// They are not text; `raw` of the event holds them if they were retained.
     Drop,
 }
@@ -55,6 +58,7 @@ pub enum Abandoned {
 crate::words! {
     Abandoned, "fate of a block":
     Text = "text",
+    Reasoning = "reasoning",
     Drop = "drop",
 }
 

@@ -144,6 +144,8 @@ type BlockAbandoned struct {
 	Span
 	Text   string
 	AsText bool // its bytes follow as Text
+
+	AsReasoning bool // it opened in a thought that goes on, and its bytes follow as Reasoning
 }
 
 // Issue is something wrong with what the model wrote: an event. Parsing continues.

@@ -249,7 +249,7 @@ func (s *Stream) event(e *C.shim_event, data, aux string) Event {
 	case C.TOOLGLOT_EVENT_BLOCK_CLOSE:
 		return BlockClose{span, data}
 	case C.TOOLGLOT_EVENT_BLOCK_ABANDONED:
-		return BlockAbandoned{span, data, has(C.TOOLGLOT_FLAG_AS_TEXT)}
+		return BlockAbandoned{span, data, has(C.TOOLGLOT_FLAG_AS_TEXT), has(C.TOOLGLOT_FLAG_AS_REASONING)}
 	case C.TOOLGLOT_EVENT_ISSUE:
 		return Issue{span, kindOf(code), has(C.TOOLGLOT_FLAG_ERROR), data, aux, call, nil}
 	}

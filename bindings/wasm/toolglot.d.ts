@@ -158,8 +158,8 @@ export interface BlockCloseEvent extends Span {
 /** The block is retracted, and so are all calls since its `block_open`. */
 export interface BlockAbandonedEvent extends Span {
   readonly type: "block_abandoned";
-  /** What happens to its bytes: they follow as one text event, or are dropped. */
-  readonly becomes: "text" | "drop";
+  /** What happens to its bytes: they follow as one text event, as one reasoning event of the thought that goes on, or are dropped. */
+  readonly becomes: "text" | "reasoning" | "drop";
   /** Its bytes if they were retained, otherwise empty. */
   readonly raw: Uint8Array;
 }

@@ -412,6 +412,7 @@ impl<W: Write> Pretty<W> {
         if self.block.take().is_some() {
             let row = match becomes {
                 Abandoned::Text => "✗ not a block after all; it is text:",
+                Abandoned::Reasoning => "✗ not a block after all; it is reasoning:",
                 _ => "✗ given up; not text",
             };
             self.out.lines.line("└ ", "  ", WARN, row);

@@ -33,7 +33,7 @@ pub struct Watch<'i> {
     calls: u32,
     params: u32,
     /// A text event with this span must come next.
-    owed: Option<Span>,
+    owed: Option<(Span, Abandoned)>,
     /// Where the last committed block ended.
     closed: Option<u64>,
     /// Where a protected region began that is not closed.
@@ -238,10 +238,24 @@ impl Sink for Watch<'_> {
     fn event(&mut self, event: Event<'_>) {
         self.log.event(event);
         if let Some(owed) = self.owed.take() {
-            let paid = matches!(event, Event::Text { span, recovered: true, .. } if span == owed);
+            let (owed, becomes) = owed;
+            let paid = match event {
+                Event::Text {
+                    span,
+                    recovered: true,
+                    ..
+                } => becomes == Abandoned::Text && span == owed,
+                Event::Reasoning {
+                    span,
+                    framing: false,
+                    ..
+                } => becomes == Abandoned::Reasoning && span == owed,
+                _ => false,
+            };
             assert!(
                 paid,
-                "an abandoned block became text, but this follows: {event:?}"
+                "an abandoned block became {}, but this follows: {event:?}",
+                becomes.name()
             );
         } else {
             // At the end of a stream, also what was hidden after the last call of a block.
@@ -293,7 +307,7 @@ impl Sink for Watch<'_> {
             } => {
                 self.end(span, raw, false);
                 match becomes {
-                    Abandoned::Text => self.owed = Some(span),
+                    Abandoned::Text | Abandoned::Reasoning => self.owed = Some((span, becomes)),
                     _ => self.at = span.end,
                 }
             }

@@ -47,6 +47,11 @@ pub(super) enum HeadStep {
 }
 
 impl Head {
+    /// Whether nothing but a key has come.
+    pub fn is_key(&self) -> bool {
+        matches!(self.at, HeadAt::Key | HeadAt::AfterKey)
+    }
+
     /// Begins with `c` at `start`.
     pub fn new(c: char, start: u64) -> Self {
         let mut head = Self::default();

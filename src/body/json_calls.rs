@@ -34,6 +34,9 @@ pub(super) use waiting::begins_member;
 /// The depth to which values around a call are reported: list, object, wrapper, member.
 const WATCH: u8 = 3;
 
+/// The last byte of `…`.
+pub(super) const ELLIPSIS_END: u8 = 0xA6;
+
 /// The state of a payload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
@@ -396,8 +399,8 @@ impl Body {
             return false;
         };
         let stands = match byte {
-            // `...`
-            b'.' => true,
+            // `...`, or the last byte of `…`, at which the payload breaks.
+            b'.' | ELLIPSIS_END => true,
             // `<function-name>`. Behind the name it may begin a marker.
             b'<' => !item.named,
             _ => false,

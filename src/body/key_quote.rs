@@ -145,10 +145,15 @@ impl Body {
         }
     }
 
-    /// Ends a block that is not closed with the stream. If the model stopped after text that belongs to nothing, that text
-    /// follows the call, whose closer is missing.
+    /// Ends a block that is not closed with the stream. If the model stopped after text that belongs to nothing, or that could
+    /// have been a key, that text follows the call, whose closer is missing.
     fn truncated(&mut self, out: &mut Out<'_>, table: &KeyQuote, stopped: bool) -> Finished {
         let end = out.base;
+        if let KeyQuoteAt::Head(head) = &self.at
+            && head.is_key()
+        {
+            self.junk = self.junk.or(Some(head.start));
+        }
         if stopped
             && self
                 .junk

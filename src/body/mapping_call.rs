@@ -170,7 +170,9 @@ impl Body {
         self.closed = Some(end);
         let text = std::mem::take(&mut self.text);
         let text = lossy(&text[..text.len().saturating_sub(len)]);
-        self.write(out, &text, end.saturating_sub(len as u64), end)
+        // The blanks before the closer indent it.
+        let text = text.trim_end_matches([' ', '\t']);
+        self.write(out, text, end.saturating_sub(len as u64), end)
     }
 
     /// Ends the stream: a closer in the middle of a line ends the call.

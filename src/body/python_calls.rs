@@ -34,6 +34,8 @@ pub(crate) struct Body {
     ended: Option<u64>,
     json: Option<json_calls::Body>,
     calls: u32,
+    /// In a comment between calls, which its line ends.
+    comment: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +73,7 @@ impl Body {
             ended: None,
             json: None,
             calls: 0,
+            comment: false,
         }
     }
 
@@ -234,10 +237,20 @@ impl Body {
                 self.settle(out);
             }
         }
+        if self.comment {
+            // What closes the block may follow the comment on its line.
+            self.comment = !matches!(byte, b'\n' | b'<');
+            return (i + usize::from(byte != b'<'), Step::More);
+        }
         match self.at {
             PythonAt::Open | PythonAt::Item | PythonAt::Bracket | PythonAt::After
                 if is_blank(byte) =>
             {
+                return (i + 1, Step::More);
+            }
+            // Outside a list and without a marker it begins a heading.
+            PythonAt::Item | PythonAt::After if byte == b'#' && (self.list || !unmarked(out)) => {
+                self.comment = true;
                 return (i + 1, Step::More);
             }
             PythonAt::Open => {

@@ -15,12 +15,20 @@ pub(crate) enum Evidence {
     Whole,
     /// Its tag must have an attribute.
     Attribute,
+    /// It is a name and a closer: a call without arguments, or a placeholder between the markers.
+    Name,
 }
 
 impl Evidence {
     pub fn of(pattern: &str) -> Self {
+        let name = pattern.split_once("$name");
+        let after = name.map_or("", |(_, after)| {
+            after.trim_start_matches(|hole| "$/_ ".contains(hole))
+        });
         if pattern.contains("$tag") {
             Self::Attribute
+        } else if after.starts_with("</") {
+            Self::Name
         } else {
             Self::Whole
         }

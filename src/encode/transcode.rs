@@ -319,7 +319,7 @@ impl Sink for Writer<'_> {
             Event::BlockAbandoned { span, becomes, .. } => {
                 self.calls.clear();
                 match becomes {
-                    Abandoned::Text => {}
+                    Abandoned::Text | Abandoned::Reasoning => {}
                     Abandoned::Drop => self.refuse(span, TranscodeError::Broken { span }),
                 }
             }

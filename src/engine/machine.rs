@@ -12,7 +12,7 @@ use super::{Mode, Region, State};
 pub(super) use crate::body::Chunk;
 use crate::body::{Block, Body, Flow, Names, Opened, Out, joined, pieces};
 use crate::dialect::spec::Malformed;
-use crate::dialect::{Begins, Dialect, Inside, OpenRef, Role, SetInner};
+use crate::dialect::{Begins, Dialect, Family, Inside, OpenRef, Role, SetInner};
 use crate::event::{Abandoned, Event, Sink, Span};
 use crate::kind::{Kind, KindSet, Severity};
 use crate::limits::{Broken, Options, Retain, TextMode, Unclosed, UnknownTool};
@@ -206,7 +206,7 @@ impl<'p> Machine<'p> {
         self.st.within = None;
         self.st.near = None;
         self.flow_end(chunk);
-        self.end_thought();
+        self.st.interrupted = self.end_thought();
         self.st.blank = false;
         self.st.guided = None;
         let compiled = self.dialect(dialect);
@@ -444,9 +444,19 @@ impl<'p> Machine<'p> {
         }
         let mut out = self.out(chunk);
         out.skip(end);
+        self.note_action(&block);
         self.st.io.spare = block.raw;
         self.flow_again(end);
         self.near_block(block.dialect, end);
+    }
+
+    /// Notes that a block with a call has closed, if later lines of its dialect depend on that.
+    fn note_action(&mut self, block: &Block) {
+        let lines = matches!(self.dialect(block.dialect).family, Family::Line(_));
+        let calls = self.st.io.valid > block.before.0;
+        if lines && calls && !self.st.acted.contains(&block.dialect) {
+            self.st.acted.push(block.dialect);
+        }
     }
 
     /// Delivers the answer of a block, which ends at `end`, that is not a call. What surrounds the answer is framing.
@@ -538,6 +548,7 @@ impl<'p> Machine<'p> {
                 raw: &block.raw,
             });
             out.skip(end);
+            self.note_action(&block);
             self.st.io.spare = block.raw;
             self.near_block(block.dialect, end);
             return;
@@ -546,10 +557,11 @@ impl<'p> Machine<'p> {
         self.st.io.undeclared = None;
         (self.st.io.valid, self.st.io.good, _) = block.before;
         self.st.io.heard.forget(block.before.2, self.opts.prefer);
-        let becomes = if text && retained {
-            Abandoned::Text
-        } else {
-            Abandoned::Drop
+        let thought = self.st.interrupted.take();
+        let becomes = match (text && retained, thought) {
+            (true, None) => Abandoned::Text,
+            (true, Some(_)) => Abandoned::Reasoning,
+            (false, _) => Abandoned::Drop,
         };
         if becomes == Abandoned::Text {
             self.was_text(block.dialect, block.start);
@@ -559,8 +571,12 @@ impl<'p> Machine<'p> {
             becomes,
             raw: &block.raw,
         });
-        if becomes == Abandoned::Text {
-            self.recovered(chunk, &block.raw, span);
+        match (becomes, thought) {
+            (Abandoned::Reasoning, Some(thought)) => {
+                self.resume_thought(chunk, thought, &block.raw, span);
+            }
+            (Abandoned::Text, _) => self.recovered(chunk, &block.raw, span),
+            (Abandoned::Reasoning | Abandoned::Drop, _) => {}
         }
         self.out(chunk).skip(end);
         self.st.io.spare = block.raw;

@@ -38,7 +38,7 @@ use toolglot_scan::{Kinds, Line, Node, ROOT};
 use crate::body::{Body, Io, Short};
 use crate::dialect::spec::RouteKind;
 use crate::dialect::{DialectSet, SetInner};
-use crate::event::{Event, Sink, Span};
+use crate::event::{Abandoned, Event, Sink, Span};
 use crate::kind::Kind;
 use crate::limits::{Options, ReasoningMode, Start};
 use code::Code;
@@ -109,6 +109,10 @@ struct State {
     code: Code,
     io: Io,
     region: Region,
+    /// The dialects with headers of lines of which a block with a call has closed.
+    acted: Vec<u16>,
+    /// The thought that the open block has ended.
+    interrupted: Option<Region>,
     mode: Mode,
     /// Dialects that may own the undecided marker.
     candidates: Vec<Candidate>,
@@ -292,6 +296,8 @@ impl State {
             mode,
             candidates,
             region,
+            acted: vec![],
+            interrupted: None,
             node: ROOT,
             line: Line::Start,
             code: Code::default(),
@@ -332,22 +338,39 @@ impl State {
 }
 
 /// Emits reasoning as text.
-struct AsText<'s>(&'s mut dyn Sink);
+struct AsText<'s> {
+    sink: &'s mut dyn Sink,
+    /// The bytes of an abandoned block follow.
+    given_back: bool,
+}
 
 impl Sink for AsText<'_> {
     fn event(&mut self, event: Event<'_>) {
-        self.0.event(match event {
+        let recovered = std::mem::take(&mut self.given_back);
+        self.sink.event(match event {
             Event::Reasoning { data, span, .. } => Event::Text {
                 data,
                 span,
-                recovered: false,
+                recovered,
             },
+            Event::BlockAbandoned {
+                span,
+                becomes: Abandoned::Reasoning,
+                raw,
+            } => {
+                self.given_back = true;
+                Event::BlockAbandoned {
+                    span,
+                    becomes: Abandoned::Text,
+                    raw,
+                }
+            }
             other => other,
         });
     }
 
     fn stopped(&self) -> bool {
-        self.0.stopped()
+        self.sink.stopped()
     }
 }
 
@@ -726,10 +749,13 @@ impl Parser {
             0 => &mut *shift.sink,
             _ => &mut shift,
         };
-        let mut as_text = AsText(sink);
+        let mut as_text = AsText {
+            sink,
+            given_back: false,
+        };
         let sink: &mut dyn Sink = match self.opts.reasoning {
             ReasoningMode::Text => &mut as_text,
-            ReasoningMode::Split | ReasoningMode::Off => &mut *as_text.0,
+            ReasoningMode::Split | ReasoningMode::Off => &mut *as_text.sink,
         };
         run(&mut Machine {
             set: &self.set.inner,

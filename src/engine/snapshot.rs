@@ -18,7 +18,7 @@ use crate::error::SnapshotError;
 use crate::limits::Options;
 
 const MAGIC: &[u8; 4] = b"TGss";
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 const HEAD: usize = 4 + 2 + 8 + 8;
 
 impl Parser {
@@ -108,6 +108,8 @@ impl State {
             mode,
             candidates,
             region,
+            interrupted,
+            acted: _,
             untagged,
             unlinked,
             inside,
@@ -148,7 +150,8 @@ impl State {
             finished: _,
         } = self;
         let tokens = (inside, waiting, together, near, paired, unlinked, heard);
-        (origin, mode, candidates, region, untagged, tokens, io)
+        let regions = (region, interrupted);
+        (origin, mode, candidates, regions, untagged, tokens, io)
     }
 
     /// Whether every index points at something; false only for a fabricated snapshot.
@@ -160,7 +163,8 @@ impl State {
         let lead = |lead: &Lead| lead.fits(set) && within(lead, lead.bytes.len() as u64);
         let lead = self.lead.as_ref().is_none_or(lead);
         let link = self.link.fits();
-        let mentioned = self.mentioned.len() <= set.dialects.len();
+        let dialects = set.dialects.len();
+        let mentioned = self.mentioned.len() <= dialects && self.acted.len() <= dialects;
         if self.origin > self.pos() || !lead || !link || !mentioned {
             return false;
         }
@@ -185,6 +189,12 @@ impl State {
                 .get(usize::from(id))
                 .is_none_or(|r| r.spec.label.len() < usize::from(have))
         {
+            return false;
+        }
+        let thought = |thought: Region| {
+            matches!(thought, Region::Reasoning { .. }) && scanner(set, options, thought).is_some()
+        };
+        if !self.interrupted.is_none_or(thought) {
             return false;
         }
         let dialect = |index: u16| set.dialect(index);

@@ -1,6 +1,6 @@
 //! Markers in thoughts: what closes one, what ends one without a closer, and what is only a mention in it.
 
-use toolglot_scan::ROOT;
+use toolglot_scan::{Line, Marks, ROOT};
 
 use super::code::Code;
 use super::machine::{Chunk, Machine};
@@ -143,6 +143,9 @@ impl Machine<'_> {
             }
             return !mentioned && self.candidates(chunk, &own, start, end, safe);
         }
+        if asks && self.is_fenced(chunk, start, safe) {
+            return false;
+        }
         if asks && self.may_be_quoted(chunk, pattern, start, end, safe) {
             return matches!(self.st.mode, Mode::Opening(_));
         }
@@ -192,6 +195,13 @@ impl Machine<'_> {
         (!own.is_empty()).then_some(own)
     }
 
+    /// Whether a code fence of the open thought shows a token that would end it.
+    fn is_fenced(&mut self, chunk: Chunk<'_>, start: u64, safe: u64) -> bool {
+        self.deliver(chunk, start.min(safe));
+        self.st.code.settle();
+        self.st.code.in_fence() && !self.st.io.vouches(start)
+    }
+
     /// Whether a closer in the open thought is a mention, or may be one: then the bytes after it decide.
     fn may_be_quoted(
         &mut self,
@@ -213,7 +223,8 @@ impl Machine<'_> {
             Some(Shown::Quoted(quote)) => Some(quote),
             Some(Shown::InCode) | None => None,
         };
-        let quote = self.st.tail.opening().or(shown);
+        let brackets = self.st.tail.bracket().filter(|_| !self.st.tail.quoted());
+        let quote = self.st.tail.opening().or(brackets).or(shown);
         match quote.filter(|_| !self.st.io.vouches(start)) {
             Some(quote) => {
                 self.await_quote(chunk, Some(pattern), Span::new(start, end), quote);
@@ -303,19 +314,43 @@ impl Machine<'_> {
         }
     }
 
-    /// Ends the thought in which a block opens, unless calls in thoughts are wanted.
-    pub fn end_thought(&mut self) {
-        let Region::Reasoning { id, .. } = self.st.region else {
-            return;
+    /// Ends the thought in which a block opens, unless calls in thoughts are wanted, and returns it.
+    pub fn end_thought(&mut self) -> Option<Region> {
+        let Region::Reasoning {
+            id, depth, start, ..
+        } = self.st.region
+        else {
+            return None;
         };
         let resumes = self.set.plan.reasoning[usize::from(id)].spec.after_call == AfterCall::Resume;
-        if !self.opts.calls_in_reasoning && !resumes {
-            self.st.region = Region::Text;
-            self.st.node = ROOT;
-            self.st.code = Code::default();
-            self.st.reasoned = true;
-            self.st.mentioned.clear();
-            self.st.owed = Some(id);
+        if self.opts.calls_in_reasoning || resumes {
+            return None;
         }
+        self.st.region = Region::Text;
+        self.st.node = ROOT;
+        self.st.code = Code::default();
+        self.st.reasoned = true;
+        self.st.mentioned.clear();
+        self.st.owed = Some(id);
+        Some(Region::Reasoning {
+            id,
+            depth,
+            start,
+            label: None,
+        })
+    }
+
+    /// Goes on with the thought in which a block opened that is no call: its bytes are part of the thought.
+    pub fn resume_thought(&mut self, chunk: Chunk<'_>, thought: Region, raw: &[u8], span: Span) {
+        self.st.region = thought;
+        self.st.node = ROOT;
+        self.st.owed = None;
+        self.st.code.after(raw, Line::Other, Marks::UNKNOWN);
+        let data = self.retained(raw, span);
+        self.out(chunk).event(Event::Reasoning {
+            data: &data,
+            span,
+            framing: false,
+        });
     }
 }

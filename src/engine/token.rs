@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{Line, ROOT, bracket_before, quote_after, quote_before, quote_opening};
 
+use super::code::Code;
 use super::machine::{Chunk, Machine};
 use super::opening::Opening;
 use super::{Mode, Region};
@@ -104,6 +105,7 @@ impl Tail {
         let bytes = self.0.to_be_bytes();
         let text = bytes.trim_ascii_end();
         let ends = ENDS.iter().any(|end| text.ends_with(end.as_bytes()));
+        let ends = ends && !(text.len() < bytes.len() && numbers(text));
         let glued = bytes.last().is_some_and(u8::is_ascii_alphanumeric);
         !(ends || glued) && text.last().is_some_and(|last| *last != 0)
     }
@@ -120,6 +122,17 @@ impl Tail {
 
     pub fn quote(self) -> Option<u8> {
         quote_before(&self.0.to_be_bytes())
+    }
+}
+
+/// Whether text ends with the digit or the letter of a list's item: `1.`, `a.`
+fn numbers(text: &[u8]) -> bool {
+    let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80;
+    match text {
+        [before @ .., one, b'.'] => {
+            one.is_ascii_alphanumeric() && !before.last().is_some_and(in_word)
+        }
+        _ => false,
     }
 }
 
@@ -284,7 +297,7 @@ impl Machine<'_> {
         code.hides() && !near && !closes
     }
 
-    /// Decides an opener of the chosen dialect that opens nothing as a token, if its bytes up to `to` show that it is one,
+    /// Decides an opener that opens nothing as a token, if its bytes up to `to` show that it is one,
     /// too. Returns the bytes after it up to `end`, which are read again; `None` if it is text.
     pub fn second_token(
         &mut self,
@@ -294,15 +307,18 @@ impl Machine<'_> {
         end: u64,
     ) -> Option<Vec<u8>> {
         let start = opening.start;
-        let here = self.set.plan.chosen && self.st.region == Region::Text;
-        // A header that is mentioned is text as a whole.
-        if !here || self.mentions_header(chunk, opening) {
+        // Among many formats only its neighbour shows what it is. A header that is mentioned is text as a whole.
+        let alone = !self.set.plan.chosen && self.what_ended(start).is_none();
+        if alone || self.st.region != Region::Text || self.mentions_header(chunk, opening) {
             return None;
         }
         let looked = self.bytes(chunk, start, to);
         let begins = |(marker, _): &&(String, u16)| looked.starts_with(marker.as_bytes());
         let found = self.set.plan.seconds.iter().filter(begins);
         let (marker, id) = found.max_by_key(|(marker, _)| marker.len())?;
+        if !self.set.plan.chosen && !self.is_near(*id, start) {
+            return None;
+        }
         // Such a token closes messages for another reader, and so it also opens them.
         if self
             .set
@@ -432,8 +448,9 @@ impl Machine<'_> {
         self.st.others = self.st.others.filter(|(_, dialect)| !ends(*dialect));
         self.st.broken_author &= !token.message;
         if token.message {
-            // The next message begins right after it, as after a block.
+            // The next message begins right after it, as after a block, and code ends with its message.
             self.st.line = Line::Behind(0);
+            self.st.code = Code::default();
         }
         self.st.within = (token.opens || token.pairs).then_some(id);
     }
@@ -721,10 +738,25 @@ impl Machine<'_> {
 
     /// Emits a waiting token, and those held back with it, as framing.
     fn frame_all(&mut self, chunk: Chunk<'_>, waiting: Waiting, together: Vec<(u16, Span)>) {
-        for (token, span) in together {
+        let last = (waiting.token, Span::new(waiting.start, waiting.end));
+        let unsure = together.len() + usize::from(!waiting.sure);
+        for (index, (token, span)) in together.into_iter().chain([last]).enumerate() {
+            if index < unsure {
+                self.closes_answer(chunk, token, span);
+            }
             self.frame(chunk, token, span);
         }
-        self.frame(chunk, waiting.token, Span::new(waiting.start, waiting.end));
+    }
+
+    /// Reports a token that turned out to be framing only now, if it closes a thought that was delivered as text.
+    fn closes_answer(&mut self, chunk: Chunk<'_>, id: u16, span: Span) {
+        let token = self.set.plan.tokens.get(usize::from(id));
+        let known = |token: &&Token| !token.closes && !self.is_chosen(token);
+        if let Some(token) = token.filter(|token| token.thought).filter(known)
+            && !self.st.blank
+        {
+            self.dialect_issue(chunk, token.dialects[0], Kind::OrphanClose, span);
+        }
     }
 
     /// Emits a waiting token as framing.

@@ -205,7 +205,7 @@ impl Collect {
                 raw,
             } => (span, raw),
             Event::BlockAbandoned {
-                becomes: Abandoned::Text,
+                becomes: Abandoned::Text | Abandoned::Reasoning,
                 ..
             }
             | Event::BlockOpen { .. }

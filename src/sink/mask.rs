@@ -275,9 +275,9 @@ impl<F: FnMut(&[u8])> Sink for Mask<F> {
             Event::CallOpen { name, .. } => name.clone_into(&mut self.open),
             Event::CallClose { .. } => self.call_close(),
             Event::BlockClose { raw, .. } => self.block_end(raw, true),
-            // The bytes follow as text.
+            // The bytes follow.
             Event::BlockAbandoned {
-                becomes: Abandoned::Text,
+                becomes: Abandoned::Text | Abandoned::Reasoning,
                 ..
             } => {}
             Event::BlockAbandoned {

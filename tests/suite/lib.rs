@@ -47,6 +47,7 @@ mod prose;
 mod random;
 mod refusals;
 mod replay;
+mod replies;
 mod rooms;
 mod shown;
 mod sinks;

@@ -190,6 +190,7 @@ impl Family for KeyQuote {
                 continue;
             }
             if self.unclear(input, at) {
+                junk.open |= self.ends_in_key(input, at);
                 return junk.cut(run);
             }
             let key_end = key_end(input, at);
@@ -430,18 +431,23 @@ impl KeyQuote {
         at
     }
 
+    /// Whether the stream ends at `at` in the beginning of a comment or of a marker of the block.
+    fn ends_in_sign(&self, input: &str, at: usize) -> bool {
+        let mut signs = self.open.iter().chain(&self.close);
+        let comment = self.kind == Kind::Vcp && begins(input, "//", false, at);
+        comment || signs.any(|sign| begins(input, sign, self.ignore_case, at))
+    }
+
+    /// Whether the stream ends at `at` in what may be a key, and nothing else.
+    fn ends_in_key(&self, input: &str, at: usize) -> bool {
+        let key_end = key_end(input, at);
+        let rest = skip(input, key_end, |c| c.is_whitespace() && c != '\n');
+        key_end > at && rest == input.len() && !self.ends_in_sign(input, at)
+    }
+
     /// Whether the stream ends before it is clear what is at `at`: a marker, a comment or a field.
     fn unclear(&self, input: &str, at: usize) -> bool {
-        let begins = |sign: &str, fold: bool, at: usize| {
-            let rest = &input[at..];
-            rest.len() < sign.len() && sign.is_char_boundary(rest.len()) && {
-                let start = &sign[..rest.len()];
-                start == rest || (fold && start.eq_ignore_ascii_case(rest))
-            }
-        };
-        let mut signs = self.open.iter().chain(&self.close);
-        let comment = self.kind == Kind::Vcp && begins("//", false, at);
-        if comment || signs.any(|sign| begins(sign, self.ignore_case, at)) {
+        if self.ends_in_sign(input, at) {
             return true;
         }
         let key_end = key_end(input, at);
@@ -455,7 +461,7 @@ impl KeyQuote {
         let open = skip(input, colon + c.len_utf8(), char::is_whitespace);
         let opens = |quote: &Quote| {
             let mut signs = quote.open.iter();
-            signs.any(|sign| begins(sign, quote.ignore_case, open))
+            signs.any(|sign| begins(input, sign, quote.ignore_case, open))
         };
         self.quotes.iter().any(opens)
     }
@@ -633,6 +639,15 @@ impl Junk {
             text: block.text || self.seen,
             ..block
         }
+    }
+}
+
+/// Whether the input ends at `at` in the beginning of a sign.
+fn begins(input: &str, sign: &str, fold: bool, at: usize) -> bool {
+    let rest = &input[at..];
+    rest.len() < sign.len() && sign.is_char_boundary(rest.len()) && {
+        let start = &sign[..rest.len()];
+        start == rest || (fold && start.eq_ignore_ascii_case(rest))
     }
 }
 

@@ -374,7 +374,11 @@ impl Batch {
                 span, becomes, raw, ..
             } => {
                 let raw = if self.wanted.blocks { raw } else { &[] };
-                let flags = when(becomes == Abandoned::Text, TOOLGLOT_FLAG_AS_TEXT);
+                let flags = match becomes {
+                    Abandoned::Text => TOOLGLOT_FLAG_AS_TEXT,
+                    Abandoned::Reasoning => TOOLGLOT_FLAG_AS_REASONING,
+                    _ => 0,
+                };
                 self.push(
                     flagged(TOOLGLOT_EVENT_BLOCK_ABANDONED, flags),
                     span,

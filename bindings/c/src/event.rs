@@ -97,7 +97,7 @@ pub const TOOLGLOT_FLAG_COMPLETE: u32 = 8;
 pub const TOOLGLOT_FLAG_RECOVERED: u32 = 16;
 /// Call close: the arguments were delivered only as parameters (`TOOLGLOT_RETAIN_NONE`); there were no pieces of JSON.
 pub const TOOLGLOT_FLAG_PARAMS_ONLY: u32 = 32;
-/// Block abandoned: the bytes follow as one text event, flagged recovered. Otherwise they are not text.
+/// Block abandoned: the bytes follow as one text event, flagged recovered. Without this flag they are not text.
 pub const TOOLGLOT_FLAG_AS_TEXT: u32 = 64;
 /// Issue: an error. Otherwise a warning: worth knowing, nothing was lost.
 pub const TOOLGLOT_FLAG_ERROR: u32 = 128;
@@ -106,6 +106,8 @@ pub const TOOLGLOT_FLAG_REPAIRED: u32 = 256;
 /// Call named: the name can still be taken back. A later call open of the block replaces it, or it is retracted when the block
 /// ends.
 pub const TOOLGLOT_FLAG_PROVISIONAL: u32 = 512;
+/// Block abandoned: it opened in a thought that goes on. The bytes follow as one reasoning event.
+pub const TOOLGLOT_FLAG_AS_REASONING: u32 = 1024;
 
 /// Every kind of event with its name. NUL-terminated.
 pub(crate) const NAMES: &[(u32, &str)] = &[

@@ -121,9 +121,10 @@ unsafe fn one(event: &toolglot_event, details: &[toolglot_event], sink: &mut imp
         TOOLGLOT_EVENT_BLOCK_CLOSE => Event::block_close(span, data),
         TOOLGLOT_EVENT_BLOCK_ABANDONED => Event::block_abandoned(
             span,
-            match has(TOOLGLOT_FLAG_AS_TEXT) {
-                true => Abandoned::Text,
-                false => Abandoned::Drop,
+            match () {
+                () if has(TOOLGLOT_FLAG_AS_TEXT) => Abandoned::Text,
+                () if has(TOOLGLOT_FLAG_AS_REASONING) => Abandoned::Reasoning,
+                () => Abandoned::Drop,
             },
             data,
         ),

@@ -4,7 +4,7 @@
 const EVENT = 48;
 const NO_CALL = 0xffffffff;
 export const FLAG = {
-  recoveredText: 1, framing: 2, native: 4, complete: 8, recovered: 16, paramsOnly: 32, asText: 64, error: 128, repaired: 256, provisional: 512,
+  recoveredText: 1, framing: 2, native: 4, complete: 8, recovered: 16, paramsOnly: 32, asText: 64, error: 128, repaired: 256, provisional: 512, asReasoning: 1024,
 };
 /** The event type of an issue. */
 export const ISSUE = 16;
@@ -88,7 +88,7 @@ export class Maker {
       case 14: return { type: "block_close", start, end, raw: core.bytes(data, len) };
       case 15: {
         this.open = null;
-        const becomes = flags & FLAG.asText ? "text" : "drop";
+        const becomes = flags & FLAG.asText ? "text" : flags & FLAG.asReasoning ? "reasoning" : "drop";
         return { type: "block_abandoned", becomes, start, end, raw: core.bytes(data, len) };
       }
       case 16: {

@@ -33,7 +33,7 @@ export function show(event: Event): string {
     case "block_close":
       return String(event.raw.length);
     case "block_abandoned":
-      return event.becomes === "text" ? "text" : "drop";
+      return event.becomes === "text" ? "text" : event.becomes === "reasoning" ? "thought" : "drop";
     case "issue":
       return event.kind + event.severity + event.message + String(event.call) + event.observation;
     default: {

@@ -110,7 +110,7 @@ function wanted(entries) {
         return { call, grade, kinds, recovered: grade === "recovered" ? kinds : null, complete: grade === "complete", ...span };
       },
       block_close: () => ({ ...span, raw: latin1(data) }),
-      block_abandoned: () => ({ becomes: has(64) ? "text" : "drop", ...span, raw: latin1(data) }),
+      block_abandoned: () => ({ becomes: has(64) ? "text" : has(1024) ? "reasoning" : "drop", ...span, raw: latin1(data) }),
       issue: () => ({
         kind: ISSUES[code], severity: has(128) ? "error" : "warning", message: shown, ...span,
         call: call === 0xffffffff ? null : call, dialect: "", tool: "", subject: "", suggestion: "", observation: aux,

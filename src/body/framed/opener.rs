@@ -88,7 +88,10 @@ impl Body {
         if !id.is_empty() {
             let id = out.slice(id.start, id.end);
             if head.name.is_empty() {
-                head.name = name_in_id(&id, &table.spec.ids).to_owned();
+                head.name = match out.tool(&id) {
+                    Some(_) => id.clone(),
+                    None => name_in_id(&id, &table.spec.ids).to_owned(),
+                };
             }
             head.meta.push(("id".to_owned(), id));
         }

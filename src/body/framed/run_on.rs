@@ -14,6 +14,7 @@ use toolglot_scan::path::{Go, Walk};
 
 use super::{Body, FramedAt};
 use crate::body::hidden::{Hit, MAX_INDENT, Quote};
+use crate::body::json_calls::ELLIPSIS_END;
 use crate::body::live::Step;
 use crate::body::payload::Payload;
 use crate::body::{Flow, Out};
@@ -79,12 +80,10 @@ impl Body {
             return (next - usize::from(!taken), flow);
         }
         if step == Step::Malformed && self.shows_example(out, next) {
-            return (
-                next,
-                Some(Flow::Mention {
-                    at: out.base + next as u64,
-                }),
-            );
+            // The other bytes of the character came before.
+            let next = next + usize::from(out.seg[next] == ELLIPSIS_END);
+            let at = out.base + next as u64;
+            return (next, Some(Flow::Mention { at }));
         }
         let flow = self.payload(out, table, step, out.base + next as u64);
         if let (Some(Flow::Malformed { ended: false }), Some(torn)) = (flow, &mut self.torn)

@@ -557,12 +557,7 @@ impl Lexer {
             b'\'' => {
                 if !python {
                     let at = self.pen.held_at(f).unwrap_or(f.pos(i));
-                    let kind = if quoted.quote == byte {
-                        Kind::BareQuote
-                    } else {
-                        Kind::RepairedQuotes
-                    };
-                    repaired = Some(Token::Repaired(kind, at));
+                    repaired = Some(Token::Repaired(Kind::RepairedQuotes, at));
                 }
                 self.char(f, i + 1, '\'');
                 ""

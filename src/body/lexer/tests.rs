@@ -384,7 +384,7 @@ fn slips_are_repaired_and_reported() {
                 (1, Kind::RepairedQuotes),
                 (6, Kind::RepairedQuotes),
                 (9, Kind::BareQuote),
-                (11, Kind::BareQuote),
+                (11, Kind::RepairedQuotes),
             ],
         ),
         (

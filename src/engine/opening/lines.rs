@@ -1,11 +1,11 @@
 //! Blocks that begin at the start of a line, and what is complete when the stream ends.
 
-use toolglot_scan::path::Walk;
-use toolglot_scan::{Line, ROOT};
+use toolglot_scan::path::{Hole, Walk};
+use toolglot_scan::{Line, ROOT, lossy};
 
 use super::{Candidate, CandidateAt};
 use crate::body::Opened;
-use crate::dialect::{Begins, Family, Head};
+use crate::dialect::{Begins, Family, Head, marks_name};
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
 use crate::event::{Event, Span};
@@ -61,13 +61,21 @@ impl Machine<'_> {
             let tools = self.opts.tools.as_ref();
             let known = tools.is_some_and(|tools| tools.get(&name).is_some());
             if table.spec.offered && name.is_empty() {
-                return tools.is_some() && self.st.io.valid > 0;
+                return tools.is_some() && self.acted(candidate.dialect);
             }
             known
                 || (!table.spec.offered
                     && (table.heads.complete(&walk, end, b"").is_some() || table.is_null(&name)))
         };
         self.st.candidates.iter().find(complete).copied()
+    }
+
+    /// Whether lines of the dialect without a name follow an action: one of its own, if the set has many dialects.
+    pub(super) fn acted(&self, dialect: u16) -> bool {
+        match self.set.plan.chosen {
+            true => self.st.io.valid > 0,
+            false => self.st.acted.contains(&dialect),
+        }
     }
 
     /// Acts on a header at the start of a line, which counts; `span` is what it consumed. Returns the bytes to read again.
@@ -144,6 +152,11 @@ impl Machine<'_> {
             }
             Head::Action => {
                 self.open(chunk, dialect, opened);
+                let before = walk.span(Hole::Name).start.saturating_sub(span.start);
+                let before = bytes.get(..before as usize).unwrap_or_default();
+                if marks_name(&lossy(before)) {
+                    self.out(chunk).repaired(Kind::RepairedMarker, span);
+                }
                 if table.is_null(&name) {
                     self.out(chunk).issue(Kind::NullAction, span, &name);
                 }

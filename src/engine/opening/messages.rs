@@ -404,8 +404,11 @@ impl Machine<'_> {
         self.st.broken_author |= self.st.others.is_none() && channels.spec.is_unknown(&read);
         self.near_block(dialect, span.end);
         self.st.paired = None;
-        // Code that begins in a message ends with it.
-        self.st.code = Code::default();
+        // Code that begins in a message ends with it. A fence that shows a call goes on after it.
+        let calls = matches!(kind, RouteKind::Call | RouteKind::Calls);
+        if !(calls && self.st.code.in_fence()) {
+            self.st.code = Code::default();
+        }
         let reads = self.opts.reasoning.reads();
         self.st.mode = Mode::Flow;
         self.st.odd_header = read.unread;

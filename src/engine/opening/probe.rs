@@ -74,8 +74,9 @@ impl Machine<'_> {
                 let open = probe.in_hole(walk) && matches!(go, Go::More);
                 // In a thought, a wrapper before it may be quoted: only a declared tool shows that the call is used.
                 let name = walk.span(Hole::Name);
-                let quotable = opener.bare && opener.typed && !name.is_empty();
-                let asked = opener.offered || quotable && self.thinks();
+                let quotable = opener.bare && opener.typed && self.thinks();
+                let quotable_tag = quotable && !opener.names.is_empty();
+                let asked = opener.offered || quotable && !name.is_empty();
                 if asked && !self.offered(chunk, name, open) {
                     return Verdict::Text(look);
                 }
@@ -107,13 +108,22 @@ impl Machine<'_> {
                             Verdict::Text(None)
                         }
                     }
+                    Go::Found { .. }
+                        if quotable_tag && !self.names_tool(chunk, walk, &opener.names) =>
+                    {
+                        Verdict::Text(look)
+                    }
                     Go::Found {
                         action: Evidence::Attribute,
                         ..
                     } if !self.has_attribute(chunk, walk, &opener.names) => Verdict::Text(look),
-                    Go::Found { .. } => {
+                    Go::Found { action, .. } => {
                         let name = self.word(chunk, walk.span(Hole::Name));
                         let tool = self.declared(&name);
+                        if action == Evidence::Name && tool.is_none() && self.is_placeholder(opener)
+                        {
+                            return Verdict::Text(look);
+                        }
                         // Among many formats, elements of other markup have the names of tools, too.
                         let alone =
                             opener.offered && opener.literal == "<" && !self.set.plan.chosen;
@@ -203,7 +213,7 @@ impl Machine<'_> {
                             return Verdict::Text(Some(Kind::LimitName));
                         }
                         let blob = action == Head::Blob;
-                        let lone = name.is_empty() && self.st.io.valid == 0 && !blob;
+                        let lone = name.is_empty() && !self.acted(candidate.dialect) && !blob;
                         // Among many formats, nothing shows that a result is invented before there was a thought or an
                         // action; if only declared tools count, before an action of one.
                         let thought = self.st.reasoned || self.st.region != Region::Text;
@@ -382,6 +392,22 @@ impl Machine<'_> {
         let attributes = xml::loose_attributes(&tag);
         let mut attributes = attributes.iter();
         attributes.any(|(key, _)| names.is_empty() || names.contains(key))
+    }
+
+    /// Whether a mere name between markers that people type stands for what belongs there, as its tool is not declared: among many
+    /// formats, if other tools are declared or if it is a word of a sentence.
+    fn is_placeholder(&self, opener: &Opener) -> bool {
+        let word = self.st.tail.in_sentence() && self.st.tail.ends_blank();
+        opener.typed && !self.set.plan.chosen && (word || self.opts.tools.is_some())
+    }
+
+    /// Whether the attribute of a tag that names its tool, if the tag has one, names a declared tool.
+    fn names_tool(&self, chunk: Chunk<'_>, walk: &Walk, names: &[String]) -> bool {
+        let tag = walk.span(Hole::Tag);
+        let tag = self.bytes(chunk, tag.start, tag.end);
+        let attributes = xml::loose_attributes(&tag);
+        let name = attributes.iter().find(|(key, _)| names.contains(key));
+        name.is_none_or(|(_, name)| self.declared(name).is_some())
     }
 
     /// Whether a name after a marker that people type is prose: its last byte is not ASCII, and no declared tool's name

@@ -31,6 +31,9 @@ impl<'a> Twin<'a> {
     }
 
     pub(super) fn tool_of(&self, id: &str) -> String {
+        if schema::tool(self.tools, id).is_some() {
+            return id.to_owned();
+        }
         for (before, between) in &self.spec.ids {
             let Some(rest) = id.strip_prefix(before.as_str()) else {
                 continue;

@@ -514,8 +514,9 @@ impl<'a> Twin<'a> {
             self.out.open |= sections.any(|open| input[from..call].contains(&literal(open)));
             self.owed.clone_from(&entry.close);
         }
-        // Left open: code in thoughts.
+        // Left open: code in thoughts, and closers in brackets.
         self.out.open |= input[from..end].contains('`');
+        self.out.open |= input[from..end].ends_with(['(', '[', '（', '【']);
         self.begun = true;
         let mut text = input[from..end].to_owned();
         for open in entry.open.iter().filter(|_| entry.repeats) {

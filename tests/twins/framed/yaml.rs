@@ -36,7 +36,9 @@ impl Twin<'_> {
         let ends = ends.min();
         let cut = if quoted { Stop::RunsOn } else { Stop::Cut };
         let (end, next) = ends.ok_or(cut)?;
-        let members = mapping(&self.input[fit.end..end]).ok_or(Stop::Malformed(end))?;
+        // The blanks before the closer indent it.
+        let text = self.input[fit.end..end].trim_end_matches([' ', '\t']);
+        let members = mapping(text).ok_or(Stop::Malformed(end))?;
         let tool = schema::tool(self.tools, &name);
         let params = tool.map(schema::params).unwrap_or_default();
         let mut arguments = Map::new();

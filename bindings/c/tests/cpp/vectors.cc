@@ -118,6 +118,7 @@ entry read(tg::event e) {
     case tg::event_kind::block_abandoned:
       data = e.text();
       flag(e.as_text(), TOOLGLOT_FLAG_AS_TEXT);
+      flag(e.as_reasoning(), TOOLGLOT_FLAG_AS_REASONING);
       break;
     case tg::event_kind::issue:
       data = e.message();

@@ -338,7 +338,11 @@ fn entry(entry: &Entry, set: &DialectSet) -> Vec<Flat> {
         What::BlockClose => (14, 0, NO_CALL, 0, String::new()),
         What::BlockAbandoned { becomes } => (
             15,
-            64 * u32::from(*becomes == Abandoned::Text),
+            match becomes {
+                Abandoned::Text => 64,
+                Abandoned::Reasoning => 1024,
+                _ => 0,
+            },
             NO_CALL,
             0,
             String::new(),
