@@ -47,7 +47,7 @@ pub fn run(args: &ValidateArgs) -> Result<Verdict, Stop> {
                 crate::tools::note(format!(
                     "call {index} ({}): {}",
                     checked.name,
-                    host_fault(one)
+                    in_words(one)
                 ));
             });
     }
@@ -120,8 +120,8 @@ fn preset(path: &std::path::Path) -> Result<Map, Stop> {
     read.map_err(|error| Stop::because(format!("{}: {error}", path.display())))
 }
 
-/// A violation that the application has to correct, for people.
-fn host_fault(violation: &Violation) -> String {
+/// A violation, for people.
+fn in_words(violation: &Violation) -> String {
     match violation.subject.as_str() {
         "" => violation.message.clone(),
         subject => format!("parameter {subject}: {}", violation.message),
@@ -137,7 +137,7 @@ pub struct Delivered {
     pub arguments: Option<String>,
 }
 
-/// The words for an issue that is the application's fault.
+/// The words for an issue, where those of the engine say less or blame the wrong side.
 pub struct Said {
     pub message: String,
     pub observation: String,
@@ -177,8 +177,8 @@ impl Check {
         )
     }
 
-    /// Reports invalid calls; returns all calls, in order. Where the application is at fault, the words are those of the check:
-    /// an issue of the engine blames the model.
+    /// Reports invalid calls; returns all calls, in order. Where the application is at fault, or a value does not fit, the words are
+    /// those of the check: an issue of the engine blames the model, and does not say what is wrong with the value.
     pub fn end(
         self,
         set: &DialectSet,
@@ -198,8 +198,9 @@ impl Check {
                     .tool(&call.name)
                     .subject(&violation.subject)
                     .suggestion(violation.suggestion.as_deref().unwrap_or_default());
-                let said = violation.host.then(|| Said {
-                    message: host_fault(violation),
+                let better = violation.host || violation.kind == Kind::TypeMismatch;
+                let said = better.then(|| Said {
+                    message: in_words(violation),
                     observation: violation.observation(&call.name, dialect),
                 });
                 tell(&issue, said.as_ref());

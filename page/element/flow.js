@@ -229,8 +229,8 @@ export class Flow {
     this.#block = null;
     if (block === null) return;
     for (const card of block.cards) card.set("void");
-    if (becomes === "text") {
-      // The text follows as an event, and continues what stood before the block.
+    if (becomes !== "drop") {
+      // Text or reasoning follows as an event, and continues what stood before the block.
       for (const card of block.cards) card.node.remove();
       this.all = this.all.filter((card) => !block.cards.includes(card));
       if (block.node.childElementCount > 0) return;

@@ -243,6 +243,11 @@ impl Body {
         }
     }
 
+    /// Whether the payload of a call has ended, and its closer has not come.
+    pub fn in_tail(&self) -> bool {
+        matches!(self.at, FramedAt::Tail(_))
+    }
+
     /// Whether a call of this block is final, whatever follows.
     pub fn is_final(&self) -> bool {
         self.calls > 0

@@ -16,7 +16,7 @@ use super::live::{LiveCall, Source, Step, rules};
 use super::plain::unfenced;
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
 use crate::dialect::payload::JsonTable;
-use crate::dialect::{Head, Line};
+use crate::dialect::{Head, Line, marks_name};
 use crate::event::Span;
 use crate::kind::{Kind, KindSet, Severity};
 use crate::limits::Limits;
@@ -443,7 +443,7 @@ impl Body {
             return None;
         };
         let start = *start;
-        let said = name.trim_ascii();
+        let said = marked_off(name.trim_ascii());
         if said == self.name.as_bytes() && name.ends_with(b"\n") {
             out.repaired(Kind::RepeatedMarker, Span::new(start, end));
             out.skip(end);
@@ -737,6 +737,18 @@ impl Body {
             (LineAt::Hidden(_), _) => Finished::Closed(end),
         }
     }
+}
+
+/// A name without the marks around it.
+fn marked_off(mut name: &[u8]) -> &[u8] {
+    let mark = |byte: &u8| marks_name(&char::from(*byte).to_string());
+    while let Some((_, rest)) = name.split_first().filter(|(first, _)| mark(first)) {
+        name = rest;
+    }
+    while let Some((_, rest)) = name.split_last().filter(|(last, _)| mark(last)) {
+        name = rest;
+    }
+    name
 }
 
 /// Whether a text is part of an object: it begins with a quoted key, or ends with a bracket that it does not open.

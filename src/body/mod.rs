@@ -339,6 +339,18 @@ impl Body {
         }
     }
 
+    /// Whether the closer of a call has not come whose arguments have.
+    pub fn awaits_closer(&self) -> bool {
+        match self {
+            Self::Framed(body) => body.in_tail(),
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Line(_) => false,
+        }
+    }
+
     /// Whether a block limit must wait, because the block may have ended already.
     pub fn undecided(&self) -> bool {
         match self {

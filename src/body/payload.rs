@@ -254,10 +254,18 @@ impl Payload {
         }
     }
 
+    /// Whether a comment after calls is open.
+    pub fn in_comment(&self) -> bool {
+        match self {
+            Self::Python(body) => body.in_comment(),
+            Self::Json(_) | Self::Braces(_) | Self::Mapping(_) => false,
+        }
+    }
+
     /// Ends the stream: a call that waited for what follows it ends.
     pub fn finish(&mut self, out: &mut Out<'_>, end: u64, stopped: bool) {
         match self {
-            Self::Python(body) => body.finish(out, stopped),
+            Self::Python(body) => body.finish(out, end, stopped),
             Self::Json(body) => body.finish(out, end, stopped),
             Self::Mapping(body) => body.finish(out),
             Self::Braces(_) => {}

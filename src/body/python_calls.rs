@@ -143,6 +143,11 @@ impl Body {
             || matches!(self.at, PythonAt::Name | PythonAt::Bracket | PythonAt::Args)
     }
 
+    /// Whether the stream ends in a comment after calls.
+    pub fn in_comment(&self) -> bool {
+        self.comment
+    }
+
     /// Whether a name is open that may begin a further call, where there is one call per line.
     pub fn only_name(&self) -> bool {
         !self.list && matches!(self.at, PythonAt::Name | PythonAt::Bracket)
@@ -173,7 +178,10 @@ impl Body {
     }
 
     /// Ends the stream. If it was truncated, the expression of the call may have continued.
-    pub fn finish(&mut self, out: &mut Out<'_>, stopped: bool) {
+    pub fn finish(&mut self, out: &mut Out<'_>, end: u64, stopped: bool) {
+        if self.comment && unmarked(out) {
+            return self.abandon(out, end);
+        }
         // A comma shows that the call before it is whole.
         let comma = self.list && self.at != PythonAt::After && !unmarked(out);
         match stopped || comma {
@@ -238,6 +246,10 @@ impl Body {
             }
         }
         if self.comment {
+            if byte == b']' && unmarked(out) {
+                // Nothing but the list marks its calls, and it may end there.
+                return self.broken(out, source.pos(i), i);
+            }
             // What closes the block may follow the comment on its line.
             self.comment = !matches!(byte, b'\n' | b'<');
             return (i + usize::from(byte != b'<'), Step::More);

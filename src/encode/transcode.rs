@@ -293,10 +293,7 @@ impl Sink for Writer<'_> {
                 self.copy(Part::Block, span);
             }
             Event::Reasoning { framing, span, .. } => self.reason(framing, span),
-            Event::BlockOpen { .. } => {
-                self.leave();
-                self.calls.clear();
-            }
+            Event::BlockOpen { .. } => self.calls.clear(),
             Event::CallOpen { name, meta, .. } => {
                 let id = meta.iter().find(|(key, _)| key == "id");
                 self.open = Some(EncodeCall {
@@ -315,12 +312,20 @@ impl Sink for Writer<'_> {
                 self.calls.extend(call.map(|call| Read { call, state }));
             }
             Event::CallAbandoned { .. } => self.open = None,
-            Event::BlockClose { span, .. } => self.block(span),
+            Event::BlockClose { span, .. } => {
+                self.leave();
+                self.block(span);
+            }
             Event::BlockAbandoned { span, becomes, .. } => {
                 self.calls.clear();
                 match becomes {
-                    Abandoned::Text | Abandoned::Reasoning => {}
-                    Abandoned::Drop => self.refuse(span, TranscodeError::Broken { span }),
+                    // The thought goes on.
+                    Abandoned::Reasoning => {}
+                    Abandoned::Text => self.leave(),
+                    Abandoned::Drop => {
+                        self.leave();
+                        self.refuse(span, TranscodeError::Broken { span });
+                    }
                 }
             }
             Event::CallNamed { .. }

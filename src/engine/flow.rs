@@ -251,7 +251,7 @@ impl Machine<'_> {
                 self.deliver(chunk, start);
                 // A token that the host vouches for is not a mention.
                 let vouched = self.st.io.vouches(start);
-                let here = vouched || (self.counts_at(reasoning.spec.at) && !self.st.tail.quoted());
+                let here = vouched || (self.counts_at(reasoning.spec.at) && !self.quoted());
                 let reads = self.opts.reasoning.reads();
                 let over = reasoning.spec.first && self.st.reasoned;
                 if !reads
@@ -288,7 +288,7 @@ impl Machine<'_> {
                 let marks = &self.set.plan.spans[usize::from(id)];
                 self.deliver(chunk, start);
                 if !self.counts_at(marks.spec.at)
-                    || (self.st.tail.quoted() && !self.st.io.vouches(start))
+                    || (self.quoted() && !self.st.io.vouches(start))
                     || self.hidden(chunk, marks.dialect, span, safe, false)
                     // What only the model's prompt should have is an example there.
                     || (marks.spec.issue.is_some() && self.is_in_fence(marks.dialect, start))
@@ -310,6 +310,11 @@ impl Machine<'_> {
                 true
             }
         }
+    }
+
+    /// Whether the next marker follows a quotation mark: not if a token is between them that still waits.
+    fn quoted(&self) -> bool {
+        self.st.waiting.is_none() && self.st.tail.quoted()
     }
 
     /// Whether a thought may open or close here.

@@ -384,7 +384,7 @@ impl<'p> Machine<'p> {
                 again = Some(self.rewind(chunk, at, pos));
             }
             Flow::Mention { at } => {
-                self.drop_block(chunk, at, true);
+                self.no_call(chunk, at, true);
                 self.flow_again(at);
                 self.st.line = Line::Other;
                 again = Some(self.rewind(chunk, at, pos));
@@ -420,7 +420,7 @@ impl<'p> Machine<'p> {
         if self.st.io.block.as_deref().is_some_and(left_out) {
             // All its calls were left out.
             let text = self.out(chunk).unknown_tool_policy() == UnknownTool::Text;
-            self.drop_block(chunk, end, text);
+            self.no_call(chunk, end, text);
             return self.flow_again(end);
         }
         let Some(mut block) = self.st.io.block.take() else {
@@ -532,6 +532,13 @@ impl<'p> Machine<'p> {
 
     /// Ends the open block at `end` without a call.
     pub fn drop_block(&mut self, chunk: Chunk<'_>, end: u64, text: bool) {
+        // It may have been one: the thought in which it opened is over.
+        self.st.interrupted = None;
+        self.no_call(chunk, end, text);
+    }
+
+    /// Ends at `end` the open block, which is no call: the thought in which it opened goes on.
+    fn no_call(&mut self, chunk: Chunk<'_>, end: u64, text: bool) {
         let Some(mut block) = self.st.io.block.take() else {
             return;
         };

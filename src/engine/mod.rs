@@ -109,6 +109,8 @@ struct State {
     code: Code,
     io: Io,
     region: Region,
+    /// Where what the host gave as the reply's beginning ends.
+    prefilled: u64,
     /// The dialects with headers of lines of which a block with a call has closed.
     acted: Vec<u16>,
     /// The thought that the open block has ended.
@@ -296,6 +298,7 @@ impl State {
             mode,
             candidates,
             region,
+            prefilled: 0,
             acted: vec![],
             interrupted: None,
             node: ROOT,
@@ -608,6 +611,7 @@ impl Parser {
         // This is more explicit than the prompt's tail.
         self.settle(sink);
         self.state.begun = true;
+        let first = self.state.prefilled == self.state.pos();
         let mut filter = |event: Event<'_>| match event {
             Event::Text { .. }
             | Event::Reasoning { .. }
@@ -616,6 +620,11 @@ impl Parser {
             other => sink.event(other),
         };
         self.feed(bytes, &mut filter);
+        if first {
+            // What is still undecided is not delivered either.
+            self.state.prefilled = self.state.pos();
+            self.set_pace(Pace::of(&self.state, &self.set.inner, &self.opts));
+        }
     }
 
     /// Takes an API tool call. See [`Prefer`](crate::Prefer) for when it is emitted.
@@ -744,8 +753,9 @@ impl Parser {
         if !self.state.begun {
             self.begin(sink);
         }
-        let mut shift = Shift::new(self.state.origin, sink);
-        let sink: &mut dyn Sink = match self.state.origin {
+        let (origin, given) = (self.state.origin, self.state.prefilled);
+        let mut shift = Shift::new(origin, given, sink);
+        let sink: &mut dyn Sink = match origin.max(given) {
             0 => &mut *shift.sink,
             _ => &mut shift,
         };

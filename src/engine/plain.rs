@@ -75,7 +75,7 @@ impl Pace {
     /// The same after text that a fast path delivered, which changes no more of the state than what is asked here.
     fn flowing(state: &State, scanner: &Scanner) -> Self {
         // In a forged state the stream may begin after what is held back, and that may be anything.
-        if state.from() < state.origin {
+        if state.from() < state.origin.max(state.prefilled) {
             return Self::Careful;
         }
         let held = scanner.dfa.held(state.node);

@@ -109,6 +109,7 @@ impl State {
             candidates,
             region,
             interrupted,
+            prefilled,
             acted: _,
             untagged,
             unlinked,
@@ -150,7 +151,7 @@ impl State {
             finished: _,
         } = self;
         let tokens = (inside, waiting, together, near, paired, unlinked, heard);
-        let regions = (region, interrupted);
+        let regions = (region, interrupted, prefilled);
         (origin, mode, candidates, regions, untagged, tokens, io)
     }
 

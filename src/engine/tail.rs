@@ -66,7 +66,19 @@ impl Parser {
     /// Reads what the prompt has opened, so that the reply continues it.
     fn goes_on(&mut self, set: &SetInner, opts: &Options, tail: &str, sink: &mut dyn Sink) {
         let mut whole = State::outside(set);
-        read(set, opts, &mut whole, tail, &mut |_: Event<'_>| ());
+        // How many calls of the open block the prompt has closed.
+        let mut closed = 0_usize;
+        read(
+            set,
+            opts,
+            &mut whole,
+            tail,
+            &mut |event: Event<'_>| match event {
+                Event::BlockOpen { .. } => closed = 0,
+                Event::CallClose { .. } => closed += 1,
+                _ => {}
+            },
+        );
         if whole.turn.is_some() || whole.heard.as_ref().is_some_and(|heard| heard.others(set)) {
             // The turn of another author has begun: the reply is the model's, and nothing is open.
             return;
@@ -78,8 +90,15 @@ impl Parser {
             }
             return;
         }
+        if let Mode::Body(body) = &whole.mode
+            && body.awaits_closer()
+        {
+            // The prompt has the last one up to its closer: that call is open.
+            closed = closed.saturating_sub(1);
+        }
         let (from, mut state) = open_from(set, whole);
-        read(set, opts, &mut state, &tail[from..], &mut Opened(sink));
+        let mut opened = Opened { sink, closed };
+        read(set, opts, &mut state, &tail[from..], &mut opened);
         state.origin = (tail.len() - from) as u64;
         let inside = matches!(state.region, Region::Reasoning { .. });
         if inside && suffix(set, tail) != Says::Nothing {
@@ -368,16 +387,28 @@ fn suffix<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
 }
 
 /// Forwards what the prompt has opened, and nothing else of it.
-struct Opened<'s>(&'s mut dyn Sink);
+struct Opened<'s> {
+    sink: &'s mut dyn Sink,
+    /// Calls of the block that the prompt has closed, and that are still to come.
+    closed: usize,
+}
 
 impl Sink for Opened<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
+            Event::CallClose { .. } if self.closed > 0 => self.closed -= 1,
             Event::Text { .. }
             | Event::Reasoning { .. }
             | Event::Protected { .. }
             | Event::Raw { .. }
             | Event::Issue(_) => {}
+            Event::CallNamed { .. }
+            | Event::CallOpen { .. }
+            | Event::ArgDelta { .. }
+            | Event::ParamOpen { .. }
+            | Event::ParamDelta { .. }
+            | Event::ParamClose { .. }
+                if self.closed > 0 => {}
             Event::BlockOpen { .. }
             | Event::CallNamed { .. }
             | Event::CallOpen { .. }
@@ -388,24 +419,33 @@ impl Sink for Opened<'_> {
             | Event::CallAbandoned { .. }
             | Event::CallClose { .. }
             | Event::BlockClose { .. }
-            | Event::BlockAbandoned { .. } => Shift::new(u64::MAX, self.0).event(event),
+            | Event::BlockAbandoned { .. } => {
+                Shift::new(u64::MAX, 0, self.sink).event(event);
+            }
         }
     }
 
     fn stopped(&self) -> bool {
-        self.0.stopped()
+        self.sink.stopped()
     }
 }
 
-/// Counts offsets from the reply's first byte, if part of the prompt was read before it.
+/// Counts offsets from the reply's first byte, if part of the prompt was read before it, and leaves out what the host gave as the reply's
+/// beginning.
 pub(super) struct Shift<'s> {
     origin: u64,
+    /// Where what the host gave ends.
+    given: u64,
     pub sink: &'s mut dyn Sink,
 }
 
 impl<'s> Shift<'s> {
-    pub fn new(origin: u64, sink: &'s mut dyn Sink) -> Self {
-        Self { origin, sink }
+    pub fn new(origin: u64, given: u64, sink: &'s mut dyn Sink) -> Self {
+        Self {
+            origin,
+            given,
+            sink,
+        }
     }
 
     fn span(&self, span: Span) -> Span {
@@ -415,11 +455,16 @@ impl<'s> Shift<'s> {
         )
     }
 
-    /// The bytes of a span that belong to the reply.
-    fn own<'d>(&self, data: &'d [u8], span: Span) -> &'d [u8] {
-        let before = self.origin.saturating_sub(span.start);
+    /// The bytes of a span that come after `from`.
+    fn after(data: &[u8], span: Span, from: u64) -> &[u8] {
+        let before = from.saturating_sub(span.start);
         let before = usize::try_from(before).unwrap_or(usize::MAX);
         data.get(before..).unwrap_or_default()
+    }
+
+    /// The bytes of text that belong to the reply.
+    fn own<'d>(&self, data: &'d [u8], span: Span) -> &'d [u8] {
+        Self::after(data, span, self.origin.max(self.given))
     }
 }
 
@@ -428,11 +473,14 @@ impl Sink for Shift<'_> {
         let mut event = event;
         let (range, flows) = parts(&mut event);
         let whole = *range;
-        if flows && whole.end <= self.origin && !whole.is_empty() {
+        if flows && whole.end <= self.origin.max(self.given) && !whole.is_empty() {
             // It belonged to the prompt.
             return;
         }
-        let span = self.span(whole);
+        let span = match flows {
+            true => self.span(Span::new(whole.start.max(self.given), whole.end)),
+            false => self.span(whole),
+        };
         *range = span;
         let event = match event {
             Event::Text {
@@ -458,12 +506,12 @@ impl Sink for Shift<'_> {
             },
             Event::BlockClose { raw, .. } => Event::BlockClose {
                 span,
-                raw: self.own(raw, whole),
+                raw: Self::after(raw, whole, self.origin),
             },
             Event::BlockAbandoned { becomes, raw, .. } => Event::BlockAbandoned {
                 span,
                 becomes,
-                raw: self.own(raw, whole),
+                raw: Self::after(raw, whole, self.origin),
             },
             other => other,
         };

@@ -143,7 +143,7 @@ impl Machine<'_> {
             }
             return !mentioned && self.candidates(chunk, &own, start, end, safe);
         }
-        if asks && self.is_fenced(chunk, start, safe) {
+        if asks && self.is_fenced(chunk, pattern, start, safe) {
             return false;
         }
         if asks && self.may_be_quoted(chunk, pattern, start, end, safe) {
@@ -195,11 +195,25 @@ impl Machine<'_> {
         (!own.is_empty()).then_some(own)
     }
 
-    /// Whether a code fence of the open thought shows a token that would end it.
-    fn is_fenced(&mut self, chunk: Chunk<'_>, start: u64, safe: u64) -> bool {
+    /// Whether a code fence of the open thought shows a token that would end it. What begins the answer counts all the same: the fence
+    /// may have no end.
+    fn is_fenced(&mut self, chunk: Chunk<'_>, pattern: u16, start: u64, safe: u64) -> bool {
         self.deliver(chunk, start.min(safe));
         self.st.code.settle();
-        self.st.code.in_fence() && !self.st.io.vouches(start)
+        if !self.st.code.in_fence() || self.st.io.vouches(start) {
+            return false;
+        }
+        let marker = &self.scanner().dfa.patterns()[usize::from(pattern)].bytes;
+        let dfa = &self.set.text.dfa;
+        let node = marker.iter().fold(ROOT, |node, byte| dfa.next(node, *byte));
+        dfa.hits(node).iter().any(|hit| {
+            let role = self.set.plan.roles.get(usize::from(*hit));
+            let token = match role {
+                Some(Role::Token { id }) => self.set.plan.tokens.get(usize::from(*id)),
+                _ => None,
+            };
+            dfa.len_of(*hit) == marker.len() && token.is_some_and(|token| !token.opens)
+        })
     }
 
     /// Whether a closer in the open thought is a mention, or may be one: then the bytes after it decide.

@@ -125,15 +125,9 @@ impl Tail {
     }
 }
 
-/// Whether text ends with the digit or the letter of a list's item: `1.`, `a.`
+/// Whether text ends with the digit or the letter of a list's item at the start of its line: `1.`, `a.`
 fn numbers(text: &[u8]) -> bool {
-    let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80;
-    match text {
-        [before @ .., one, b'.'] => {
-            one.is_ascii_alphanumeric() && !before.last().is_some_and(in_word)
-        }
-        _ => false,
-    }
+    matches!(text, [.., 0 | b'\n', one, b'.'] if one.is_ascii_alphanumeric())
 }
 
 enum Decided {
@@ -776,6 +770,7 @@ impl Machine<'_> {
             span,
         });
         self.st.io.cursor.hold(span.end);
+        self.st.line = Line::Behind(0);
         self.st.tail = Tail::default();
     }
 

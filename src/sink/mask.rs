@@ -217,7 +217,6 @@ impl<F: FnMut(&[u8])> Mask<F> {
     }
 
     fn block_open(&mut self) {
-        self.part = Part::Text;
         self.count = 0;
         self.names.clear();
     }

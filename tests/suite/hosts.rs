@@ -177,6 +177,57 @@ fn a_reply_may_begin_in_the_prompt() {
 }
 
 #[test]
+fn what_the_prompt_gave_does_not_come_back_as_text() {
+    let set = DialectSet::builtin("hermes").expect("a built-in dialect");
+    for (given, reply, text) in [
+        (
+            "<tool_call>\n{\"name\": \"f\", \"arguments\": ",
+            "Sorry, I cannot.",
+            "Sorry, I cannot.",
+        ),
+        ("Sure: <tool_call>\n", "No.", "No."),
+        ("<tool_call>\n", "", ""),
+        ("<tool_ca", "se>", "se>"),
+    ] {
+        for size in [1, 2, 64] {
+            let mut parser = Parser::new(&set, Options::default());
+            let mut turn = Collect::new();
+            parser.prefill(given.as_bytes(), &mut turn);
+            for chunk in reply.as_bytes().chunks(size) {
+                parser.feed(chunk, &mut turn);
+            }
+            parser.finish(Finish::Stop, &mut turn);
+            assert_eq!(turn.turn().text, text, "{given:?} {reply:?} in {size}");
+        }
+    }
+}
+
+#[test]
+fn calls_that_the_prompt_has_closed_do_not_run_again() {
+    let set = DialectSet::builtin("kimi-k2").expect("a built-in dialect");
+    let open = "<|im_assistant|>assistant<|im_middle|><|tool_calls_section_begin|>";
+    let first =
+        "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{\"a\": 1}<|tool_call_end|>";
+    let second =
+        "<|tool_call_begin|>functions.g:1<|tool_call_argument_begin|>{\"b\": 2}<|tool_call_end|>";
+    let end = "<|tool_calls_section_end|>";
+    for cut in 0..=second.len() {
+        let (have, rest) = second.split_at(cut);
+        let tail = format!("{open}{first}{have}");
+        let options = options(|o| o.set_prompt_tail(tail.as_bytes()));
+        let turn = parse(
+            &set,
+            options,
+            format!("{rest}{end}").as_bytes(),
+            Finish::Stop,
+        );
+        let names: Vec<_> = turn.calls.iter().map(|call| &*call.name).collect();
+        let closed = cut == second.len();
+        assert_eq!(names, if closed { vec![] } else { vec!["g"] }, "{have:?}");
+    }
+}
+
+#[test]
 fn calls_in_reasoning_are_calls_only_if_asked() {
     let input = format!("<think>a {CALL} b</think> c");
     let plain = turn(Options::default(), &input);

@@ -114,11 +114,9 @@ const LINES: [&str; 6] = [
 ];
 
 /// Lists in which the token of another author's turn is named.
-const ROLES: [&str; 5] = [
+const ROLES: [&str; 3] = [
     "Roles:\n\n1. <|user|>\n\nNow:\n\n",
     "a. <|user|>\n\n",
-    "Step 1. <|im_start|>user\n\n",
-    "   1. <|user|>\n\n",
     "1. <｜User｜>\n\n",
 ];
 

@@ -4,7 +4,10 @@ use toolglot::sink::mask::{Mask, Show};
 use toolglot::sink::openai::{Calls, Delta, Deltas, Reason, Recovered, Settings};
 use toolglot::sink::ready::{Ready, Signal};
 use toolglot::source::{Feeder, OpenAi};
-use toolglot::{Collect, Event, Finish, Grade, NotDelivered, Report, Retain, Sink, TextMode, Turn};
+use toolglot::{
+    Collect, DialectSet, EncodeOptions, Event, Finish, Grade, NotDelivered, Options, Parser,
+    Report, Retain, Sink, TextMode, Turn, transcode,
+};
 use toolglot_testkit::vectors;
 
 use crate::support::{CASES, Case, places};
@@ -176,6 +179,27 @@ fn a_mask_that_keeps_everything_is_the_input() {
             drop(mask);
             assert_eq!(shown, case.input, "{} {cut}", case.id);
         }
+    }
+}
+
+#[test]
+fn an_example_in_a_thought_is_part_of_the_thought() {
+    let input = "<think>\nFormat:\n<tool_call>\n{\"name\": <function-name>}\n</tool_call>\nok.\n</think>\nHi.\n";
+    let set = |id| DialectSet::builtin(id).expect("a built-in dialect");
+    let mut shown = vec![];
+    let mut mask = Mask::new(|bytes: &[u8]| shown.extend_from_slice(bytes))
+        .reasoning(Show::With("R".to_owned()));
+    let mut parser = Parser::new(&set("hermes"), Options::default());
+    parser.feed(input.as_bytes(), &mut mask);
+    parser.finish(Finish::Stop, &mut mask);
+    drop(mask);
+    assert_eq!(String::from_utf8_lossy(&shown), "R\nHi.\n");
+    for to in ["kimi-k2", "deepseek-v31"] {
+        let options = EncodeOptions::default();
+        let written = transcode(&set("hermes"), input.as_bytes(), &set(to), to, &options);
+        // What another reader would take for a marker is escaped.
+        let written = written.map(|bytes| String::from_utf8_lossy(&bytes).replace('\\', ""));
+        assert_eq!(written.as_deref(), Ok(input), "{to}");
     }
 }
 

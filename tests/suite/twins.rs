@@ -202,7 +202,7 @@ const SLIPS: [Kind; 18] = [
 /// Vectors of forms that the twins do not support: self-closing tags, closers of openers that are text, definitions and links
 /// that look like calls, an object after an action's header, closers without a suffix, code and quotations in thoughts, values that run
 /// over the end of their call, words between parameters.
-const SHORT: [&str; 39] = [
+const SHORT: [&str; 41] = [
     "closes-itself",
     "parameter-closes-itself",
     "pair-en",
@@ -235,6 +235,8 @@ const SHORT: [&str; 39] = [
     "closer-after-quotation-zh",
     "quoted-rest-of-header-en",
     "call-in-a-quoted-wrapper-in-a-thought",
+    "value-unclosed-before-a-token-en",
+    "value-unclosed-before-two-tokens-zh",
     "tokens-in-thought-en",
     "bare-start-in-thought-zh",
     "value-runs-over-en",

@@ -92,8 +92,8 @@ impl Body {
         if self.lacks_closers(out, table, end) {
             return self.close_truncated(out, table, end, stopped);
         }
-        if stopped && let Some(ends) = self.ends_before_closers(out, end) {
-            return self.close_value(out, ends, end);
+        if stopped && let Some((ends, to)) = self.ends_before_closers(out, end) {
+            return self.close_value(out, ends, to);
         }
         // More of the text, or a parameter, could have followed.
         if let (Some(_), Some(args), false) = (self.after, &mut self.args, stopped) {
@@ -167,6 +167,8 @@ impl Body {
             }
             // The model was done: a string that seems to have no end began or ended elsewhere, a comment may hold the end of
             // its call, and after calls a word without a bracket is the rest of the reply.
+            // Nothing but the list marks its calls, and it has no end.
+            FramedAt::Payload(payload) if stopped && unmarked && payload.in_comment() => broken,
             FramedAt::Payload(payload)
                 if stopped
                     && (payload.doubts(Kind::BareQuote)
@@ -232,15 +234,30 @@ impl Body {
         walk.blank() || began.is_none_or(|began| closes(&began))
     }
 
-    /// Where the open value ends if nothing but closers of the call and its section follows up to the stream's end, at `end`.
-    fn ends_before_closers(&self, out: &Out<'_>, end: u64) -> Option<u64> {
+    /// Where the open value ends, and the closers after it, if nothing but closers of the call and its section, and tokens that end
+    /// a reply, follows up to the stream's end, at `end`.
+    fn ends_before_closers(&self, out: &Out<'_>, end: u64) -> Option<(u64, u64)> {
         let FramedAt::Value(value) = &self.at else {
             return None;
         };
         let over = value.over.as_ref().filter(|_| !value.in_cdata())?;
         let at = over.begins()?;
-        over.are_closers(&out.bytes(at, end))
-            .then(|| value.ends(out, at))
+        let bytes = out.bytes(at, end);
+        let framing = out
+            .dialect()
+            .map_or(&[][..], |dialect| &dialect.spec.framing);
+        let mut rest = bytes.trim_ascii_end();
+        while let Some(before) = framing
+            .iter()
+            .find_map(|token| rest.strip_suffix(token.as_bytes()))
+        {
+            rest = before.trim_ascii_end();
+        }
+        let to = match rest.len() < bytes.trim_ascii_end().len() {
+            true => at + rest.len() as u64,
+            false => end,
+        };
+        over.are_closers(rest).then(|| (value.ends(out, at), to))
     }
 
     /// Closes the call whose open value lacks its closer and ends at `ends`; the closers of the call end at `end`.

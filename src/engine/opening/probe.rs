@@ -17,6 +17,7 @@ use crate::engine::machine::{Chunk, Machine};
 use crate::event::Span;
 use crate::hints::Tool;
 use crate::kind::Kind;
+use crate::limits::UnknownTool;
 
 impl Machine<'_> {
     pub(super) fn verdict(
@@ -120,7 +121,11 @@ impl Machine<'_> {
                     Go::Found { action, .. } => {
                         let name = self.word(chunk, walk.span(Hole::Name));
                         let tool = self.declared(&name);
-                        if action == Evidence::Name && tool.is_none() && self.is_placeholder(opener)
+                        let alone = table.spec.section.is_none();
+                        if action == Evidence::Name
+                            && tool.is_none()
+                            && alone
+                            && self.is_placeholder(opener)
                         {
                             return Verdict::Text(look);
                         }
@@ -398,7 +403,13 @@ impl Machine<'_> {
     /// formats, if other tools are declared or if it is a word of a sentence.
     fn is_placeholder(&self, opener: &Opener) -> bool {
         let word = self.st.tail.in_sentence() && self.st.tail.ends_blank();
-        opener.typed && !self.set.plan.chosen && (word || self.opts.tools.is_some())
+        // Unless the host says what becomes of such calls.
+        let open = !matches!(
+            self.opts.unknown_tool,
+            Some(UnknownTool::Deliver | UnknownTool::Drop)
+        );
+        let others = self.opts.tools.is_some() && open;
+        opener.typed && !self.set.plan.chosen && (word || others)
     }
 
     /// Whether the attribute of a tag that names its tool, if the tag has one, names a declared tool.

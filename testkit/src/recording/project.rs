@@ -52,7 +52,7 @@ impl<'a> Parts<'a> {
                 owner.push(last);
                 let block = leaves.last_mut()?;
                 block.span.end = block.span.end.max(span.end);
-                owed = kind == "block_abandoned" && item["becomes"] == "text";
+                owed = kind == "block_abandoned" && item["becomes"] != "drop";
                 open = open && !matches!(kind, "block_close" | "block_abandoned");
                 continue;
             }
