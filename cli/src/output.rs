@@ -29,8 +29,11 @@ pub trait Output: Sink {
     /// Receives the error that a server reports in place of its response, or where the response broke off.
     fn fail(&mut self, _error: &ServerError) {}
 
-    /// Receives an error that is the application's fault, with its words. An output without issues leaves it to standard error.
+    /// Receives an error that has words of its own. An output without issues leaves the application's faults to standard error.
     fn fault(&mut self, issue: &Issue<'_>, said: &Said) {
+        if !said.host {
+            return self.event(Event::Issue(*issue));
+        }
         let index = issue.call.unwrap_or_default();
         note(format!("call {index} ({}): {}", issue.tool, said.message));
     }

@@ -139,6 +139,8 @@ pub struct Delivered {
 
 /// The words for an issue, where those of the engine say less or blame the wrong side.
 pub struct Said {
+    /// The application is at fault.
+    pub host: bool,
     pub message: String,
     pub observation: String,
 }
@@ -200,6 +202,7 @@ impl Check {
                     .suggestion(violation.suggestion.as_deref().unwrap_or_default());
                 let better = violation.host || violation.kind == Kind::TypeMismatch;
                 let said = better.then(|| Said {
+                    host: violation.host,
                     message: in_words(violation),
                     observation: violation.observation(&call.name, dialect),
                 });

@@ -227,7 +227,14 @@ fn what_is_validated_is_delivered() {
     assert_eq!(arguments(0), &json!({"player_id": "7", "level": 1}));
     // An invalid call stays as the model wrote it.
     assert_eq!(arguments(1), &json!({"level": "x"}));
-    assert_eq!(turn["errors"][0]["kind"], "type_mismatch");
+    // What is wrong with the value, and not only that something is.
+    let errors = turn["errors"].as_array().expect("a list");
+    let wrong = errors.iter().find(|error| error["kind"] == "type_mismatch");
+    let message = wrong.and_then(|error| error["message"].as_str());
+    assert!(
+        message.is_some_and(|text| text.starts_with("parameter level: ")),
+        "{errors:?}"
+    );
     for (input, text) in [
         ("text", reply.as_str()),
         ("openai-sse", &response.to_string()),
