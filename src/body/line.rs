@@ -16,7 +16,7 @@ use super::live::{LiveCall, Source, Step, rules};
 use super::plain::unfenced;
 use super::{Finished, Flow, Opened, Out, Short, json_calls};
 use crate::dialect::payload::JsonTable;
-use crate::dialect::{Head, Line, marks_name};
+use crate::dialect::{Head, Line, NAME_MARKS};
 use crate::event::Span;
 use crate::kind::{Kind, KindSet, Severity};
 use crate::limits::Limits;
@@ -741,11 +741,14 @@ impl Body {
 
 /// A name without the marks around it.
 fn marked_off(mut name: &[u8]) -> &[u8] {
-    let mark = |byte: &u8| marks_name(&char::from(*byte).to_string());
-    while let Some((_, rest)) = name.split_first().filter(|(first, _)| mark(first)) {
+    while let [first, rest @ ..] = name
+        && NAME_MARKS.contains(first)
+    {
         name = rest;
     }
-    while let Some((_, rest)) = name.split_last().filter(|(last, _)| mark(last)) {
+    while let [rest @ .., last] = name
+        && NAME_MARKS.contains(last)
+    {
         name = rest;
     }
     name

@@ -57,12 +57,7 @@ fn blob(spec: &spec::Line) -> JsonTable {
 const EMPHASIS: [&str; 5] = ["***", "**", "*", "__", "_"];
 
 /// What models put around the name of a tool, and no name contains.
-const NAME_MARKS: [char; 3] = ['`', '"', '\''];
-
-/// Whether a header's text before its name ends with what models put around names.
-pub(crate) fn marks_name(before: &str) -> bool {
-    before.ends_with(NAME_MARKS)
-}
+pub(crate) const NAME_MARKS: [u8; 3] = *b"`\"'";
 
 /// Adds each header with the emphasis that models use, with its colon inside or outside.
 fn emphasise(headers: &mut Vec<String>) {
@@ -165,8 +160,8 @@ impl Line {
                     Head::Input => continue,
                     Head::Action => {
                         heads.push((format!("{pattern}$_$name$_\n"), kind));
-                        let marked =
-                            NAME_MARKS.map(|mark| format!("{pattern}$_{mark}$name{mark}$_\n"));
+                        let marked = NAME_MARKS.map(char::from);
+                        let marked = marked.map(|mark| format!("{pattern}$_{mark}$name{mark}$_\n"));
                         heads.extend(marked.map(|pattern| (pattern, kind)));
                         if let Some(blob) = &spec.blob {
                             heads.extend(blobs(&pattern, blob));

@@ -49,7 +49,7 @@ pub(crate) use thought::{Inside, suffixed};
 
 pub(crate) use evidence::Evidence;
 pub(crate) use framed::{Action, Framed, Opener, halves, written};
-pub(crate) use line::{Head, Line, marks_name};
+pub(crate) use line::{Head, Line, NAME_MARKS};
 
 use std::collections::BTreeSet;
 

@@ -3,10 +3,10 @@
 use toolglot_scan::{Line, Marks, ROOT, Skip};
 
 use super::code::Code;
+use super::last::Tail;
 use super::link::{InLink, Link};
 use super::machine::{Chunk, Machine, Taken};
 use super::plain::looks_at_code;
-use super::token::Tail;
 use super::{Mode, Region};
 use crate::body::{Out, Stuff, pieces};
 use crate::dialect::spec::ReasoningAt;

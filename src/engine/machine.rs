@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use toolglot_scan::Gate;
 use toolglot_scan::{Dfa, Line, Marks, ROOT, Scanner};
 
+use super::last::Tail;
 use super::link::Link;
 use super::skip::Skipping;
-use super::token::Tail;
 use super::{Mode, Region, State};
 pub(super) use crate::body::Chunk;
 use crate::body::{Block, Body, Flow, Names, Opened, Out, joined, pieces};

@@ -68,17 +68,12 @@ impl Parser {
         let mut whole = State::outside(set);
         // How many calls of the open block the prompt has closed.
         let mut closed = 0_usize;
-        read(
-            set,
-            opts,
-            &mut whole,
-            tail,
-            &mut |event: Event<'_>| match event {
-                Event::BlockOpen { .. } => closed = 0,
-                Event::CallClose { .. } => closed += 1,
-                _ => {}
-            },
-        );
+        let mut count = |event: Event<'_>| match event {
+            Event::BlockOpen { .. } => closed = 0,
+            Event::CallClose { .. } => closed += 1,
+            _ => {}
+        };
+        read(set, opts, &mut whole, tail, &mut count);
         if whole.turn.is_some() || whole.heard.as_ref().is_some_and(|heard| heard.others(set)) {
             // The turn of another author has begun: the reply is the model's, and nothing is open.
             return;
@@ -393,35 +388,37 @@ struct Opened<'s> {
     closed: usize,
 }
 
+impl Opened<'_> {
+    fn forward(&mut self, event: Event<'_>) {
+        Shift::new(u64::MAX, 0, self.sink).event(event);
+    }
+}
+
 impl Sink for Opened<'_> {
     fn event(&mut self, event: Event<'_>) {
+        let closed = self.closed > 0;
         match event {
-            Event::CallClose { .. } if self.closed > 0 => self.closed -= 1,
-            Event::Text { .. }
-            | Event::Reasoning { .. }
-            | Event::Protected { .. }
-            | Event::Raw { .. }
-            | Event::Issue(_) => {}
+            Event::CallClose { .. } if closed => self.closed -= 1,
             Event::CallNamed { .. }
             | Event::CallOpen { .. }
             | Event::ArgDelta { .. }
             | Event::ParamOpen { .. }
             | Event::ParamDelta { .. }
             | Event::ParamClose { .. }
-                if self.closed > 0 => {}
-            Event::BlockOpen { .. }
-            | Event::CallNamed { .. }
-            | Event::CallOpen { .. }
-            | Event::ArgDelta { .. }
-            | Event::ParamOpen { .. }
-            | Event::ParamDelta { .. }
-            | Event::ParamClose { .. }
-            | Event::CallAbandoned { .. }
-            | Event::CallClose { .. }
-            | Event::BlockClose { .. }
-            | Event::BlockAbandoned { .. } => {
-                Shift::new(u64::MAX, 0, self.sink).event(event);
+            | Event::CallClose { .. } => {
+                if !closed {
+                    self.forward(event);
+                }
             }
+            Event::Text { .. }
+            | Event::Reasoning { .. }
+            | Event::Protected { .. }
+            | Event::Raw { .. }
+            | Event::Issue(_) => {}
+            Event::BlockOpen { .. }
+            | Event::CallAbandoned { .. }
+            | Event::BlockClose { .. }
+            | Event::BlockAbandoned { .. } => self.forward(event),
         }
     }
 
@@ -462,9 +459,14 @@ impl<'s> Shift<'s> {
         data.get(before..).unwrap_or_default()
     }
 
+    /// Where what is delivered of text begins.
+    fn begins(&self) -> u64 {
+        self.origin.max(self.given)
+    }
+
     /// The bytes of text that belong to the reply.
     fn own<'d>(&self, data: &'d [u8], span: Span) -> &'d [u8] {
-        Self::after(data, span, self.origin.max(self.given))
+        Self::after(data, span, self.begins())
     }
 }
 
@@ -473,7 +475,7 @@ impl Sink for Shift<'_> {
         let mut event = event;
         let (range, flows) = parts(&mut event);
         let whole = *range;
-        if flows && whole.end <= self.origin.max(self.given) && !whole.is_empty() {
+        if flows && whole.end <= self.begins() && !whole.is_empty() {
             // It belonged to the prompt.
             return;
         }

@@ -1,10 +1,11 @@
-//! Replies read with many dialects active: what is text, what is reasoning and what is a call, under every 2-way split.
+//! Replies read with many dialects active: what is text, what is reasoning and what is a call, byte by byte, under every 2-way split and
+//! under some 3-way splits.
 
 use std::sync::Arc;
 
 use toolglot::{DialectSet, Finish, Options, Parser, Tools, Turn};
 
-use crate::support::{ANY, DEFAULTS, none_wrong, turn_of};
+use crate::support::{ANY, DEFAULTS, none_wrong, places, turn_of};
 
 const TOOLS: &str = r#"[
     {"name": "search", "parameters": {"properties": {"q": {"type": "string"}}}},
@@ -12,6 +13,9 @@ const TOOLS: &str = r#"[
 
 const CALL: &str =
     "<tool_call>\n{\"name\": \"search\", \"arguments\": {\"q\": \"x\"}}\n</tool_call>";
+
+/// About how many places of a reply are one of the two at which it is cut into three.
+const CUTS: usize = 20;
 
 /// A reply, in which `@` is a call, and what it becomes.
 struct Reply {
@@ -88,9 +92,18 @@ impl Reply {
         if !same {
             return Some(format!("{:?}: {whole:?}", self.input));
         }
-        let cut = (0..bytes.len()).map(|at| bytes.split_at(at));
-        let mut cut = cut.map(|(a, b)| self.read(&[a, b]));
-        let other = cut.find(|cut| *cut != whole);
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        let two = (0..bytes.len()).map(|at| bytes.split_at(at));
+        let two = two.map(|(a, b)| self.read(&[a, b]));
+        let three = places(bytes.len(), CUTS).flat_map(|to| {
+            let (head, c) = bytes.split_at(to);
+            places(to, CUTS).map(move |at| {
+                let (a, b) = head.split_at(at);
+                self.read(&[a, b, c])
+            })
+        });
+        let mut all = two.chain(three).chain([self.read(&single)]);
+        let other = all.find(|cut| *cut != whole);
         other.map(|other| format!("{:?}: {other:?}", self.input))
     }
 }

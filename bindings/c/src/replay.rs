@@ -121,10 +121,12 @@ unsafe fn one(event: &toolglot_event, details: &[toolglot_event], sink: &mut imp
         TOOLGLOT_EVENT_BLOCK_CLOSE => Event::block_close(span, data),
         TOOLGLOT_EVENT_BLOCK_ABANDONED => Event::block_abandoned(
             span,
-            match () {
-                () if has(TOOLGLOT_FLAG_AS_TEXT) => Abandoned::Text,
-                () if has(TOOLGLOT_FLAG_AS_REASONING) => Abandoned::Reasoning,
-                () => Abandoned::Drop,
+            if has(TOOLGLOT_FLAG_AS_TEXT) {
+                Abandoned::Text
+            } else if has(TOOLGLOT_FLAG_AS_REASONING) {
+                Abandoned::Reasoning
+            } else {
+                Abandoned::Drop
             },
             data,
         ),

@@ -165,10 +165,10 @@ impl Body {
             FramedAt::Payload(payload) if !payload.under_way() && self.is_final() => {
                 Finished::Forgotten(end)
             }
-            // The model was done: a string that seems to have no end began or ended elsewhere, a comment may hold the end of
-            // its call, and after calls a word without a bracket is the rest of the reply.
             // Nothing but the list marks its calls, and it has no end.
             FramedAt::Payload(payload) if stopped && unmarked && payload.in_comment() => broken,
+            // The model was done: a string that seems to have no end began or ended elsewhere, a comment may hold the end of
+            // its call, and after calls a word without a bracket is the rest of the reply.
             FramedAt::Payload(payload)
                 if stopped
                     && (payload.doubts(Kind::BareQuote)
@@ -246,18 +246,18 @@ impl Body {
         let framing = out
             .dialect()
             .map_or(&[][..], |dialect| &dialect.spec.framing);
-        let mut rest = bytes.trim_ascii_end();
-        while let Some(before) = framing
-            .iter()
-            .find_map(|token| rest.strip_suffix(token.as_bytes()))
-        {
-            rest = before.trim_ascii_end();
-        }
-        let to = match rest.len() < bytes.trim_ascii_end().len() {
-            true => at + rest.len() as u64,
-            false => end,
+        let before_token = |bytes: &[u8]| {
+            let bytes = bytes.trim_ascii_end();
+            let mut tokens = framing.iter().map(String::as_bytes);
+            let before = tokens.find_map(|token| bytes.strip_suffix(token))?;
+            Some(before.trim_ascii_end().len())
         };
-        over.are_closers(rest).then(|| (value.ends(out, at), to))
+        let mut closers = &bytes[..];
+        while let Some(len) = before_token(closers) {
+            closers = &closers[..len];
+        }
+        let to = at + closers.len() as u64;
+        over.are_closers(closers).then(|| (value.ends(out, at), to))
     }
 
     /// Closes the call whose open value lacks its closer and ends at `ends`; the closers of the call end at `end`.

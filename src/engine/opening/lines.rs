@@ -1,11 +1,11 @@
 //! Blocks that begin at the start of a line, and what is complete when the stream ends.
 
 use toolglot_scan::path::{Hole, Walk};
-use toolglot_scan::{Line, ROOT, lossy};
+use toolglot_scan::{Line, ROOT};
 
 use super::{Candidate, CandidateAt};
 use crate::body::Opened;
-use crate::dialect::{Begins, Family, Head, marks_name};
+use crate::dialect::{Begins, Family, Head, NAME_MARKS};
 use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
 use crate::event::{Event, Span};
@@ -154,7 +154,7 @@ impl Machine<'_> {
                 self.open(chunk, dialect, opened);
                 let before = walk.span(Hole::Name).start.saturating_sub(span.start);
                 let before = bytes.get(..before as usize).unwrap_or_default();
-                if marks_name(&lossy(before)) {
+                if before.last().is_some_and(|last| NAME_MARKS.contains(last)) {
                     self.out(chunk).repaired(Kind::RepairedMarker, span);
                 }
                 if table.is_null(&name) {

@@ -121,12 +121,9 @@ impl Machine<'_> {
                     Go::Found { action, .. } => {
                         let name = self.word(chunk, walk.span(Hole::Name));
                         let tool = self.declared(&name);
-                        let alone = table.spec.section.is_none();
-                        if action == Evidence::Name
-                            && tool.is_none()
-                            && alone
-                            && self.is_placeholder(opener)
-                        {
+                        let section = table.spec.section.is_some();
+                        let mere = action == Evidence::Name && tool.is_none() && !section;
+                        if mere && self.is_placeholder(opener) {
                             return Verdict::Text(look);
                         }
                         // Among many formats, elements of other markup have the names of tools, too.
@@ -389,12 +386,16 @@ impl Machine<'_> {
         }
     }
 
+    /// The attributes of the tag that a walk consumed.
+    fn tag_attributes(&self, chunk: Chunk<'_>, walk: &Walk) -> Vec<(String, String)> {
+        let tag = walk.span(Hole::Tag);
+        xml::loose_attributes(&self.bytes(chunk, tag.start, tag.end))
+    }
+
     /// Whether the tag that a walk consumed has an attribute with one of these names, or any attribute if there are none:
     /// without one it does not name a tool.
     fn has_attribute(&self, chunk: Chunk<'_>, walk: &Walk, names: &[String]) -> bool {
-        let tag = walk.span(Hole::Tag);
-        let tag = self.bytes(chunk, tag.start, tag.end);
-        let attributes = xml::loose_attributes(&tag);
+        let attributes = self.tag_attributes(chunk, walk);
         let mut attributes = attributes.iter();
         attributes.any(|(key, _)| names.is_empty() || names.contains(key))
     }
@@ -414,9 +415,7 @@ impl Machine<'_> {
 
     /// Whether the attribute of a tag that names its tool, if the tag has one, names a declared tool.
     fn names_tool(&self, chunk: Chunk<'_>, walk: &Walk, names: &[String]) -> bool {
-        let tag = walk.span(Hole::Tag);
-        let tag = self.bytes(chunk, tag.start, tag.end);
-        let attributes = xml::loose_attributes(&tag);
+        let attributes = self.tag_attributes(chunk, walk);
         let name = attributes.iter().find(|(key, _)| names.contains(key));
         name.is_none_or(|(_, name)| self.declared(name).is_some())
     }
