@@ -247,7 +247,7 @@ pub fn scalar(text: &str, schema: &Schema) -> (Value, bool) {
         return (Value::Null, types.has(Types::NULL));
     }
     let mut out = String::new();
-    if coerce(text, schema, &mut out) == Coerced::Fits
+    if coerce(text, schema, &Schema::UNKNOWN, &mut out) == Coerced::Fits
         && let Ok(value) = out.parse()
     {
         return (value, true);

@@ -302,22 +302,22 @@ impl Args {
 
     /// Whether the schema types a parameter as a string.
     fn is_text(&self, out: &Out<'_>, name: &str) -> bool {
-        self.call.schema(out, name).types == Types::STRING
+        let schema = self.call.schema(out, name);
+        schema.is_text() && schema.types != Types::none()
     }
 
     fn writer(&self, out: &mut Out<'_>, name: &str, span: Span) -> Writer {
-        let Some(param) = self.call.known(out, name, span) else {
-            return self.untyped(out);
-        };
-        let types = param.schema.types;
+        self.call.known(out, name, span);
+        let schema = self.call.schema(out, name);
+        let types = schema.types;
         if types.has(Types::ARRAY) && !types.has(Types::STRING) {
             Writer::List(vec![])
-        } else if types == Types::STRING {
-            self.text(out)
+        } else if !schema.is_text() {
+            Writer::Typed(vec![])
         } else if types == Types::none() {
             self.untyped(out)
         } else {
-            Writer::Typed(vec![])
+            self.text(out)
         }
     }
 
@@ -515,11 +515,14 @@ impl Args {
                 let mut json = String::new();
                 match declared_json(text.trim(), out.limits().max_depth, &mut json) {
                     Some(result) => self.typed(out, result, &param.key, span)?,
-                    None => {
-                        // Its tag says that it is no text.
-                        out.tool_issue(Kind::TypeMismatch, span, self.call.tool(), &param.key);
-                        json::string(&text, &mut json);
-                    }
+                    // Its tag says that it is no text, and the schema may say what it is.
+                    None => match self.no_text(out, &text, &param.key, &mut json) {
+                        Some(result) => self.typed(out, result, &param.key, span)?,
+                        None => {
+                            out.tool_issue(Kind::TypeMismatch, span, self.call.tool(), &param.key);
+                            json::string(&text, &mut json);
+                        }
+                    },
                 }
                 let head = self.head(&param.key);
                 self.call.arg(out, &(head + &json), span);
@@ -551,6 +554,19 @@ impl Args {
         }
     }
 
+    /// Writes the text of a value that is no string and no JSON as the schema reads it, if it does.
+    fn no_text(&self, out: &Out<'_>, text: &str, key: &str, json: &mut String) -> Option<Typed> {
+        let schema = self.call.schema(out, key);
+        let known = schema.types != Types::none() && !schema.types.has(Types::STRING);
+        let mut new = String::new();
+        let depth = out.limits().max_depth;
+        let result = known.then(|| typed(text, schema, out.unknown(), depth, &mut new))?;
+        (result.how == Coerced::Fits).then(|| {
+            json.push_str(&new);
+            result
+        })
+    }
+
     /// Writes the text of a value as JSON.
     fn coerced(
         &self,
@@ -562,7 +578,13 @@ impl Args {
         let schema = out.known(Some(schema));
         match &self.elements {
             Some(elements) => elements.value(text, schema, out.limits(), json),
-            None => Ok(typed(text, schema, out.limits().max_depth, json)),
+            None => Ok(typed(
+                text,
+                schema,
+                out.unknown(),
+                out.limits().max_depth,
+                json,
+            )),
         }
     }
 
@@ -660,7 +682,8 @@ impl Args {
                         continue;
                     }
                     let mut json = String::new();
-                    let value = typed(value, self.call.schema(out, key), depth, &mut json);
+                    let schema = self.call.schema(out, key);
+                    let value = typed(value, schema, out.unknown(), depth, &mut json);
                     if value.how == Coerced::Malformed {
                         self.report(out, Kind::ExtraKey, span, key);
                         continue;

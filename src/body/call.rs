@@ -158,7 +158,8 @@ impl CallWriter {
 
     /// The schema of a key's value.
     pub fn schema<'o>(&self, out: &Out<'o>, key: &str) -> &'o Schema {
-        self.param(out, key).map_or(&UNTYPED, |param| &param.schema)
+        let tool = out.tool(&self.tool);
+        tool.and_then(|tool| tool.schema(key)).unwrap_or(&UNTYPED)
     }
 
     /// Remembers a key; returns false if it came before.

@@ -592,10 +592,9 @@ impl<'a> Plan<'a> {
         if hints.get(&folded).is_some_and(|hint| hint == "json") {
             return declared_json(value.trim(), depth, json).unwrap_or(Coerced::Malformed.into());
         }
-        let param = tool.and_then(|t| t.param(&argument.key));
-        let schema = out.known(param.map(|param| &param.schema));
+        let schema = out.known(tool.and_then(|tool| tool.schema(&argument.key)));
         if argument.before.is_empty() {
-            return typed(&value, schema, depth, json);
+            return typed(&value, schema, out.unknown(), depth, json);
         }
         let mut items: Vec<String> = argument
             .before

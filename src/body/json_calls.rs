@@ -246,7 +246,8 @@ impl Body {
             (false, true) => Follows::Section,
             (false, false) => Follows::Anything,
         };
-        let fence = match closer && !self.bare {
+        let text = self.open_args().is_some_and(Arguments::takes_text);
+        let fence = match closer && !text {
             true => Fence::Before,
             false => self.fence,
         };

@@ -58,8 +58,12 @@ enum LineAt {
         fenced: bool,
         line: Option<Walk>,
     },
-    /// After the input, on its line or before the end of its fence.
-    Tail { fenced: bool, walk: Walk },
+    /// After the input, on its line or before the end of its fence. `payload` is JSON whose call waits for what follows it there.
+    Tail {
+        fenced: bool,
+        walk: Walk,
+        payload: Option<Box<json_calls::Body>>,
+    },
     /// After all that belongs to the call.
     After(Walk),
     /// In hidden lines; `None` in the middle of a line.
@@ -125,7 +129,7 @@ impl Body {
             LineAt::Next(walk) => table.next.fits(walk),
             LineAt::After(walk) | LineAt::Hidden(Some(walk)) => table.all.fits(walk),
             LineAt::Input(walk) => table.input.fits(walk),
-            LineAt::Tail { fenced, walk } => table.tails[usize::from(*fenced)].fits(walk),
+            LineAt::Tail { fenced, walk, .. } => table.tails[usize::from(*fenced)].fits(walk),
             LineAt::Plain {
                 line: Some(walk), ..
             }
@@ -257,11 +261,14 @@ impl Body {
         byte: u8,
         pos: u64,
     ) -> (bool, Option<Flow>) {
+        if !matches!(byte, b' ' | b'\t' | b'\r') {
+            self.close_waiting(out, Some((byte, pos)));
+        }
         let (paths, walk) = match &mut self.at {
             LineAt::Next(walk) => (&table.next, walk),
             LineAt::After(walk) | LineAt::Hidden(Some(walk)) => (&table.all, walk),
             LineAt::Input(walk) => (&table.input, walk),
-            LineAt::Tail { fenced, walk } => (&table.tails[usize::from(*fenced)], walk),
+            LineAt::Tail { fenced, walk, .. } => (&table.tails[usize::from(*fenced)], walk),
             LineAt::Plain {
                 line: Some(walk), ..
             }
@@ -510,7 +517,8 @@ impl Body {
             return None;
         }
         match json_calls::Body::arguments(out, &self.name, &[], self.span) {
-            Ok(payload) => {
+            Ok(mut payload) => {
+                payload.wait();
                 let payload = Box::new(payload);
                 self.at = LineAt::Json {
                     payload,
@@ -538,8 +546,17 @@ impl Body {
                 self.done(out);
                 self.last = pos;
                 out.skip(pos);
-                let walk = Walk::default();
-                self.at = LineAt::Tail { fenced, walk };
+                let tail = LineAt::Tail {
+                    fenced,
+                    walk: Walk::default(),
+                    payload: None,
+                };
+                if let LineAt::Json { payload: of, .. } = std::mem::replace(&mut self.at, tail)
+                    && of.under_way()
+                    && let LineAt::Tail { payload, .. } = &mut self.at
+                {
+                    *payload = Some(of);
+                }
                 None
             }
             Step::Malformed => {
@@ -612,8 +629,27 @@ impl Body {
         }
     }
 
+    /// Closes the call that waits, if any, before the first byte on its line that is no blank. That byte may belong to a member of the
+    /// object, torn off by a bracket too many.
+    fn close_waiting(&mut self, out: &mut Out<'_>, next: Option<(u8, u64)>) {
+        let LineAt::Tail { payload, .. } = &mut self.at else {
+            return;
+        };
+        let Some(mut payload) = payload.take() else {
+            return;
+        };
+        let member = next.filter(|(byte, _)| json_calls::begins_member(*byte));
+        if let Some((_, pos)) = member {
+            // It is no part of the block, so nothing else reports it.
+            out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
+        }
+        payload.close_waiting(out, member.map(|_| Kind::MalformedBody));
+        self.calls += 1;
+    }
+
     /// Abandons the open call, if any; it ends at `end` at the latest.
     pub fn abandon(&mut self, out: &mut Out<'_>, end: u64) {
+        self.close_waiting(out, None);
         if let LineAt::Json { payload, .. } = &mut self.at {
             payload.abandon(out, end);
         }
@@ -649,6 +685,7 @@ impl Body {
     /// Ends the stream at `end`. An action without input ends there if the model `stopped`; otherwise its input may be
     /// truncated.
     pub fn finish(&mut self, out: &mut Out<'_>, table: &Line, end: u64, stopped: bool) -> Finished {
+        self.close_waiting(out, None);
         if let LineAt::Again { start, name } = &mut self.at {
             if !stopped {
                 // The line may go on as the same action.
@@ -727,7 +764,7 @@ impl Body {
                 LineAt::Next(_) | LineAt::Again { .. } | LineAt::Input(_) | LineAt::Plain { .. },
                 _,
             ) => Finished::Open,
-            (LineAt::Tail { fenced, walk }, _) => {
+            (LineAt::Tail { fenced, walk, .. }, _) => {
                 // The fence is missing or truncated.
                 let inside = *fenced || !walk.blank();
                 Finished::Closed(if inside { end } else { self.last })

@@ -398,7 +398,8 @@ impl LiveCall {
         let mut text = String::new();
         let depth = out.limits().max_depth;
         let key = self.lexer.key();
-        let result = typed(&wait, self.call.schema(out, key), depth, &mut text);
+        let schema = self.call.schema(out, key);
+        let result = typed(&wait, schema, out.unknown(), depth, &mut text);
         if !self.call.typed(out, result, key, span) {
             return Some(Step::Malformed);
         }

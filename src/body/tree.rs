@@ -252,10 +252,7 @@ impl<'a> Writer<'a> {
             }
             return;
         }
-        let schema = |name: &str| {
-            tool.and_then(|t| t.param(name))
-                .map_or(&UNTYPED, |p| &p.schema)
-        };
+        let schema = |name: &str| tool.and_then(|tool| tool.schema(name)).unwrap_or(&UNTYPED);
         let mut tasks = vec![];
         self.members(index, schema, &mut tasks);
         if any && let Some(Task::Text(open)) = tasks.last_mut() {
@@ -306,10 +303,8 @@ impl<'a> Writer<'a> {
                         .push(if self.out.len() == from { '{' } else { ',' });
                     json::string(key, self.out);
                     self.out.push(':');
-                    let schema = tool
-                        .and_then(|t| t.param(key))
-                        .map_or(&UNTYPED, |p| &p.schema);
-                    self.text(value, index, schema);
+                    let schema = tool.and_then(|tool| tool.schema(key));
+                    self.text(value, index, schema.unwrap_or(&UNTYPED));
                     self.remarks.push(about(attribute.kind(tool)));
                 }
             }
@@ -417,14 +412,7 @@ impl<'a> Writer<'a> {
         let xml = self.tree.form == Form::Xml;
         if children.is_empty() {
             let text = self.leaf(element);
-            let blank = !xml && text.trim().is_empty() && !schema.types.has(Types::STRING);
-            if blank && schema.types.has(Types::ARRAY) {
-                self.out.push_str("[]");
-            } else if blank && schema.types.has(Types::OBJECT) {
-                self.out.push_str("{}");
-            } else {
-                self.text(&text, index, schema);
-            }
+            self.text(&text, index, schema);
             return;
         }
         let holds = schema.types.has(Types::OBJECT) || schema.types.has(Types::ARRAY);
@@ -472,7 +460,7 @@ impl<'a> Writer<'a> {
             true => self.unknown,
             false => schema,
         };
-        let typed = typed(text, schema, self.max_depth, self.out);
+        let typed = typed(text, schema, self.unknown, self.max_depth, self.out);
         for kind in typed.kinds.iter() {
             self.remarks.push(Remark::Of(kind, index));
         }

@@ -23,10 +23,16 @@ impl From<Coerced> for Typed {
     }
 }
 
-/// Writes `text` as JSON of the type that `schema` demands. Linear.
-pub(super) fn typed(text: &str, schema: &Schema, max_depth: u32, out: &mut String) -> Typed {
+/// Writes `text` as JSON of the type that `schema` demands; `unknown` is the schema of a list's items if it has none. Linear.
+pub(super) fn typed(
+    text: &str,
+    schema: &Schema,
+    unknown: &Schema,
+    max_depth: u32,
+    out: &mut String,
+) -> Typed {
     let from = out.len();
-    let how = coerce(text, schema, out);
+    let how = coerce(text, schema, unknown, out);
     let bare = text.trim();
     let types = schema.types;
     let tuple = bare.starts_with('(') && types.has(Types::ARRAY) && !types.has(Types::STRING);
@@ -34,7 +40,7 @@ pub(super) fn typed(text: &str, schema: &Schema, max_depth: u32, out: &mut Strin
     let slip = match how {
         Coerced::Fits => tuple || opens && out.len() == from + bare.len() && has_surrogate(bare),
         Coerced::Malformed => opens,
-        Coerced::Mismatch => opens || bare == "None",
+        Coerced::Mismatch => opens,
     };
     if !slip {
         return how.into();
@@ -42,7 +48,7 @@ pub(super) fn typed(text: &str, schema: &Schema, max_depth: u32, out: &mut Strin
     let mut again = String::new();
     match forgiven(bare, max_depth) {
         Some((json, kinds))
-            if !kinds.is_empty() && coerce(&json, schema, &mut again) == Coerced::Fits =>
+            if !kinds.is_empty() && coerce(&json, schema, unknown, &mut again) == Coerced::Fits =>
         {
             out.truncate(from);
             out.push_str(&again);
@@ -87,7 +93,7 @@ pub(super) fn repeated(
     out: &mut String,
 ) -> Typed {
     each(items, out, |item, out| {
-        Ok(typed(item, schema, max_depth, out))
+        Ok(typed(item, schema, &Schema::UNKNOWN, max_depth, out))
     })
     .unwrap_or(Coerced::Malformed.into())
 }
@@ -128,7 +134,8 @@ mod tests {
         let tools = Tools::from_json(&tools).expect("tools");
         let param = tools.get("t").and_then(|tool| tool.param("p"));
         let mut out = String::new();
-        let value = typed(text, &param.expect("p").schema, 64, &mut out);
+        let schema = &param.expect("p").schema;
+        let value = typed(text, schema, &Schema::UNKNOWN, 64, &mut out);
         (out, value)
     }
 

@@ -249,6 +249,8 @@ struct Thought {
 impl Tables {
     /// Adds the openers of calls. If messages have headers, calls open nowhere else.
     fn calls(&mut self, dialects: &[Dialect]) {
+        // A marker that is a slip in one dialect may be another's own, which comes first.
+        let mut slips = vec![];
         for (index, dialect) in dialects.iter().enumerate() {
             let case = dialect.family.case();
             let messages = dialect.spec.channels.as_ref();
@@ -258,7 +260,11 @@ impl Tables {
             };
             let mut add = |open: String, begins: Begins| {
                 let dialect = index as u16;
-                self.call(Pattern::new(open, case), OpenRef { dialect, begins });
+                let entry = OpenRef { dialect, begins };
+                match dialects[index].family.misspells(&open) {
+                    true => slips.push((Pattern::new(open, case), entry)),
+                    false => self.call(Pattern::new(open, case), entry),
+                }
             };
             for (number, open) in markers.iter().enumerate() {
                 let number = number as u16;
@@ -275,6 +281,9 @@ impl Tables {
                 }
                 add(open.clone(), Begins::Block(number));
             }
+        }
+        for (pattern, entry) in slips {
+            self.call(pattern, entry);
         }
         for (pattern, role) in &self.calls {
             self.markers.add(pattern.clone(), *role);
@@ -413,7 +422,27 @@ impl Tables {
         self.thoughts.push(Thought { dialect, spec, of });
     }
 
+    /// The pairs of dialects that open the same calls where the opener of the section is missing.
+    fn alike(&self, dialects: &[Dialect]) -> Vec<(u16, u16)> {
+        let lacks = |open: &&OpenRef| {
+            let family = &dialects[usize::from(open.dialect)].family;
+            family.lacks_section(open.begins)
+        };
+        let mut pairs = vec![];
+        for refs in &self.opens {
+            let same: Vec<u16> = refs.iter().filter(lacks).map(|open| open.dialect).collect();
+            for one in &same {
+                let others = same.iter().filter(|other| *other != one);
+                pairs.extend(others.map(|other| (*one, *other)));
+            }
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
     fn tokens(&mut self, dialects: &[Dialect], chosen: bool) {
+        let alike = self.alike(dialects);
         for (index, dialect) in dialects.iter().enumerate() {
             // A turn opener that is not a tag begins like words or brackets. A set for many models does not hold text back for one.
             let turns = || dialect.spec.turn.iter().chain(&dialect.spec.others);
@@ -433,14 +462,28 @@ impl Tables {
                     let lines = marker.contains('\n') && !marker.contains('\r');
                     let returns = lines.then(|| marker.replace('\n', "\r\n"));
                     for marker in std::iter::once(marker).chain(returns) {
-                        self.token(index as u16, dialect, marker, sort, chosen);
+                        let closes = dialect.family.closes_section(&marker);
+                        let index = index as u16;
+                        let id = self.token(index, dialect, marker, sort, chosen);
+                        if let Some(id) = id.filter(|_| closes) {
+                            let others = alike.iter().filter(|(one, _)| *one == index);
+                            let others = others.map(|(_, other)| *other);
+                            self.tokens[usize::from(id)].alike.extend(others);
+                        }
                     }
                 }
             }
         }
     }
 
-    fn token(&mut self, index: u16, dialect: &Dialect, marker: String, sort: Sort, chosen: bool) {
+    fn token(
+        &mut self,
+        index: u16,
+        dialect: &Dialect,
+        marker: String,
+        sort: Sort,
+        chosen: bool,
+    ) -> Option<u16> {
         // A marker that is text in any case is never held back.
         let pattern = Pattern {
             hold: !matches!(sort, Sort::Stray | Sort::Inner),
@@ -454,7 +497,7 @@ impl Tables {
             Some(Role::Token { id }) => id,
             _ if sort == Sort::Markup && dialect.begins_header(&marker) => self.second(&marker),
             Some(Role::Open { .. }) if sort == Sort::Markup => self.second(&marker),
-            Some(_) => return,
+            Some(_) => return None,
             None => {
                 let id = self.tokens.len() as u16;
                 self.markers.add(pattern, Role::Token { id });
@@ -474,6 +517,7 @@ impl Tables {
         if !matches!(sort, Sort::Stray | Sort::Inner) && !tag::has_one_letter(&marker) {
             self.spelt.push((marker, id));
         }
+        Some(id)
     }
 
     /// Adds an opener as a token for where it opens nothing.
@@ -488,11 +532,21 @@ impl Tables {
         id
     }
 
-    /// Adds calls that end reasoning, and the closers that the reasoning may still have afterwards.
+    /// Adds calls that end reasoning, and the closers that the reasoning may still have afterwards. So are the sections of other dialects
+    /// whose calls look like these: in such a section, they are part of the reasoning.
     fn enders(&mut self, dialects: &[Dialect]) {
-        let ends = |open: &OpenRef| dialects[usize::from(open.dialect)].spec.ends_thought;
+        let of = |dialect: u16| &dialects[usize::from(dialect)];
+        let alike = self.alike(dialects);
+        let alike = alike
+            .iter()
+            .filter(|(_, other)| of(*other).spec.ends_thought);
+        let others: Vec<u16> = alike.map(|(one, _)| *one).collect();
+        let counts = |open: &OpenRef| {
+            let lacks = || of(open.dialect).family.lacks_section(open.begins);
+            of(open.dialect).spec.ends_thought || others.contains(&open.dialect) && !lacks()
+        };
         let opens = &self.opens;
-        let ender = |(_, role): &&(Pattern, Role)| matches!(role, Role::Open { refs } if opens[usize::from(*refs)].iter().any(ends));
+        let ender = |(_, role): &&(Pattern, Role)| matches!(role, Role::Open { refs } if opens[usize::from(*refs)].iter().any(counts));
         self.enders = self.calls.iter().filter(ender).cloned().collect();
         if self.enders.is_empty() {
             return;

@@ -49,7 +49,12 @@ pub(super) fn of_section(spec: &spec::Framed, opener: &str) -> Vec<String> {
     };
     if !section.probe.is_empty() {
         let probe = deepened(&with_objects(spec, &section.probe));
-        return with_strings(spec.unit.iter(), whole_names(probe));
+        let probe = with_strings(spec.unit.iter(), whole_names(probe));
+        let arguments = |unit: &&spec::Unit| unit.payload == Payload::Arguments;
+        return match spec.unit.iter().find(arguments) {
+            Some(unit) => fenced(unit, "", probe),
+            None => probe,
+        };
     }
     let mut out = vec![];
     for unit in &spec.unit {
@@ -116,9 +121,9 @@ pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec
     fenced(unit, open, out)
 }
 
-/// The closers of a call in JSON that follow the end of a code fence around it.
+/// The closers of a call in JSON, or with its arguments in JSON, that follow the end of a code fence around it.
 pub(super) fn fence_ends(unit: &spec::Unit) -> Vec<String> {
-    let json = unit.payload == Payload::Json;
+    let json = matches!(unit.payload, Payload::Json | Payload::Arguments);
     let plain = unit
         .close
         .iter()
@@ -126,14 +131,28 @@ pub(super) fn fence_ends(unit: &spec::Unit) -> Vec<String> {
     plain.map(|close| format!("```$_{close}")).collect()
 }
 
-/// The evidence after an opener, plus the same in a code fence, if the call is JSON between markers.
+/// The evidence after an opener, plus the same in a code fence, if the call or its arguments are JSON between markers.
 fn fenced(unit: &spec::Unit, open: &str, mut probe: Vec<String>) -> Vec<String> {
     let whole = !open.contains('`') && !open.contains("$^");
-    if unit.payload == Payload::Json && !unit.close.is_empty() && whole {
-        let json = |pattern: &&String| pattern.starts_with("$_{") || pattern.starts_with("$_[");
-        let plain: Vec<String> = probe.iter().filter(json).cloned().collect();
+    let begins: &[&str] = match unit.payload {
+        Payload::Json => &["$_{", "$_["],
+        Payload::Arguments => &["$_{"],
+        _ => &[],
+    };
+    if !unit.close.is_empty() && whole {
+        let shown = |pattern: &String| {
+            let at = begins
+                .iter()
+                .filter_map(|begin| pattern.find(begin))
+                .min()?;
+            // Of JSON, only white space comes before it.
+            let alone = unit.payload == Payload::Arguments || at == 0;
+            alone.then(|| (pattern[..at].to_owned(), pattern[at..].to_owned()))
+        };
+        let plain: Vec<_> = probe.iter().filter_map(shown).collect();
         for fence in FENCES {
-            probe.extend(plain.iter().map(|pattern| format!("$_{fence}{pattern}")));
+            let fenced = plain.iter();
+            probe.extend(fenced.map(|(before, json)| format!("{before}$_{fence}{json}")));
         }
     }
     probe

@@ -190,6 +190,35 @@ impl Family {
         }
     }
 
+    /// Whether an opener is a known slip.
+    pub fn misspells(&self, opener: &str) -> bool {
+        match self {
+            Self::Framed(body) => body.spec.misspelt.iter().any(|slip| slip == opener),
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Line(_)
+            | Self::Plain => false,
+        }
+    }
+
+    /// Whether a marker closes sections.
+    pub fn closes_section(&self, marker: &str) -> bool {
+        match self {
+            Self::Framed(body) => {
+                let section = body.spec.section.as_ref();
+                section.is_some_and(|section| section.close.iter().any(|close| close == marker))
+            }
+            Self::KeyQuote(_)
+            | Self::ElementTree(_)
+            | Self::NamedParams(_)
+            | Self::AttributeParams(_)
+            | Self::Line(_)
+            | Self::Plain => false,
+        }
+    }
+
     /// Whether the bytes after an opener decide if it counts.
     pub fn probes(&self, opener: &str) -> bool {
         match self {

@@ -123,6 +123,8 @@ pub(crate) enum Author {
 pub(crate) struct Token {
     /// The dialects that have it, in the order of the set.
     pub dialects: Vec<u16>,
+    /// It closes the sections of one of its dialects, and these dialects open the same calls without their section.
+    pub alike: Vec<u16>,
     /// It opens text messages.
     pub opens: bool,
     /// It is a tag of ordinary markup whose closing tag is a token as well.
@@ -165,6 +167,7 @@ impl Default for Token {
     fn default() -> Self {
         Self {
             dialects: vec![],
+            alike: vec![],
             opens: false,
             pairs: false,
             closes: false,

@@ -47,11 +47,11 @@ pub(super) fn spellings<T>(
 
 /// Checks that the schema reads the text as a string.
 pub(super) fn string(text: &str, schema: &Schema) -> Result<(), Reason> {
-    if schema.types.plain() {
+    if schema.is_text() {
         return Ok(());
     }
     let (mut got, mut want) = (String::new(), String::new());
-    let result = coerce(text, schema, &mut got);
+    let result = coerce(text, schema, &Schema::UNKNOWN, &mut got);
     json::string(text, &mut want);
     if result != Coerced::Malformed && got == want {
         Ok(())
@@ -66,7 +66,7 @@ fn typed(text: &str, schema: &Schema) -> Result<(), Reason> {
         return Err(Reason::Untyped);
     }
     let mut got = String::new();
-    match coerce(text, schema, &mut got) {
+    match coerce(text, schema, &Schema::UNKNOWN, &mut got) {
         Coerced::Fits if got == text => Ok(()),
         Coerced::Fits | Coerced::Mismatch | Coerced::Malformed => Err(Reason::Coerced),
     }

@@ -96,6 +96,8 @@ pub(super) enum Member {
     Synonym,
     /// The object that contains both.
     Wrapper,
+    /// The name, or the object that contains it.
+    Either,
     Other,
 }
 
@@ -262,9 +264,9 @@ impl Bare {
     pub fn member(&mut self, member: Member, key: &[u8]) -> bool {
         self.schema = key == b"parameters";
         self.at = BareAt::Colon(member);
-        self.others |= member != Member::Name;
+        self.others |= !matches!(member, Member::Name | Member::Either);
         match member {
-            Member::Name => self.name.is_none(),
+            Member::Name | Member::Either => self.name.is_none(),
             Member::Arguments => self.name.is_some(),
             Member::Synonym | Member::Wrapper | Member::Other => true,
         }
@@ -295,15 +297,15 @@ impl Bare {
             (Member::Synonym, None, b'{') if self.name.is_some() => {
                 return self.name.map_or(Shown::None, Shown::Call);
             }
-            (Member::Wrapper, None, b'{') if !self.wrapped => {
+            (Member::Wrapper | Member::Either, None, b'{') if !self.wrapped => {
                 self.wrapped = true;
                 BareAt::First
             }
-            (Member::Name, Some(string), _) => BareAt::String {
+            (Member::Name | Member::Either, Some(string), _) => BareAt::String {
                 string,
                 name: Some(pos + 1),
             },
-            (Member::Name, None, _) => return Shown::None,
+            (Member::Name | Member::Either, None, _) => return Shown::None,
             (_, Some(string), _) => BareAt::String { string, name: None },
             (_, None, b'{' | b'[') => BareAt::Nested {
                 depth: 1,
@@ -374,7 +376,8 @@ mod tests {
                         "name" | "tool" => Member::Name,
                         "arguments" | "parameters" => Member::Arguments,
                         "args" => Member::Synonym,
-                        "function" => Member::Wrapper,
+                        "function" => Member::Either,
+                        "call" => Member::Wrapper,
                         _ => Member::Other,
                     };
                     if !bare.member(member, of(span).as_bytes()) {

@@ -7,7 +7,7 @@ use super::opening::Opening;
 use super::plain::skips_code;
 use super::{Mode, Region};
 use crate::body::Finished;
-use crate::dialect::Role;
+use crate::dialect::{Family, Role};
 use crate::event::{Event, Span};
 use crate::issue::Issue;
 use crate::kind::{Kind, Severity};
@@ -229,9 +229,28 @@ impl Machine<'_> {
         shows_special(&plain) && tokens.any(|(token, _)| token.bytes.starts_with(&plain))
     }
 
-    /// Whether the truncated bytes are the beginning of a header or a token.
+    /// Whether the truncated bytes are a whole opener of calls right after a call of its dialect: the model stopped where its next
+    /// call begins, or wrote it in place of the closer.
+    fn opener_dangles(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
+        let blank = |from: u64| {
+            self.bytes(chunk, from, end)
+                .iter()
+                .all(u8::is_ascii_whitespace)
+        };
+        let follows = |dialect| {
+            matches!(self.dialect(dialect).family, Family::Framed(_))
+                && self.follows_block(dialect, opening.start)
+        };
+        self.st.region == Region::Text
+            && opening.whole().is_some_and(blank)
+            && self.st.candidates.iter().any(|one| follows(one.dialect))
+    }
+
+    /// Whether the truncated bytes are the beginning of a header or a token, or an opener that opens nothing.
     fn begins_framing(&self, chunk: Chunk<'_>, opening: &Opening, end: u64) -> bool {
-        self.header_begins(chunk, opening, end) || self.token_begins(chunk, opening, end)
+        self.header_begins(chunk, opening, end)
+            || self.token_begins(chunk, opening, end)
+            || self.opener_dangles(chunk, opening, end)
     }
 
     /// Makes text of the undecided marker. Another one that began in the bytes read is examined next.

@@ -149,6 +149,11 @@ impl Opening {
         opener.end > self.end
     }
 
+    /// Where the marker ends if it is a whole opener of calls.
+    pub fn whole(&self) -> Option<u64> {
+        (self.whole && !self.bare).then_some(self.end)
+    }
+
     pub fn new(start: u64, first: u16) -> Self {
         Self {
             start,
@@ -169,7 +174,9 @@ impl Opening {
 pub(super) fn member(table: &Framed, key: &[u8]) -> Member {
     let has = |keys: &[String]| keys.iter().any(|have| have.as_bytes() == key);
     let json = &table.spec.json;
-    if has(&json.name) {
+    if has(&json.name) && has(&json.wrapper) {
+        Member::Either
+    } else if has(&json.name) {
         Member::Name
     } else if has(&json.arguments) {
         Member::Arguments

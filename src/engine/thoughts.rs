@@ -98,11 +98,17 @@ impl Machine<'_> {
                 self.deliver(chunk, start.min(safe));
                 self.st.code.settle();
                 let own = self.own_enders(refs);
+                if own.is_empty() {
+                    // It ends no thought: calls in its section belong to this one.
+                    let set = self.set;
+                    self.mentions(&set.plan.opens[refs]);
+                    return false;
+                }
                 if !self.st.line.begins() || self.st.code.hides() {
                     self.mentions(&own);
                     return false;
                 }
-                !own.is_empty() && self.candidates(chunk, &own, start, end, safe)
+                self.candidates(chunk, &own, start, end, safe)
             }
             Some(Inside::Call(Role::Open { refs })) => self.call(chunk, refs, start, end, safe),
             Some(Inside::Call(_) | Inside::Ends(_)) | None => false,

@@ -465,10 +465,16 @@ impl Machine<'_> {
     /// Whether a token at `start` follows something of its dialect, with at most white space between.
     fn is_near(&self, id: u16, start: u64) -> bool {
         self.what_ended(start).is_some_and(|what| match what {
-            What::Block(dialect) => self.belongs(id, dialect),
+            What::Block(dialect) => self.belongs(id, dialect) || self.closes_alike(id, dialect),
             What::Token(other) => self.relatives(id, other),
             What::Thought(thought) => self.of_thought(id, thought),
         })
+    }
+
+    /// Whether a block of a dialect ended right before `start`, with at most white space between.
+    pub fn follows_block(&self, dialect: u16, start: u64) -> bool {
+        let ended = self.what_ended(start).filter(|_| self.st.waiting.is_none());
+        matches!(ended, Some(What::Block(other)) if other == dialect)
     }
 
     /// Whether something of a dialect ended right before `start`, with at most white space between. A token that waits only
@@ -485,6 +491,12 @@ impl Machine<'_> {
                 thought.is_some_and(|thought| thought.dialect == dialect)
             }
         })
+    }
+
+    /// Whether a token closes sections in which calls look like those of a dialect: the opener of its section may be missing.
+    fn closes_alike(&self, id: u16, dialect: u16) -> bool {
+        let token = self.set.plan.tokens.get(usize::from(id));
+        token.is_some_and(|token| token.alike.contains(&dialect))
     }
 
     fn belongs(&self, id: u16, dialect: u16) -> bool {

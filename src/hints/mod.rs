@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::json::{Map, Value};
-use crate::schema::{Doc, open, params, ready, ref_alone};
+use crate::schema::{Doc, open, others, params, ready, ref_alone};
 
 pub use crate::schema::{Coerced, Param, Schema, Types, coerce, is_json, may_be_json};
 
@@ -38,6 +38,8 @@ pub(crate) struct Tool {
     pub params: Vec<Param>,
     /// Whether its schema allows other parameters.
     pub open: bool,
+    /// What these are.
+    others: Option<Schema>,
     by_name: HashMap<String, usize>,
 }
 
@@ -147,12 +149,12 @@ impl Tools {
         let key = SCHEMAS
             .into_iter()
             .find(|key| item.get(key).is_some_and(|schema| !schema.is_null()));
-        let (params, open) = match key.map(|key| (key, &item[key])) {
-            None => (vec![], false),
+        let (params, open, others) = match key.map(|key| (key, &item[key])) {
+            None => (vec![], false, None),
             Some((key, Value::Object(schema))) => self.parameters(&format!("{path}.{key}"), schema),
             Some((key, _)) => {
                 self.odd(format!("{path}.{key}"), "it must be a JSON Schema object");
-                (vec![], true)
+                (vec![], true, None)
             }
         };
         let by_name = params
@@ -165,11 +167,12 @@ impl Tools {
             name,
             params,
             open,
+            others,
             by_name,
         });
     }
 
-    fn parameters(&mut self, path: &str, schema: &Map) -> (Vec<Param>, bool) {
+    fn parameters(&mut self, path: &str, schema: &Map) -> (Vec<Param>, bool, Option<Schema>) {
         for (key, wanted, fits) in [
             (
                 "properties",
@@ -187,7 +190,7 @@ impl Tools {
         }
         let root = ready(&Value::Object(schema.clone()));
         let doc = Doc::new(&root, ref_alone(&root), WORK);
-        (params(&doc), open(&doc))
+        (params(&doc), open(&doc), others(&doc))
     }
 
     /// The number of tools.
@@ -224,6 +227,12 @@ impl Tools {
 impl Tool {
     pub fn param(&self, name: &str) -> Option<&Param> {
         self.by_name.get(name).map(|index| &self.params[*index])
+    }
+
+    /// The schema of a parameter that it names, or of others.
+    pub fn schema(&self, name: &str) -> Option<&Schema> {
+        let named = self.param(name).map(|param| &param.schema);
+        named.or(self.others.as_ref())
     }
 
     /// The parameter that takes a text alone: the only required one, or the only one.
@@ -425,6 +434,40 @@ mod tests {
                 .and_then(|tool| tool.param("n"))
                 .expect(schema);
             assert_eq!(param.schema.types, want, "{schema}");
+        }
+    }
+
+    #[test]
+    fn parameters_without_a_schema_of_their_own_have_one() {
+        let number = r#"{"type": "integer"}"#;
+        for (schema, name, types) in [
+            (
+                format!(r#"{{"additionalProperties": {number}}}"#),
+                "x",
+                Some(Types::INTEGER),
+            ),
+            (
+                format!(r#"{{"additionalProperties": {number}, "patternProperties": {{}}}}"#),
+                "x",
+                None,
+            ),
+            (r#"{"additionalProperties": true}"#.to_owned(), "x", None),
+            (
+                format!(r#"{{"if": {{}}, "then": {{"properties": {{"n": {number}}}}}}}"#),
+                "n",
+                Some(Types::INTEGER),
+            ),
+            (
+                format!(r#"{{"dependentSchemas": {{"b": {{"properties": {{"n": {number}}}}}}}}}"#),
+                "n",
+                Some(Types::INTEGER),
+            ),
+        ] {
+            let text = format!("[{{\"name\": \"f\", \"parameters\": {schema}}}]");
+            let tools = Tools::from_json(&text).expect("a list");
+            let tool = tools.get("f").expect("f");
+            let found = tool.schema(name).map(|schema| schema.types);
+            assert_eq!(found, types, "{schema}");
         }
     }
 

@@ -48,6 +48,20 @@ pub fn params(doc: &Doc<'_>) -> Vec<Param> {
     root.props.into_iter().map(param).collect()
 }
 
+/// What a document says about the parameters that it does not name, if it says so without patterns.
+pub fn others(doc: &Doc<'_>) -> Option<Schema> {
+    let parts = doc.parts(&[doc.root]);
+    let patterns = parts
+        .iter()
+        .any(|part| part.contains_key("patternProperties"));
+    let more = parts
+        .iter()
+        .filter_map(|part| part.get("additionalProperties"));
+    let more: Vec<&Value> = more.filter(|schema| schema.is_object()).collect();
+    let left = MAX_SCHEMAS;
+    (!patterns && !more.is_empty()).then(|| Compile { doc, left }.schema(&more, 0))
+}
+
 /// Whether a schema explicitly allows an object to have members that it does not name.
 pub fn open(doc: &Doc<'_>) -> bool {
     let more = |part: &Map, word: &str| part.get(word).is_some_and(|value| *value != false);
@@ -93,6 +107,10 @@ impl<'s> Compile<'_, 's> {
                 .unwrap_or_default(),
             ..Schema::UNKNOWN
         };
+        if types == Types::NULL && out.listed.is_empty() {
+            // Beside an alternative that lists its values, the list stays complete.
+            out.listed.push(Value::Null);
+        }
         let items = self.doc.item(&parts, usize::MAX);
         if !items.is_empty() {
             out.items = Some(Box::new(self.schema(&items, depth + 1)));
@@ -120,8 +138,20 @@ impl<'s> Compile<'_, 's> {
                 out.also(any);
             }
         }
+        for branch in parts.iter().flat_map(|part| conditional(part)) {
+            let any = self.schema(&[branch], depth + 1);
+            out.also(any);
+        }
         out
     }
+}
+
+/// The schemas that apply under a condition.
+fn conditional(part: &Map) -> impl Iterator<Item = &Value> {
+    let words = ["then", "else"].into_iter();
+    let named = part.get("dependentSchemas").and_then(Value::as_object);
+    let named = named.into_iter().flat_map(Map::values);
+    words.filter_map(|word| part.get(word)).chain(named)
 }
 
 /// The values that a schema lists itself.
@@ -146,6 +176,11 @@ impl Schema {
         items: None,
         props: vec![],
     };
+
+    /// Whether text is the value as it is: it is a string or unknown, and no values are listed.
+    pub fn is_text(&self) -> bool {
+        self.types.plain() && self.listed.is_empty()
+    }
 
     pub fn prop(&self, name: &str) -> Option<&Schema> {
         self.props

@@ -9,7 +9,7 @@ mod resolve;
 mod typed;
 mod types;
 
-pub use compile::{Param, Schema, open, params};
+pub use compile::{Param, Schema, open, others, params};
 pub use read::Place;
 pub use read::{ready, ref_alone};
 pub use resolve::Doc;

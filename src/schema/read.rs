@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::types::alias;
-use crate::json::{Map, Value};
+use crate::json::{Map, Number, Value};
 use crate::pointer::step;
 
 /// The role of a part of a document.
@@ -109,9 +109,67 @@ fn translate_all(value: &mut Value, place: Place, anchors: &HashMap<String, Stri
     }
 }
 
-/// OpenAPI's `nullable: true` adds the type null; type names of other languages such as `int` and `dict` are mapped.
+/// What counts items and characters; some write these numbers as strings, as JSON made from 64-bit integers has them.
+const COUNTS: [&str; 6] = [
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "minProperties",
+    "maxProperties",
+];
+
+/// OpenAPI's `nullable: true` adds the type null; type names of other languages such as `int` and `dict` are mapped. Members
+/// that mean nothing where they are, or that older drafts spell otherwise, become what is meant.
 fn translate(map: &mut Map) {
+    // A serializer writes null for what is not set.
+    map.retain(|key, value| !value.is_null() || matches!(key, "const" | "default"));
+    for word in COUNTS {
+        if let Some(value) = map.get_mut(word)
+            && let Some(number) = value.as_str().and_then(Number::read)
+        {
+            *value = Value::Number(number);
+        }
+    }
+    for (word, limit) in [
+        ("exclusiveMinimum", "minimum"),
+        ("exclusiveMaximum", "maximum"),
+    ] {
+        match map.get(word) {
+            Some(Value::Bool(true)) => {
+                map.remove(word);
+                if let Some(limit) = map.remove(limit) {
+                    map.insert(word.to_owned(), limit);
+                }
+            }
+            Some(Value::Bool(false)) => {
+                map.remove(word);
+            }
+            _ => {}
+        }
+    }
+    // Draft 3 says in the parameter that it is required.
+    if matches!(map.get("required"), Some(Value::Bool(_))) {
+        map.remove("required");
+    }
+    let members = map.get("properties").and_then(Value::as_object);
+    let required = |(name, part): (&String, &Value)| {
+        (part.get("required") == Some(&Value::Bool(true))).then(|| Value::from(name.as_str()))
+    };
+    let named: Vec<Value> = members.into_iter().flatten().filter_map(required).collect();
+    if !named.is_empty() {
+        match map.get_mut("required") {
+            Some(Value::Array(list)) => list.extend(named),
+            _ => {
+                map.insert("required".to_owned(), Value::Array(named));
+            }
+        }
+    }
     let nullable = map.get("nullable") == Some(&Value::Bool(true));
+    if nullable && !map.contains_key("type") {
+        or_null(map);
+        return;
+    }
     let Some(kind) = map.get_mut("type") else {
         return;
     };
@@ -147,6 +205,25 @@ fn translate(map: &mut Map) {
     }
 }
 
+/// Lets a schema without a type be null.
+fn or_null(map: &mut Map) {
+    let null = || Value::from_iter([("type".to_owned(), Value::from("null"))]);
+    if let Some(Value::Array(branches)) = map.get_mut("anyOf") {
+        branches.push(null());
+    } else if let Some(Value::Array(values)) = map.get_mut("enum") {
+        if !values.contains(&Value::Null) {
+            values.push(Value::Null);
+        }
+    } else if ["$ref", "allOf", "oneOf", "const"]
+        .iter()
+        .any(|word| map.contains_key(*word))
+    {
+        map.remove("nullable");
+        let own = Value::Object(std::mem::take(map));
+        map.insert("anyOf".to_owned(), Value::Array(vec![own, null()]));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +242,53 @@ mod tests {
             (
                 r#"{"nullable": false, "type": "string", "enum": ["a"]}"#,
                 r#"{"nullable": false, "type": "string", "enum": ["a"]}"#,
+            ),
+            (
+                r#"{"nullable": true, "anyOf": [{"type": "string"}]}"#,
+                r#"{"nullable": true, "anyOf": [{"type": "string"}, {"type": "null"}]}"#,
+            ),
+            (
+                r#"{"nullable": true, "enum": ["a"]}"#,
+                r#"{"nullable": true, "enum": ["a", null]}"#,
+            ),
+            (
+                r##"{"nullable": true, "$ref": "#/$defs/a"}"##,
+                r##"{"anyOf": [{"$ref": "#/$defs/a"}, {"type": "null"}]}"##,
+            ),
+            (r#"{"nullable": true}"#, r#"{"nullable": true}"#),
+        ] {
+            let read = |text: &str| text.parse::<Value>().expect("JSON");
+            let first = ready(&read(schema));
+            assert_eq!(first, read(plain), "{schema}");
+        }
+    }
+
+    #[test]
+    fn other_spellings_become_what_is_meant() {
+        for (schema, plain) in [
+            (
+                r#"{"minItems": "1", "maxLength": "x"}"#,
+                r#"{"minItems": 1, "maxLength": "x"}"#,
+            ),
+            (
+                r#"{"minimum": 0, "exclusiveMinimum": true, "maximum": 9, "exclusiveMaximum": false}"#,
+                r#"{"exclusiveMinimum": 0, "maximum": 9}"#,
+            ),
+            (
+                r#"{"description": null, "items": null, "default": null, "const": null}"#,
+                r#"{"default": null, "const": null}"#,
+            ),
+            (
+                r#"{"properties": {"a": {"required": true}, "b": {"required": false}}}"#,
+                r#"{"properties": {"a": {}, "b": {}}, "required": ["a"]}"#,
+            ),
+            (
+                r#"{"properties": {"a": {"required": true}}, "required": ["b"]}"#,
+                r#"{"properties": {"a": {}}, "required": ["b", "a"]}"#,
+            ),
+            (
+                r#"{"properties": {"required": {"type": "boolean"}}}"#,
+                r#"{"properties": {"required": {"type": "boolean"}}}"#,
             ),
         ] {
             let read = |text: &str| text.parse::<Value>().expect("JSON");

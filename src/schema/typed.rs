@@ -72,7 +72,7 @@ pub fn spelled<'v>(
                 }
         }
         Value::Bool(have) => bare.eq_ignore_ascii_case(if *have { "true" } else { "false" }),
-        Value::Null => bare == "null",
+        Value::Null => matches!(bare, "null" | "None"),
     };
     listed
         .clone()
@@ -85,16 +85,16 @@ pub fn spelled<'v>(
 pub enum Coerced {
     /// The value has a type that the schema allows.
     Fits,
-    /// It has no allowed type and stays a string.
+    /// It has no allowed type, and is null or stays a string.
     Mismatch,
     /// It begins like the JSON that its type requires and does not parse.
     Malformed,
 }
 
-/// Writes `text` as JSON of the type that `schema` asks for. Linear.
-pub fn coerce(text: &str, schema: &Schema, out: &mut String) -> Coerced {
+/// Writes `text` as JSON of the type that `schema` asks for; `unknown` is the schema of a list's items if it has none. Linear.
+pub fn coerce(text: &str, schema: &Schema, unknown: &Schema, out: &mut String) -> Coerced {
     let types = schema.types;
-    if types.plain() {
+    if schema.is_text() {
         json::string(text, out);
         return Coerced::Fits;
     }
@@ -116,7 +116,14 @@ pub fn coerce(text: &str, schema: &Schema, out: &mut String) -> Coerced {
             return Coerced::Malformed;
         }
         _ if types.has(Types::STRING) => json::string(text, out),
-        _ if types.has(Types::ARRAY) => return single(text, schema, out),
+        // Models write it for a parameter that they leave out.
+        _ if matches!(bare, "null" | "None") => {
+            out.push_str("null");
+            return Coerced::Mismatch;
+        }
+        _ if types.has(Types::ARRAY) && bare.is_empty() => out.push_str("[]"),
+        _ if types.has(Types::OBJECT) && bare.is_empty() => out.push_str("{}"),
+        _ if types.has(Types::ARRAY) => return single(text, schema, unknown, out),
         _ => {
             json::string(text, out);
             return Coerced::Mismatch;
@@ -126,12 +133,15 @@ pub fn coerce(text: &str, schema: &Schema, out: &mut String) -> Coerced {
 }
 
 /// A single value, if a list is required.
-fn single(text: &str, schema: &Schema, out: &mut String) -> Coerced {
+fn single(text: &str, schema: &Schema, unknown: &Schema, out: &mut String) -> Coerced {
     out.push('[');
-    // Lists of lists are not guessed: the inner value would be wrapped endlessly.
-    let items = schema.items.as_deref();
-    let items = items.filter(|items| !items.types.has(Types::ARRAY));
-    let result = coerce(text, items.unwrap_or(&Schema::UNKNOWN), out);
+    let items = match schema.items.as_deref() {
+        // Lists of lists are not guessed: the inner value would be wrapped endlessly.
+        Some(items) if items.types.has(Types::ARRAY) => &Schema::UNKNOWN,
+        Some(items) if items.types != Types::NONE => items,
+        _ => unknown,
+    };
+    let result = coerce(text, items, &Schema::UNKNOWN, out);
     out.push(']');
     result
 }
@@ -178,7 +188,7 @@ mod tests {
         let root = ready(&root);
         let param = params(&Doc::new(&root, false, 1000)).remove(0);
         let mut out = String::new();
-        let result = coerce(text, &param.schema, &mut out);
+        let result = coerce(text, &param.schema, &Schema::ANY, &mut out);
         (result, out)
     }
 
@@ -229,6 +239,8 @@ mod tests {
             (two("null", "string"), "nul", Fits, "\"nul\""),
             (two("null", "string"), "None", Fits, "\"None\""),
             (two("null", "integer"), "None", Fits, "null"),
+            (one("integer"), "null", Mismatch, "null"),
+            (one("list"), "None", Mismatch, "null"),
             (one("dict"), "{\"a\": 1.0}", Fits, "{\"a\": 1.0}"),
             (one("object"), "{\"a\": ", Malformed, ""),
             (
@@ -240,6 +252,10 @@ mod tests {
             (one("object"), "a", Mismatch, "\"a\""),
             (one("list"), "[1, 2]", Fits, "[1, 2]"),
             (one("array"), "one", Fits, "[\"one\"]"),
+            (one("array"), "{\"x\": 1}", Fits, "[{\"x\": 1}]"),
+            (one("array"), " \n", Fits, "[]"),
+            (one("object"), "", Fits, "{}"),
+            (two("array", "string"), "", Fits, "\"\""),
             (two("array", "object"), "[1]", Fits, "[1]"),
             (two("array", "object"), "{}", Fits, "{}"),
             (

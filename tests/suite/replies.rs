@@ -164,8 +164,21 @@ fn replies() -> Vec<Reply> {
             "<think>\n<function_calls>\n<invoke name=\"f\">\n<parameter name=\"q\">x</parameter>\n</invoke>\n</function_calls>\nNo.\n</think>\nHi.",
             "\nHi.",
         )
-        .thinks("\n<function_calls>\n<invoke name=\"f\">\n<parameter name=\"q\">x</parameter>\n</invoke>\n</function_calls>\nNo.\n")
-        .errors(&["lookalike_marker"]),
+        .thinks("\n<function_calls>\n<invoke name=\"f\">\n<parameter name=\"q\">x</parameter>\n</invoke>\n</function_calls>\nNo.\n"),
+        // One in the section of another dialect.
+        reply(
+            "<seed:think>I could\n<seed:tool_call>\n<function=f>\n<parameter=q>x</parameter>\n</function>\n</seed:tool_call>\nNo.</seed:think>Hi.",
+            "Hi.",
+        )
+        .tools()
+        .thinks("I could\n<seed:tool_call>\n<function=f>\n<parameter=q>x</parameter>\n</function>\n</seed:tool_call>\nNo."),
+        // The opener of a section is missing: any closer of a section that has such calls is its closer.
+        reply("<function=f>\n<parameter=q>x</parameter>\n</function>\n</seed:tool_call>", "\n")
+            .calls(&["f"])
+            .errors(&["repaired_opener"]),
+        reply("<invoke name=\"f\">\n<parameter name=\"q\">x</parameter>\n</invoke>\n</dots_function_call>", "\n")
+            .calls(&["f"])
+            .errors(&["repaired_opener"]),
         // A call of a tool that is not declared, in a thought.
         reply(
             "<think>\n<tool_call>\n{\"name\": \"example\", \"arguments\": {}}\n</tool_call>\nNo.\n</think>\n@",

@@ -1,7 +1,7 @@
 //! Types by JSON Schema: the conversion of untyped text.
 //!
-//! Types are tried in the order null, integer, number, boolean, object, array, string; text that fits none stays a
-//! string. References and lists of values are not followed.
+//! Types are tried in the order null, integer, number, boolean, object, array, string; text that fits none is null or
+//! stays a string. References and lists of values are not followed.
 
 use std::collections::BTreeSet;
 
@@ -192,6 +192,15 @@ pub(super) fn typed(text: &str, schema: Option<&Value>) -> Typed {
     }
     if has("string") {
         return Typed::Fits(string());
+    }
+    if bare == "null" || bare == "None" {
+        return Typed::Mismatch(Value::Null);
+    }
+    if bare.is_empty() && has("array") {
+        return Typed::Fits(Value::Array(vec![]));
+    }
+    if bare.is_empty() && has("object") {
+        return Typed::Fits(Value::Object(toolglot::json::Map::new()));
     }
     if has("array") {
         let inner = items(schema).filter(|inner| !is_list(Some(inner)));

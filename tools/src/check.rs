@@ -370,7 +370,9 @@ impl Checked {
     fn fill(&mut self, known: &Known<'_>, doc: &Doc<'_>, preset: Option<&Map>) {
         let default = |schema: &&Value| {
             let parts = doc.parts(&[*schema]);
-            parts.iter().find_map(|part| part.get("default")).cloned()
+            let mut values = parts.iter().filter_map(|part| part.get("default"));
+            // A definition made from `n: int = None` has one that its own type forbids; without it, the call is good.
+            values.find(|value| doc.fits(value, schema, 0)).cloned()
         };
         let presets = preset.into_iter().flatten();
         let presets = presets.filter(|(name, _)| known.takes(doc, name));

@@ -230,6 +230,9 @@ impl<'s> Work<'_, 's> {
                     return Some(new);
                 }
                 if types.has(Types::ARRAY) {
+                    if bare.is_empty() {
+                        return Some((ChangeKind::Array, Value::Array(vec![])));
+                    }
                     let broken = types.has(Types::OBJECT) && bare.starts_with('{');
                     if broken || bare.starts_with('[') {
                         return None;

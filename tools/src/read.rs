@@ -34,7 +34,8 @@ pub struct ReadError {
 #[non_exhaustive]
 pub enum Source {
     /// `[{"type": "function", "function": {"name", "description", "parameters"}}]`, or a list of the inner objects. Such a list
-    /// declares its tools, so they are callable. Gemini's `parametersJsonSchema` counts like `parameters`.
+    /// declares its tools, so they are callable. Gemini's `parametersJsonSchema` counts like `parameters`, and its lists
+    /// `functionDeclarations` inside the list like their items.
     OpenAi,
     /// `[{"name", "description", "input_schema"}]`. Such a list declares its tools, so they are callable.
     Anthropic,
@@ -157,7 +158,13 @@ fn read(origin: &str, source: Source, value: &Value) -> Result<Listing, ReadErro
         (Source::Plugin, _) | (_, Value::Object(_)) => root.need("tools")?,
         _ => root,
     };
-    let items = list.items()?;
+    let mut items = vec![];
+    for item in list.items()? {
+        match GEMINI.iter().find_map(|key| item.find(key).transpose()) {
+            Some(declared) => items.extend(declared?.items()?),
+            None => items.push(item),
+        }
+    }
     let one = |item: &At<'_>| match source {
         Source::OpenAi | Source::Anthropic => listed(item, true),
         Source::Mcp => listed(item, false),
@@ -253,6 +260,9 @@ pub fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
     read.value.ok_or_else(|| fail("it is empty".to_owned()))
 }
 
+/// The keys of a list of declarations in one of Gemini's tools.
+const GEMINI: [&str; 2] = ["functionDeclarations", "function_declarations"];
+
 fn guess(value: &Value) -> Option<Source> {
     let list = match value {
         Value::Array(list) => list,
@@ -260,7 +270,9 @@ fn guess(value: &Value) -> Option<Source> {
         _ => return None,
     };
     let has = |key: &str| list.iter().any(|item| item.get(key).is_some());
-    Some(if has("inputSchema") {
+    Some(if GEMINI.iter().any(|key| has(key)) {
+        Source::OpenAi
+    } else if has("inputSchema") {
         Source::Mcp
     } else if has("input_schema") {
         Source::Anthropic

@@ -39,8 +39,10 @@ impl Body {
     /// Whether a byte at `pos` begins the closer of a call of the form `unit` and no arguments.
     fn may_close(&self, table: &Framed, unit: usize, byte: u8, pos: u64) -> bool {
         let tail = &table.units[unit].tail;
-        let closes = !table.spec.unit[unit].close.is_empty();
-        closes
+        let closers = &table.spec.unit[unit].close;
+        // Other backticks open a fence around the arguments.
+        let fence = byte == b'`' && !closers.iter().any(|close| close.starts_with('`'));
+        !(closers.is_empty() || fence)
             && !matches!(byte, b'{' | b'"' | b'\'' | b'n' | b'N')
             && tail.step(&mut tail.begin(), byte, pos, &self.fix) != Go::None
     }
@@ -79,7 +81,8 @@ impl Body {
         let unit = text.or_else(|| {
             let arguments = |unit: &spec::Unit| unit.payload == spec::Payload::Arguments;
             let unit = units.iter().position(arguments)?;
-            self.may_close(table, unit, byte, pos).then_some(unit)
+            // A code fence may be around the arguments.
+            (byte == b'`' || self.may_close(table, unit, byte, pos)).then_some(unit)
         })?;
         self.unit = unit as u16;
         Some(self.begin(out, table, &Walk::default(), pos))

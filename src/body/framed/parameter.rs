@@ -162,7 +162,6 @@ impl Body {
                 As::Text
             }
             (Some(_), Some(_)) => As::Json,
-            (Some(hint), None) if hint.json => As::Json,
             _ if frame == Framing::Trim => As::Trimmed,
             _ if unit.payload == spec::Payload::Tree => As::Element,
             _ => As::Schema,

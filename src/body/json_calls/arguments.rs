@@ -114,6 +114,11 @@ impl Arguments {
         self.how == How::Open && !self.live.takes_text()
     }
 
+    /// Whether text may replace the object.
+    pub fn takes_text(&self) -> bool {
+        self.live.takes_text()
+    }
+
     /// Whether nothing has come but the bracket of the object.
     pub fn untouched(&self) -> bool {
         match self.how {

@@ -1,6 +1,7 @@
 //! Calls whose object has ended, or lacks only its bracket: what follows decides about them.
 
 use super::arguments::Arguments;
+use super::fence::Fence;
 use super::{Body, Follows};
 use crate::body::Out;
 use crate::body::lexer::{Shape, Token, is_blank};
@@ -21,7 +22,8 @@ impl Body {
 
     /// Whether the arguments of a call that is open are awaited.
     pub fn awaits(&self) -> bool {
-        self.bare && self.open_args().is_some_and(Arguments::awaited)
+        let awaited = self.bare && self.open_args().is_some_and(Arguments::awaited);
+        awaited && matches!(self.fence, Fence::Before | Fence::Over)
     }
 
     /// Takes the call whose arguments are awaited.

@@ -97,7 +97,8 @@ impl LiveCall {
         json.push_str(": ");
         let from = json.len();
         let schema = out.known(param.map(|param| &param.schema));
-        let result = typed(text, schema, out.limits().max_depth, &mut json);
+        let depth = out.limits().max_depth;
+        let result = typed(text, schema, out.unknown(), depth, &mut json);
         for kind in result.kinds.iter() {
             self.repaired(out, kind, span.start);
         }

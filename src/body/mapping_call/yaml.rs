@@ -7,7 +7,7 @@ use crate::yaml::{self, Fault, Yaml};
 
 /// Reads the arguments: a mapping, or nothing.
 pub(super) fn read(text: &str, limits: &Limits, tool: Option<&Tool>) -> Result<(Map, Yaml), Fault> {
-    let schema = |name: &str| Some(&tool?.param(name)?.schema);
+    let schema = |name: &str| tool?.schema(name);
     let read = yaml::read(text, limits, schema).or_else(|fault| match &fault {
         Fault::Malformed { .. } => match with_quotes(text) {
             Some(text) => yaml::read(&text, limits, schema).map_err(|_| fault),

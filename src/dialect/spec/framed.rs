@@ -317,11 +317,8 @@ pub enum Framing {
 pub struct Hint {
     /// The attribute; `None`: the hole `$type`.
     pub attribute: Option<String>,
-    /// Its values for text. Anything else is JSON, or text if it does not parse.
+    /// Its values for text. Anything else is JSON, or text if it does not parse. Without it, the schema decides.
     pub text: Vec<String>,
-    /// Without a hint the value is JSON if it parses.
-    #[serde(default)]
-    pub json: bool,
 }
 
 /// JSON that names the tool.

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::doc::{Doc, Node, Text};
 use super::{EncodeCall, EncodeOptions, Encoder, NotRepresentable, Reason};
 use crate::dialect::{DialectSet, Family, builtin_files};
-use crate::hints::{Tools, Types, coerce};
+use crate::hints::{Schema, Tools, Types, coerce};
 use crate::limits::Untyped;
 
 /// A dialect that has calls.
@@ -216,7 +216,7 @@ fn follows(
                     if json && schema.types == Types::none() {
                         return serde_json::from_str::<crate::json::Value>(text).is_ok();
                     }
-                    coerce(text, schema, &mut out);
+                    coerce(text, schema, &Schema::UNKNOWN, &mut out);
                     // An empty text is an empty object, if the schema asks for one.
                     let blank = text.trim().is_empty() && !schema.types.has(Types::STRING);
                     !out.starts_with('"') || out.is_empty() || blank

@@ -554,8 +554,16 @@ impl<'a> Twin<'a> {
             {
                 Value::String(text)
             }
-            (Some(_), Some(_)) => json(&text),
-            (Some(hint), None) if hint.json => json(&text),
+            (Some(_), Some(_)) => {
+                // What is no JSON may be what the schema reads.
+                let types = schema.map(schema::types).unwrap_or_default();
+                let known = !types.is_empty() && !types.contains("string");
+                let no_json = toolglot_testkit::vectors::value(text.trim()).is_err();
+                match schema::typed(&text, schema) {
+                    Typed::Fits(value) if known && no_json => value,
+                    _ => json(&text),
+                }
+            }
             (_, _) => {
                 if schema::is_list(schema) {
                     arguments.list(key, text, schema, at);

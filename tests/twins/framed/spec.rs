@@ -136,7 +136,6 @@ pub struct Param {
 pub struct Hint {
     pub attribute: Option<String>,
     pub text: Vec<String>,
-    pub json: bool,
 }
 
 pub struct Json {
@@ -387,7 +386,6 @@ impl Spec {
                         .and_then(Value::as_str)
                         .map(str::to_owned),
                     text: strings(hint, "text", &[]),
-                    json: is(hint, "json"),
                 }),
         };
         let json = table("json").unwrap_or(&empty);

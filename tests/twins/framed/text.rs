@@ -219,6 +219,8 @@ impl<'a> Twin<'a> {
                     paired = 0;
                     continue;
                 }
+                // The model stopped at the opener of its next call.
+                Some(Opens::Cut) if self.dangles(&all, at) => break,
                 Some(Opens::Cut) => cut = true,
                 Some(no) => {
                     paired += usize::from(all.iter().any(|opener| opener.pairs()));
@@ -574,6 +576,17 @@ impl<'a> Twin<'a> {
             Opens::Text => 0,
         };
         all.into_iter().max_by_key(rank)
+    }
+
+    /// Whether the input ends with one of these openers, and a call has just ended before it.
+    fn dangles(&self, openers: &[&Opener<'_>], at: usize) -> bool {
+        let blank = |text: &str| text.bytes().all(super::pattern::is_blank);
+        let ends = |o: &&Opener<'_>| {
+            let rest = &self.input[at + o.literal.len()..];
+            o.bare.is_none() && !o.peek && blank(rest)
+        };
+        let between = self.input.get(self.ended..at);
+        openers.iter().any(ends) && between.is_some_and(blank)
     }
 
     /// Whether the opener that matches there opens a block.

@@ -97,6 +97,29 @@ fn a_preset_is_for_tools_that_take_it() {
     }
 }
 
+/// A default is a remark: one that its own schema forbids makes no good call bad.
+#[test]
+fn a_default_that_its_schema_forbids_is_left_out() {
+    for (schema, text) in [
+        (json!({"type": "integer", "default": null}), "{}"),
+        (
+            json!({"type": "string", "enum": ["a"], "default": ""}),
+            "{}",
+        ),
+        (
+            json!({"type": ["integer", "null"], "default": null}),
+            r#"{"n":null}"#,
+        ),
+        (json!({"type": "integer", "default": 5}), r#"{"n":5}"#),
+    ] {
+        let schema = json!({"properties": {"n": schema}});
+        let inventory = Inventory::of([Tool::new("f").parameters(schema.clone())]).expect("tools");
+        let checked = inventory.checked("f", "{}", &CheckOptions::default());
+        assert!(checked.valid(), "{schema}: {:?}", checked.violations);
+        assert_eq!(checked.text(), text, "{schema}");
+    }
+}
+
 /// What the model did not write is not its fault, and it is not asked to write it again.
 #[test]
 fn the_application_is_blamed_for_its_own_faults() {
@@ -119,7 +142,7 @@ fn the_application_is_blamed_for_its_own_faults() {
             "parameter o.p: its preset value is wrong: ",
         ),
         (
-            json!({"properties": {"d": {"type": "integer", "default": "x"}}}),
+            json!({"properties": {"d": {"type": "string", "pattern": "^a", "default": "x"}}}),
             "{}",
             true,
             "its default value is wrong: ",

@@ -50,6 +50,7 @@ fn lists_of_lists_are_not_guessed() {
         (&lists, r#"["[1]",{"item":"2"}]"#, "[[1],[2]]"),
         (&lists, r#"["<item>1</item>"]"#, "[[1]]"),
         (&unions, "[1,null]", "[1,null]"),
+        (&maps, r#"" ""#, "[]"),
         // A list in an object is the first one.
         (&maps, r#"[{"l":1}]"#, r#"[{"l":[1]}]"#),
     ] {

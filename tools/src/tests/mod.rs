@@ -125,9 +125,11 @@ fn lists_are_read_in_any_form() {
         second["name"] = "g".into();
         second["id"] = "x".into();
         for list in [
-            json!([bare(key), second]),
+            json!([bare(key), second.clone()]),
             json!([wrapped.clone()]),
             json!({"tools": [wrapped]}),
+            json!([{"functionDeclarations": [bare(key), second]}]),
+            json!({"tools": [{"function_declarations": [bare(key)]}]}),
         ] {
             for text in [list.to_string(), format!("\u{feff}{list}")] {
                 let listing = read::listing("x", &text).expect("tools");
