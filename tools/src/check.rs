@@ -17,7 +17,7 @@ use toolglot::{Call, Turn};
 use toolglot::{Dialect, DialectSet};
 use toolglot::{Grade, Kind, KindSet};
 
-use super::coerce::{ARGUMENTS, Change, ChangeKind, WORK, coerce};
+use super::coerce::{ARGUMENTS, Change, ChangeKind, WORK, coerce, coerced};
 use super::places::Places;
 use super::schema::Plan;
 use super::validate::{Violation, validate};
@@ -372,7 +372,8 @@ impl Checked {
             let parts = doc.parts(&[*schema]);
             let mut values = parts.iter().filter_map(|part| part.get("default"));
             // A definition made from `n: int = None` has one that its own type forbids; without it, the call is good.
-            values.find(|value| doc.fits(value, schema, 0)).cloned()
+            let fits = |value: &&Value| doc.fits(&coerced(value, schema, doc), schema, 0);
+            values.find(fits).cloned()
         };
         let presets = preset.into_iter().flatten();
         let presets = presets.filter(|(name, _)| known.takes(doc, name));

@@ -114,12 +114,7 @@ const MAX_DEPTH: usize = 100;
 /// Coerces arguments by their schema document. The changes are returned in order.
 pub(super) fn coerce(arguments: &mut Value, doc: &Doc<'_>) -> Vec<Change> {
     let run = |value: &mut Value| {
-        let mut work = Work {
-            doc,
-            path: String::new(),
-            listed: false,
-            changes: vec![],
-        };
+        let mut work = Work::new(doc);
         work.value(value, &[doc.root], 0);
         work.changes
     };
@@ -133,6 +128,13 @@ pub(super) fn coerce(arguments: &mut Value, doc: &Doc<'_>) -> Vec<Change> {
     changes
 }
 
+/// The value that a single one becomes.
+pub(super) fn coerced<'s>(value: &Value, schema: &'s Value, doc: &Doc<'s>) -> Value {
+    let mut new = value.clone();
+    Work::new(doc).value(&mut new, &[schema], 0);
+    new
+}
+
 struct Work<'d, 's> {
     doc: &'d Doc<'s>,
     path: String,
@@ -141,7 +143,16 @@ struct Work<'d, 's> {
     changes: Vec<Change>,
 }
 
-impl<'s> Work<'_, 's> {
+impl<'d, 's> Work<'d, 's> {
+    fn new(doc: &'d Doc<'s>) -> Self {
+        Self {
+            doc,
+            path: String::new(),
+            listed: false,
+            changes: vec![],
+        }
+    }
+
     /// Coerces a value for which all of `schemas` hold. Recursion is bounded by [`MAX_DEPTH`].
     fn value(&mut self, value: &mut Value, schemas: &[&'s Value], depth: usize) {
         if depth == MAX_DEPTH || schemas.is_empty() || !self.doc.spend(1) {

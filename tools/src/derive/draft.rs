@@ -347,7 +347,7 @@ impl Draft {
             let text: Vec<String> = text.iter().map(|text| quoted(text)).collect();
             let _ = writeln!(
                 out,
-                "hint = {{ {}text = [{}], json = true }}",
+                "hint = {{ {}text = [{}] }}",
                 attribute.unwrap_or_default(),
                 text.join(", ")
             );

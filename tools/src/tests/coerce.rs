@@ -363,14 +363,14 @@ fn endless_coercions_are_not_started() {
     let inner = json!({"oneOf": [{"items": {"type": "array"}}]});
     let schema = json!({"allOf": [inner, {"items": {"$ref": "#/properties/p"}}]});
     let plan = Plan::new(&json!({"properties": {"p": schema}})).unwrap();
-    let before = json!({"p": [""]});
+    let before = json!({"p": ["x"]});
     let mut after = before.clone();
     assert!(coerce(&mut after, &plan.doc(WORK)).is_empty());
     assert_eq!(after, before);
     // A value that a constant lists is not matched by a list around it.
     let plan =
         Plan::new(&json!({"properties": {"p": {"oneOf": [{"items": {"const": []}}]}}})).unwrap();
-    let before = json!({"p": [""]});
+    let before = json!({"p": ["x"]});
     let mut after = before.clone();
     assert!(coerce(&mut after, &plan.doc(WORK)).is_empty());
 }
