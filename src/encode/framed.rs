@@ -176,6 +176,9 @@ fn forms(table: &Framed) -> Vec<Form<'_>> {
             .filter(|open| !spec.fix_name || open.ends_with("$name>"));
         for open in opens {
             let ways: &[(bool, bool)] = match spec.payload {
+                Payload::Json if table.spec.json.list => {
+                    &[(true, true), (true, false), (false, true), (false, false)]
+                }
                 Payload::Json => &[(false, true), (true, true), (false, false), (true, false)],
                 Payload::Params
                 | Payload::Arguments
@@ -194,6 +197,10 @@ fn forms(table: &Framed) -> Vec<Form<'_>> {
         }
     }
     out
+}
+
+fn begins_fence(part: &Part) -> bool {
+    matches!(part, Part::Bytes(bytes) if bytes.starts_with(b"```"))
 }
 
 /// A block of calls, checked.
@@ -272,6 +279,11 @@ impl<'a> Block<'a> {
         let named = self.from > 0 && !inside && literals::names(self.ctx);
         let place = if named { Place::Gap } else { place };
         self.pattern(form.open, place, Action::Unit(form.unit as u16), &holes)?;
+        let line = self.text.rsplit('\n').next();
+        if line.is_some_and(|line| line.starts_with("```")) {
+            self.text.push('\n');
+            self.at = self.text.len();
+        }
         if spec.fix_name {
             self.fix = first.name.to_owned();
         }
@@ -293,6 +305,13 @@ impl<'a> Block<'a> {
             | Payload::Braces
             | Payload::Content
             | Payload::Mapping(_) => {
+                if spec
+                    .close
+                    .first()
+                    .is_some_and(|close| close.starts_with("```"))
+                {
+                    self.text.push('\n');
+                }
                 self.at = self.text.len();
                 Place::Tail(form.unit)
             }
@@ -361,10 +380,11 @@ impl<'a> Block<'a> {
         for (index, part) in parts.iter().enumerate() {
             match part {
                 Part::Bytes(bytes) => self.text.push_str(&lossy(bytes)),
-                // A name is separated from what follows it.
+                // A name is separated from what follows it, and a code fence has its own line.
                 Part::Blanks | Part::Lines => {
                     let name = index > 0 && parts[index - 1] == Part::Hole(Hole::Name);
-                    if name && index + 1 == parts.len() {
+                    let fence = parts.get(index + 1).is_some_and(begins_fence);
+                    if name && index + 1 == parts.len() || fence {
                         self.text.push('\n');
                     }
                 }

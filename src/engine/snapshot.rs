@@ -18,7 +18,7 @@ use crate::error::SnapshotError;
 use crate::limits::Options;
 
 const MAGIC: &[u8; 4] = b"TGss";
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 const HEAD: usize = 4 + 2 + 8 + 8;
 
 impl Parser {

@@ -216,7 +216,7 @@ fn or_null(map: &mut Map) {
         }
     } else if ["$ref", "allOf", "oneOf", "const"]
         .iter()
-        .any(|word| map.contains_key(*word))
+        .any(|word| map.contains_key(word))
     {
         map.remove("nullable");
         let own = Value::Object(std::mem::take(map));

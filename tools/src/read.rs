@@ -160,8 +160,8 @@ fn read(origin: &str, source: Source, value: &Value) -> Result<Listing, ReadErro
     };
     let mut items = vec![];
     for item in list.items()? {
-        match GEMINI.iter().find_map(|key| item.find(key).transpose()) {
-            Some(declared) => items.extend(declared?.items()?),
+        match GEMINI.iter().find_map(|key| item.find(key).ok().flatten()) {
+            Some(declared) => items.extend(declared.items()?),
             None => items.push(item),
         }
     }

@@ -42,8 +42,8 @@ impl Body {
         let closers = &table.spec.unit[unit].close;
         // Other backticks open a fence around the arguments.
         let fence = byte == b'`' && !closers.iter().any(|close| close.starts_with('`'));
-        !(closers.is_empty() || fence)
-            && !matches!(byte, b'{' | b'"' | b'\'' | b'n' | b'N')
+        let payload = matches!(byte, b'{' | b'"' | b'\'' | b'n' | b'N');
+        !(closers.is_empty() || fence || payload)
             && tail.step(&mut tail.begin(), byte, pos, &self.fix) != Go::None
     }
 

@@ -334,6 +334,8 @@ pub struct Json {
     pub name_is_key: bool,
     /// Python literals: `{'name': True}`.
     pub python: bool,
+    /// The models write a list, also of one call.
+    pub list: bool,
 }
 
 impl Default for Json {
@@ -346,6 +348,7 @@ impl Default for Json {
             wrapper: vec![],
             name_is_key: false,
             python: false,
+            list: false,
         }
     }
 }
