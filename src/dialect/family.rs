@@ -177,46 +177,35 @@ impl Family {
         }
     }
 
-    /// Whether an opener is that of a call whose section's opener is missing.
-    pub fn lacks_section(&self, begins: Begins) -> bool {
+    /// The tables of a format of calls between markers.
+    fn framed(&self) -> Option<&Framed> {
         match self {
-            Self::Framed(body) => begins.of(body).is_some_and(|opener| opener.bare),
+            Self::Framed(body) => Some(body),
             Self::KeyQuote(_)
             | Self::ElementTree(_)
             | Self::NamedParams(_)
             | Self::AttributeParams(_)
             | Self::Line(_)
-            | Self::Plain => false,
+            | Self::Plain => None,
         }
+    }
+
+    /// Whether an opener is that of a call whose section's opener is missing.
+    pub fn lacks_section(&self, begins: Begins) -> bool {
+        let opener = self.framed().and_then(|body| begins.of(body));
+        opener.is_some_and(|opener| opener.bare)
     }
 
     /// Whether an opener is a known slip.
     pub fn misspells(&self, opener: &str) -> bool {
-        match self {
-            Self::Framed(body) => body.spec.misspelt.iter().any(|slip| slip == opener),
-            Self::KeyQuote(_)
-            | Self::ElementTree(_)
-            | Self::NamedParams(_)
-            | Self::AttributeParams(_)
-            | Self::Line(_)
-            | Self::Plain => false,
-        }
+        self.framed()
+            .is_some_and(|body| body.spec.misspelt.iter().any(|slip| slip == opener))
     }
 
     /// Whether a marker closes sections.
     pub fn closes_section(&self, marker: &str) -> bool {
-        match self {
-            Self::Framed(body) => {
-                let section = body.spec.section.as_ref();
-                section.is_some_and(|section| section.close.iter().any(|close| close == marker))
-            }
-            Self::KeyQuote(_)
-            | Self::ElementTree(_)
-            | Self::NamedParams(_)
-            | Self::AttributeParams(_)
-            | Self::Line(_)
-            | Self::Plain => false,
-        }
+        let section = self.framed().and_then(|body| body.spec.section.as_ref());
+        section.is_some_and(|section| section.close.iter().any(|close| close == marker))
     }
 
     /// Whether the bytes after an opener decide if it counts.
