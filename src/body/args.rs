@@ -513,16 +513,15 @@ impl Args {
             Writer::Json(bytes) => {
                 let text = lossy(&bytes);
                 let mut json = String::new();
-                match declared_json(text.trim(), out.limits().max_depth, &mut json) {
+                let declared = declared_json(text.trim(), out.limits().max_depth, &mut json);
+                // Its tag says that it is no text, and the schema may say what it is.
+                let read = || self.no_text(out, &text, &param.key, &mut json);
+                match declared.or_else(read) {
                     Some(result) => self.typed(out, result, &param.key, span)?,
-                    // Its tag says that it is no text, and the schema may say what it is.
-                    None => match self.no_text(out, &text, &param.key, &mut json) {
-                        Some(result) => self.typed(out, result, &param.key, span)?,
-                        None => {
-                            out.tool_issue(Kind::TypeMismatch, span, self.call.tool(), &param.key);
-                            json::string(&text, &mut json);
-                        }
-                    },
+                    None => {
+                        out.tool_issue(Kind::TypeMismatch, span, self.call.tool(), &param.key);
+                        json::string(&text, &mut json);
+                    }
                 }
                 let head = self.head(&param.key);
                 self.call.arg(out, &(head + &json), span);
@@ -554,17 +553,19 @@ impl Args {
         }
     }
 
-    /// Writes the text of a value that is no string and no JSON as the schema reads it, if it does.
+    /// Writes the text of a value that is no string and no JSON as the schema reads it. Leaves `json` empty if it does not.
     fn no_text(&self, out: &Out<'_>, text: &str, key: &str, json: &mut String) -> Option<Typed> {
         let schema = self.call.schema(out, key);
-        let known = schema.types != Types::none() && !schema.types.has(Types::STRING);
-        let mut new = String::new();
+        if schema.types == Types::none() || schema.types.has(Types::STRING) {
+            return None;
+        }
         let depth = out.limits().max_depth;
-        let result = known.then(|| typed(text, schema, out.unknown(), depth, &mut new))?;
-        (result.how == Coerced::Fits).then(|| {
-            json.push_str(&new);
-            result
-        })
+        let result = typed(text, schema, out.unknown(), depth, json);
+        if result.how != Coerced::Fits {
+            json.clear();
+            return None;
+        }
+        Some(result)
     }
 
     /// Writes the text of a value as JSON.
@@ -578,13 +579,10 @@ impl Args {
         let schema = out.known(Some(schema));
         match &self.elements {
             Some(elements) => elements.value(text, schema, out.limits(), json),
-            None => Ok(typed(
-                text,
-                schema,
-                out.unknown(),
-                out.limits().max_depth,
-                json,
-            )),
+            None => {
+                let depth = out.limits().max_depth;
+                Ok(typed(text, schema, out.unknown(), depth, json))
+            }
         }
     }
 

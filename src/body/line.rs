@@ -546,17 +546,16 @@ impl Body {
                 self.done(out);
                 self.last = pos;
                 out.skip(pos);
-                let tail = LineAt::Tail {
+                let was = std::mem::replace(&mut self.at, LineAt::Hidden(None));
+                let payload = match was {
+                    LineAt::Json { payload, .. } if payload.under_way() => Some(payload),
+                    _ => None,
+                };
+                self.at = LineAt::Tail {
                     fenced,
                     walk: Walk::default(),
-                    payload: None,
+                    payload,
                 };
-                if let LineAt::Json { payload: of, .. } = std::mem::replace(&mut self.at, tail)
-                    && of.under_way()
-                    && let LineAt::Tail { payload, .. } = &mut self.at
-                {
-                    *payload = Some(of);
-                }
                 None
             }
             Step::Malformed => {

@@ -99,8 +99,9 @@ impl Plan {
         let with_calls = dialects.iter().filter(calls_of).count();
         tables.regions(dialects, with_calls <= 1);
         let chosen = with_calls == 1 || (with_calls == 0 && dialects.len() == 1);
-        tables.tokens(dialects, chosen);
-        tables.enders(dialects);
+        let alike = tables.alike(dialects);
+        tables.tokens(dialects, chosen, &alike);
+        tables.enders(dialects, &alike);
         tables.marks();
         let loose = tables.loose();
         tables.suffixes();
@@ -441,8 +442,7 @@ impl Tables {
         pairs
     }
 
-    fn tokens(&mut self, dialects: &[Dialect], chosen: bool) {
-        let alike = self.alike(dialects);
+    fn tokens(&mut self, dialects: &[Dialect], chosen: bool, alike: &[(u16, u16)]) {
         for (index, dialect) in dialects.iter().enumerate() {
             // A turn opener that is not a tag begins like words or brackets. A set for many models does not hold text back for one.
             let turns = || dialect.spec.turn.iter().chain(&dialect.spec.others);
@@ -534,9 +534,8 @@ impl Tables {
 
     /// Adds calls that end reasoning, and the closers that the reasoning may still have afterwards. So are the sections of other dialects
     /// whose calls look like these: in such a section, they are part of the reasoning.
-    fn enders(&mut self, dialects: &[Dialect]) {
+    fn enders(&mut self, dialects: &[Dialect], alike: &[(u16, u16)]) {
         let of = |dialect: u16| &dialects[usize::from(dialect)];
-        let alike = self.alike(dialects);
         let alike = alike
             .iter()
             .filter(|(_, other)| of(*other).spec.ends_thought);

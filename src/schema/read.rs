@@ -32,24 +32,27 @@ impl Place {
     }
 }
 
-/// Normalizes a document to plain JSON Schema, node for node.
+/// Normalizes a document to plain JSON Schema, node for node, but for schemas with `nullable` and no type of their own: some become one of
+/// two alternatives.
 pub fn ready(schema: &Value) -> Value {
     let mut found = HashMap::new();
     anchors(schema, Place::Schema, &mut String::new(), &mut found);
     let mut out = schema.clone();
-    translate_all(&mut out, Place::Schema, &found);
+    let draft4 = names_draft(schema, &["draft-04"]);
+    translate_all(&mut out, Place::Schema, &found, draft4);
     out
 }
 
 /// Whether siblings of a `$ref` are ignored: up to draft 7.
 pub fn ref_alone(schema: &Value) -> bool {
-    let name = schema
-        .get("$schema")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    ["draft-04", "draft-06", "draft-07"]
-        .iter()
-        .any(|draft| name.contains(draft))
+    names_draft(schema, &["draft-04", "draft-06", "draft-07"])
+}
+
+/// Whether `$schema` names one of these drafts.
+fn names_draft(schema: &Value, drafts: &[&str]) -> bool {
+    let name = schema.get("$schema").and_then(Value::as_str);
+    let name = name.unwrap_or_default();
+    drafts.iter().any(|draft| name.contains(draft))
 }
 
 /// Collects the pointers of anchors. Recursion is bounded by the depth of the input.
@@ -83,11 +86,11 @@ fn anchors(value: &Value, place: Place, path: &mut String, out: &mut HashMap<Str
 }
 
 /// Normalizes every schema of a document. Recursion is bounded by the depth of the input.
-fn translate_all(value: &mut Value, place: Place, anchors: &HashMap<String, String>) {
+fn translate_all(value: &mut Value, place: Place, anchors: &HashMap<String, String>, draft4: bool) {
     match value {
         Value::Object(map) => {
             if place == Place::Schema {
-                translate(map);
+                translate(map, draft4);
                 if let Some(Value::String(target)) = map.get_mut("$ref") {
                     // Pointers can be followed without a search.
                     if let Some(pointer) = anchors.get(target.as_str()) {
@@ -98,13 +101,13 @@ fn translate_all(value: &mut Value, place: Place, anchors: &HashMap<String, Stri
             for (key, part) in map {
                 match place.inside(key) {
                     Place::Data => {}
-                    place => translate_all(part, place, anchors),
+                    place => translate_all(part, place, anchors, draft4),
                 }
             }
         }
         Value::Array(list) => list
             .iter_mut()
-            .for_each(|part| translate_all(part, place, anchors)),
+            .for_each(|part| translate_all(part, place, anchors, draft4)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -119,9 +122,9 @@ const COUNTS: [&str; 6] = [
     "maxProperties",
 ];
 
-/// OpenAPI's `nullable: true` adds the type null; type names of other languages such as `int` and `dict` are mapped. Members
-/// that mean nothing where they are, or that older drafts spell otherwise, become what is meant.
-fn translate(map: &mut Map) {
+/// Members that mean nothing where they are, or that other drafts and generators spell otherwise, become what is meant; type
+/// names of other languages such as `int` and `dict` are mapped, and OpenAPI's `nullable: true` adds null.
+fn translate(map: &mut Map, draft4: bool) {
     // A serializer writes null for what is not set.
     map.retain(|key, value| !value.is_null() || matches!(key, "const" | "default"));
     for word in COUNTS {
@@ -131,24 +134,31 @@ fn translate(map: &mut Map) {
             *value = Value::Number(number);
         }
     }
-    for (word, limit) in [
-        ("exclusiveMinimum", "minimum"),
-        ("exclusiveMaximum", "maximum"),
-    ] {
-        match map.get(word) {
-            Some(Value::Bool(true)) => {
-                map.remove(word);
-                if let Some(limit) = map.remove(limit) {
-                    map.insert(word.to_owned(), limit);
-                }
-            }
-            Some(Value::Bool(false)) => {
-                map.remove(word);
-            }
-            _ => {}
-        }
+    if !draft4 {
+        exclusive(map, "exclusiveMinimum", "minimum");
+        exclusive(map, "exclusiveMaximum", "maximum");
     }
-    // Draft 3 says in the parameter that it is required.
+    required(map);
+    types(map);
+    if map.get("nullable") == Some(&Value::Bool(true)) {
+        or_null(map);
+    }
+}
+
+/// Draft 4 says beside a bound whether it is exclusive.
+fn exclusive(map: &mut Map, word: &str, bound: &str) {
+    let Some(Value::Bool(is)) = map.get(word) else {
+        return;
+    };
+    let is = *is;
+    map.remove(word);
+    if is && let Some(limit) = map.remove(bound) {
+        map.insert(word.to_owned(), limit);
+    }
+}
+
+/// Draft 3 says in a parameter that it is required.
+fn required(map: &mut Map) {
     if matches!(map.get("required"), Some(Value::Bool(_))) {
         map.remove("required");
     }
@@ -157,19 +167,16 @@ fn translate(map: &mut Map) {
         (part.get("required") == Some(&Value::Bool(true))).then(|| Value::from(name.as_str()))
     };
     let named: Vec<Value> = members.into_iter().flatten().filter_map(required).collect();
-    if !named.is_empty() {
-        match map.get_mut("required") {
-            Some(Value::Array(list)) => list.extend(named),
-            _ => {
-                map.insert("required".to_owned(), Value::Array(named));
-            }
+    match map.get_mut("required") {
+        Some(Value::Array(list)) => list.extend(named),
+        _ if named.is_empty() => {}
+        _ => {
+            map.insert("required".to_owned(), Value::Array(named));
         }
     }
-    let nullable = map.get("nullable") == Some(&Value::Bool(true));
-    if nullable && !map.contains_key("type") {
-        or_null(map);
-        return;
-    }
+}
+
+fn types(map: &mut Map) {
     let Some(kind) = map.get_mut("type") else {
         return;
     };
@@ -184,45 +191,37 @@ fn translate(map: &mut Map) {
     }
     if kind == "any" {
         map.remove("type");
-        return;
-    }
-    if nullable {
-        match kind {
-            Value::String(one) if one != "null" => {
-                *kind = Value::Array(vec![std::mem::take(one).into(), "null".into()]);
-            }
-            Value::Array(list) if list.iter().all(|name| name != "null") => {
-                list.push("null".into());
-            }
-            _ => {}
-        }
-        match map.get_mut("enum") {
-            Some(Value::Array(values)) if !values.contains(&Value::Null) => {
-                values.push(Value::Null);
-            }
-            _ => {}
-        }
     }
 }
 
-/// Lets a schema without a type be null.
+/// Lets a value be null, where the schema says what it is.
 fn or_null(map: &mut Map) {
     let null = || Value::from_iter([("type".to_owned(), Value::from("null"))]);
-    if let Some(Value::Array(branches)) = map.get_mut("anyOf") {
+    let typed = map.contains_key("type");
+    match map.get_mut("type") {
+        Some(kind @ Value::String(_)) if *kind != "null" => {
+            *kind = Value::Array(vec![kind.take(), "null".into()]);
+        }
+        Some(Value::Array(list)) if list.iter().all(|name| name != "null") => {
+            list.push("null".into());
+        }
+        _ => {}
+    }
+    if !typed && let Some(Value::Array(branches)) = map.get_mut("anyOf") {
         branches.push(null());
     } else if let Some(Value::Array(values)) = map.get_mut("enum") {
         if !values.contains(&Value::Null) {
             values.push(Value::Null);
         }
-    } else if ["$ref", "allOf", "oneOf", "const"]
-        .iter()
-        .any(|word| map.contains_key(word))
-    {
+    } else if !typed && ALTERNATIVE.iter().any(|word| map.contains_key(word)) {
         map.remove("nullable");
         let own = Value::Object(std::mem::take(map));
         map.insert("anyOf".to_owned(), Value::Array(vec![own, null()]));
     }
 }
+
+/// What says what a value is and cannot be extended: null becomes an alternative to it.
+const ALTERNATIVE: [&str; 4] = ["$ref", "allOf", "oneOf", "const"];
 
 #[cfg(test)]
 mod tests {
@@ -273,6 +272,11 @@ mod tests {
             (
                 r#"{"minimum": 0, "exclusiveMinimum": true, "maximum": 9, "exclusiveMaximum": false}"#,
                 r#"{"exclusiveMinimum": 0, "maximum": 9}"#,
+            ),
+            // Draft 4 itself has it.
+            (
+                r#"{"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 0, "exclusiveMinimum": true}"#,
+                r#"{"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 0, "exclusiveMinimum": true}"#,
             ),
             (
                 r#"{"description": null, "items": null, "default": null, "const": null}"#,

@@ -376,25 +376,29 @@ impl Checked {
             values.find(fits).cloned()
         };
         let presets = preset.into_iter().flatten();
-        let presets = presets.filter(|(name, _)| known.takes(doc, name));
-        let presets =
-            presets.map(|(name, value)| (name.clone(), ChangeKind::Preset, value.clone()));
-        let defaults = known.list.iter().filter_map(|(name, schema)| {
-            Some(((*name).to_owned(), ChangeKind::Default, default(schema)?))
-        });
-        for (name, kind, value) in presets.chain(defaults) {
-            if self.arguments.contains_key(&name) {
-                continue;
+        for (name, value) in presets.filter(|(name, _)| known.takes(doc, name)) {
+            if !self.arguments.contains_key(name) {
+                self.give(name, ChangeKind::Preset, value.clone());
             }
-            let path = member("", &name);
-            self.changes.push(Change {
-                path,
-                kind,
-                before: None,
-                after: value.clone(),
-            });
-            self.arguments.insert(name, value);
         }
+        for (name, schema) in &known.list {
+            if !self.arguments.contains_key(*name)
+                && let Some(value) = default(schema)
+            {
+                self.give(name, ChangeKind::Default, value);
+            }
+        }
+    }
+
+    /// Adds an argument that the model did not write.
+    fn give(&mut self, name: &str, kind: ChangeKind, value: Value) {
+        self.changes.push(Change {
+            path: member("", name),
+            kind,
+            before: None,
+            after: value.clone(),
+        });
+        self.arguments.insert(name.to_owned(), value);
     }
 }
 

@@ -158,11 +158,12 @@ fn read(origin: &str, source: Source, value: &Value) -> Result<Listing, ReadErro
         (Source::Plugin, _) | (_, Value::Object(_)) => root.need("tools")?,
         _ => root,
     };
-    let mut items = vec![];
+    let (mut items, mut odd) = (vec![], vec![]);
     for item in list.items()? {
-        match GEMINI.iter().find_map(|key| item.find(key).ok().flatten()) {
-            Some(declared) => items.extend(declared.items()?),
-            None => items.push(item),
+        let declared = GEMINI.iter().find_map(|key| item.find(key).ok().flatten());
+        match declared.map_or_else(|| Ok(vec![item.clone()]), |list| list.items()) {
+            Ok(all) => items.extend(all),
+            Err(why) => odd.push(why),
         }
     }
     let one = |item: &At<'_>| match source {
@@ -170,7 +171,7 @@ fn read(origin: &str, source: Source, value: &Value) -> Result<Listing, ReadErro
         Source::Mcp => listed(item, false),
         Source::Plugin => plugin(item).map(|tool| named_after(value, tool)),
     };
-    let (mut tools, mut odd, mut unread) = (vec![], vec![], vec![]);
+    let (mut tools, mut unread) = (vec![], vec![]);
     let mut seen = std::collections::HashMap::new();
     for item in &items {
         match one(item) {

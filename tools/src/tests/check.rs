@@ -97,6 +97,24 @@ fn a_preset_is_for_tools_that_take_it() {
     }
 }
 
+/// A bound with its exclusiveness beside it, in a schema that names the draft in which this is right and in one that names none.
+#[test]
+fn exclusive_bounds_of_draft_4_are_checked() {
+    for draft in [None, Some("http://json-schema.org/draft-04/schema#")] {
+        let number = json!({"type": "integer", "minimum": 0, "exclusiveMinimum": true});
+        let mut schema = json!({"properties": {"n": number}});
+        if let Some(draft) = draft {
+            schema["$schema"] = draft.into();
+        }
+        let inventory = Inventory::of([Tool::new("f").parameters(schema)]).expect("tools");
+        let check = |text: &str| inventory.checked("f", text, &CheckOptions::default());
+        assert!(check(r#"{"n": 1}"#).valid(), "{draft:?}");
+        let wrong = check(r#"{"n": 0}"#);
+        assert_eq!(wrong.violations[0].path, "/n", "{draft:?}");
+        assert!(!wrong.violations[0].host, "{draft:?}");
+    }
+}
+
 /// A default is a remark: one that its own schema forbids makes no good call bad.
 #[test]
 fn a_default_that_its_schema_forbids_is_left_out() {

@@ -149,6 +149,15 @@ fn lists_are_read_in_any_form() {
     }
 }
 
+/// What is wrong with one entry leaves the others.
+#[test]
+fn an_odd_list_of_declarations_is_skipped() {
+    let text = r#"[{"functionDeclarations": 5}, {"name": "f"}]"#;
+    let listing = read::listing("x", text).expect("tools");
+    assert_eq!((listing.tools.len(), listing.odd.len()), (1, 1));
+    assert_eq!(listing.odd[0].path, "[0].functionDeclarations");
+}
+
 /// Without a schema any arguments are valid, so a schema that nobody read must not pass unnoticed.
 #[test]
 fn members_that_nobody_read_are_named() {
