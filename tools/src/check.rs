@@ -382,7 +382,7 @@ impl Checked {
             }
         }
         for (name, schema) in &known.list {
-            if !self.arguments.contains_key(*name)
+            if !self.arguments.contains_key(name)
                 && let Some(value) = default(schema)
             {
                 self.give(name, ChangeKind::Default, value);
