@@ -150,11 +150,13 @@ def report():
     for line in lines():
         if "words" in line:
             of = words[line["length"], line["cuts"]]
-            of[0], of[1] = of[0] + line["count"], of[1] + line["parses"]
+            of[0], of[1] = of[0] + line["count"], of[1] + line.get("chunks", line.get("parses", 0))
             of[2].add(line["words"])
     if words:
-        rows += ["", "| symbols a word | cut into | families | words | streams parsed |", "|---|---|---|---|---|"]
-        cuts = {"Three": "two and three", "Two": "two", "Bytes": "bytes"}
+        rows += ["", "| symbols a word | cut into | families | words | streams parsed, or chunks read |", "|---|---|---|---|---|"]
+        cuts = {
+            "Three": "two and three", "All": "any chunks", "Symbols": "any chunks, the last of which ends with a symbol", "Bytes": "bytes",
+        }  # fmt: skip
         rows += [f"| {length} | {cuts[cut]} | {len(of[2])} | {of[0]:,} | {of[1]:,} |" for (length, cut), of in sorted(words.items())]
     twins = [line for line in lines() if "twins" in line]
     if twins:

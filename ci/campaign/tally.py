@@ -2,7 +2,7 @@
 """Runs one of the counting programs of fuzz/src/, the hunt of tests/suite/twins.rs or ci/campaign/arrow.py, and appends what it counted to
 fuzz/ledger.jsonl.
 
-  ci/campaign/tally.py words 5            all words of five symbols, of all families, under all 2- and 3-way cuts
+  ci/campaign/tally.py words 5            all words of five symbols, of all families, however they are cut
   ci/campaign/tally.py words 7 hermes     of seven symbols, whole and byte by byte, of one family
   ci/campaign/tally.py soak               5 GiB through one stream, and a million streams: memory stays flat
   ci/campaign/tally.py twins 50000 1000   a thousand random inputs of each dialect from this seed on, compared with its second reader

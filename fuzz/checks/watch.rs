@@ -78,6 +78,44 @@ impl<'i> Watch<'i> {
         }
     }
 
+    /// Goes on with an input that begins with the same bytes.
+    pub fn of(self, input: &[u8]) -> Watch<'_> {
+        let Self {
+            input: _,
+            chars,
+            retained,
+            held,
+            fed,
+            log,
+            at,
+            block,
+            call,
+            calls,
+            params,
+            owed,
+            closed,
+            region,
+            silent,
+        } = self;
+        Watch {
+            input,
+            chars,
+            retained,
+            held,
+            fed,
+            log,
+            at,
+            block,
+            call,
+            calls,
+            params,
+            owed,
+            closed,
+            region,
+            silent,
+        }
+    }
+
     /// Call this after every chunk.
     pub fn between_chunks(&self, parser: &Parser, bound: usize) {
         assert_eq!(

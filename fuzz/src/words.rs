@@ -1,7 +1,7 @@
 //! Reads all words over the symbols of each family, and prints a line for the ledger for each family and length.
 //!
-//! `words LENGTH [FAMILY]...`: words of up to five symbols are cut into two and three at all places, those of six into two, longer ones into
-//! bytes.
+//! `words LENGTH [FAMILY]...`: words of up to five symbols are cut in all ways, those of six so that a chunk ends with a symbol, longer ones
+//! into bytes.
 
 use std::env;
 use std::process::ExitCode;
@@ -22,8 +22,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let cuts = match length {
-        1..=5 => Cuts::Three,
-        6 => Cuts::Two,
+        1..=5 => Cuts::All,
+        6 => Cuts::Symbols,
         _ => Cuts::Bytes,
     };
     let chosen: Vec<String> = args.collect();
@@ -58,15 +58,15 @@ fn main() -> ExitCode {
                         let count = words(family, first, length, cuts);
                         let mut sum = sum.lock().expect("no thread panics");
                         sum.words += count.words;
-                        sum.parses += count.parses;
+                        sum.chunks += count.chunks;
                     }
                 });
             }
         });
-        let Count { words, parses } = sum.into_inner().expect("no thread panics");
+        let Count { words, chunks } = sum.into_inner().expect("no thread panics");
         let seconds = begun.elapsed().as_secs();
         println!(
-            r#"{{"words": "{name}", "length": {length}, "cuts": "{cuts:?}", "count": {words}, "parses": {parses}, "seconds": {seconds}}}"#
+            r#"{{"words": "{name}", "length": {length}, "cuts": "{cuts:?}", "count": {words}, "chunks": {chunks}, "seconds": {seconds}}}"#
         );
     }
     ExitCode::SUCCESS

@@ -17,6 +17,14 @@ use crate::event::Span;
 use crate::kind::Kind;
 use crate::limits::Limits;
 
+/// A name without repetitions of the prefix before it.
+fn without_repeats<'n>(mut name: &'n str, prefix: &str) -> &'n str {
+    while let Some(rest) = name.strip_prefix(prefix).filter(|_| !prefix.is_empty()) {
+        name = rest;
+    }
+    name
+}
+
 /// The state of a payload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Body {
@@ -170,7 +178,8 @@ impl Body {
         let bytes = std::mem::take(&mut self.name);
         let span = Span::new(at.saturating_sub(bytes.len() as u64), at);
         let text = String::from_utf8_lossy(&bytes);
-        let name = match tool_name(&text, rules.max_name) {
+        let named = without_repeats(&text, &table.prefix);
+        let name = match tool_name(named, rules.max_name) {
             Ok(name) => name,
             Err(Kind::LimitName) => return (i, Step::Limit(Kind::LimitName)),
             Err(kind) => {
@@ -183,6 +192,9 @@ impl Body {
                 if self.short {
                     let span = Span::new(self.start, at);
                     call.recovered_at(out, Kind::RepairedMarker, span, "");
+                }
+                if named.len() < text.len() {
+                    call.recovered_at(out, Kind::RepeatedMarker, span, "");
                 }
                 self.call = Some(call.typed(table.typed));
             }

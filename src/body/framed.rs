@@ -27,6 +27,7 @@ use self::after::After;
 pub(crate) use self::opener::name_in_id;
 pub(crate) use self::parameter::{holds_markup, other_tags};
 use self::run_on::RunOn;
+use self::shorter::parts;
 pub(crate) use self::value::Strange;
 use self::value::Value;
 use super::hidden::{Lost, Torn};
@@ -496,7 +497,9 @@ impl Body {
             }
             Go::Found { action, taken } => {
                 let found = (action, *walk, pos + u64::from(taken));
-                let early = action == Action::Turn && !self.may_end();
+                // In place of arguments, a marker that people type may begin them.
+                let typed = self.awaits_closer() && !parts(out, action, &found.1, found.2, pos);
+                let early = typed || action == Action::Turn && !self.may_end();
                 if early || self.only_words(action) {
                     // The byte may complete what ends the hidden part.
                     return (false, self.broken(out, pos));

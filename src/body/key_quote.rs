@@ -31,6 +31,8 @@ pub(crate) struct Body {
     junk: Option<u64>,
     /// Among them was a value's opener, and no closer since: a value may be open that no field has.
     quoted: bool,
+    /// The last value contains its opener again: of two closers at its end, the first may belong to that one.
+    nested: bool,
     /// How many bytes of a wide opener may still follow it.
     extra: u8,
     /// The end of the white space after the last value's closer.
@@ -63,6 +65,7 @@ impl Body {
             line_start: true,
             junk: None,
             quoted: false,
+            nested: false,
             extra: u8::MAX,
             closed: 0,
             fields: vec![],
@@ -216,7 +219,13 @@ impl Body {
             out.skip(pos.saturating_sub(hold as u64));
             let hits = table.marks.hits(self.marks);
             if let Some(again) = self.again(table, hits, pos) {
-                repeated(out, &self.fields, &mut self.kinds, Span::new(again, pos));
+                let span = Span::new(again, pos);
+                repeated(out, &self.fields, &mut self.kinds, span);
+                if self.nested {
+                    self.kinds.insert(Kind::BareMarkup);
+                    let name = self.fields.last().map_or("", |field| field.key.as_str());
+                    out.tool_issue(Kind::BareMarkup, span, "", name);
+                }
                 self.closed = pos;
                 self.junk = None;
                 self.at = KeyQuoteAt::Between;
@@ -456,7 +465,7 @@ impl Body {
         start: u64,
     ) -> Result<(), Kind> {
         self.report_junk(out, head.start);
-        self.quoted = false;
+        (self.quoted, self.nested) = (false, false);
         if self.fields.len() >= out.limits().max_params as usize {
             return Err(Kind::LimitParams);
         }
@@ -621,6 +630,7 @@ impl Body {
                     );
                 } else {
                     value.mixed = value.mixed || value.swallows(out, table, pos, len);
+                    self.nested |= own;
                 }
             }
             match step {

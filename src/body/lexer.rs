@@ -476,6 +476,8 @@ impl Lexer {
             LexerAt::Between(Gap::After | Gap::NextKey | Gap::Key | Gap::Item)
                 | LexerAt::Closing(_)
         );
+        // No value of Python begins like an opener.
+        torn.closers |= syntax.python && matches!(self.at, LexerAt::Between(_));
         let index = |which: u8| usize::from(which);
         let begun = match self.at {
             LexerAt::DelimOpen { which, len, .. } => {

@@ -20,8 +20,15 @@ pub(crate) struct Plain {
     openers: Vec<Needle>,
     /// One of them ends right before the current position.
     opened: bool,
+    /// The closers in quotation marks, which are content.
+    quoted: Vec<Needle>,
+    /// A closer after a quotation mark: where it begins, and whether it contains extra white space. The next byte decides.
+    closed: Option<(u64, bool)>,
     start: u64,
 }
+
+/// The quotation marks that programs have strings in.
+const QUOTES: [char; 2] = ['"', '\''];
 
 /// How far a text was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,13 +44,20 @@ pub(crate) enum Came {
 }
 
 impl Plain {
-    /// A text that begins at `start`.
-    pub fn new(closers: &[String], openers: &[String], start: u64) -> Self {
+    /// A text that begins at `start`. It may be a program with strings that quote its closers, if `quotes`.
+    pub fn new(closers: &[String], openers: &[String], quotes: bool, start: u64) -> Self {
         let needle = |closer: &String| Needle::tag(closer.as_bytes());
         let literal = |opener: &String| opener.find('$').map(|at| opener[..at].to_owned());
         let openers = openers.iter().filter_map(literal);
         let openers = openers.filter(|opener| opener.len() > 1);
+        let quote =
+            |closer: &String, mark: char| Needle::new(format!("{mark}{closer}{mark}").into_bytes());
+        let quoted = closers.iter().filter(|_| quotes);
         Self {
+            quoted: quoted
+                .flat_map(|closer| QUOTES.map(|mark| quote(closer, mark)))
+                .collect(),
+            closed: None,
             closers: closers.iter().map(needle).collect(),
             openers: openers
                 .map(|opener| Needle::new(opener.into_bytes()))
@@ -63,13 +77,15 @@ impl Plain {
     }
 
     fn needles(&self) -> impl Iterator<Item = &Needle> {
-        self.closers.iter().chain(&self.openers)
+        let all = self.closers.iter().chain(&self.openers);
+        all.chain(&self.quoted)
     }
 
     /// Whether no closer or opener is under way.
     fn idle(&self) -> bool {
         let idle = |needles: &[Needle]| needles.iter().all(|needle| needle.have() == 0);
-        !self.opened && idle(&self.closers) && idle(&self.openers)
+        let waits = self.opened || self.closed.is_some();
+        !waits && idle(&self.closers) && idle(&self.openers) && idle(&self.quoted)
     }
 
     /// The text, if its next bytes can be delivered unchanged.
@@ -86,8 +102,17 @@ impl Plain {
         Some(short.only_before(seconds))
     }
 
-    fn have(&self) -> u64 {
-        self.closers.iter().map(Needle::have).max().unwrap_or(0)
+    /// How many bytes before `pos` may be part of a closer.
+    fn have(&self, pos: u64) -> u64 {
+        let waits = self.closed.map_or(0, |(at, _)| pos.saturating_sub(at));
+        let have = self.closers.iter().map(Needle::have).max();
+        have.unwrap_or(0).max(waits)
+    }
+
+    /// The end of the text, if only the next byte would decide about the closer at its end.
+    pub fn ended(&mut self) -> Option<Came> {
+        let (end, spaced) = self.closed.take()?;
+        Some(Came::Closed { end, spaced })
     }
 
     /// Consumes the chunk from index `i` up to `end`. Without a call its bytes are dropped. The last `waits` bytes may not
@@ -126,7 +151,7 @@ impl Plain {
             i += 1;
             if self.opened && byte.is_ascii_whitespace() {
                 let at = out.base + i as u64 - 1;
-                deliver(out, &mut args, at.saturating_sub(self.have()));
+                deliver(out, &mut args, at.saturating_sub(self.have(at)));
                 let args = args.as_mut().filter(|args| !args.doubts(Kind::BareMarkup));
                 if let Some(args) = args {
                     let key = args.key().to_owned();
@@ -136,6 +161,13 @@ impl Plain {
             self.opened = false;
             for opener in &mut self.openers {
                 self.opened |= opener.step(byte);
+            }
+            let mut quoted = false;
+            for closer in &mut self.quoted {
+                quoted |= closer.step(byte);
+            }
+            if let Some(came) = self.ended().filter(|_| !quoted) {
+                return (i - 1, came);
             }
             let mut found = None;
             for closer in &mut self.closers {
@@ -147,15 +179,22 @@ impl Plain {
             if let Some((len, spaced)) = found {
                 let end = pos.saturating_sub(len);
                 deliver(out, &mut args, end);
+                // After a quotation mark one may follow.
+                let mut quoted = self.quoted.iter();
+                if quoted.any(|closer| closer.have() == len + 1) {
+                    self.closed = Some((end, spaced));
+                    continue;
+                }
                 return (i, Came::Closed { end, spaced });
             }
-            if pos.saturating_sub(self.have()) >= max {
+            if pos.saturating_sub(self.have(pos)) >= max {
                 deliver(out, &mut args, max - 1);
                 return (i, Came::Limit);
             }
         }
-        let have = self.have().max(u64::from(waits));
-        deliver(out, &mut args, out.base + i as u64 - have);
+        let pos = out.base + i as u64;
+        let have = self.have(pos).max(u64::from(waits));
+        deliver(out, &mut args, pos - have);
         (i, Came::More)
     }
 }

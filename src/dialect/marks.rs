@@ -20,6 +20,8 @@ pub(crate) struct Marks {
     pub start: Option<ParamStart>,
     /// The tag that ends the opener of a parameter.
     pub again: Option<Needle>,
+    /// What begins an element that the closer of the value would close.
+    pub element: Option<ParamStart>,
 }
 
 /// What begins a parameter: the part that all parameters share.
@@ -56,6 +58,10 @@ impl Marks {
             line: spec.line.then(line),
             start: ParamStart::new(spec, fix, key),
             again: last_tag(spec, fix),
+            element: spec
+                .close
+                .first()
+                .and_then(|close| ParamStart::element(&written(close, fix, key))),
         }
     }
 
@@ -118,6 +124,16 @@ impl ParamStart {
         Some(Self {
             needle: Needle::opener(&text),
             then,
+        })
+    }
+
+    /// What begins an element that a tag closes.
+    fn element(close: &str) -> Option<Self> {
+        let name = close.strip_prefix("</")?.strip_suffix('>')?;
+        let plain = !name.contains(['<', '>']);
+        plain.then(|| Self {
+            needle: Needle::new(format!("<{name}").into_bytes()),
+            then: Then::End(b'>'),
         })
     }
 

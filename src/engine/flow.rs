@@ -502,8 +502,10 @@ impl Machine<'_> {
         self.flow_end(chunk);
         let before = self.st.region;
         self.enter(Region::Text, end);
-        if let Region::Reasoning { id, .. } = before {
-            self.near_thought(id, end);
+        match before {
+            Region::Reasoning { id, .. } => self.near_thought(id, end),
+            Region::Span { id, .. } => self.near_region(id, end),
+            Region::Text => {}
         }
     }
 

@@ -3,6 +3,7 @@
 //! A snapshot contains what the stream remembers and nothing that it delivered. Its size does not grow with the stream,
 //! except for the bytes of an open block. It fits only the set and the options that it was made with.
 
+use std::hash::Hasher;
 use std::sync::Arc;
 
 use toolglot_scan::{Dfa, Fnv};
@@ -18,7 +19,7 @@ use crate::error::SnapshotError;
 use crate::limits::Options;
 
 const MAGIC: &[u8; 4] = b"TGss";
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
 const HEAD: usize = 4 + 2 + 8 + 8;
 
 impl Parser {
@@ -274,19 +275,31 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 fn fingerprint(set: &DialectSet, options: &Options) -> u64 {
     let mut fnv = Fnv(set.inner.fingerprint);
-    let plain = Options {
-        tools: None,
-        ..options.clone()
-    };
-    fnv.add(format!("{plain:?}").as_bytes());
-    fnv.add(
-        &options
-            .tools
-            .as_ref()
-            .map_or(0, |tools| tools.fingerprint())
-            .to_le_bytes(),
-    );
-    fnv.0
+    let tools = options.tools.as_ref();
+    let tools = tools.map_or(0, |tools| tools.fingerprint());
+    fnv.add(&tools.to_le_bytes());
+    // The other options. They serialize for the reason that the state does.
+    postcard::serialize_with_flavor(options, Hashing(fnv)).unwrap_or_default()
+}
+
+/// Hashes what is serialized.
+struct Hashing(Fnv);
+
+impl postcard::ser_flavors::Flavor for Hashing {
+    type Output = u64;
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.try_extend(&[byte])
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.0.write(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<u64> {
+        Ok(self.0.0)
+    }
 }
 
 #[cfg(test)]

@@ -60,6 +60,8 @@ enum What {
     /// A thought.
     Thought(u16),
     Token(u16),
+    /// A protected region.
+    Region(u16),
 }
 
 enum Decided {
@@ -468,6 +470,7 @@ impl Machine<'_> {
             What::Block(dialect) => self.belongs(id, dialect) || self.closes_alike(id, dialect),
             What::Token(other) => self.relatives(id, other),
             What::Thought(thought) => self.of_thought(id, thought),
+            What::Region(region) => self.of_region(id, region),
         })
     }
 
@@ -489,6 +492,10 @@ impl Machine<'_> {
             What::Thought(thought) => {
                 let thought = self.set.plan.reasoning.get(usize::from(thought));
                 thought.is_some_and(|thought| thought.dialect == dialect)
+            }
+            What::Region(region) => {
+                let region = self.set.plan.spans.get(usize::from(region));
+                region.is_some_and(|region| region.dialect == dialect)
             }
         })
     }
@@ -521,6 +528,32 @@ impl Machine<'_> {
             *index == thought.dialect || own.iter().any(|own| own.open.iter().any(shared))
         };
         token.dialects.iter().any(same)
+    }
+
+    /// Whether a protected region may belong to one of a token's dialects, since dialects may share its markers.
+    fn of_region(&self, id: u16, region: u16) -> bool {
+        let token = self.set.plan.tokens.get(usize::from(id));
+        let Some((token, region)) = token.zip(self.set.plan.spans.get(usize::from(region))) else {
+            return false;
+        };
+        // As after thoughts.
+        if token.markup && !self.set.plan.chosen {
+            return false;
+        }
+        let open = &region.spec.open;
+        let same = |index: &u16| {
+            let mut own = self.dialect(*index).spec.span.iter();
+            *index == region.dialect || own.any(|own| own.open == *open)
+        };
+        token.dialects.iter().any(same)
+    }
+
+    /// Notes that a protected region ended here.
+    pub fn near_region(&mut self, region: u16, end: u64) {
+        self.st.near = Some(Near {
+            what: What::Region(region),
+            end,
+        });
     }
 
     /// Notes that a block or a message of a dialect ended here.

@@ -108,7 +108,7 @@ fn foreign_and_damaged_snapshots_are_rejected() {
         restore(Options::default(), &newer),
         Err(SnapshotError::Version {
             found: 99,
-            expected: 5
+            expected: 6
         })
     );
     for at in 6..good.len() {

@@ -115,7 +115,7 @@ fn values_are_typed_by_the_schema() {
         ),
         (
             "call:a{n:<b> x\"y  ,b:<<escape>,s:z}",
-            r#"a {"n":"<b> x\"y","b":"<<escape>","s":"z"} {BareQuote} | type_mismatch bare_quote type_mismatch | done 0"#,
+            r#"a {"n":"<b> x\"y","b":"<<escape>","s":"z"} {BareQuote} | bare_quote type_mismatch type_mismatch | done 0"#,
         ),
         (
             "call:a{l:<escape>[1<escape>}",

@@ -1,7 +1,7 @@
 //! Text that is one argument, and calls that wait for what follows their last byte: it may show that more of them was meant.
 //!
 //! The closer of a text may be content, if the section may hold any text: other text on its line shows that, or another closer
-//! before the next call. After one object in place of parameters, parameters may follow all the same.
+//! before the next call. After one object in place of parameters, and after a call without any, parameters may follow all the same.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
@@ -10,11 +10,12 @@ use super::{Body, FramedAt};
 use crate::body::args::As;
 use crate::body::plain::{Came, Clean, Plain};
 use crate::body::{Flow, Out};
-use crate::dialect::Framed;
+use crate::dialect::{Framed, spec};
 use crate::event::Span;
 use crate::kind::Kind;
 
-/// What follows the closer of a text, in a section that may hold any text. Until it is known, the call stays open.
+/// What follows the closer of a text, in a section that may hold any text, or that of a call without parameters. Until it is known, the
+/// call stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct After {
     /// Where the closer ended.
@@ -53,7 +54,11 @@ impl Body {
             }
         }
         self.mention = self.may_be_mention(out);
-        self.at = FramedAt::Plain(Box::new(Plain::new(&unit.close, &unit.open, at)));
+        let message = unit
+            .content
+            .as_ref()
+            .is_some_and(|content| !content.recipients.is_empty());
+        self.at = FramedAt::Plain(Box::new(Plain::new(&unit.close, &unit.open, message, at)));
         let end = Came::Closed {
             end: at,
             spaced: false,
@@ -91,7 +96,12 @@ impl Body {
     /// Whether the call whose closer ends at `end` waits for what follows.
     pub(super) fn waits(&mut self, table: &Framed, end: u64) -> bool {
         let text = matches!(&self.at, FramedAt::Plain(plain) if plain.start() < end);
-        let waits = text && self.args.is_some() && self.is_prose(table);
+        let text = text && self.is_prose(table);
+        // Parameters may follow a call that has none.
+        let unit = &table.spec.unit[usize::from(self.unit)];
+        let params = matches!(unit.payload, spec::Payload::Params | spec::Payload::Tree);
+        let empty = self.section && params && self.lacks_params();
+        let waits = self.args.is_some() && (text || empty);
         self.after = waits.then_some(After {
             end,
             line: false,

@@ -190,13 +190,16 @@ impl Body {
         // The bytes already read may begin a marker that ends the hidden part.
         out.skip(start);
         out.issue(Kind::MalformedBody, Span::new(pos, pos + 1), "");
-        if let Some(whole) = &mut self.whole
-            && !begins_token(out, start, pos + 1)
-        {
+        if !begins_token(out, start, pos + 1) {
             // It may be a further parameter.
-            whole
-                .0
-                .recovered([Kind::MalformedBody].into_iter().collect());
+            if let Some(whole) = &mut self.whole {
+                whole
+                    .0
+                    .recovered([Kind::MalformedBody].into_iter().collect());
+            }
+            if let (Some(_), Some(args)) = (self.after, &mut self.args) {
+                args.recovered(Kind::MalformedBody);
+            }
         }
         self.drop_call(out, pos);
         Some(Flow::Malformed { ended: false })

@@ -82,7 +82,16 @@ impl Body {
                 }
             }
         }
-        if stopped && let Some(flow) = self.half_closer_ends(out, table, end) {
+        let ended = match &mut self.at {
+            FramedAt::Plain(plain) if stopped => plain.ended(),
+            _ => None,
+        };
+        let flow = match ended {
+            Some(came) => Some(self.plain(out, table, came, end)),
+            None if stopped => self.half_closer_ends(out, table, end),
+            None => None,
+        };
+        if let Some(flow) = flow {
             if let Some(Flow::Closed { end }) = flow {
                 return Finished::Closed(end);
             }

@@ -203,7 +203,8 @@ impl Body {
         let tag = |tag: &String| Needle::new(whole(tag).into_bytes());
         let nest = args.nests().then(|| spec.open.first().map(tag)).flatten();
         let marks = halves.marks.of(spec, &halves.close, &fix, key.trim());
-        let strange = marks.start.filter(|_| nest.is_none());
+        let flat = nest.is_none();
+        let strange = marks.start.filter(|_| flat);
         let others = other_tags(table, self.unit, out.tool(args.tool()), args.key());
         let others = others.into_iter().map(|tag| Needle::new(tag.into_bytes()));
         self.mention = self.may_be_mention(out);
@@ -216,6 +217,10 @@ impl Body {
             over: None,
             due: true,
             again: marks.again,
+            element: marks
+                .element
+                .filter(|_| flat)
+                .map(|start| (Strange::new(start), 0)),
             twin: (!self.opener.is_empty()).then_some(0),
             line_at: None,
             mixed: false,
@@ -511,6 +516,11 @@ impl Body {
                 let hit = value.step(byte);
                 (true, self.content_after_all(out, hit, pos + 1))
             }
+            (_, Some((Action::Stray, ..))) if !named && value.encloses() => {
+                // The first of two closers is that of an element in the value.
+                let hit = value.step(byte);
+                (true, self.content_after_all(out, hit, pos + 1))
+            }
             (_, Some((action, walk, to))) => {
                 let ends = *end;
                 let start = walk.start().unwrap_or(pos);
@@ -592,6 +602,9 @@ impl Body {
             out.tool_issue(Kind::AmbiguousClose, span, args.tool(), &key);
         }
         let mut value = std::mem::replace(value, Box::new(Value::none()));
+        if *which & HALF == 0 {
+            value.closes_element();
+        }
         let walk = *walk;
         // What came before is content now; a closer of the call after stray bytes may end it all the same.
         if let Some(over) = value.over.as_mut().filter(|_| stray.is_none()) {

@@ -85,6 +85,10 @@ impl Body {
             _ => return None,
         };
         let whole = last_complete(out, paths, walk, pos, &self.fix);
+        // In place of arguments, a marker that people type may begin them.
+        let empty = self.awaits_closer();
+        let whole =
+            whole.filter(|(action, walk, end)| !empty || parts(out, *action, walk, *end, pos));
         let half = || {
             let (action, end) = half_closer(out, table, (self.unit, &self.fix), walk, pos)?;
             Some((action, *walk, end))

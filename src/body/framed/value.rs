@@ -30,6 +30,8 @@ pub(super) struct Value {
     pub due: bool,
     /// The marker that ends a parameter's opener, if that marker is a separate tag: repeated, or of another value.
     pub again: Option<Needle>,
+    /// Elements that the value's closer would close, and how many of them are open in it.
+    pub element: Option<(Strange, u32)>,
     /// At the beginning: how many bytes of a repetition of its own opener have come.
     pub twin: Option<u16>,
     /// A line among them that opens the next parameter, should they not be a repetition: its newline, and the end of the
@@ -166,6 +168,7 @@ impl Value {
             over: None,
             due: false,
             again: None,
+            element: None,
             twin: None,
             line_at: None,
             mixed: false,
@@ -204,7 +207,25 @@ impl Value {
         self.ends_at()
             .chain(strange)
             .chain(nest)
+            .chain(self.element())
             .chain(&self.others)
+    }
+
+    fn element(&self) -> Option<&Needle> {
+        let element = self.element.as_ref();
+        element.map(|(element, _)| &element.start.needle)
+    }
+
+    /// Whether its closer is that of an element in it.
+    pub fn encloses(&self) -> bool {
+        self.element.as_ref().is_some_and(|(_, open)| *open > 0)
+    }
+
+    /// Takes its closer for that of an element in it.
+    pub fn closes_element(&mut self) {
+        if let Some((_, open)) = &mut self.element {
+            *open = open.saturating_sub(1);
+        }
     }
 
     /// Whether a needle passes the test. A chain of iterators would ask at each step in which of its parts it is.
@@ -212,7 +233,13 @@ impl Value {
     fn any(&self, test: impl Fn(&Needle) -> bool) -> bool {
         let nest = self.nest.as_ref().map(|(open, _)| open);
         let strange = self.strange.as_ref().map(|strange| &strange.start.needle);
-        let single = [self.line.as_ref(), strange, nest, self.again.as_ref()];
+        let single = [
+            self.line.as_ref(),
+            strange,
+            nest,
+            self.again.as_ref(),
+            self.element(),
+        ];
         self.closers.iter().any(&test)
             || single.into_iter().flatten().any(&test)
             || self.others.iter().any(&test)
@@ -232,6 +259,10 @@ impl Value {
         if let Some(strange) = &mut self.strange {
             strange.reset();
         }
+        if let Some((element, open)) = &mut self.element {
+            element.reset();
+            *open = 0;
+        }
         self.others.iter_mut().for_each(Needle::reset);
         (self.twin, self.line_at, self.mixed) = (Some(0), None, false);
         (self.start, self.framed) = (start, false);
@@ -246,6 +277,10 @@ impl Value {
     fn idle_after(&self, byte: Option<u8>) -> bool {
         !self.any(|needle| needle.have() != u64::from(needle.begins() == byte))
             && self.strange.as_ref().is_none_or(Strange::idle)
+            && self
+                .element
+                .as_ref()
+                .is_none_or(|(element, _)| element.idle())
             && self.over.as_ref().is_none_or(|over| over.idle())
     }
 
@@ -419,6 +454,11 @@ impl Value {
         }
         if let Some(strange) = &mut self.strange {
             self.mixed |= strange.step(byte);
+        }
+        if let Some((element, open)) = &mut self.element
+            && element.step(byte)
+        {
+            *open = open.saturating_add(1);
         }
         for other in &mut self.others {
             self.mixed |= other.step(byte);

@@ -739,8 +739,10 @@ impl Lexer {
         let mark = marks.position(|(mark, _)| mark.as_bytes() == delim);
         let (which, len) = mark.map_or((0, 0), |which| (which as u8, len));
         let key = InText::Other;
+        let at = f.pos(i).saturating_sub(u64::from(len));
         self.at = LexerAt::BareText { which, len, key };
-        (i, None)
+        // Another spelling of the delimiter may be meant, and be part of the value.
+        (i, Some(Token::Repaired(Kind::BareQuote, at)))
     }
 
     /// In a string between delimiters. The matched part of the closing one is on hold.

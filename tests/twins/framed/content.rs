@@ -23,7 +23,15 @@ impl Twin<'_> {
             ends.push((fit.end, fit.end));
         }
         for close in unit.close.iter().map(pattern::literal) {
-            let found = self.input[fit.end..].find(&close);
+            let text = &self.input[fit.end..];
+            // A program may have strings with the closer.
+            let quoted = |at: usize| {
+                let after = &text[at + close.len()..];
+                let marks = |mark: char| text[..at].ends_with(mark) && after.starts_with(mark);
+                !content.recipients.is_empty() && (marks('"') || marks('\''))
+            };
+            let mut found = text.match_indices(&close).map(|(at, _)| at);
+            let found = found.find(|at| !quoted(*at));
             ends.extend(found.map(|len| (fit.end + len, fit.end + len + close.len())));
         }
         let quote = self.quote.take().filter(|_| !closed);

@@ -660,7 +660,9 @@ impl<'a> Twin<'a> {
                 let fits = blanks <= param.confirm
                     && match self.walk_on(next, all) {
                         Ok(fit) if matches!(fit.action, Place::Param | Place::Stray) => {
-                            !(named && self.foreign(tool, &fit))
+                            let own = fit.action == Place::Stray && !named && !nests;
+                            let inner = own && encloses(&input[from..at], close);
+                            !(inner || named && self.foreign(tool, &fit))
                         }
                         Ok(_) => true,
                         // Otherwise it may be content, if another closer follows.
@@ -711,6 +713,28 @@ impl<'a> Twin<'a> {
         }
         Err(self.cut_value(from..last, &closers))
     }
+}
+
+/// Whether a text has opened an element that a tag would close. A tag has nothing but a name, or attributes with values.
+fn encloses(text: &str, close: &str) -> bool {
+    let Some(name) = close.strip_prefix("</").and_then(|c| c.strip_suffix('>')) else {
+        return false;
+    };
+    let open = format!("<{name}");
+    let opens = |(at, _): &(usize, &str)| {
+        let rest = &text[at + open.len()..];
+        let Some(end) = rest
+            .find(['>', '<'])
+            .filter(|end| rest[*end..].starts_with('>'))
+        else {
+            return false;
+        };
+        let tag = &rest[..end];
+        let spaced = tag.starts_with(char::is_whitespace);
+        tag.is_empty() || spaced && !tag.ends_with('/') && tag.contains('=')
+    };
+    let opened = text.match_indices(&open).filter(opens).count();
+    opened > text.matches(close).count()
 }
 
 /// The part of the text between the tags that is the value.

@@ -623,13 +623,14 @@ impl<'a> Twin<'a> {
             });
             attribute && named
         };
-        // If the end truncates what may become a longer form, nothing is decided.
+        // If the end truncates what may become a longer form, nothing is decided, unless it is all that came.
+        let alone = self.input[from..].bytes().all(super::pattern::is_blank);
         let longer = |(probe, ()): &(&Pattern, ())| {
             let mut others = opener.probe.iter();
             let longer = others.any(|o| o.len() < probe.len() && probe.starts_with(o));
             longer && matches!(walk(self.input, from, &[(*probe, ())]), Walk::Cut(_))
         };
-        if patterns.iter().any(longer) {
+        if !alone && patterns.iter().any(longer) {
             return Opens::Text;
         }
         match walk(self.input, from, &patterns) {

@@ -1,5 +1,6 @@
 mod failed;
 mod forged;
+mod invented;
 mod tokens;
 
 use std::sync::{Arc, LazyLock};
