@@ -121,22 +121,36 @@ pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec
     fenced(unit, open, out)
 }
 
-/// The closers of a call in JSON, or with its arguments in JSON, that follow the end of a code fence around it.
+/// The closers of a call in JSON, with its arguments in JSON, or with an object in place of parameters, that follow the end of a code
+/// fence around it.
 pub(super) fn fence_ends(unit: &spec::Unit) -> Vec<String> {
-    let json = matches!(unit.payload, Payload::Json | Payload::Arguments);
+    let text = matches!(
+        unit.payload,
+        Payload::Python | Payload::Braces | Payload::Mapping(_) | Payload::Content
+    );
     let plain = unit
         .close
         .iter()
-        .filter(|close| json && !close.contains('`'));
+        .filter(|close| !text && !close.contains('`'));
     plain.map(|close| format!("```$_{close}")).collect()
 }
 
-/// The evidence after an opener, plus the same in a code fence, if the call or its arguments are JSON between markers.
+/// What an object in place of parameters may begin with.
+pub(super) fn objects(unit: &spec::Unit) -> Vec<String> {
+    let bare = "$^{".to_owned();
+    let fenced = !unit.close.iter().any(|close| close.contains('`'));
+    let fences = FENCES.iter().filter(|_| fenced);
+    let fences = fences.map(|fence| format!("{fence}$_{bare}"));
+    [bare.clone()].into_iter().chain(fences).collect()
+}
+
+/// The evidence after an opener, plus the same in a code fence, if the call or its arguments are JSON between markers, or may be an object
+/// in place of parameters.
 fn fenced(unit: &spec::Unit, open: &str, mut probe: Vec<String>) -> Vec<String> {
     let whole = !open.contains('`') && !open.contains("$^");
     let begins: &[&str] = match unit.payload {
         Payload::Json => &["$_{", "$_["],
-        Payload::Arguments => &["$_{"],
+        Payload::Arguments | Payload::Params | Payload::Tree => &["$_{"],
         _ => &[],
     };
     if !unit.close.is_empty() && whole {
@@ -146,7 +160,7 @@ fn fenced(unit: &spec::Unit, open: &str, mut probe: Vec<String>) -> Vec<String> 
                 .filter_map(|begin| pattern.find(begin))
                 .min()?;
             // Of JSON, only white space comes before it.
-            let alone = unit.payload == Payload::Arguments || at == 0;
+            let alone = unit.payload != Payload::Json || at == 0;
             alone.then(|| (pattern[..at].to_owned(), pattern[at..].to_owned()))
         };
         let plain: Vec<_> = probe.iter().filter_map(shown).collect();

@@ -136,8 +136,9 @@ impl Body {
             Action::Whole => {
                 out.skip(end);
                 let mut args = self.args.as_mut().filter(|args| args.count() == 0);
-                // No marker announces it.
-                if let Some(args) = args.as_mut().filter(|_| span.is_empty()) {
+                // No marker announces it, or only a code fence.
+                let bare = span.is_empty() || out.byte(start) == Some(b'`');
+                if let Some(args) = args.as_mut().filter(|_| bare) {
                     args.report(
                         out,
                         Kind::RepairedArguments,

@@ -199,7 +199,7 @@ impl Places {
                         [
                             list(&param.open, Action::Param),
                             list(&param.whole, Action::Whole),
-                            vec![("$^{".to_owned(), Action::Whole)],
+                            list(&evidence::objects(unit), Action::Whole),
                         ]
                         .concat(),
                         [list(&param.close, Action::Stray), ends].concat(),
