@@ -178,7 +178,10 @@ impl Body {
         let bytes = std::mem::take(&mut self.name);
         let span = Span::new(at.saturating_sub(bytes.len() as u64), at);
         let text = String::from_utf8_lossy(&bytes);
-        let named = without_repeats(&text, &table.prefix);
+        let named = match out.tool(&text) {
+            Some(_) => &text,
+            None => without_repeats(&text, &table.prefix),
+        };
         let name = match tool_name(named, rules.max_name) {
             Ok(name) => name,
             Err(Kind::LimitName) => return (i, Step::Limit(Kind::LimitName)),

@@ -144,13 +144,12 @@ pub(super) fn objects(unit: &spec::Unit) -> Vec<String> {
     [bare.clone()].into_iter().chain(fences).collect()
 }
 
-/// The evidence after an opener, plus the same in a code fence, if the call or its arguments are JSON between markers, or may be an object
-/// in place of parameters.
+/// The evidence after an opener, plus the same in a code fence, if the call or its arguments are JSON between markers.
 fn fenced(unit: &spec::Unit, open: &str, mut probe: Vec<String>) -> Vec<String> {
     let whole = !open.contains('`') && !open.contains("$^");
     let begins: &[&str] = match unit.payload {
         Payload::Json => &["$_{", "$_["],
-        Payload::Arguments | Payload::Params | Payload::Tree => &["$_{"],
+        Payload::Arguments => &["$_{"],
         _ => &[],
     };
     if !unit.close.is_empty() && whole {
@@ -160,7 +159,7 @@ fn fenced(unit: &spec::Unit, open: &str, mut probe: Vec<String>) -> Vec<String> 
                 .filter_map(|begin| pattern.find(begin))
                 .min()?;
             // Of JSON, only white space comes before it.
-            let alone = unit.payload != Payload::Json || at == 0;
+            let alone = unit.payload == Payload::Arguments || at == 0;
             alone.then(|| (pattern[..at].to_owned(), pattern[at..].to_owned()))
         };
         let plain: Vec<_> = probe.iter().filter_map(shown).collect();

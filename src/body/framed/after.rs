@@ -4,13 +4,13 @@
 //! before the next call. After one object in place of parameters, and after a call without any, parameters may follow all the same.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::xml;
+use toolglot_scan::{lossy, path, xml};
 
 use super::{Body, FramedAt};
 use crate::body::args::As;
 use crate::body::plain::{Came, Clean, Plain};
 use crate::body::{Flow, Out};
-use crate::dialect::{Framed, spec};
+use crate::dialect::{Family, Framed, spec};
 use crate::event::Span;
 use crate::kind::Kind;
 
@@ -110,6 +110,27 @@ impl Body {
         waits
     }
 
+    /// Whether the call that waits may go on with these bytes: with any if it has text, with the opener of a parameter or an object if it
+    /// has no parameters.
+    pub(super) fn may_go_on(&self, out: &Out<'_>, begun: &[u8]) -> bool {
+        if self.after.is_none() || !self.lacks_params() {
+            return self.after.is_some();
+        }
+        let Some(Family::Framed(table)) = out.dialect().map(|dialect| &dialect.family) else {
+            return true;
+        };
+        let fix = lossy(&self.fix);
+        let params = table.params(self.unit).into_iter();
+        let mut opens = params.flat_map(|param| &param.open);
+        let begins = |open: &String| {
+            let open = open.replace("$x", &fix);
+            let literal = path::literal(&open).unwrap_or_default();
+            let literal = literal.as_bytes();
+            literal.starts_with(begun) || begun.starts_with(literal)
+        };
+        begun.starts_with(b"{") || opens.any(begins)
+    }
+
     /// Acts on text between calls that begins at `start`. On the line of a text's closer it shows that this may be content.
     pub(super) fn words(&mut self, out: &mut Out<'_>, start: u64) {
         let Some(after) = &mut self.after else {
@@ -154,6 +175,11 @@ impl Body {
                 out.call_abandon(live.span(end));
             }
         }
+        self.settle_after(out)
+    }
+
+    /// Closes the call that waits for what follows its closer, if one does.
+    pub(super) fn settle_after(&mut self, out: &mut Out<'_>) -> Option<Flow> {
         let after = self.after.take()?;
         self.close_args(out, after.end)
     }

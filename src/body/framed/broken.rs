@@ -197,7 +197,8 @@ impl Body {
                     .0
                     .recovered([Kind::MalformedBody].into_iter().collect());
             }
-            if let (Some(_), Some(args)) = (self.after, &mut self.args) {
+            let more = self.may_go_on(out, &out.bytes(start, pos + 1));
+            if let (true, Some(args)) = (more, &mut self.args) {
                 args.recovered(Kind::MalformedBody);
             }
         }

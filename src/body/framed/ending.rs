@@ -9,6 +9,7 @@ use crate::body::{Finished, Flow, Out};
 use crate::dialect::Framed;
 use crate::event::Span;
 use crate::kind::{Kind, Severity};
+use toolglot_scan::path::Walk;
 
 impl Body {
     /// Whether the open part extends to the end of the stream, at `end`, because a closer is missing. It does if it is
@@ -83,9 +84,14 @@ impl Body {
             }
         }
         let ended = match &mut self.at {
-            FramedAt::Plain(plain) if stopped => plain.ended(),
+            FramedAt::Plain(plain) => plain.ended(),
             _ => None,
         };
+        // The text may quote the closer and go on.
+        if let (Some(_), Some(args), false) = (&ended, &mut self.args, stopped) {
+            let key = args.key().to_owned();
+            args.report(out, Kind::UnclosedValue, Span::new(end, end), &key);
+        }
         let flow = match ended {
             Some(came) => Some(self.plain(out, table, came, end)),
             None if stopped => self.half_closer_ends(out, table, end),
@@ -105,7 +111,10 @@ impl Body {
             return self.close_value(out, ends, to);
         }
         // More of the text, or a parameter, could have followed.
-        if let (Some(_), Some(args), false) = (self.after, &mut self.args, stopped) {
+        let begun = self.pattern().and_then(Walk::start);
+        let begun = begun.map_or_else(Vec::new, |start| out.bytes(start, end));
+        let more = self.may_go_on(out, &begun);
+        if let (true, Some(args), false) = (more, &mut self.args, stopped) {
             args.recovered(Kind::UnclosedBlock);
         }
         if let (Some(whole), false) = (&mut self.whole, stopped) {

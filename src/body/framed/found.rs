@@ -27,6 +27,11 @@ impl Body {
         end: u64,
     ) -> Option<Flow> {
         let start = walk.start().unwrap_or(end);
+        if self.lacks_params()
+            && let Some(flow) = self.settle_after(out)
+        {
+            return Some(flow);
+        }
         // The block's opener has been reported.
         let first = matches!(self.at, FramedAt::Enter(_));
         let span = Span::new(start, end);

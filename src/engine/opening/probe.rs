@@ -10,7 +10,7 @@ use super::evidence::Shown as Shows;
 use super::{Candidate, CandidateAt, MAX_SUFFIX, Opening, Verdict, member, opens};
 use crate::body::tool_name;
 use crate::dialect::bounds::{BARE, PROBE_BLANKS};
-use crate::dialect::{Begins, Evidence, Family, Head, OpenRef, Opener, is_name};
+use crate::dialect::{Begins, Evidence, Family, Head, OpenRef, Opener};
 use crate::engine::Region;
 use crate::engine::bare::{Bare, Shown};
 use crate::engine::machine::{Chunk, Machine};
@@ -122,8 +122,8 @@ impl Machine<'_> {
                         let name = self.word(chunk, walk.span(Hole::Name));
                         let tool = self.declared(&name);
                         let section = table.spec.section.is_some();
-                        if byte == b'(' && !name.chars().all(|c| is_name(c) || c == '.') {
-                            // What Markdown has before a bracket is no call of Python.
+                        if byte == b'(' && name.contains(['[', ']']) {
+                            // A link of Markdown is no call of Python.
                             return Verdict::Text(look);
                         }
                         let mere = action == Evidence::Name && tool.is_none() && !section;
