@@ -202,7 +202,7 @@ const SLIPS: [Kind; 18] = [
 /// Vectors of forms that the twins do not support: self-closing tags, closers of openers that are text, definitions and links
 /// that look like calls, an object after an action's header, closers without a suffix, code and quotations in thoughts, values that run
 /// over the end of their call, words between parameters.
-const SHORT: [&str; 41] = [
+const SHORT: [&str; 42] = [
     "closes-itself",
     "parameter-closes-itself",
     "pair-en",
@@ -244,6 +244,7 @@ const SHORT: [&str; 41] = [
     "word-after-parameter-en",
     "word-before-call-closer-en",
     "stray-bracket-after-parameter-en",
+    "name-with-a-slash-first-en",
 ];
 
 fn slipped(turn: &Turn) -> bool {
