@@ -3,6 +3,7 @@
 //! Spans lie within the bytes fed, leaves are contiguous, data are the bytes of their span, blocks, calls and parameters
 //! nest, arguments are a JSON object, and nothing complete is retracted.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use toolglot::{
@@ -18,7 +19,7 @@ pub static PARSES: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Clone)]
 pub struct Watch<'i> {
-    input: &'i [u8],
+    input: Cow<'i, [u8]>,
     chars: bool,
     retained: bool,
     /// Whether calls of the text come after their blocks, if they come.
@@ -60,7 +61,7 @@ struct Open {
 impl<'i> Watch<'i> {
     pub fn new(input: &'i [u8], options: &Options) -> Self {
         Self {
-            input,
+            input: Cow::Borrowed(input),
             chars: options.text == TextMode::Chars,
             retained: options.retain == Retain::Block,
             held: options.prefer == Prefer::Native,
@@ -79,41 +80,8 @@ impl<'i> Watch<'i> {
     }
 
     /// Goes on with an input that begins with the same bytes.
-    pub fn of(self, input: &[u8]) -> Watch<'_> {
-        let Self {
-            input: _,
-            chars,
-            retained,
-            held,
-            fed,
-            log,
-            at,
-            block,
-            call,
-            calls,
-            params,
-            owed,
-            closed,
-            region,
-            silent,
-        } = self;
-        Watch {
-            input,
-            chars,
-            retained,
-            held,
-            fed,
-            log,
-            at,
-            block,
-            call,
-            calls,
-            params,
-            owed,
-            closed,
-            region,
-            silent,
-        }
+    pub fn goes_on(&mut self, input: &[u8]) {
+        self.input = Cow::Owned(input.to_vec());
     }
 
     /// Call this after every chunk.
@@ -167,7 +135,7 @@ impl<'i> Watch<'i> {
         }
     }
 
-    fn source(&self, span: Span) -> &'i [u8] {
+    fn source(&self, span: Span) -> &[u8] {
         &self.input[span.start as usize..span.end as usize]
     }
 

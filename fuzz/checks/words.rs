@@ -317,17 +317,19 @@ impl Tree {
     }
 
     fn fed(&self, from: usize, end: usize) -> Step {
-        let Step { mut parser, watch } = self.steps[from].clone();
-        let mut watch = watch.of(self.word.as_bytes());
-        watch.fed = end as u64;
-        parser.feed(&self.word.as_bytes()[from..end], &mut watch);
-        let watch = watch.of(&[]);
-        Step { parser, watch }
+        let mut step = self.steps[from].clone();
+        step.watch.goes_on(self.word.as_bytes());
+        step.watch.fed = end as u64;
+        step.parser
+            .feed(&self.word.as_bytes()[from..end], &mut step.watch);
+        step
     }
 
     fn finish(&self) {
-        let Step { mut parser, watch } = self.steps[self.word.len()].clone();
-        let mut watch = watch.of(self.word.as_bytes());
+        let Step {
+            mut parser,
+            mut watch,
+        } = self.steps[self.word.len()].clone();
         parser.finish(Finish::Stop, &mut watch);
         watch.at_end(&mut parser);
     }

@@ -220,11 +220,10 @@ impl Body {
             let hits = table.marks.hits(self.marks);
             if let Some(again) = self.again(table, hits, pos) {
                 let span = Span::new(again, pos);
-                repeated(out, &self.fields, &mut self.kinds, span);
+                let (fields, kinds) = (&self.fields, &mut self.kinds);
+                note(out, fields, kinds, Kind::RepeatedMarker, span);
                 if self.nested {
-                    self.kinds.insert(Kind::BareMarkup);
-                    let name = self.fields.last().map_or("", |field| field.key.as_str());
-                    out.tool_issue(Kind::BareMarkup, span, "", name);
+                    note(out, fields, kinds, Kind::BareMarkup, span);
                 }
                 self.closed = pos;
                 self.junk = None;
@@ -622,12 +621,9 @@ impl Body {
                     value.begin(pos);
                     max = pos.saturating_add(longest);
                     out.skip(pos);
-                    repeated(
-                        out,
-                        &self.fields,
-                        &mut self.kinds,
-                        Span::new(pos - len, pos),
-                    );
+                    let span = Span::new(pos - len, pos);
+                    let kind = Kind::RepeatedMarker;
+                    note(out, &self.fields, &mut self.kinds, kind, span);
                 } else {
                     value.mixed = value.mixed || value.swallows(out, table, pos, len);
                     self.nested |= own;
@@ -702,11 +698,11 @@ impl Body {
     }
 }
 
-/// Reports a marker of the last field's value that appears twice.
-fn repeated(out: &mut Out<'_>, fields: &[Field], kinds: &mut KindSet, span: Span) {
-    kinds.insert(Kind::RepeatedMarker);
+/// Reports what a marker of the last field's value is.
+fn note(out: &mut Out<'_>, fields: &[Field], kinds: &mut KindSet, kind: Kind, span: Span) {
+    kinds.insert(kind);
     let name = fields.last().map_or("", |field| field.key.as_str());
-    out.tool_issue(Kind::RepeatedMarker, span, "", name);
+    out.tool_issue(kind, span, "", name);
 }
 
 /// Whether the bytes from `from` to the end of the stream are a prefix of a block's marker.

@@ -124,14 +124,14 @@ pub(super) fn of_unit(spec: &spec::Framed, unit: &spec::Unit, open: &str) -> Vec
 /// The closers of a call in JSON, with its arguments in JSON, or with an object in place of parameters, that follow the end of a code
 /// fence around it.
 pub(super) fn fence_ends(unit: &spec::Unit) -> Vec<String> {
-    let text = matches!(
+    let json = matches!(
         unit.payload,
-        Payload::Python | Payload::Braces | Payload::Mapping(_) | Payload::Content
+        Payload::Json | Payload::Arguments | Payload::Params | Payload::Tree
     );
     let plain = unit
         .close
         .iter()
-        .filter(|close| !text && !close.contains('`'));
+        .filter(|close| json && !close.contains('`'));
     plain.map(|close| format!("```$_{close}")).collect()
 }
 

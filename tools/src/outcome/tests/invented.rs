@@ -5,8 +5,8 @@ use toolglot::{EncodeCall, encode};
 use super::*;
 use crate::prompt::tests::ids;
 
-/// Layouts in which such a call runs. `<response>` is a tag of many documents, and a token of turns, after which no call runs, comes before
-/// it; the end of the call is that of the message with the result.
+/// Layouts in which such a call runs. `<response>` is a tag of many documents; the models write a token of turns before it, after which no
+/// call runs. In the other two, what ends a call also ends the message with the result.
 const OPEN: [&str; 4] = ["minimax-m2", "minimax-m3", "harmony", "muse"];
 
 #[test]
