@@ -144,12 +144,14 @@ enum Frame {
     Tuples,
     /// The arguments of a Python call: `(key=value)`.
     Call,
+    /// An object whose brackets are doubled, as prompts made from templates show them: `{{"key": 1}}`. An inner bracket is open.
+    Doubled,
 }
 
 impl Frame {
     fn closer(self) -> u8 {
         match self {
-            Self::Object => b'}',
+            Self::Object | Self::Doubled => b'}',
             Self::Array => b']',
             Self::Tuple | Self::Tuples | Self::Call => b')',
         }
@@ -158,7 +160,7 @@ impl Frame {
     /// The position before its first member.
     fn first(self) -> LexerAt {
         match self {
-            Self::Object | Self::Call => LexerAt::Between(Gap::Key),
+            Self::Object | Self::Doubled | Self::Call => LexerAt::Between(Gap::Key),
             Self::Array | Self::Tuple | Self::Tuples => LexerAt::Between(Gap::Item),
         }
     }
@@ -578,6 +580,11 @@ impl Lexer {
                 self.value(rules, f, i, byte)
             }
             LexerAt::Begin(shape) => self.begin(rules, f, i, byte, shape),
+            LexerAt::Between(Gap::Key)
+                if byte == b'{' && self.stack.last() == Some(&Frame::Object) =>
+            {
+                self.doubled(f, i)
+            }
             LexerAt::Between(Gap::Key | Gap::NextKey) => self.open_key(rules, f, i, byte),
             LexerAt::Between(Gap::Colon) => self.colon(rules, f, i, byte),
             LexerAt::Between(Gap::After) => self.after(rules, f, i, byte),

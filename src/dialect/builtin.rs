@@ -101,6 +101,7 @@ pub(super) const FILES: &[(&str, &str)] = files! {
     "xlam"
     "sarashina"
     "pythonic"
+    "tool-code"
     "minimax-m3"
     "anthropic-function-calls"
     "cline-xml"

@@ -36,7 +36,7 @@ impl Evidence {
 }
 
 /// What may come first in a JSON object or list.
-const OBJECT: [&str; 3] = ["{$_\"", "{$_'", "{$_}"];
+const OBJECT: [&str; 4] = ["{$_\"", "{$_'", "{$_}", "{{$_\""];
 const LIST: [&str; 4] = ["[$_{", "[$_]", "[$_\"", "[$_'"];
 
 /// What may open a code fence around it.

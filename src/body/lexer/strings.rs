@@ -449,7 +449,7 @@ impl Lexer {
     /// Whether another string may follow this one. In a list, a comma may be missing instead.
     fn joins(&self, rules: &Rules<'_>, quoted: Quoted) -> bool {
         let value = match self.stack.last() {
-            Some(Frame::Call | Frame::Object) => !quoted.key,
+            Some(Frame::Call | Frame::Object | Frame::Doubled) => !quoted.key,
             Some(Frame::Array | Frame::Tuple | Frame::Tuples) | None => false,
         };
         rules.syntax.python && value && !quoted.torn

@@ -116,12 +116,28 @@ impl Lexer {
 
     pub(super) fn close<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
         let frame = self.stack.pop();
+        if frame == Some(Frame::Doubled) {
+            self.stack.push(Frame::Object);
+            self.at = LexerAt::Between(Gap::After);
+            f.hold = Some(i);
+            self.pen.swap(f, i + 1, "", Meaning::Text(""));
+            return (i + 1, None);
+        }
         if byte == b')' {
             f.hold = Some(i);
             let bracket = if frame == Some(Frame::Call) { "}" } else { "]" };
             self.pen.swap(f, i + 1, bracket, Meaning::Text(""));
         }
         self.end(i + 1)
+    }
+
+    /// Drops a second bracket that opens the innermost object, at `i`.
+    pub(super) fn doubled<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize) -> Took {
+        self.stack.pop();
+        self.stack.push(Frame::Doubled);
+        f.hold = Some(i);
+        self.pen.swap(f, i + 1, "", Meaning::Text(""));
+        (i + 1, Some(Token::Repaired(Kind::RepeatedMarker, f.pos(i))))
     }
 
     /// Ends the value before `i`.
@@ -154,10 +170,10 @@ impl Lexer {
     /// before them count: a number or word may go on, and Python joins strings that follow each other.
     fn comma_is_missing(&self, rules: &Rules<'_>, top: Frame, byte: u8) -> bool {
         match top {
-            Frame::Object if rules.syntax.bare_keys => {
+            Frame::Object | Frame::Doubled if rules.syntax.bare_keys => {
                 byte == b'"' || (is_name(byte) && !byte.is_ascii_digit() && byte != 0xE2)
             }
-            Frame::Object => byte == b'"',
+            Frame::Object | Frame::Doubled => byte == b'"',
             Frame::Call => byte == b'_' || byte.is_ascii_alphabetic(),
             // After a call, a bracket may begin the next section.
             Frame::Array if self.lists_calls() => byte == b'{',
@@ -169,7 +185,7 @@ impl Lexer {
     /// Goes on after a comma.
     pub(super) fn comma(&mut self) {
         self.at = match self.stack.last_mut() {
-            Some(Frame::Object | Frame::Call) => LexerAt::Between(Gap::NextKey),
+            Some(Frame::Object | Frame::Doubled | Frame::Call) => LexerAt::Between(Gap::NextKey),
             Some(top @ Frame::Tuple) => {
                 *top = Frame::Tuples;
                 LexerAt::Between(Gap::NextItem)
@@ -283,7 +299,7 @@ impl Lexer {
 
     /// Begins the member whose quotation mark, and blanks after it, are on hold; `told` if the consumer knows of it.
     pub(super) fn begun<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, told: bool) -> Took {
-        let key = self.stack.last() == Some(&Frame::Object);
+        let key = matches!(self.stack.last(), Some(Frame::Object | Frame::Doubled));
         if !key && !told && self.watched() {
             self.at = LexerAt::Begun(true);
             return (i, Some(Token::Open(Shape::String)));
