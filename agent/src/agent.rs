@@ -8,7 +8,7 @@ use toolglot::{Dialect, DialectSet, Options, TextMode, Tools};
 use toolglot_tools::outcome::{MessageError, RenderOptions, Renderer, Shape};
 use toolglot_tools::prompt::grammar::{CallGrammar, GrammarError};
 use toolglot_tools::prompt::{Lang, Layout, PromptError, PromptOptions};
-use toolglot_tools::{CallConfig, Inventory, NameRule, read};
+use toolglot_tools::{CallConfig, Inventory, NameRule, Tool, read};
 
 use crate::policy::Policy;
 use crate::step::Ask;
@@ -297,6 +297,23 @@ impl Agent {
     #[must_use]
     pub fn offered(&self) -> &Inventory {
         &self.offered
+    }
+
+    /// The name in an API tool call of the tool that a step of a workflow names by its id or an alias. Only where another tool has that
+    /// name there it is a different one.
+    pub(crate) fn called(&self, name: &str) -> String {
+        let tools = &self.offered;
+        let other = |tool: &&Arc<Tool>| match tools.resolve(name, None) {
+            Ok(found) => found.id != tool.id,
+            Err(_) => true,
+        };
+        let Some(tool) = tools.get(name).filter(other) else {
+            return name.to_owned();
+        };
+        let names = tools.names("", NameRule::Api);
+        let mut all = tools.tools().iter().zip(names);
+        let own = all.find(|(one, _)| one.id == tool.id);
+        own.map_or_else(|| name.to_owned(), |(_, own)| own)
     }
 
     /// Returns a copy for models that write a built-in dialect.

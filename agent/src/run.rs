@@ -316,7 +316,7 @@ impl Run {
             let arguments = Value::Object(step.arguments.clone()).to_string();
             run.stands(Entry {
                 id: format!("step_{index}"),
-                name: step.tool.clone(),
+                name: run.agent.called(&step.tool),
                 arguments,
                 dialect: String::new(),
                 recovered: false,

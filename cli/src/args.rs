@@ -153,8 +153,9 @@ Examples:
   toolglot parse --output turn reply.txt | toolglot encode --dialect hermes";
 
 const TRANSCODE_EXAMPLES: &str = "\
-Text is unchanged; calls are written anew in their places, several calls of one block together. A call that is recovered or
-that the new dialect cannot express is an error with its place; with `--keep` its bytes stay.
+Text is unchanged, but an opener of the old dialect that opened nothing may get an escape, so that no reader takes it for a call.
+Calls are written anew in their places, several calls of one block together. A call that is recovered or that the new dialect cannot
+express is an error with its place; with `--keep` its bytes stay.
 
 Examples:
   toolglot transcode --to vcp reply.txt

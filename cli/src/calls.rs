@@ -69,6 +69,8 @@ fn told(error: impl std::fmt::Display) -> String {
 impl Turn {
     pub fn read(json: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(json).map_err(told)?;
+        // Windows writes one.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let read = if text.trim_start().starts_with('[') {
             alone(serde_json::from_str(text).map_err(told)?)
         } else {

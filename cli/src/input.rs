@@ -57,6 +57,14 @@ impl Input {
         Stop::because(format!("cannot read {}: {error}", self.name))
     }
 
+    /// Reads it all as text, without the mark that Windows writes at the beginning of UTF-8.
+    pub fn text(&mut self) -> Result<String, Stop> {
+        let mut text = String::new();
+        let read = self.reader.read_to_string(&mut text);
+        read.map_err(|error| self.error(&error))?;
+        Ok(without_mark(text))
+    }
+
     /// Fills `buffer` with up to `len` bytes, fewer only at the end.
     pub fn exactly(&mut self, len: usize, buffer: &mut Vec<u8>) -> Result<(), Stop> {
         buffer.clear();
@@ -121,5 +129,14 @@ pub fn text(path: &Path) -> Result<String, Stop> {
     let name = path.display();
     let bytes = fs::read(path).map_err(|e| Stop::because(format!("cannot read {name}: {e}")))?;
     String::from_utf8(bytes)
+        .map(without_mark)
         .map_err(|e| Stop::because(format!("{name}: it is not UTF-8 text: {e}")))
+}
+
+/// The text without the mark that Windows writes at the beginning of UTF-8.
+fn without_mark(text: String) -> String {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    }
 }

@@ -1,6 +1,6 @@
 //! `toolglot render`: conversations as a model's own chat template writes them.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::time::SystemTime;
 
 use toolglot::json::{Map, Value, json};
@@ -37,10 +37,8 @@ pub fn run(args: &RenderArgs) -> Result<Verdict, Stop> {
         let text = template.render(messages, rest.get("tools"), generate.unwrap_or(true));
         text.map_err(|error| error.to_string())
     };
-    let mut text = String::new();
     let mut input = Input::open(&args.file)?;
-    let read = input.read_to_string(&mut text);
-    read.map_err(|error| input.error(&error))?;
+    let text = input.text()?;
     let mut out = Screen::stdout();
     if !args.lines {
         let body = text

@@ -1,6 +1,6 @@
 //! `toolglot result`: renders results of calls for a model.
 
-use std::io::{Read, Write};
+use std::io::Write;
 
 use crate::terminal::Screen;
 use toolglot_testkit::sets::{Choice, Sets};
@@ -22,10 +22,8 @@ pub fn run(args: &ResultArgs) -> Result<Verdict, Stop> {
     let sets = Sets::load(&args.dialect.files).map_err(Stop::because)?;
     let active = sets.get(&beside).unwrap_or(own);
     let renderer = Renderer::new(&active, layout).map_err(Stop::because)?;
-    let mut text = String::new();
     let mut input = Input::open(&args.file)?;
-    let read = input.read_to_string(&mut text);
-    read.map_err(|error| input.error(&error))?;
+    let text = input.text()?;
     let wrong = |why: String| input.wrong(format!("the results cannot be read: {why}"));
     let list = text.trim_start().starts_with('[');
     let results: Vec<ToolResult> = if list {

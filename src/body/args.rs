@@ -11,7 +11,7 @@ use super::call::{CallWriter, UNTYPED};
 use super::given::{Attribute, Given, given, is_fact, unread};
 use super::live::LiveCall;
 use super::plain::Clean;
-use super::tree::half_cdata;
+use super::tree::{ends_cdata_again, half_cdata};
 use super::tree_payload::{Decoder, Elements};
 use super::typed::{Typed, declared_json, each, repeated, typed};
 use super::{Opened, Out, Short};
@@ -469,8 +469,8 @@ impl Args {
             return Ok(());
         };
         let span = Span::new(param.start, end);
-        if begins_half_cdata(out, span) {
-            // CDATA was to protect what follows, closers among it.
+        if tears_cdata(out, span) {
+            // CDATA was to protect more of it, closers among it.
             self.call.insert([Kind::BareMarkup]);
             out.tool_issue(Kind::BareMarkup, span, self.call.tool(), &param.key);
         }
@@ -598,7 +598,7 @@ impl Args {
             let schema = out.known(Some(schema));
             return Ok(repeated(items, schema, out.limits().max_depth, json));
         }
-        each(items, json, |item, json| {
+        each(items, schema, json, |item, json| {
             self.coerced(out, item, schema, json)
         })
     }
@@ -730,8 +730,8 @@ impl Args {
 /// How much white space may precede CDATA.
 const BEFORE_CDATA: u64 = 16;
 
-/// Whether a value begins with an opener of CDATA that is torn, in a dialect that reads CDATA.
-fn begins_half_cdata(out: &Out<'_>, value: Span) -> bool {
+/// Whether a value begins with an opener of CDATA that is torn, or has more ends of CDATA than openers, in a dialect that reads CDATA.
+fn tears_cdata(out: &Out<'_>, value: Span) -> bool {
     let reads = out.dialect().is_some_and(|dialect| match &dialect.family {
         Family::NamedParams(_) | Family::AttributeParams(_) => true,
         Family::Framed(table) => table.spec.param.as_ref().is_some_and(|param| param.cdata),
@@ -741,5 +741,6 @@ fn begins_half_cdata(out: &Out<'_>, value: Span) -> bool {
     block.is_some_and(|block| {
         let end = value.end.min(value.start.saturating_add(BEFORE_CDATA));
         half_cdata(block.slice(value.start, end).trim_ascii_start())
+            || ends_cdata_again(block.slice(value.start, value.end))
     })
 }

@@ -147,7 +147,7 @@ impl Body {
                 Some(_) => return self.broken(out, source.pos(i), i),
             },
             BraceAt::Name if byte == b'{' => return self.open(out, table, rules, source.pos(i), i),
-            BraceAt::Name if byte < 0x20 || b"<>\"'}[](),".contains(&byte) => {
+            BraceAt::Name if byte < 0x20 && !is_blank(byte) || b"<>\"'}[](),".contains(&byte) => {
                 return self.broken(out, source.pos(i), i);
             }
             BraceAt::Name => {

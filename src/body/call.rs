@@ -5,12 +5,13 @@
 
 use std::collections::BTreeSet;
 
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use super::args::is_torn;
 use super::given::is_arguments;
 use super::heard::Held;
-use super::out::{Out, Quotation};
+use super::out::Out;
 use super::typed::Typed;
 use crate::dialect::{Dialect, Family};
 use crate::event::{Arguments, CallState, Event, Origin, Span};
@@ -205,6 +206,15 @@ impl CallWriter {
     }
 }
 
+/// What leaves in doubt where a value ends.
+const ENDS: [Kind; 5] = [
+    Kind::AmbiguousClose,
+    Kind::BareMarkup,
+    Kind::MalformedBody,
+    Kind::MalformedXml,
+    Kind::UnclosedValue,
+];
+
 impl Out<'_> {
     /// Opens a call, or returns the limit that forbids it.
     pub fn call_open(
@@ -348,7 +358,7 @@ impl Out<'_> {
     /// Records that the hidden part of a broken call ends at `span`, inside a string: it may be a quotation, and so may the
     /// text that follows.
     pub fn open_string(&mut self, span: Span) {
-        self.io.quoted = Some(Quotation::default());
+        self.io.open_string();
         let kinds = self.io.block.as_ref().map(|block| block.kinds);
         if kinds.is_some_and(|kinds| !kinds.contains(Kind::OpenString)) {
             self.repaired(Kind::OpenString, span);
@@ -366,10 +376,15 @@ impl Out<'_> {
         kinds.extend(std::mem::take(&mut self.io.named));
         if kinds.contains(Kind::BareQuote) {
             // Where its string ended was a guess: what follows may be part of it.
-            self.io.quoted = Some(Quotation::default());
+            self.io.open_string();
         }
         let state = CallState::from(kinds);
         let withheld = matches!(state, CallState::Recovered(_));
+        if withheld && self.quotes_calls(kinds, span) {
+            // Nothing shows where the quotation ends: later calls of the block may be part of it, and later blocks.
+            self.io.open_string();
+            self.io.doubted = u128::MAX;
+        }
         self.io.valid += 1;
         self.io.good += u32::from(!withheld);
         self.io.heard.close(withheld, self.opts.prefer);
@@ -384,6 +399,33 @@ impl Out<'_> {
             arguments,
             span,
         });
+    }
+
+    /// Whether a value of a call, of which the end is in doubt, may quote calls of its format, of which some may follow: the call contains an
+    /// opener, or was not retained.
+    fn quotes_calls(&self, kinds: KindSet, span: Span) -> bool {
+        if !ENDS.iter().any(|kind| kinds.contains(*kind)) {
+            return false;
+        }
+        let Some((block, dialect)) = self.io.block.as_ref().zip(self.dialect()) else {
+            return false;
+        };
+        let raw = match &dialect.family {
+            // A message ends where the next one begins, and its header has such marks.
+            Family::Framed(_) if dialect.spec.channels.is_some() => false,
+            Family::Framed(table) => table.spec.param.is_some() || table.spec.tree.is_some(),
+            Family::KeyQuote(_) | Family::ElementTree(_) => true,
+            Family::NamedParams(_) | Family::AttributeParams(_) => true,
+            Family::Line(_) | Family::Plain => false,
+        };
+        if !raw {
+            return false;
+        }
+        let bytes = block.slice(span.start.saturating_add(1), span.end);
+        let openers = dialect.openers();
+        // A bracket or a line end is no marker.
+        let mut marks = openers.iter().filter(|opener| opener.trim().len() > 2);
+        bytes.is_empty() || marks.any(|opener| memmem::find(bytes, opener.as_bytes()).is_some())
     }
 
     /// Holds back a closed call, or drops it if it is too long for that.

@@ -545,7 +545,7 @@ impl Body {
         match self.at {
             FramedAt::More(_) => true,
             FramedAt::Gap(_) => {
-                let some = self.calls > 0 || self.broke;
+                let some = self.calls > 0 || self.has_closed() || self.broke;
                 some && self.section && !table.section_closes()
             }
             _ => false,

@@ -274,6 +274,11 @@ impl Lost {
         self.strings.open() || self.strings.may_go_on()
     }
 
+    /// Whether a string between delimiters is open.
+    pub fn is_delimited(&self) -> bool {
+        self.strings.is_delimited()
+    }
+
     /// Whether what follows the call's own brackets may be quoted in the string in which the call broke.
     pub fn may_quote_more(&self) -> bool {
         self.quotes
@@ -300,13 +305,19 @@ impl Lost {
         walk.unwrap_or(pos).min(pos.saturating_sub(have))
     }
 
-    /// Consumes bytes that were read before the call broke: only a closer may begin in them.
-    pub fn prime(&mut self, bytes: &[u8]) {
-        for byte in bytes {
+    /// Consumes bytes up to `end` that were read before the call broke: a closer may begin in them, or an opener.
+    pub fn prime(&mut self, table: &Framed, bytes: &[u8], end: u64, fix: &[u8], max: u32) {
+        let begun = self.walk.is_some();
+        let start = end.saturating_sub(bytes.len() as u64);
+        for (pos, byte) in (start..).zip(bytes) {
             for (needle, _) in &mut self.ends {
                 needle.step(*byte);
             }
-            self.indents(*byte);
+            if begun {
+                self.indents(*byte);
+            } else {
+                self.opener(table, *byte, pos, fix, max);
+            }
         }
     }
 

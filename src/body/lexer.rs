@@ -144,14 +144,16 @@ enum Frame {
     Tuples,
     /// The arguments of a Python call: `(key=value)`.
     Call,
-    /// An object whose brackets are doubled, as prompts made from templates show them: `{{"key": 1}}`. An inner bracket is open.
+    /// An object whose brackets are doubled, as prompts made from templates show them: `{{"key": 1}}`.
     Doubled,
+    /// Between its two last brackets.
+    Halved,
 }
 
 impl Frame {
     fn closer(self) -> u8 {
         match self {
-            Self::Object | Self::Doubled => b'}',
+            Self::Object | Self::Doubled | Self::Halved => b'}',
             Self::Array => b']',
             Self::Tuple | Self::Tuples | Self::Call => b')',
         }
@@ -160,7 +162,7 @@ impl Frame {
     /// The position before its first member.
     fn first(self) -> LexerAt {
         match self {
-            Self::Object | Self::Doubled | Self::Call => LexerAt::Between(Gap::Key),
+            Self::Object | Self::Doubled | Self::Halved | Self::Call => LexerAt::Between(Gap::Key),
             Self::Array | Self::Tuple | Self::Tuples => LexerAt::Between(Gap::Item),
         }
     }

@@ -22,11 +22,34 @@ pub(crate) struct Quotation {
     words: bool,
     /// A line has ended.
     line: bool,
-    /// The string opens only with a delimiter of a dialect.
+    /// The string opens and closes with a delimiter of a dialect.
     marks: Option<Marks>,
 }
 
-/// Delimiters of strings in the text after an opener that opened nothing.
+impl Quotation {
+    /// Consumes text; returns whether the string may still be open.
+    fn goes_on_over(&mut self, data: &[u8]) -> bool {
+        self.words |= !data.trim_ascii().is_empty();
+        self.line |= data.contains(&b'\n');
+        !(self.words && self.line)
+    }
+
+    /// The same for one byte, where strings are between `delimiters`. Lines end in such strings as elsewhere.
+    fn goes_on(&mut self, delimiters: &[String], byte: u8) -> bool {
+        let open = self.marks.as_mut().is_some_and(|marks| {
+            marks.step(delimiters, byte);
+            marks.odd && marks.broke
+        });
+        self.goes_on_over(&[byte]) || open
+    }
+
+    /// Whether a call broke in a string between delimiters.
+    fn broke(&self) -> bool {
+        self.marks.is_some_and(|marks| marks.broke)
+    }
+}
+
+/// Delimiters of strings in the text after an opener that opened nothing, or after a call that broke in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Marks {
     dialect: u16,
@@ -34,9 +57,23 @@ struct Marks {
     have: u8,
     /// An odd number of delimiters has come.
     odd: bool,
+    /// A call broke in such a string, which is open until a delimiter comes.
+    broke: bool,
 }
 
 impl Marks {
+    /// For the delimiters of a dialect, if it has any; whether a call `broke` in a string between them.
+    fn of(set: &SetInner, dialect: u16, broke: bool) -> Option<Self> {
+        let found = set.dialect(dialect)?;
+        let any = !found.family.delimiters().is_empty();
+        any.then_some(Self {
+            dialect,
+            have: 0,
+            odd: broke,
+            broke,
+        })
+    }
+
     /// Consumes a byte of the text.
     fn step(&mut self, delimiters: &[String], byte: u8) {
         let have = usize::from(self.have);
@@ -150,19 +187,30 @@ impl Io {
     /// Watches for strings in the text after an opener that opened nothing, if the dialect has delimiters of its own: the
     /// opener may be that of a call with a slip, and a call in such a string is part of it.
     pub fn watch_strings(&mut self, set: &SetInner, dialect: u16) {
-        let found = set.dialect(dialect);
-        let any = found.is_some_and(|found| !found.family.delimiters().is_empty());
-        if any && self.quoted.is_none() {
-            let marks = Marks {
-                dialect,
-                have: 0,
-                odd: false,
-            };
-            self.quoted = Some(Quotation {
+        if self.quoted.is_none() {
+            let marks = Marks::of(set, dialect, false);
+            self.quoted = marks.map(|marks| Quotation {
                 marks: Some(marks),
                 ..Quotation::default()
             });
         }
+    }
+
+    /// Notes that a string may be open.
+    pub fn open_string(&mut self) {
+        if !self.quoted.as_ref().is_some_and(Quotation::broke) {
+            self.quoted = Some(Quotation::default());
+        }
+    }
+
+    /// Notes that a string between delimiters of the block's dialect is open.
+    pub fn open_delimited(&mut self, set: &SetInner) {
+        let block = self.block.as_ref();
+        let marks = block.and_then(|block| Marks::of(set, block.dialect, true));
+        self.quoted = Some(Quotation {
+            marks,
+            ..Quotation::default()
+        });
     }
 
     /// Whether the host vouches for a marker that begins at `start`.
@@ -481,14 +529,15 @@ impl<'p> Out<'p> {
         let (Stuff::Text | Stuff::Reasoning, Some(quotation)) = (stuff, &mut self.io.quoted) else {
             return;
         };
-        if let Some(marks) = &mut quotation.marks {
-            let dialect = self.set.dialect(marks.dialect);
-            let list = dialect.map_or(&[][..], |dialect| dialect.family.delimiters());
-            data.iter().for_each(|byte| marks.step(list, *byte));
-        }
-        quotation.words |= !data.trim_ascii().is_empty();
-        quotation.line |= data.contains(&b'\n');
-        if quotation.words && quotation.line {
+        let goes_on = match quotation.marks {
+            Some(marks) => {
+                let dialect = self.set.dialect(marks.dialect);
+                let list = dialect.map_or(&[][..], |dialect| dialect.family.delimiters());
+                data.iter().all(|byte| quotation.goes_on(list, *byte))
+            }
+            None => quotation.goes_on_over(data),
+        };
+        if !goes_on {
             self.io.quoted = None;
         }
     }

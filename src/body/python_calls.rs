@@ -116,7 +116,7 @@ impl Body {
         let mut torn = Torn {
             brackets: Some(if self.list { vec![b']'] } else { vec![] }),
             rows: !self.list && table.brackets != Brackets::One,
-            closers: self.at == PythonAt::After,
+            closers: matches!(self.at, PythonAt::After | PythonAt::Item),
             ..Torn::default()
         };
         if let Some(call) = self.call.as_ref().filter(|_| self.at == PythonAt::Args) {
@@ -307,6 +307,14 @@ impl Body {
                 return (i, Step::Done);
             }
             PythonAt::After if byte == b',' => {
+                self.at = PythonAt::Item;
+                return (i + 1, Step::More);
+            }
+            // It ends a statement. In a list it stands for a comma.
+            PythonAt::After if byte == b';' && !unmarked(out) => {
+                if let Some(call) = self.call.as_mut().filter(|_| self.list) {
+                    call.repaired(out, Kind::RepairedComma, source.pos(i));
+                }
                 self.at = PythonAt::Item;
                 return (i + 1, Step::More);
             }

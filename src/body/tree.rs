@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use toolglot_scan::xml;
 use toolglot_scan::{json, lossy};
@@ -13,7 +14,7 @@ use toolglot_scan::{json, lossy};
 use super::call::UNTYPED;
 use super::given::{Attribute, Given, given, is_fact};
 use super::tags::CDATA;
-use super::typed::typed;
+use super::typed::{is_whole_list, typed};
 use super::{Flow, Out, tool_name};
 use crate::dialect::ElementTree;
 use crate::event::{Arguments, Origin, Span};
@@ -95,7 +96,7 @@ pub(super) enum Remark {
     Entity(String, Span),
     /// An ampersand that does not begin an entity.
     Bare(Span),
-    /// A misspelt opener of CDATA, which was to protect what follows, tags among it.
+    /// A misspelt opener of CDATA, which was to protect what follows, tags among it; or CDATA that ended early.
     Torn(Span),
 }
 
@@ -126,7 +127,7 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
         }
     };
     let mut text = String::new();
-    let mut remarks = vec![];
+    let (mut remarks, mut given) = (vec![], vec![]);
     let retained = out.retains();
     if let Some(block) = out.io.block.as_ref().filter(|_| retained) {
         let mut writer = Writer {
@@ -139,7 +140,7 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
             unknown: out.unknown(),
             max_depth: out.limits().max_depth,
         };
-        writer.arguments(index, out.tool(name));
+        given = writer.arguments(index, out.tool(name));
     }
     let fatal = remarks
         .iter()
@@ -160,7 +161,7 @@ fn call(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, mut kinds: KindSet) -> R
         if retained {
             out.arg(call, &text, span);
         }
-        params(out, tree, index, name, span);
+        params(out, tree, index, &given, name, span);
         report(out, tree, &remarks, name);
         kinds.extend(slips(&remarks));
         out.call_close(call, kinds, form, span);
@@ -192,8 +193,15 @@ fn report(out: &mut Out<'_>, tree: &Tree<'_>, remarks: &[Remark], tool: &str) {
     }
 }
 
-/// Warns of parameters that the tool does not have, and of missing ones.
-fn params(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, tool: &str, span: Span) {
+/// Warns of parameters that the tool does not have, and of missing ones; those in `given` are attributes of the call's tag.
+fn params(
+    out: &mut Out<'_>,
+    tree: &Tree<'_>,
+    index: u32,
+    given: &[String],
+    tool: &str,
+    span: Span,
+) {
     let Some(known) = out.tool(tool) else { return };
     let children = &tree.children[index as usize];
     let mut reported: Vec<&str> = vec![];
@@ -210,6 +218,7 @@ fn params(out: &mut Out<'_>, tree: &Tree<'_>, index: u32, tool: &str, span: Span
     let names: std::collections::HashSet<&str> = children
         .iter()
         .map(|child| tree.elements[*child as usize].name.as_str())
+        .chain(given.iter().map(String::as_str))
         .collect();
     out.missing(tool, span, |name| names.contains(name));
 }
@@ -236,10 +245,12 @@ enum Task<'s> {
 }
 
 impl<'a> Writer<'a> {
-    /// Writes the arguments object of a tool.
-    fn arguments(&mut self, index: u32, tool: Option<&Tool>) {
+    /// Writes the arguments object of a tool. Returns the keys that are attributes of its tag.
+    fn arguments(&mut self, index: u32, tool: Option<&Tool>) -> Vec<String> {
         let element = &self.tree.elements[index as usize];
-        let any = self.attributes(index, tool);
+        let from = self.out.len();
+        let keys = self.attributes(index, tool);
+        let any = self.out.len() > from;
         if self.tree.children[index as usize].is_empty() {
             if element.text {
                 let text = self.leaf(element);
@@ -250,7 +261,7 @@ impl<'a> Writer<'a> {
             } else {
                 self.out.push_str(if any { "}" } else { "{}" });
             }
-            return;
+            return keys;
         }
         let schema = |name: &str| tool.and_then(|tool| tool.schema(name)).unwrap_or(&UNTYPED);
         let mut tasks = vec![];
@@ -259,11 +270,12 @@ impl<'a> Writer<'a> {
             *open = ",";
         }
         self.run(tasks);
+        keys
     }
 
-    /// Writes the beginning of the arguments given as attributes of a tool's tag, without the last bracket. Returns false if
-    /// there are none.
-    fn attributes(&mut self, index: u32, tool: Option<&Tool>) -> bool {
+    /// Writes the beginning of the arguments given as attributes of a tool's tag, without the last bracket, unless there are none.
+    /// Returns their keys.
+    fn attributes(&mut self, index: u32, tool: Option<&Tool>) -> Vec<String> {
         let element = &self.tree.elements[index as usize];
         let all = self.header(element);
         let children = &self.tree.children[index as usize];
@@ -274,10 +286,11 @@ impl<'a> Writer<'a> {
             names.any(|name| name == key)
         };
         let from = self.out.len();
+        let mut written = vec![];
         // With `inside` false, attributes that the tool does not have count even beside parameters: nothing else reports
         // them.
         match given(&all, tool, false, self.max_depth) {
-            Given::Object(json, _, kinds) if children.is_empty() && !element.text => {
+            Given::Object(json, keys, kinds) if children.is_empty() && !element.text => {
                 let inner = json
                     .trim_end()
                     .strip_suffix('}')
@@ -287,7 +300,7 @@ impl<'a> Writer<'a> {
                 for kind in kinds.iter().chain([Kind::AttributeArguments]) {
                     self.remarks.push(Remark::Of(kind, index));
                 }
-                return true;
+                return keys;
             }
             Given::Object(..) => self.remarks.push(Remark::Of(Kind::ExtraKey, index)),
             Given::Each(each) => {
@@ -306,10 +319,11 @@ impl<'a> Writer<'a> {
                     let schema = tool.and_then(|tool| tool.schema(key));
                     self.text(value, index, schema.unwrap_or(&UNTYPED));
                     self.remarks.push(about(attribute.kind(tool)));
+                    written.push(key.to_owned());
                 }
             }
         }
-        self.out.len() > from
+        written
     }
 
     /// The attributes of an element's tag.
@@ -393,11 +407,16 @@ impl<'a> Writer<'a> {
                         false => schema,
                     };
                     let listed = schema.types.has(Types::ARRAY) || schema.types == Types::none();
-                    if !listed {
+                    let items = schema.items.as_deref().unwrap_or(one);
+                    let whole = |child: &u32| {
+                        let text = lossy(self.slice(&self.tree.elements[*child as usize]));
+                        is_whole_list(&text, items)
+                    };
+                    if !listed || many.iter().any(whole) {
                         let twice = Remark::Of(Kind::DuplicateParam, many[1]);
                         self.remarks.push(twice);
                     }
-                    list(many, schema.items.as_deref().unwrap_or(one), &mut forward);
+                    list(many, items, &mut forward);
                 }
             }
         }
@@ -501,11 +520,31 @@ fn list<'s>(items: &[u32], schema: &'s Schema, tasks: &mut Vec<Task<'s>>) {
     tasks.push(Task::Text("]"));
 }
 
+const CDATA_END: &[u8] = b"]]>";
+
 /// Whether a text begins with an opener of CDATA of which the first byte, or the mark, is missing.
 pub(super) fn half_cdata(text: &[u8]) -> bool {
     [&b"![CDATA["[..], b"<[CDATA["]
         .iter()
         .any(|half| text.starts_with(half))
+}
+
+/// Whether text after CDATA has the end of CDATA again. `]]>` in a program (`a[b[0]]>1`) ends CDATA like any other, and what follows it
+/// is not what was meant.
+pub(super) fn ends_cdata_again(mut text: &[u8]) -> bool {
+    let mut ended = false;
+    while let Some(at) = memmem::find(text, CDATA.open) {
+        if ended && memmem::find(&text[..at], CDATA_END).is_some() {
+            return true;
+        }
+        text = &text[at + CDATA.open.len()..];
+        let Some(end) = memmem::find(text, CDATA_END) else {
+            return false;
+        };
+        ended = true;
+        text = &text[end + CDATA_END.len()..];
+    }
+    ended && memmem::find(text, CDATA_END).is_some()
 }
 
 /// The text of an element without children.
@@ -518,10 +557,14 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>, bare: &mut bool) -> St
     if half_cdata(bytes.trim_ascii_start()) {
         remarks.push(Remark::Torn(Span::new(at, at + 3)));
     }
+    if ends_cdata_again(bytes) {
+        let end = at + bytes.len() as u64;
+        remarks.push(Remark::Torn(Span::new(at, end)));
+    }
     while !rest.is_empty() {
         let offset = at + (bytes.len() - rest.len()) as u64;
-        if let Some(inner) = rest.strip_prefix(b"<![CDATA[") {
-            let end = memchr::memmem::find(inner, b"]]>").unwrap_or(inner.len());
+        if let Some(inner) = rest.strip_prefix(CDATA.open) {
+            let end = memmem::find(inner, CDATA_END).unwrap_or(inner.len());
             out.extend_from_slice(&inner[..end]);
             kept = out.len();
             started = true;
@@ -580,9 +623,7 @@ fn leaf(bytes: &[u8], at: u64, remarks: &mut Vec<Remark>, bare: &mut bool) -> St
 /// Length of a comment, or of a closing tag that closes nothing, at the start of `rest`.
 fn left_out(rest: &[u8]) -> Option<usize> {
     if rest.starts_with(b"<!--") {
-        return Some(
-            4 + memchr::memmem::find(&rest[4..], b"-->").map_or(rest.len() - 4, |n| n + 3),
-        );
+        return Some(4 + memmem::find(&rest[4..], b"-->").map_or(rest.len() - 4, |n| n + 3));
     }
     if rest.starts_with(b"</") {
         let name = rest[2..]

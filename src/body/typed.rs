@@ -92,19 +92,31 @@ pub(super) fn repeated(
     max_depth: u32,
     out: &mut String,
 ) -> Typed {
-    each(items, out, |item, out| {
+    each(items, schema, out, |item, out| {
         Ok(typed(item, schema, &Schema::UNKNOWN, max_depth, out))
     })
     .unwrap_or(Coerced::Malformed.into())
 }
 
-/// Writes a list with `write`; the worst item decides the outcome.
+/// Whether an occurrence of a repeated parameter is all of the list, and not an item that `schema` describes: it is written twice.
+pub(super) fn is_whole_list(item: &str, schema: &Schema) -> bool {
+    let listed = schema.types != Types::ANY && schema.types.has(Types::ARRAY);
+    let item = item.trim();
+    let list = item.starts_with('[') && item.ends_with(']');
+    !listed && (list || item.starts_with('(') && item.ends_with(')'))
+}
+
+/// Writes a list of items that `schema` describes with `write`; the worst item decides the outcome.
 pub(super) fn each(
     items: &[String],
+    schema: &Schema,
     out: &mut String,
     mut write: impl FnMut(&str, &mut String) -> Result<Typed, Kind>,
 ) -> Result<Typed, Kind> {
     let mut worst = Typed::from(Coerced::Fits);
+    if items.iter().any(|item| is_whole_list(item, schema)) {
+        worst.kinds.insert(Kind::DuplicateParam);
+    }
     out.push('[');
     for (index, item) in items.iter().enumerate() {
         if index > 0 {

@@ -20,6 +20,7 @@ use crate::hints::{Schema, Types};
 use crate::limits::Untyped;
 
 const CDATA: &str = "<![CDATA[";
+const CDATA_END: &str = "]]>";
 
 /// Writes the parameters of a call into its block.
 pub(super) fn write(block: &mut Block<'_>, unit: usize, item: &Item<'_>) -> Result<(), Fault> {
@@ -294,20 +295,15 @@ impl<'p> Frame<'p> {
         if !self.param.cdata {
             return Err(reason);
         }
-        // CDATA contains everything up to its own end, and is possible only at the beginning.
-        let (inside, rest) = text.split_at(text.find("]]>").unwrap_or(text.len()));
-        if inside.contains(CDATA) {
-            // It does not nest.
+        // CDATA contains everything but its own end. It is possible only at the beginning, and does not nest.
+        if text.contains(CDATA_END) || text.contains(CDATA) {
             return Err(Reason::Marker {
                 marker: CDATA.to_owned(),
             });
         }
         let newline = if newlines { "\n" } else { "" };
-        if newlines && rest.ends_with('\r') {
-            return Err(Reason::Blanks);
-        }
-        self.ends(&format!("{rest}{newline}"))?;
-        Ok(format!("{newline}{CDATA}{inside}]]>{rest}{newline}"))
+        self.ends(newline)?;
+        Ok(format!("{newline}{CDATA}{text}{CDATA_END}{newline}"))
     }
 
     /// Checks that a value ends with the closer after it, and not earlier.

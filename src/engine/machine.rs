@@ -243,7 +243,7 @@ impl<'p> Machine<'p> {
         io.opened = io.opened.saturating_add(1);
         let quoted = io.in_string();
         let mut out = self.out(chunk);
-        if doubted {
+        if doubted && !quoted {
             out.repaired(Kind::ProvisionalClose, header.span);
         }
         if compiled.spec.max_blocks.is_some_and(|max| blocks > max) {

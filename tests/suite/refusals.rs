@@ -368,8 +368,9 @@ fn parameters_between_tags() {
     );
     value("qwen3-coder", "Blanks", "\nx", "\nx\r");
     value("qwen3-coder", "Blanks", "x\r", "\nx\r");
-    // CDATA may contain a closer, but not its own end.
-    value("minicpm5", "Marker", "</param>]]>", "]]></param>");
+    // CDATA may contain a closer, but not its own end, and no end of CDATA may follow it.
+    value("minicpm5", "Marker", "</param>", "]]></param>");
+    value("minicpm5", "Marker", "]]>", "</param>]]>");
     value("minicpm5", "Marker", "</param>", "<![CDATA[</param>]]>");
 }
 

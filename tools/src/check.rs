@@ -481,6 +481,10 @@ impl<'s> Known<'s> {
                 known.list.push((name, schema));
             }
         }
+        // A parameter may be demanded without being described.
+        let demanded = |part: &&'s Map| part.get("required").and_then(Value::as_array);
+        let demanded = parts.iter().filter_map(demanded).flatten();
+        known.names.extend(demanded.filter_map(Value::as_str));
         known
     }
 

@@ -2,6 +2,10 @@
 //!
 //! Names, schemas and the order of their keys are preserved. Nothing is fetched: a `$ref` must stay inside its schema.
 
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use toolglot::Limits;
 use toolglot::json::{Map, Value, json};
 use toolglot::layer::{Fault, SCHEMAS, yaml};
@@ -91,7 +95,8 @@ pub struct Listing {
     pub tools: Vec<Tool>,
     /// The errors of definitions that are invalid, or repeat an earlier id.
     pub odd: Vec<ReadError>,
-    /// Where a valid definition has no schema, but members that were not read: its schema may be among them.
+    /// Where a valid definition has no schema, but members that were not read: its schema may be among them. Where a page of MCP is not
+    /// the last one.
     pub unread: Vec<ReadError>,
 }
 
@@ -156,7 +161,7 @@ fn read(origin: &str, source: Source, value: &Value) -> Result<Listing, ReadErro
     };
     let list = match (source, value) {
         (Source::Plugin, _) | (_, Value::Object(_)) => root.need("tools")?,
-        _ => root,
+        _ => root.clone(),
     };
     let (mut items, mut odd) = (vec![], vec![]);
     for item in list.items()? {
@@ -172,6 +177,11 @@ fn read(origin: &str, source: Source, value: &Value) -> Result<Listing, ReadErro
         Source::Plugin => plugin(item).map(|tool| named_after(value, tool)),
     };
     let (mut tools, mut unread) = (vec![], vec![]);
+    let next = value.get("nextCursor").filter(|next| !next.is_null());
+    if source == Source::Mcp && next.is_some() {
+        let why = "these are some of the server's tools: `nextCursor` leads to the next ones";
+        unread.push(root.wrong(why));
+    }
     let mut seen = std::collections::HashMap::new();
     for item in &items {
         match one(item) {
@@ -239,7 +249,12 @@ pub fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
     // Windows writes one.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with(['{', '[']) {
-        return serde_json::from_str(text).map_err(|error| fail(format!("no JSON: {error}")));
+        let wrong = |error: serde_json::Error| fail(format!("no JSON: {error}"));
+        return match serde_json::from_str::<KeysOnce>(text) {
+            Err(twice) if twice.is_data() => Err(wrong(twice)),
+            // Numbers of any size are read, and what is no JSON is refused, here.
+            _ => serde_json::from_str(text).map_err(wrong),
+        };
     }
     let mut limits = Limits::default();
     (limits.max_params, limits.max_name) = (u32::MAX, u32::MAX);
@@ -259,6 +274,64 @@ pub fn document(origin: &str, text: &str) -> Result<Value, ReadError> {
         return Err(wrong(*at, format!("the key {key} occurs twice")));
     }
     read.value.ok_or_else(|| fail("it is empty".to_owned()))
+}
+
+/// JSON in which no object has a key twice. A map would keep one of the two values, and nobody would learn of the other.
+struct KeysOnce;
+
+impl<'de> Deserialize<'de> for KeysOnce {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for KeysOnce {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self, A::Error> {
+        while list.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        let mut keys = HashSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if keys.contains(&key) {
+                return Err(A::Error::custom(format!("the key {key} occurs twice")));
+            }
+            keys.insert(key);
+            map.next_value::<Self>()?;
+        }
+        Ok(self)
+    }
 }
 
 /// The keys of a list of declarations in one of Gemini's tools.
@@ -289,9 +362,10 @@ fn guess(value: &Value) -> Option<Source> {
 /// Reads a tool of a list whose entries, or their `function`, have a name, a description and a schema.
 fn listed(item: &At<'_>, callable: bool) -> Result<Tool, ReadError> {
     let map = item.object()?;
-    let item = match map.contains_key("function") && !map.contains_key("name") {
-        true => item.need("function")?,
-        false => item.clone(),
+    let wraps = map.contains_key("function") && !map.contains_key("name");
+    let (item, outer) = match wraps {
+        true => (item.need("function")?, Some(item)),
+        false => (item.clone(), None),
     };
     let mut tool = Tool::new(item.need("name")?.filled()?);
     tool.display_name = item.text("title")?;
@@ -306,6 +380,14 @@ fn listed(item: &At<'_>, callable: bool) -> Result<Tool, ReadError> {
         }
     }
     tool.extra = item.rest(&read)?;
+    if let Some(outer) = outer {
+        let beside = outer.rest(&["type", "function"])?;
+        let schema = |key: &str| SCHEMAS.contains(&key);
+        let beside = beside.iter().filter(|(key, _)| !schema(key));
+        for (key, value) in beside {
+            tool.extra.or_insert(key, || value.clone());
+        }
+    }
     Ok(tool)
 }
 

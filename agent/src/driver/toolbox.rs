@@ -376,13 +376,19 @@ fn implemented(tool: &Tool, folder: &Path, handlers: &Executors) -> Result<Way, 
 /// Parses a file: JSON, YAML by the ending of its name, otherwise TOML. An error is the path in it and what is wrong there.
 fn document(origin: &str, text: &str) -> Result<Map, (String, String)> {
     let wrong = |why: String| (String::new(), why.trim_end().to_owned());
-    // TOML cannot begin with a brace; with a bracket it can.
-    if text.trim_start().starts_with('{') {
-        return serde_json::from_str(text).map_err(|error| wrong(format!("no JSON: {error}")));
-    }
-    if [".yaml", ".yml"].iter().any(|end| origin.ends_with(end)) {
+    // Windows writes one.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // TOML cannot begin with a brace, or with a bracket and a brace.
+    let begun = text.trim_start();
+    let list = begun
+        .strip_prefix('[')
+        .is_some_and(|rest| rest.trim_start().starts_with(['{', ']']));
+    let yaml = [".yaml", ".yml"].iter().any(|end| origin.ends_with(end));
+    if list || yaml || begun.starts_with('{') {
         return match read::document(origin, text) {
             Ok(Value::Object(file)) => Ok(file),
+            // The definitions alone.
+            Ok(tools @ Value::Array(_)) => Ok([("tools".to_owned(), tools)].into_iter().collect()),
             Ok(_) => Err(wrong("a mapping is needed".to_owned())),
             Err(error) => Err((error.path, error.why)),
         };

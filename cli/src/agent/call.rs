@@ -1,6 +1,5 @@
 //! `toolglot call`: one call of one tool.
 
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -75,10 +74,8 @@ pub fn run(args: &CallArgs) -> Result<Verdict, Stop> {
 fn arguments(text: &str) -> Result<Map, Stop> {
     let (mut place, mut read) = ("the arguments".to_owned(), text.to_owned());
     if text == "-" {
-        read.clear();
         let mut input = Input::open(Path::new("-"))?;
-        let got = input.read_to_string(&mut read);
-        got.map_err(|error| input.error(&error))?;
+        read = input.text()?;
         input.name().clone_into(&mut place);
     }
     serde_json::from_str(&read)

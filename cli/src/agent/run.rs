@@ -1,6 +1,5 @@
 //! `toolglot run`: runs a model and executes its calls.
 
-use std::io::Read;
 use std::path::Path;
 
 use toolglot::json::{Value, json};
@@ -69,10 +68,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
 fn said(text: &str) -> Result<String, Stop> {
     let mut read = text.to_owned();
     if text == "-" {
-        read.clear();
-        let mut input = Input::open(Path::new("-"))?;
-        let got = input.read_to_string(&mut read);
-        got.map_err(|error| input.error(&error))?;
+        read = Input::open(Path::new("-"))?.text()?;
     }
     match read.trim().is_empty() {
         true => Err(Stop::because("the user's message TEXT is empty")),

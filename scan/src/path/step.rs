@@ -254,8 +254,8 @@ impl<A: Copy> Paths<A> {
                 taken: false,
             };
         }
-        let after =
-            |there: &u16| self.nodes[usize::from(*there)].skips(byte, 0) && hole != Hole::Key;
+        let blank = hole != Hole::Key || leaves;
+        let after = |there: &u16| blank && self.nodes[usize::from(*there)].skips(byte, 0);
         if let Some(there) = node.after.filter(after) {
             end(walk);
             walk.node = there;

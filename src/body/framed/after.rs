@@ -1,7 +1,8 @@
 //! Text that is one argument, and calls that wait for what follows their last byte: it may show that more of them was meant.
 //!
 //! The closer of a text may be content, if the section may hold any text: other text on its line shows that, or another closer
-//! before the next call. After one object in place of parameters, and after a call without any, parameters may follow all the same.
+//! before the next call. After one object in place of parameters, and after the closer of a call in a section, parameters may follow all
+//! the same.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::{lossy, path, xml};
@@ -14,12 +15,14 @@ use crate::dialect::{Family, Framed, spec};
 use crate::event::Span;
 use crate::kind::Kind;
 
-/// What follows the closer of a text, in a section that may hold any text, or that of a call without parameters. Until it is known, the
-/// call stays open.
+/// What follows the closer of a text, in a section that may hold any text, or that of a call with parameters between tags. Until it is
+/// known, the call stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct After {
     /// Where the closer ended.
     pub end: u64,
+    /// The call has a text.
+    text: bool,
     /// The closer's line has ended.
     pub line: bool,
     /// Where other text began.
@@ -97,24 +100,28 @@ impl Body {
     pub(super) fn waits(&mut self, table: &Framed, end: u64) -> bool {
         let text = matches!(&self.at, FramedAt::Plain(plain) if plain.start() < end);
         let text = text && self.is_prose(table);
-        // Parameters may follow a call that has none.
+        // Its section is open, so parameters may follow.
         let unit = &table.spec.unit[usize::from(self.unit)];
         let params = matches!(unit.payload, spec::Payload::Params | spec::Payload::Tree);
-        let empty = self.section && params && self.lacks_params();
-        let waits = self.args.is_some() && (text || empty);
+        let waits = self.args.is_some() && (text || self.section && params);
         self.after = waits.then_some(After {
             end,
+            text,
             line: false,
             words: None,
         });
         waits
     }
 
-    /// Whether the call that waits may go on with these bytes: with any if it has text, with the opener of a parameter or an object if it
-    /// has no parameters.
+    /// Whether the call that waits may go on with these bytes: with any if it has text, otherwise with the opener of a parameter, or with an
+    /// object if it has no parameters. Where nothing follows, one that has some does not.
     pub(super) fn may_go_on(&self, out: &Out<'_>, begun: &[u8]) -> bool {
-        if self.after.is_none() || !self.lacks_params() {
-            return self.after.is_some();
+        let lacks = self.lacks_params();
+        match self.after {
+            None => return false,
+            Some(after) if after.text => return true,
+            Some(_) if begun.is_empty() => return lacks,
+            Some(_) => {}
         }
         let Some(Family::Framed(table)) = out.dialect().map(|dialect| &dialect.family) else {
             return true;
@@ -128,12 +135,18 @@ impl Body {
             let literal = literal.as_bytes();
             literal.starts_with(begun) || begun.starts_with(literal)
         };
-        begun.starts_with(b"{") || opens.any(begins)
+        lacks && begun.starts_with(b"{") || opens.any(begins)
+    }
+
+    /// Whether the call that waits has parameters between tags: any marker but theirs shows that it is whole.
+    pub(super) fn has_closed(&self) -> bool {
+        self.after.is_some_and(|after| !after.text)
     }
 
     /// Acts on text between calls that begins at `start`. On the line of a text's closer it shows that this may be content.
     pub(super) fn words(&mut self, out: &mut Out<'_>, start: u64) {
-        let Some(after) = &mut self.after else {
+        let lacks = self.lacks_params();
+        let Some(after) = self.after.as_mut().filter(|after| after.text || lacks) else {
             return;
         };
         let same_line = !after.line && after.words.is_none();

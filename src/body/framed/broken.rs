@@ -52,7 +52,7 @@ impl Body {
             .chain(thoughts);
         let turns = turns.chain(headers.map(|header| (header.as_str(), false)));
         let mut lost = Lost::new(table, self.unit, &fix, torn, turns);
-        lost.prime(&prefix);
+        lost.prime(table, &prefix, pos, &self.fix, out.limits().max_header);
         // The bytes already read may begin a marker.
         out.skip(lost.keeps(pos));
         self.at = FramedAt::Lost(Box::new(lost));
@@ -86,6 +86,9 @@ impl Body {
         let quotes = lost.may_quote_more();
         let blind = lost.is_blind() && matches!(hit, Found::Opener { .. });
         let quoted = blind || lost.may_quote() || quotes && matches!(hit, Found::Object);
+        if quoted && lost.is_delimited() {
+            out.io.open_delimited(out.set);
+        }
         let taken = match hit {
             Found::Opener { taken, .. } | Found::Payload { taken } | Found::Item { taken } => taken,
             Found::Call | Found::Section | Found::Turn { .. } => true,
@@ -211,7 +214,9 @@ impl Body {
         let (FramedAt::Gap(walk) | FramedAt::Tail(walk)) = &self.at else {
             return None;
         };
-        let word = walk.loose().filter(|_| self.calls > 0)?;
+        let word = walk
+            .loose()
+            .filter(|_| self.calls > 0 || self.has_closed())?;
         let bytes = out.bytes(word.start, word.end);
         (!bytes.trim_ascii().is_empty()).then_some(word.start)
     }

@@ -25,6 +25,14 @@ impl Body {
         let ended = closed.is_some();
         match step {
             Step::More | Step::Line => None,
+            // Doubled brackets that break are those of a template.
+            Step::Malformed if !self.section && !self.is_final() && self.is_template() => {
+                let FramedAt::Payload(payload) = &mut self.at else {
+                    return None;
+                };
+                payload.abandon(out, pos);
+                Some(Flow::Mention { at: pos })
+            }
             Step::Malformed => {
                 // A payload without a closer ends by itself.
                 let bare = table.spec.unit[usize::from(self.unit)].close.is_empty();
@@ -75,6 +83,11 @@ impl Body {
                 flow.or_else(|| self.walk_again(out, table, pos, read))
             }
         }
+    }
+
+    /// Whether the open payload has an object with doubled brackets.
+    fn is_template(&self) -> bool {
+        matches!(&self.at, FramedAt::Payload(payload) if payload.doubts(Kind::RepeatedMarker))
     }
 
     /// Adds the closed calls of the open payload to the block's.

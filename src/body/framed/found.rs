@@ -13,7 +13,7 @@ use toolglot_scan::xml;
 impl Body {
     /// Whether nothing but white space has followed the section's opener.
     fn is_empty_section(&self) -> bool {
-        let none = self.calls == 0 && !self.broke && self.loose.is_none();
+        let none = !(self.calls > 0 || self.has_closed() || self.broke) && self.loose.is_none();
         matches!(self.at, FramedAt::Gap(_)) && self.section && none
     }
 
@@ -27,7 +27,7 @@ impl Body {
         end: u64,
     ) -> Option<Flow> {
         let start = walk.start().unwrap_or(end);
-        if self.lacks_params()
+        if self.has_closed()
             && let Some(flow) = self.settle_after(out)
         {
             return Some(flow);

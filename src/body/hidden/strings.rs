@@ -83,6 +83,11 @@ impl Strings {
         self.open.is_some()
     }
 
+    /// Whether the open string is between delimiters.
+    pub fn is_delimited(&self) -> bool {
+        matches!(self.open, Some(Quote::Delim(_)))
+    }
+
     /// Whether the string after which it broke may go on.
     pub fn may_go_on(&self) -> bool {
         self.inner.is_some()
@@ -146,7 +151,9 @@ impl Strings {
         if self.param.as_mut().is_some_and(|(open, _)| open.step(byte)) {
             return Some(Quote::Param);
         }
-        let opens = self.quotes.contains(&byte);
+        // A mark in a delimiter is no quotation mark.
+        let inside = self.delims.iter().any(|delim| delim.have() > 1);
+        let opens = !inside && self.quotes.contains(&byte);
         let closes = opens && self.unpaired.take() == Some(Word::In);
         (opens && !closes).then_some(Quote::Byte(byte))
     }

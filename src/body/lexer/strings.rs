@@ -450,7 +450,7 @@ impl Lexer {
     fn joins(&self, rules: &Rules<'_>, quoted: Quoted) -> bool {
         let value = match self.stack.last() {
             Some(Frame::Call | Frame::Object | Frame::Doubled) => !quoted.key,
-            Some(Frame::Array | Frame::Tuple | Frame::Tuples) | None => false,
+            Some(Frame::Array | Frame::Halved | Frame::Tuple | Frame::Tuples) | None => false,
         };
         rules.syntax.python && value && !quoted.torn
     }

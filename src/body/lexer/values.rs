@@ -117,8 +117,9 @@ impl Lexer {
     pub(super) fn close<E: Emit>(&mut self, f: &mut Feed<'_, E>, i: usize, byte: u8) -> Took {
         let frame = self.stack.pop();
         if frame == Some(Frame::Doubled) {
-            self.stack.push(Frame::Object);
+            self.stack.push(Frame::Halved);
             self.at = LexerAt::Between(Gap::After);
+            self.quote = None;
             f.hold = Some(i);
             self.pen.swap(f, i + 1, "", Meaning::Text(""));
             return (i + 1, None);
@@ -178,7 +179,7 @@ impl Lexer {
             // After a call, a bracket may begin the next section.
             Frame::Array if self.lists_calls() => byte == b'{',
             Frame::Array => b"{[".contains(&byte) || (byte == b'"' && !rules.syntax.python),
-            Frame::Tuple | Frame::Tuples => false,
+            Frame::Halved | Frame::Tuple | Frame::Tuples => false,
         }
     }
 
@@ -205,6 +206,10 @@ impl Lexer {
         let Some(top) = self.stack.last().copied() else {
             return (i, Some(Token::Malformed(Kind::MalformedBody)));
         };
+        if top == Frame::Halved && byte != b'}' {
+            // What follows one bracket could belong to either object.
+            return (i, Some(Self::unfit(rules, byte)));
+        }
         if byte == b',' {
             f.hold = Some(i);
             self.comma();

@@ -252,7 +252,9 @@ fn step<A: Copy>(
         _ => {
             let key = hole == "key";
             let word = |b: u8| {
-                !(goes_on(b) || hole == "name" && b == b'{')
+                // A blank in a key is no white space after it.
+                let leaves = goes_on(b) && !(key && b == b' ');
+                !(leaves || hole == "name" && b == b'{')
                     && (is_word(b) || key && matches!(b, b' ' | b'"' | b'\'' | b'`' | b'\t'))
             };
             at + bytes[at..].iter().take_while(|b| word(**b)).count()

@@ -80,6 +80,14 @@ fn read(value: &Value) -> Result<Content, String> {
             mime: need(value, "mimeType")?,
             data: need(value, "data")?,
         }),
+        // Messages to a model cannot hold audio.
+        "audio" => {
+            let (mime, data) = (need(value, "mimeType")?, need(value, "data")?);
+            let bytes = data.len();
+            Ok(Content::Text(format!(
+                "[audio: {mime}, {bytes} bytes of base64]"
+            )))
+        }
         "resource" | "resource_link" => {
             let inner = value.get("resource").unwrap_or(value);
             Ok(Content::Resource {
@@ -92,7 +100,7 @@ fn read(value: &Value) -> Result<Content, String> {
             value.get("json").cloned().unwrap_or_default(),
         )),
         other => Err(format!(
-            "`{other}` is not a type of a part; text, image, resource, resource_link and json are"
+            "`{other}` is not a type of a part; text, image, audio, resource, resource_link and json are"
         )),
     }
 }

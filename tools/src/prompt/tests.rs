@@ -361,6 +361,26 @@ When you decide to use a tool or skill, first explain your reasoning, then outpu
     assert_eq!(have.expect("a prompt"), want);
 }
 
+/// `true` is a schema for any value.
+#[test]
+fn schemas_that_are_no_objects_are_shown() {
+    let schema = json!({"type": "object", "properties": {
+        "any": true,
+        "none": false,
+        "inner": {"type": "object", "properties": {"any": true}},
+        "list": {"type": "array", "items": {"type": "object", "properties": {"any": true}}},
+    }});
+    let tools = Inventory::of([Tool::new("f").description("d").parameters(schema)]).expect("tools");
+    for id in ids() {
+        let layout = layout(id, &[]);
+        let options = PromptOptions::default();
+        let text = layout
+            .tools(&tools, &options)
+            .and_then(|tools_text| Ok(tools_text + &layout.usage(&tools, &options)?));
+        text.unwrap_or_else(|error| panic!("{id}: {error}"));
+    }
+}
+
 #[test]
 fn examples_are_calls_that_the_parser_reads() {
     let tools = golden_tools();

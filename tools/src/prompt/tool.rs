@@ -21,7 +21,8 @@ pub(super) fn facts(
     options: &EncodeOptions,
 ) -> Facts {
     let empty = || json!({"type": "object", "properties": {}});
-    let schema = tool.parameters.clone().unwrap_or_else(empty);
+    let mut schema = tool.parameters.clone().unwrap_or_else(empty);
+    spell_out(&mut schema, 0);
     let function = json!({"name": name, "description": tool.description, "parameters": schema});
     // An id is shown only if no call can do without one.
     let say = |arguments: &Map| {
@@ -77,6 +78,28 @@ pub(super) fn facts(
         ("example", Value::from(example)),
         ("examples", Value::from(examples)),
     ])
+}
+
+/// How deep schemas of properties are looked at.
+const MAX_DEPTH: u32 = 64;
+
+/// Writes `true` and `false` as the objects that mean the same where they are schemas of properties: templates read the members of
+/// these.
+fn spell_out(schema: &mut Json, depth: u32) {
+    let Some(map) = schema.as_object_mut().filter(|_| depth < MAX_DEPTH) else {
+        return;
+    };
+    if let Some(items) = map.get_mut("items") {
+        spell_out(items, depth + 1);
+    }
+    let properties = map.get_mut("properties").and_then(Json::as_object_mut);
+    for property in properties.into_iter().flat_map(Map::values_mut) {
+        match property {
+            Json::Bool(true) => *property = json!({}),
+            Json::Bool(false) => *property = json!({"not": {}}),
+            _ => spell_out(property, depth + 1),
+        }
+    }
 }
 
 /// The parameters as a list of objects, as in the AIO design.

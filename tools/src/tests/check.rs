@@ -338,6 +338,11 @@ fn unknown_parameters_are_refused_unless_the_schema_or_the_host_says_otherwise()
         Unknown::Allow
     ));
     assert!(valid(json!({"type": "object"}), Unknown::Refuse));
+    // It is demanded, though nothing describes it.
+    assert!(valid(
+        json!({"properties": {"a": {}}, "required": ["x"]}),
+        Unknown::Refuse
+    ));
     assert!(valid(
         json!({"allOf": [{"$ref": "#/$defs/d"}], "$defs": {"d": {"properties": {"x": {}}}}}),
         Unknown::Refuse

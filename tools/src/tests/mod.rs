@@ -196,6 +196,28 @@ fn members_that_nobody_read_are_named() {
 }
 
 #[test]
+fn members_beside_the_function_of_a_definition_are_kept() {
+    let text = r#"[{"type": "function", "strict": true, "cache_control": {"type": "ephemeral"},
+        "function": {"name": "f", "parameters": {"type": "object"}, "strict": false}}]"#;
+    let tools = read::any("x", text).expect("tools");
+    let extra = Value::Object(tools[0].extra.clone());
+    let want = json!({"strict": false, "cache_control": {"type": "ephemeral"}});
+    assert_eq!(extra, want);
+}
+
+#[test]
+fn a_page_of_mcp_that_is_not_the_last_is_told() {
+    let page = |next: &str| {
+        let tool = r#"{"name": "f", "inputSchema": {"type": "object"}}"#;
+        let text = format!(r#"{{"tools": [{tool}], "nextCursor": {next}}}"#);
+        let listing = read::listing("x", &text).expect("tools");
+        assert_eq!(listing.tools.len(), 1);
+        listing.unread.len()
+    };
+    assert_eq!((page("\"abc\""), page("null")), (1, 0));
+}
+
+#[test]
 fn unreadable_definitions_are_reported_with_their_place() {
     let wrong = |text: &str| read::any("x", text).expect_err("refused").to_string();
     for (text, message) in [
@@ -207,6 +229,10 @@ fn unreadable_definitions_are_reported_with_their_place() {
         (
             "[{",
             "x: no JSON: EOF while parsing an object at line 1 column 2",
+        ),
+        (
+            r#"[{"name": "f", "name": "g"}]"#,
+            "x: no JSON: the key name occurs twice at line 1 column 21",
         ),
         (r#"[{"description": "d"}]"#, "x: [0]: it has no `name`"),
         (r#"[{"name": ""}]"#, "x: [0].name: it must not be empty"),
