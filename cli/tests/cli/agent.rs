@@ -490,7 +490,7 @@ fn bad_input_is_refused_with_what_and_where() {
 fn a_call_is_of_the_tool_with_that_id() {
     let tools = r#"[{"name": "p:get", "description": "d", "execute": {"value": "colon"}},
         {"name": "p_get", "description": "d", "execute": {"value": "underscore"}}]"#;
-    let tools = file("tools.json", &format!("\u{feff}{tools}"));
+    let tools = file("tools.json", format!("\u{feff}{tools}"));
     for (id, said) in [("p:get", "colon\n"), ("p_get", "underscore\n")] {
         let ran = run(&["call", "--tools", &tools, id], b"");
         assert_eq!((ran.code, ran.out.as_str()), (0, said), "{}", ran.err);

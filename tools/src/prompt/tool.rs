@@ -21,8 +21,7 @@ pub(super) fn facts(
     options: &EncodeOptions,
 ) -> Facts {
     let empty = || json!({"type": "object", "properties": {}});
-    let mut schema = tool.parameters.clone().unwrap_or_else(empty);
-    spell_out(&mut schema, 0);
+    let schema = spelt_out(tool.parameters.clone().unwrap_or_else(empty));
     let function = json!({"name": name, "description": tool.description, "parameters": schema});
     // An id is shown only if no call can do without one.
     let say = |arguments: &Map| {
@@ -83,22 +82,26 @@ pub(super) fn facts(
 /// How deep schemas of properties are looked at.
 const MAX_DEPTH: u32 = 64;
 
-/// Writes `true` and `false` as the objects that mean the same where they are schemas of properties: templates read the members of
-/// these.
+/// The schema with the objects that mean the same as `true` and `false` in their places: templates read the members of schemas.
+fn spelt_out(mut schema: Json) -> Json {
+    spell_out(&mut schema, 0);
+    schema
+}
+
 fn spell_out(schema: &mut Json, depth: u32) {
-    let Some(map) = schema.as_object_mut().filter(|_| depth < MAX_DEPTH) else {
-        return;
-    };
-    if let Some(items) = map.get_mut("items") {
-        spell_out(items, depth + 1);
-    }
-    let properties = map.get_mut("properties").and_then(Json::as_object_mut);
-    for property in properties.into_iter().flat_map(Map::values_mut) {
-        match property {
-            Json::Bool(true) => *property = json!({}),
-            Json::Bool(false) => *property = json!({"not": {}}),
-            _ => spell_out(property, depth + 1),
+    match schema {
+        Json::Bool(true) => *schema = json!({}),
+        Json::Bool(false) => *schema = json!({"not": {}}),
+        Json::Object(map) if depth < MAX_DEPTH => {
+            let items = map.get_mut("items").filter(|items| items.is_object());
+            items
+                .into_iter()
+                .for_each(|items| spell_out(items, depth + 1));
+            let properties = map.get_mut("properties").and_then(Json::as_object_mut);
+            let properties = properties.into_iter().flat_map(Map::values_mut);
+            properties.for_each(|property| spell_out(property, depth + 1));
         }
+        _ => {}
     }
 }
 
@@ -130,6 +133,7 @@ fn listing(tool: &Tool) -> Json {
 }
 
 fn param(tool: &Tool, key: &str, schema: &Json) -> Value {
+    let schema = &spelt_out(schema.clone());
     let description = schema
         .get("description")
         .and_then(Json::as_str)
