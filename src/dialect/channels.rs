@@ -417,21 +417,10 @@ pub(crate) fn ends_calls(spec: &spec::Spec, marker: &str) -> bool {
 }
 
 impl spec::Channels {
-    /// Whether a line of a header begins with a word, and not with one of its parts: it is a line of text.
-    pub(crate) fn has_lines(&self, header: &str) -> bool {
-        let recipient = self.recipient.trim_start();
-        let mut lines = header.split(breaks).skip(1);
-        lines.any(|line| {
-            let line = line.trim_start_matches(' ');
-            let part = !recipient.is_empty() && line.starts_with(recipient);
-            !(line.is_empty() || line.starts_with('<') || part)
-        })
-    }
-
     /// Prepares a header for reading: without white space between its parts that separates nothing, and with markers that
     /// follow themselves once. Returns whether there was any.
     pub(crate) fn tidied<'h>(&self, header: &'h str) -> (Cow<'h, str>, bool) {
-        let (mut header, mut odd) = joined(header, self.recipient.trim_start());
+        let (mut header, mut odd) = joined(header);
         let parts = [&self.channel, &self.content].into_iter();
         for marker in parts.chain(&self.end).filter(|marker| !marker.is_empty()) {
             while let Some(again) = repetition(marker, &header) {
@@ -459,13 +448,10 @@ fn repetition(marker: &str, header: &str) -> Option<Range<usize>> {
     })
 }
 
-fn breaks(c: char) -> bool {
-    matches!(c, '\n' | '\r' | '\t')
-}
-
 /// Removes runs of whitespace that contain a newline or tab from a header, and returns whether there were any. Such a run
-/// precedes a marker and separates nothing, or the mark of a `recipient`, before which it is a blank.
-fn joined<'h>(header: &'h str, recipient: &str) -> (Cow<'h, str>, bool) {
+/// precedes a marker and separates nothing.
+fn joined(header: &str) -> (Cow<'_, str>, bool) {
+    let breaks = |c: char| matches!(c, '\n' | '\r' | '\t');
     if !header.contains(breaks) {
         return (Cow::Borrowed(header), false);
     }
@@ -476,9 +462,6 @@ fn joined<'h>(header: &'h str, recipient: &str) -> (Cow<'h, str>, bool) {
         } else {
             part.trim_start_matches(' ')
         };
-        if !recipient.is_empty() && !out.is_empty() && part.starts_with(recipient) {
-            out.push(' ');
-        }
         out.push_str(part.trim_end_matches(' '));
     }
     (Cow::Owned(out), true)

@@ -323,8 +323,8 @@ fn errors_in_plugins_and_composed_tools_are_reported() {
             "{error}"
         );
     }
-    let error = read("- a\n", "p.yml").expect_err("no mapping").to_string();
-    assert_eq!(error, "p.yml: a mapping is needed");
+    let error = read("- a\n", "p.yml").expect_err("no object").to_string();
+    assert_eq!(error, "p.yml: tools[0]: an object is needed");
     let error = read("tools: [\n", "p.yaml")
         .expect_err("no YAML")
         .to_string();

@@ -74,9 +74,6 @@ impl Machine<'_> {
         let channels = self.dialect(candidate.dialect).channels.as_ref()?;
         let header = self.bytes(chunk, opening.start, end);
         let header = lossy(&header);
-        if channels.spec.has_lines(&header) {
-            return None;
-        }
         let (header, _) = channels.spec.tidied(&header);
         self.kind_of(&channels.spec, &channels.spec.read(&header))
     }
@@ -298,9 +295,7 @@ impl Machine<'_> {
                     return self.routed(chunk, opening, candidate, end);
                 }
                 let ends_line = matches!(byte, b'\n' | b'\r' | b'\t');
-                let recipient = channels.recipient.trim_start().bytes().next();
-                let goes_on = b" <".contains(&byte) || recipient == Some(byte);
-                if !ends_line && (!in_header(byte) || *gap && !goes_on) {
+                if !ends_line && (!in_header(byte) || *gap && !b" <".contains(&byte)) {
                     return match self.unended(chunk, opening, candidate, end - 1) {
                         true => self.verdict(chunk, opening, candidate, byte, end),
                         false => Verdict::Text(Some(Kind::MalformedHeader)),
