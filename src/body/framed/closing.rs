@@ -27,10 +27,7 @@ impl Body {
             Step::More | Step::Line => None,
             // Doubled brackets that break are those of a template.
             Step::Malformed if !self.section && !self.is_final() && self.is_template() => {
-                let FramedAt::Payload(payload) = &mut self.at else {
-                    return None;
-                };
-                payload.abandon(out, pos);
+                self.count(out, pos);
                 Some(Flow::Mention { at: pos })
             }
             Step::Malformed => {
