@@ -203,7 +203,8 @@ async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<
                 let written = prompt::written(chat, rule, chosen, &choice);
                 terms.chat = written.map_err(Refusal::odd)?;
             }
-            let (path, mut body) = translate::request(terms.api, &terms.chat, &mut terms.lost);
+            let (path, mut body) =
+                translate::request(terms.api, terms.same, &terms.chat, &mut terms.lost);
             if terms.same {
                 let Terms { asked, lost, .. } = &mut terms;
                 translate::keep(asked, &mut body, lost);

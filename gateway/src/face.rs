@@ -1,7 +1,7 @@
 //! The protocols of clients. Each converts its requests to chat completions, and writes responses from pieces.
 
 mod chat;
-mod messages;
+pub mod messages;
 mod ollama;
 mod responses;
 
@@ -65,13 +65,13 @@ impl Face {
             Self::Chat => Ok(asked.clone()),
             Self::Responses => responses::to_chat(asked, lost),
             Self::Messages => messages::to_chat(asked, lost),
-            Self::Ollama => Ok(ollama::to_chat(asked, lost)),
+            Self::Ollama => ollama::to_chat(asked, lost),
         }
     }
 
     pub fn writer(self, asked: &Value) -> Box<dyn Writer> {
         match self {
-            Self::Chat => Box::new(chat::Chat),
+            Self::Chat => Box::new(chat::Chat::new(asked)),
             Self::Responses => Box::new(responses::Responses::new(asked)),
             Self::Messages => Box::<messages::Messages>::default(),
             Self::Ollama => Box::<ollama::Ollama>::default(),
@@ -185,6 +185,17 @@ pub fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
         .get(key)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
+}
+
+/// Returns the messages of a request.
+///
+/// # Errors
+/// They are no list of objects.
+pub fn messages_of(chat: &Value) -> Result<&[Value], String> {
+    let all = chat.get("messages").and_then(Value::as_array);
+    all.filter(|all| all.iter().all(|one| one.as_object().is_some()))
+        .map(Vec::as_slice)
+        .ok_or_else(|| "`messages` is not a list of objects".to_owned())
 }
 
 /// Returns a tool in the form of chat completions.

@@ -100,7 +100,7 @@ pub fn translated(path: &str, api: Api, body: &[u8]) -> Result<String, String> {
     let mut lost = settings::Lost::default();
     let chat = face.to_chat(&asked, &mut lost)?;
     let _ = (choice::Choice::of(&chat), face.streams(&asked));
-    let (_, mut sent) = translate::request(api, &chat, &mut lost);
+    let (_, mut sent) = translate::request(api, face.is(api), &chat, &mut lost);
     if face.is(api) {
         translate::keep(&asked, &mut sent, &mut lost);
     }

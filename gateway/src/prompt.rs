@@ -10,7 +10,7 @@ use toolglot_tools::read::{self, Source};
 
 use crate::choice::Choice;
 use crate::config::{Grammar, Rule};
-use crate::face::{list, text};
+use crate::face::{list, messages_of, text};
 use crate::models::Chosen;
 use crate::translate::words;
 
@@ -187,7 +187,7 @@ fn conversation(
     let mut out: Vec<Value> = vec![];
     let mut results: Vec<ToolResult> = vec![];
     let mut names = std::collections::HashMap::new();
-    let all = list(chat, "messages");
+    let all = messages_of(chat)?;
     for (at, message) in all.iter().enumerate() {
         if text(message, "role") == "tool" {
             let id = text(message, "tool_call_id");

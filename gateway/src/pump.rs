@@ -109,6 +109,15 @@ impl Pump {
         None
     }
 
+    /// What the current event needs to be terminated.
+    fn missing_end(&self) -> &'static [u8] {
+        match (self.framing, self.blank, self.after_return) {
+            (Framing::Lines, ..) | (Framing::Events, true, false) => b"\n",
+            (Framing::Events, true, true) => b"\r\n",
+            (Framing::Events, false, _) => b"\n\n",
+        }
+    }
+
     /// Processes the current event.
     fn event(&mut self, out: &mut Vec<u8>) {
         let mut event = std::mem::take(&mut self.event);
@@ -183,10 +192,10 @@ impl Pump {
         }
     }
 
-    /// Ends the engine: sends the waiting events, and what only the end decides.
-    fn end(&mut self, out: &mut Vec<u8>) {
+    /// Ends the engine: sends the waiting events, and what only the end decides. Returns whether anything follows the server's events.
+    fn end(&mut self, out: &mut Vec<u8>) -> bool {
         if std::mem::replace(&mut self.finished, true) {
-            return;
+            return false;
         }
         let mut ending = vec![];
         self.engine.finish(&mut self.made, &mut ending);
@@ -204,9 +213,11 @@ impl Pump {
             out.append(&mut self.made);
         }
         // Bytes that were forwarded may have told the client already.
-        if !self.passing || !self.engine.reported() {
+        let tells = !ending.is_empty() && (!self.passing || !self.engine.reported());
+        if tells {
             out.append(&mut ending);
         }
+        tells
     }
 
     /// Bytes of a second response follow.
@@ -225,11 +236,23 @@ impl Pump {
 
     /// The body ended, or was truncated.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
+        let mut added: &[u8] = &[];
+        match is_part(&self.event, self.framing) {
+            // No client can read it.
+            Some(true) => self.event.clear(),
+            // Something may follow it here, if nothing did there.
+            Some(false) => added = self.missing_end(),
+            None => {}
+        }
         if !self.event.is_empty() {
+            self.event.extend_from_slice(added);
             self.event(out);
         }
         let told = self.finished;
-        self.end(out);
+        let follows = self.end(out);
+        if self.passing && !follows {
+            out.truncate(out.len().saturating_sub(added.len()));
+        }
         if !told && !self.passing {
             self.engine.close(out);
         }
@@ -241,6 +264,26 @@ fn says(event: &[u8]) -> bool {
     event
         .split(|byte| matches!(byte, b'\n' | b'\r'))
         .any(|line| !line.is_empty() && line[0] != b':')
+}
+
+/// Whether the event at the end of a body is a part of one, or lacks only its end. `None`: it is not read as an event.
+fn is_part(event: &[u8], framing: Framing) -> Option<bool> {
+    let is_json = |data: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(data).is_ok();
+    match framing {
+        Framing::Lines => (event.first() == Some(&b'{')).then(|| !is_json(event)),
+        Framing::Events => {
+            let fields: [&[u8]; 2] = [b"data:", b"event:"];
+            let begins = |line: &&[u8]| {
+                let of = |field: &&[u8]| line.starts_with(field) || field.starts_with(line);
+                !line.is_empty() && fields.iter().any(of)
+            };
+            let mut lines = event.split(|byte| matches!(byte, b'\n' | b'\r'));
+            let data = lines.clone().filter_map(|line| line.strip_prefix(b"data:"));
+            let data: Vec<&[u8]> = data.collect();
+            let whole = is_done(event) || is_json(&data.join(&b'\n'));
+            lines.any(|line| begins(&line)).then_some(!whole)
+        }
+    }
 }
 
 /// Whether an event is the end of an OpenAI stream.

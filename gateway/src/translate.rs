@@ -3,7 +3,7 @@
 use toolglot::json::{Map, Value, json};
 
 use crate::config::Api;
-use crate::face::{copy, list, text};
+use crate::face::{self, copy, list, text};
 use crate::settings::Lost;
 
 /// Members of chat completions that are translated for every server.
@@ -64,12 +64,19 @@ const OPTIONS: [(&str, &str); 9] = [
 /// Default for the maximum tokens of an Anthropic reply: that API requires a number.
 const TOKENS: u32 = 8192;
 
-/// Returns the server's path, and the request. `lost` gets what the server's protocol does not have.
-pub fn request(api: Api, chat: &Value, lost: &mut Lost) -> (&'static str, Value) {
+/// Returns the server's path, and the request. `same`: the client speaks the protocol of the server. `lost` gets what the server's
+/// protocol does not have.
+pub fn request(api: Api, same: bool, chat: &Value, lost: &mut Lost) -> (&'static str, Value) {
     if chat.get("n").and_then(Value::as_u64).is_some_and(|n| n > 1) && api != Api::OpenAi {
         lost.refuse("`n`: this server gives one choice");
     }
+    if api != Api::OpenAi
+        && let Err(why) = face::messages_of(chat)
+    {
+        lost.refuse(why);
+    }
     match api {
+        Api::OpenAi if same => ("/v1/chat/completions", chat.clone()),
         Api::OpenAi => ("/v1/chat/completions", openai(chat, lost)),
         Api::Anthropic => ("/v1/messages", anthropic(chat, lost)),
         Api::Ollama => ("/api/chat", ollama(chat, lost)),
@@ -177,12 +184,15 @@ fn functions<'v>(chat: &'v Value, lost: &mut Lost) -> Vec<&'v Value> {
     own.collect()
 }
 
-fn arguments(call: &Value) -> Value {
+/// The arguments of an earlier call. A model writes some that are broken, and the conversation goes on.
+fn arguments(call: &Value, lost: &mut Lost) -> Value {
     let function = call.get("function").unwrap_or(&Value::Null);
-    let read = text(function, "arguments").parse::<Value>();
-    read.ok()
-        .filter(Value::is_object)
-        .unwrap_or_else(|| json!({}))
+    let arguments = text(function, "arguments");
+    let read = arguments.parse::<Value>().ok().filter(Value::is_object);
+    if read.is_none() && !arguments.trim().is_empty() {
+        lost.ignore("messages.tool_calls.function.arguments");
+    }
+    read.unwrap_or_else(|| json!({}))
 }
 
 fn name(call: &Value) -> String {
@@ -257,7 +267,10 @@ fn anthropic(chat: &Value, lost: &mut Lost) -> Value {
             json!({"type": "tool", "name": (name(choice))})
         }
     };
-    if single && let Some(map) = choice.as_object_mut() {
+    if single
+        && text(&choice, "type") != "none"
+        && let Some(map) = choice.as_object_mut()
+    {
         map.insert("disable_parallel_tool_use".to_owned(), Value::Bool(true));
     }
     if !tools.is_empty() {
@@ -349,7 +362,7 @@ fn blocks(message: &Value, lost: &mut Lost) -> Vec<Value> {
     }
     for call in list(message, "tool_calls") {
         blocks.push(json!({
-            "type": "tool_use", "id": (text(call, "id")), "name": (name(call)), "input": (arguments(call)),
+            "type": "tool_use", "id": (text(call, "id")), "name": (name(call)), "input": (arguments(call, lost)),
         }));
     }
     blocks
@@ -467,7 +480,9 @@ fn ollama(chat: &Value, lost: &mut Lost) -> Value {
         let mut calls = vec![];
         for call in list(message, "tool_calls") {
             names.insert(text(call, "id").to_owned(), name(call));
-            calls.push(json!({"function": {"name": (name(call)), "arguments": (arguments(call))}}));
+            calls.push(
+                json!({"function": {"name": (name(call)), "arguments": (arguments(call, lost))}}),
+            );
         }
         if !calls.is_empty() {
             own.insert("tool_calls".to_owned(), Value::Array(calls));

@@ -13,7 +13,7 @@ const WAITING: usize = 4096;
 pub enum Part {
     Text(String),
     Thought(String),
-    /// An item of `/v1/responses` that no reader knows.
+    /// An item of `/v1/responses`, a block of `/v1/messages` or the end of one that no reader knows.
     Other(serde_json::Value),
     Call {
         id: String,
@@ -57,7 +57,14 @@ impl Gathered {
                     arguments.push_str(&json);
                 }
             }
-            Piece::Other(event) => self.parts.push(Part::Other(event["item"].clone())),
+            Piece::Other(event) => {
+                let mut says = ["item", "content_block", "delta"]
+                    .iter()
+                    .map(|key| &event[*key]);
+                if let Some(other) = says.find(|value| !value.is_null()) {
+                    self.parts.push(Part::Other(other.clone()));
+                }
+            }
             Piece::End { reason, void, left } => {
                 self.reason = Some(reason);
                 self.beside = beside(&void, &left);
@@ -66,15 +73,15 @@ impl Gathered {
         }
     }
 
-    /// Reads a whole body. Returns whether it means the same as the gathered response.
+    /// Reads a whole body, in any pieces. Returns whether it means the same as the gathered response.
     pub fn read(
         reader: &mut Reader,
-        body: &[u8],
+        body: &[&[u8]],
         told: &mut Told,
         mut spaces: Option<Spaces>,
     ) -> (Self, bool) {
         let mut all = Self::default();
-        let mut pieces = reader.feed(body);
+        let mut pieces: Vec<Piece> = body.iter().flat_map(|part| reader.feed(part)).collect();
         pieces.extend(reader.finish());
         told.native = reader.native();
         for piece in pieces {

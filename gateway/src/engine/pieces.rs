@@ -13,7 +13,7 @@ pub trait Writer: Send {
     /// Appends a piece.
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>);
 
-    /// An event of a server, before its pieces: if it speaks the same protocol, its other members are kept.
+    /// An event of a server with the same protocol, before its pieces: its other members are kept.
     fn came(&mut self, _: &[u8]) {}
 
     /// Bytes of a server with the same protocol were forwarded unchanged.
@@ -65,7 +65,7 @@ pub enum Piece {
     },
     /// The next piece of its arguments.
     Arguments { index: u32, json: String },
-    /// An event of `/v1/responses` that no reader knows, for a client of the same protocol.
+    /// An event of `/v1/responses` or `/v1/messages` that no reader knows, for a client of the same protocol.
     Other(serde_json::Value),
     /// The response is finished.
     End {
@@ -232,7 +232,9 @@ pub fn count(piece: &Piece, told: &mut Told) {
 impl Engine for Pieces {
     fn feed(&mut self, bytes: &[u8], _: &mut Vec<u8>) {
         let pieces = self.reader.feed(bytes);
-        self.writer.came(bytes);
+        if self.reader.speaks_client() {
+            self.writer.came(bytes);
+        }
         self.waits = self.writer.waits(bytes, self.waits);
         self.take(pieces);
     }

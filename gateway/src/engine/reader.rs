@@ -12,6 +12,7 @@ use toolglot::{DialectSet, Finish, Options, Parser, Prefer, Stage, UnknownTool};
 use super::pieces::{Piece, Why};
 use super::responses;
 use crate::config::Api;
+use crate::face::messages;
 
 /// State shared by both ends of a parser.
 #[derive(Default)]
@@ -180,6 +181,8 @@ pub struct Reader {
     wire: Wire,
     /// The server's own calls may be forwarded.
     same: bool,
+    /// A block is open that the source does not know.
+    in_other: bool,
     set: DialectSet,
     options: Options,
     settings: Settings,
@@ -206,6 +209,7 @@ impl Reader {
         Self {
             wire,
             same,
+            in_other: false,
             set: set.clone(),
             options: options.clone(),
             settings: settings.clone(),
@@ -213,6 +217,11 @@ impl Reader {
             shared,
             line,
         }
+    }
+
+    /// Whether the server speaks the protocol of the client.
+    pub fn speaks_client(&self) -> bool {
+        self.same
     }
 
     pub fn head(&self) -> Head {
@@ -240,6 +249,11 @@ impl Reader {
             learn(&mut locked(&self.head), bytes);
         }
         self.read(|source, take| source.feed(bytes, take));
+        if self.wire == Wire::Messages && self.same {
+            let others = messages::others(bytes, &mut self.in_other);
+            let queue = &mut locked(&self.shared).queue;
+            queue.extend(others.into_iter().map(Piece::Other));
+        }
         if self.line.flow.parser().stage() == Stage::TagContent {
             locked(&self.shared).changed = true;
         }

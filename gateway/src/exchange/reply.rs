@@ -24,7 +24,7 @@ use crate::engine::gathered::Gathered;
 use crate::engine::pieces::Pieces;
 use crate::engine::reader::Reader;
 use crate::engine::{ChatStream, ChatWhole, Engine, Told};
-use crate::face::Face;
+use crate::face::{Face, messages};
 use crate::metrics::Open;
 use crate::patience::{Pace, Patience};
 use crate::pump::{Client, Pump};
@@ -101,10 +101,11 @@ pub async fn reply(
 ) -> Result<Response, Refusal> {
     let kind = upstream.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
     let streamed = match terms.api {
-        Api::OpenAi | Api::Anthropic => kind.trim_start().starts_with("text/event-stream"),
-        // Ollama uses this type for both.
-        Api::Ollama => terms.streams && !kind.starts_with("text/html"),
+        Api::OpenAi | Api::Anthropic => kind.eq_ignore_ascii_case("text/event-stream"),
+        // Ollama uses one type for both.
+        Api::Ollama => terms.streams && !kind.eq_ignore_ascii_case("text/html"),
     };
     let status = upstream.status();
     let mut response = head(&upstream, true);
@@ -143,43 +144,61 @@ pub async fn reply(
         *response.body_mut() = Body::from(body);
         return Ok(response);
     }
-    let mut left = terms.rounds();
-    loop {
-        let started = Instant::now();
-        let scribe = wants_scribe(&terms).then(|| Scribe::whole(terms.wire.source(), &body));
-        let made = Made::of(&terms, &body);
-        terms.app.metrics.chunk(started.elapsed());
-        if left > 0
-            && made.told.asks()
-            && let Some(scribe) = &scribe
-            && let Some(again) = ask_again(&terms, &scribe.said, &made.told).await
-        {
-            left -= 1;
-            body = again;
-            continue;
-        }
-        ended(&terms, &made.told, scribe.as_ref());
-        if made.told.withheld > 0
-            && let Ok(words) = HeaderValue::from_str(&made.told.words())
-        {
-            response.headers_mut().insert(ISSUES, words);
-        }
-        if let Some(status) = made.status {
-            *response.status_mut() = status;
-        }
-        if made.body.is_some() {
-            response.headers_mut().insert(CONTENT_TYPE, JSON);
-        }
-        *response.body_mut() = match made.body {
-            Some(made) => Body::from(made),
-            None => Body::from(body),
+    let mut read = Read::of(&terms, body);
+    for _ in 0..terms.rounds() {
+        let asks = read.made.told.asks();
+        let Some(scribe) = read.scribe.as_ref().filter(|_| asks) else {
+            break;
         };
-        return Ok(response);
+        let Some(again) = ask_again(&terms, &scribe.said, &read.made.told).await else {
+            break;
+        };
+        let second = Read::of(&terms, again);
+        if second.made.told.failed {
+            // The first reply has at least its text.
+            break;
+        }
+        read = second;
     }
+    let Read { body, scribe, made } = read;
+    ended(&terms, &made.told, scribe.as_ref());
+    if made.told.withheld > 0
+        && let Ok(words) = HeaderValue::from_str(&made.told.words())
+    {
+        response.headers_mut().insert(ISSUES, words);
+    }
+    if let Some(status) = made.status {
+        *response.status_mut() = status;
+    }
+    if made.body.is_some() {
+        response.headers_mut().insert(CONTENT_TYPE, JSON);
+    }
+    *response.body_mut() = match made.body {
+        Some(made) => Body::from(made),
+        None => Body::from(body),
+    };
+    Ok(response)
 }
 
 const STOPPED: &str = "the server stopped sending, or the exchange took too long";
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// A whole body of the server, and what becomes of it.
+struct Read {
+    body: Bytes,
+    scribe: Option<Scribe>,
+    made: Made,
+}
+
+impl Read {
+    fn of(terms: &Terms, body: Bytes) -> Self {
+        let started = Instant::now();
+        let scribe = wants_scribe(terms).then(|| Scribe::whole(terms.wire.source(), &body));
+        let made = Made::of(terms, &body);
+        terms.app.metrics.chunk(started.elapsed());
+        Self { body, scribe, made }
+    }
+}
 
 /// A converted whole body.
 struct Made {
@@ -211,7 +230,15 @@ impl Made {
         );
         let mut told = Told::default();
         let spaces = terms.face.spaces();
-        let (all, same) = Gathered::read(&mut reader, body, &mut told, spaces);
+        // In events, what is kept has its place.
+        let events = (terms.same && terms.face == Face::Messages)
+            .then(|| messages::events(body))
+            .flatten();
+        let parts: Vec<&[u8]> = match &events {
+            Some(events) => events.iter().map(Vec::as_slice).collect(),
+            None => vec![body],
+        };
+        let (all, same) = Gathered::read(&mut reader, &parts, &mut told, spaces);
         let failed = all.failed.as_ref().map(|(message, _)| message.clone());
         let (body, status) = match failed {
             _ if same && terms.same => (None, None),

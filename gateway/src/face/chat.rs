@@ -7,7 +7,19 @@ use crate::engine::gathered::Gathered;
 use crate::engine::pieces::{Piece, Why, Writer};
 
 /// Writes the stream: chunks, and `[DONE]`.
-pub struct Chat;
+pub struct Chat {
+    /// The client asked for the usage, which is a chunk of its own.
+    usage: bool,
+}
+
+impl Chat {
+    pub fn new(asked: &toolglot::json::Value) -> Self {
+        let usage = asked.pointer("/stream_options/include_usage");
+        Self {
+            usage: usage.and_then(toolglot::json::Value::as_bool) == Some(true),
+        }
+    }
+}
 
 impl Writer for Chat {
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
@@ -40,7 +52,9 @@ impl Writer for Chat {
             },
             Piece::Failed { message, kind } => Delta::Error { message, kind },
         };
-        let mut line = delta.to_json(head);
+        let mut silent = head.clone();
+        silent.usage = None;
+        let mut line = delta.to_json(&silent);
         if let Piece::End { reason, .. } = piece
             && *reason == Why::Filter
         {
@@ -50,6 +64,13 @@ impl Writer for Chat {
             line = chunk.to_string();
         }
         out.extend_from_slice(format!("data: {line}\n\n").as_bytes());
+        if let (Piece::End { .. }, true, Some(usage)) = (piece, self.usage, usage(head)) {
+            let chunk = json!({
+                "id": head.id, "object": "chat.completion.chunk", "created": head.created, "model": head.model,
+                "choices": [], "usage": usage,
+            });
+            out.extend_from_slice(format!("data: {chunk}\n\n").as_bytes());
+        }
     }
 
     fn close(&mut self, out: &mut Vec<u8>) {
@@ -64,6 +85,18 @@ fn word(reason: Option<Why>) -> &'static str {
         Some(Why::Filter) => "content_filter",
         Some(Why::Stop) | None => "stop",
     }
+}
+
+fn usage(head: &Head) -> Option<Value> {
+    let usage = head.usage?;
+    let mut out = json!({
+        "prompt_tokens": usage.prompt, "completion_tokens": usage.completion,
+        "total_tokens": usage.prompt.saturating_add(usage.completion),
+    });
+    if let Some(cached) = usage.cached {
+        out["prompt_tokens_details"] = json!({"cached_tokens": cached});
+    }
+    Some(out)
 }
 
 pub fn whole(reply: &Gathered, head: &Head) -> Value {
@@ -88,14 +121,8 @@ pub fn whole(reply: &Gathered, head: &Head) -> Value {
         "id": head.id, "object": "chat.completion", "created": head.created, "model": head.model,
         "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": word(reply.reason)}],
     });
-    if let Some(usage) = head.usage {
-        out["usage"] = json!({
-            "prompt_tokens": usage.prompt, "completion_tokens": usage.completion,
-            "total_tokens": usage.prompt.saturating_add(usage.completion),
-        });
-        if let Some(cached) = usage.cached {
-            out["usage"]["prompt_tokens_details"] = json!({"cached_tokens": cached});
-        }
+    if let Some(usage) = usage(head) {
+        out["usage"] = usage;
     }
     if let Some(beside) = &reply.beside {
         out["toolglot"] = beside.clone();

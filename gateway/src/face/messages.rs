@@ -60,7 +60,7 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
     }
-    for message in list(asked, "messages") {
+    for message in super::messages_of(asked)? {
         self::message(message, &mut messages, lost)?;
     }
     out.insert("messages".to_owned(), Value::Array(messages));
@@ -164,7 +164,7 @@ fn message(message: &Value, out: &mut Vec<Value>, lost: &mut Lost) -> Result<(),
             other => return Err(format!("content of type {other:?} is not known")),
         }
     }
-    if parts.is_empty() && calls.is_empty() {
+    if parts.is_empty() && calls.is_empty() && thought.is_empty() {
         return Ok(());
     }
     let mut own = Map::new();
@@ -224,6 +224,113 @@ enum Block {
     Text,
     Thought,
     Call,
+    /// Of the server, written as it came: a search of its own, or an encrypted thought.
+    Other,
+}
+
+impl Block {
+    fn of(block: &serde_json::Value) -> Self {
+        match block["type"].as_str() {
+            Some("text") => Self::Text,
+            Some("thinking") => Self::Thought,
+            Some("tool_use") => Self::Call,
+            Some(_) | None => Self::Other,
+        }
+    }
+}
+
+/// Returns what no reader knows of an event of a server with the same protocol. `open`: it belongs to a block that is not known.
+pub fn others(bytes: &[u8], open: &mut bool) -> Vec<serde_json::Value> {
+    let told = |what: &[u8]| memchr::memmem::find(bytes, what).is_some();
+    if !*open
+        && !told(b"content_block_start")
+        && !told(b"signature_delta")
+        && !told(b"citations_delta")
+    {
+        return vec![];
+    }
+    let data = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let data = data.filter_map(|line| line.strip_prefix(b"data:"));
+    let read = data.map(|data| serde_json::from_slice(data).unwrap_or_default());
+    let others = read.filter(|event: &serde_json::Value| {
+        let kind = event["delta"]["type"].as_str().unwrap_or_default();
+        match event["type"].as_str().unwrap_or_default() {
+            "content_block_start" => {
+                *open = Block::of(&event["content_block"]) == Block::Other;
+                *open
+            }
+            "content_block_delta" => {
+                *open || ["signature_delta", "citations_delta"].contains(&kind)
+            }
+            "content_block_stop" => std::mem::take(open),
+            _ => false,
+        }
+    });
+    others.collect()
+}
+
+/// Returns the events of a stream that says the same as a whole body, if it is a reply.
+pub fn events(body: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let body: Value = std::str::from_utf8(body).ok()?.parse().ok()?;
+    let blocks = body.get("content").and_then(Value::as_array)?;
+    let mut out = vec![];
+    let mut say = |kind: &str, key: &str, value: &Value| {
+        let event = json!({"type": kind, key: (value.clone())});
+        out.push(format!("data: {event}\n\n").into_bytes());
+    };
+    let mut message = body.as_object().cloned().unwrap_or_default();
+    message.insert("content".to_owned(), Value::Array(vec![]));
+    say("message_start", "message", &Value::Object(message));
+    for block in blocks {
+        let words = |key: &str| text(block, key).to_owned();
+        let (start, deltas) = match text(block, "type") {
+            "text" => {
+                let mut deltas = vec![json!({"type": "text_delta", "text": (words("text"))})];
+                deltas.extend(
+                    list(block, "citations")
+                        .iter()
+                        .map(|one| json!({"type": "citations_delta", "citation": (one.clone())})),
+                );
+                (json!({"type": "text", "text": ""}), deltas)
+            }
+            "thinking" => {
+                let deltas = vec![
+                    json!({"type": "thinking_delta", "thinking": (words("thinking"))}),
+                    json!({"type": "signature_delta", "signature": (words("signature"))}),
+                ];
+                (
+                    json!({"type": "thinking", "thinking": "", "signature": ""}),
+                    deltas,
+                )
+            }
+            "tool_use" => {
+                let input = block.get("input").map_or("{}".to_owned(), Value::to_string);
+                let start = json!({"type": "tool_use", "id": (words("id")), "name": (words("name")), "input": {}});
+                (
+                    start,
+                    vec![json!({"type": "input_json_delta", "partial_json": input})],
+                )
+            }
+            _ => (block.clone(), vec![]),
+        };
+        say("content_block_start", "content_block", &start);
+        for delta in &deltas {
+            say("content_block_delta", "delta", delta);
+        }
+        say("content_block_stop", "index", &Value::Null);
+    }
+    let mut end = Map::new();
+    copy(
+        &body,
+        &mut end,
+        &[
+            ("stop_reason", "stop_reason"),
+            ("stop_sequence", "stop_sequence"),
+        ],
+    );
+    say("message_delta", "delta", &Value::Object(end));
+    say("message_stop", "index", &Value::Null);
+    Some(out)
 }
 
 /// Writes the stream: blocks, one after another.
@@ -287,7 +394,8 @@ impl Messages {
     }
 
     fn block(&mut self, kind: Block, start: &serde_json::Value, out: &mut Vec<u8>) {
-        if self.open == Some(kind) && kind != Block::Call {
+        let joins = matches!(kind, Block::Text | Block::Thought);
+        if self.open == Some(kind) && joins {
             return;
         }
         self.close_block(out);
@@ -305,6 +413,25 @@ impl Messages {
             &plain!({"type": "content_block_delta", "index": index, "delta": delta}),
             out,
         );
+    }
+
+    /// Writes an event of the server's that nothing reads, with the number that its block has here.
+    fn other(&mut self, event: &serde_json::Value, out: &mut Vec<u8>) {
+        match event["type"].as_str().unwrap_or_default() {
+            "content_block_start" => self.block(Block::Other, &event["content_block"], out),
+            "content_block_delta" => {
+                let of = match event["delta"]["type"].as_str().unwrap_or_default() {
+                    "signature_delta" => Block::Thought,
+                    "citations_delta" => Block::Text,
+                    _ => Block::Other,
+                };
+                if self.open == Some(of) {
+                    self.delta(&event["delta"], out);
+                }
+            }
+            _ if self.open == Some(Block::Other) => self.close_block(out),
+            _ => {}
+        }
     }
 }
 
@@ -336,11 +463,7 @@ impl Writer for Messages {
                 "content_block_stop" => self.open = None,
                 "content_block_start" => {
                     self.next = read["index"].as_u64().unwrap_or_default() + 1;
-                    self.open = Some(match read["content_block"]["type"].as_str() {
-                        Some("thinking") => Block::Thought,
-                        Some("tool_use") => Block::Call,
-                        Some(_) | None => Block::Text,
-                    });
+                    self.open = Some(Block::of(&read["content_block"]));
                 }
                 _ => {}
             }
@@ -356,8 +479,8 @@ impl Writer for Messages {
     fn piece(&mut self, piece: &Piece, head: &Head, out: &mut Vec<u8>) {
         self.begin(head, out);
         match piece {
-            // Only a client of `/v1/responses` gets the others.
-            Piece::Begin | Piece::Other(_) => {}
+            Piece::Begin => {}
+            Piece::Other(event) => self.other(event, out),
             Piece::Text(text) => {
                 self.block(Block::Text, &plain!({"type": "text", "text": ""}), out);
                 self.delta(&plain!({"type": "text_delta", "text": text}), out);
@@ -401,23 +524,42 @@ pub fn error(kind: &str, message: &str) -> serde_json::Value {
     plain!({"type": "error", "error": {"type": kind, "message": message}})
 }
 
+/// Adds a block of the server's as it came, or the end of one to the block that it belongs to.
+fn add(other: &serde_json::Value, blocks: &mut Vec<serde_json::Value>) {
+    let (kind, place, said) = match other["type"].as_str().unwrap_or_default() {
+        "signature_delta" => ("thinking", "signature", &other["signature"]),
+        "citations_delta" => ("text", "citations", &other["citation"]),
+        _ => return blocks.push(other.clone()),
+    };
+    let Some(last) = blocks.last_mut().filter(|last| last["type"] == kind) else {
+        return;
+    };
+    match (last[place].as_array_mut(), place) {
+        (Some(have), _) => have.push(said.clone()),
+        (None, "citations") => last[place] = plain!([said]),
+        (None, _) => last[place] = said.clone(),
+    }
+}
+
 pub fn whole(reply: &Gathered, head: &Head) -> serde_json::Value {
-    let blocks = reply.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(plain!({"type": "text", "text": text})),
-        Part::Thought(text) => {
-            Some(plain!({"type": "thinking", "thinking": text, "signature": ""}))
+    let mut blocks: Vec<serde_json::Value> = vec![];
+    for part in &reply.parts {
+        match part {
+            Part::Text(text) => blocks.push(plain!({"type": "text", "text": text})),
+            Part::Thought(text) => {
+                blocks.push(plain!({"type": "thinking", "thinking": text, "signature": ""}));
+            }
+            Part::Call {
+                id,
+                name,
+                arguments,
+            } => {
+                let input = super::input(arguments);
+                blocks.push(plain!({"type": "tool_use", "id": id, "name": name, "input": input}));
+            }
+            Part::Other(other) => add(other, &mut blocks),
         }
-        Part::Other(_) => None,
-        Part::Call {
-            id,
-            name,
-            arguments,
-        } => {
-            let input = super::input(arguments);
-            Some(plain!({"type": "tool_use", "id": id, "name": name, "input": input}))
-        }
-    });
-    let blocks: Vec<serde_json::Value> = blocks.collect();
+    }
     let mut out = plain!({
         "id": id(head), "type": "message", "role": "assistant", "model": head.model, "content": blocks,
         "stop_reason": word(reply.reason), "stop_sequence": null, "usage": usage(head),

@@ -23,7 +23,7 @@ const OPTIONS: [(&str, &str); 9] = [
 ];
 
 /// Converts a request to chat completions.
-pub fn to_chat(asked: &Value, lost: &mut Lost) -> Value {
+pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
     let carried = [
         "format", "messages", "model", "options", "stream", "think", "tools",
     ];
@@ -72,7 +72,7 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Value {
     }
     // Ollama's calls have no ids: results follow them in order.
     let (mut messages, mut count, mut open) = (vec![], 0, std::collections::VecDeque::new());
-    for message in list(asked, "messages") {
+    for message in super::messages_of(asked)? {
         let mut own = Map::new();
         let carried = [
             "role",
@@ -132,7 +132,7 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Value {
         messages.push(Value::Object(own));
     }
     out.insert("messages".to_owned(), Value::Array(messages));
-    Value::Object(out)
+    Ok(Value::Object(out))
 }
 
 /// The media type of an image in base64, by its first bytes; Ollama's protocol does not name it.

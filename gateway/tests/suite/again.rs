@@ -265,3 +265,25 @@ async fn a_filtered_reply_is_not_asked_for_again() {
         }
     }
 }
+
+/// A second reply that is an error does not take the place of a first one with text.
+#[tokio::test]
+async fn a_second_reply_that_is_an_error_leaves_the_first() {
+    for api in APIS {
+        let fake =
+            Fake::new(
+                move |asked| match asked.json()["messages"].as_array().unwrap().len() > 1 {
+                    true => Answer::json("{\"error\": {\"message\": \"overload\"}}"),
+                    false => spoken(api, &[CUT], false),
+                },
+            )
+            .await;
+        let url = gateway(&fake.url, &config(api, "")).await;
+        for (face, path) in FACES {
+            let got = post(&client(), &format!("{url}{path}"), &request(face, false)).await;
+            let what = format!("{face} over {api}: {}", got.body);
+            assert_eq!(got.status, 200, "{what}");
+            assert_eq!(read_face(face, &got, false).text, "So: ", "{what}");
+        }
+    }
+}

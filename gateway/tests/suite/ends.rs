@@ -10,7 +10,7 @@ fn config(api: &str) -> String {
     format!("api = {api:?}\ndefault.dialect = \"hermes\"\n")
 }
 
-fn same(face: &str, api: &str) -> bool {
+pub fn same(face: &str, api: &str) -> bool {
     let pairs = [
         ("chat", "openai"),
         ("messages", "anthropic"),
@@ -191,6 +191,71 @@ async fn only_a_stop_ends_a_call_at_the_end() {
                     let told = reply.left.is_some() || reply.text.contains("Input: 5");
                     assert_eq!(told, calls == 0, "{what}");
                 }
+            }
+        }
+    }
+}
+
+/// Wherever a reply breaks off, a client of the server's own protocol can read every event, and knows whether the reply is whole.
+#[tokio::test]
+async fn a_reply_may_break_off_anywhere() {
+    const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
+    for parts in [
+        vec![Part::Text("Hi "), Part::Text("you")],
+        vec![Part::Text("Hi "), Part::Text(CALL)],
+        vec![Part::Text(CALL), Part::Text(" Bye")],
+    ] {
+        for api in APIS {
+            let body = said(api, true, &parts, "stop").pieces.concat();
+            let (sent, length) = (body.clone(), body.len());
+            let fake = Fake::new(move |asked| {
+                let text = asked.json()["messages"].to_string();
+                let cut = text.split("cut ").nth(1).unwrap();
+                let cut: usize = cut.split(' ').next().unwrap().parse().unwrap();
+                let mut answer = said(api, true, &[], "stop").cut(13);
+                answer.pieces = vec![sent[..cut].to_vec()];
+                answer
+            })
+            .await;
+            let url = gateway(&fake.url, &config(api)).await;
+            let (face, path) = FACES.into_iter().find(|(face, _)| same(face, api)).unwrap();
+            let client = client();
+            for cut in (1..=length).rev().step_by(11) {
+                let mut asked = request(face, true);
+                asked["messages"] =
+                    serde_json::json!([{"role": "user", "content": format!("cut {cut} ")}]);
+                let got = post(&client, &format!("{url}{path}"), &asked).await;
+                let what = format!("{face}, {cut} of {length}: {}", got.body);
+                // Each document can be read, and stands alone in its event.
+                let (documents, between): (Vec<serde_json::Value>, &str) = match api {
+                    "ollama" => (
+                        got.body
+                            .lines()
+                            .map(|line| serde_json::from_str(line).expect(&what))
+                            .collect(),
+                        "\n",
+                    ),
+                    _ => (got.events(), "\n\n"),
+                };
+                let events = got.body.split(between).filter(|event| event.contains('{'));
+                assert_eq!(events.count(), documents.len(), "{what}");
+                let error = documents
+                    .iter()
+                    .filter(|one| !one["error"].is_null())
+                    .count();
+                let reason = documents.iter().any(|one| {
+                    let reasons = [
+                        &one["choices"][0]["finish_reason"],
+                        &one["delta"]["stop_reason"],
+                        &one["done_reason"],
+                    ];
+                    reasons.iter().any(|reason| reason.is_string())
+                });
+                assert!(error <= 1 && (error == 1 || reason || cut < 9), "{what}");
+                assert!(
+                    !got.body.contains("<tool_call>") || !got.body.contains("\"f\""),
+                    "{what}"
+                );
             }
         }
     }

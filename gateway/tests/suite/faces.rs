@@ -324,3 +324,200 @@ async fn many_models_are_listed_by_the_server_itself() {
     .await;
     assert_eq!(models.body, "{\"data\":[]}");
 }
+
+/// Some servers answer a request for a stream with a whole body.
+#[tokio::test]
+async fn a_whole_body_becomes_a_stream_of_the_client_protocol() {
+    for api in ["openai", "anthropic", "ollama"] {
+        let fake = Fake::new(move |_| spoken(api, &PIECES, false)).await;
+        let url = gateway(&fake.url, &config(api)).await;
+        for (face, path) in FACES {
+            if crate::ends::same(face, api) {
+                continue;
+            }
+            let got = post(&client(), &format!("{url}{path}"), &request(face, true)).await;
+            let reply = read_face(face, &got, true);
+            assert_eq!(reply.calls.len(), 1, "{face} over {api}: {}", got.body);
+            assert!(
+                !got.body.contains("<tool_call>"),
+                "{face} over {api}: {}",
+                got.body
+            );
+            let foreign = ["\"choices\"", "\"stop_sequence\"", "\"prompt_eval_count\""];
+            let own = match face {
+                "chat" => 0,
+                "messages" => 1,
+                "ollama" => 2,
+                _ => 3,
+            };
+            for (of, member) in foreign.iter().enumerate() {
+                assert!(
+                    of == own || !got.body.contains(member),
+                    "{face} over {api}: {}",
+                    got.body
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn media_types_have_no_case() {
+    for kind in ["Text/Event-Stream; charset=utf-8", "TEXT/EVENT-STREAM"] {
+        let fake = Fake::new(move |_| Answer::new(kind, &chunks(&PIECES))).await;
+        let url = gateway(&fake.url, &config("openai")).await;
+        for (face, path) in FACES {
+            let got = post(&client(), &format!("{url}{path}"), &request(face, true)).await;
+            assert_eq!(
+                got.body.contains("data: "),
+                face != "ollama",
+                "{}",
+                got.body
+            );
+        }
+    }
+}
+
+/// Chat completions report the usage of a stream on request, in a chunk of its own.
+#[tokio::test]
+async fn usage_is_told_to_clients_that_ask() {
+    for api in ["anthropic", "ollama"] {
+        let fake = Fake::new(move |_| spoken(api, &["x"], true)).await;
+        let url = gateway(&fake.url, &config(api)).await + "/v1/chat/completions";
+        for asks in [None, Some(false), Some(true)] {
+            let mut asked = request("chat", true);
+            if let Some(asks) = asks {
+                asked["stream_options"] = json!({"include_usage": asks});
+            }
+            let events = post(&client(), &url, &asked).await.events();
+            let with = |event: &&Value| !event["usage"].is_null();
+            let told: Vec<&Value> = events.iter().filter(with).collect();
+            assert_eq!(told.len(), usize::from(asks == Some(true)), "{api}");
+            for event in told {
+                assert_eq!(event["choices"], json!([]));
+                assert_eq!(event["usage"]["total_tokens"], 7);
+                assert_eq!(event, events.last().unwrap());
+            }
+        }
+    }
+}
+
+/// What no reader knows of a server's reply has its place beside a call that was converted.
+#[tokio::test]
+async fn blocks_of_the_server_stay_beside_a_converted_call() {
+    const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
+    let search =
+        json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"q": 1}});
+    let found = json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": []});
+    let citation = json!({"type": "char_location", "cited_text": "c"});
+    let blocks = json!([
+        {"type": "text", "text": format!("Hey {CALL}")},
+        {"type": "thinking", "thinking": "T", "signature": "SIG"},
+        search, found,
+        {"type": "text", "text": "more", "citations": [citation]},
+        {"type": "redacted_thinking", "data": "zzz"},
+    ]);
+    let body = json!({"id": "msg_9", "type": "message", "role": "assistant", "model": "m", "content": blocks, "stop_reason": "end_turn", "stop_sequence": null, "usage": {"input_tokens": 3, "output_tokens": 4, "server_tool_use": {"web_search_requests": 1}}});
+    let mut stream = String::new();
+    let mut push = |event: Value| {
+        let kind = event["type"].as_str().unwrap();
+        stream.push_str(&format!("event: {kind}\ndata: {event}\n\n"));
+    };
+    push(
+        json!({"type": "message_start", "message": {"id": "msg_9", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": 3, "output_tokens": 0}}}),
+    );
+    for (index, block) in blocks.as_array().unwrap().iter().enumerate() {
+        let (mut start, mut deltas) = (block.clone(), vec![]);
+        for (key, kind) in [
+            ("text", "text_delta"),
+            ("thinking", "thinking_delta"),
+            ("signature", "signature_delta"),
+        ] {
+            if block[key].is_string() {
+                start[key] = "".into();
+                deltas.push(json!({"type": kind, key: block[key]}));
+            }
+        }
+        if let Some(citations) = start.as_object_mut().unwrap().remove("citations") {
+            deltas.push(json!({"type": "citations_delta", "citation": citations[0]}));
+        }
+        if block["type"] == "server_tool_use" {
+            start["input"] = json!({});
+            deltas.push(json!({"type": "input_json_delta", "partial_json": "{\"q\": 1}"}));
+        }
+        push(json!({"type": "content_block_start", "index": index, "content_block": start}));
+        for delta in deltas {
+            push(json!({"type": "content_block_delta", "index": index, "delta": delta}));
+        }
+        push(json!({"type": "content_block_stop", "index": index}));
+    }
+    push(
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": null}, "usage": {"output_tokens": 4}}),
+    );
+    push(json!({"type": "message_stop"}));
+    let fake = Fake::new(move |asked| match asked.json()["stream"] == true {
+        true => Answer::events(&stream).cut(17),
+        false => Answer::json(&body.to_string()),
+    })
+    .await;
+    let url = gateway(&fake.url, &config("anthropic")).await + "/v1/messages";
+    let whole = post(&client(), &url, &request("messages", false))
+        .await
+        .json();
+    let kinds = |blocks: &[Value]| -> Vec<String> {
+        blocks
+            .iter()
+            .map(|block| block["type"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let expected = [
+        "text",
+        "tool_use",
+        "thinking",
+        "server_tool_use",
+        "web_search_tool_result",
+        "text",
+        "redacted_thinking",
+    ];
+    let content = whole["content"].as_array().unwrap();
+    assert_eq!(kinds(content), expected, "{whole}");
+    assert_eq!(content[2], blocks[1]);
+    assert_eq!(content[3..], blocks.as_array().unwrap()[2..]);
+    assert_eq!(
+        whole["usage"]["server_tool_use"],
+        json!({"web_search_requests": 1})
+    );
+    let got = post(&client(), &url, &request("messages", true)).await;
+    let mut streamed: Vec<Value> = vec![];
+    for event in got.events() {
+        match event["type"].as_str().unwrap() {
+            "content_block_start" => {
+                assert_eq!(event["index"], streamed.len());
+                streamed.push(event["content_block"].clone());
+            }
+            "content_block_delta" => {
+                assert_eq!(event["index"], streamed.len() - 1);
+                let (block, delta) = (streamed.last_mut().unwrap(), &event["delta"]);
+                match delta["type"].as_str().unwrap() {
+                    "signature_delta" => block["signature"] = delta["signature"].clone(),
+                    "citations_delta" => block["citations"] = json!([delta["citation"]]),
+                    "input_json_delta" => {
+                        block["input"] =
+                            serde_json::from_str(delta["partial_json"].as_str().unwrap()).unwrap()
+                    }
+                    _ => {
+                        for key in ["text", "thinking"] {
+                            if let Some(more) = delta[key].as_str() {
+                                block[key] =
+                                    (block[key].as_str().unwrap().to_owned() + more).into();
+                            }
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(kinds(&streamed), expected, "{}", got.body);
+    assert_eq!(streamed[2..], content[2..], "{}", got.body);
+}

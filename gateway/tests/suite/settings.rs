@@ -592,3 +592,86 @@ async fn keys_stay_where_a_client_of_the_same_protocol_put_them() {
     assert_eq!(sent.send().await.unwrap().status(), 200);
     assert_eq!(fake.last().header("x-api-key"), Some("k"));
 }
+
+#[tokio::test]
+async fn messages_that_cannot_be_read_are_refused() {
+    let translated = Servers::new(HERMES).await;
+    let prompt = Servers::new("[default]\ndialect = \"hermes\"\nmode = \"prompt\"\n").await;
+    for messages in [Value::Null, json!("hello"), json!(["hello"]), json!({})] {
+        for (servers, face, api) in [
+            (&prompt, "chat", "openai"),
+            (&translated, "chat", "anthropic"),
+            (&translated, "chat", "ollama"),
+            (&translated, "messages", "openai"),
+            (&translated, "ollama", "openai"),
+        ] {
+            let asked = with(face, &json!({"messages": messages}));
+            let (got, sent) = servers.ask(face, api, &asked).await;
+            assert_eq!((got.status, sent), (400, None), "{face}: {messages}");
+            assert!(got.body.contains("`messages`"), "{}", got.body);
+        }
+        // The server reports it in its own words.
+        let asked = with("chat", &json!({"messages": messages}));
+        let (_, sent) = translated.ask("chat", "openai", &asked).await;
+        assert_eq!(sent, Some(asked));
+    }
+}
+
+#[tokio::test]
+async fn broken_arguments_of_an_earlier_call_are_listed() {
+    let servers = Servers::new(HERMES).await;
+    for (arguments, told) in [
+        ("{\"a\": 1}", ""),
+        ("", ""),
+        ("{\"a\": 1,", "messages.tool_calls.function.arguments"),
+        ("[1]", "messages.tool_calls.function.arguments"),
+    ] {
+        let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}});
+        let messages = json!([
+            {"role": "user", "content": "x"},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": "y"},
+        ]);
+        for api in ["anthropic", "ollama"] {
+            let asked = with("chat", &json!({"messages": messages}));
+            let (got, _) = servers.ask("chat", api, &asked).await;
+            assert_eq!((got.status, ignored(&got)), (200, told), "{api}");
+        }
+        let (got, _) = servers
+            .ask(
+                "chat",
+                "openai",
+                &with("chat", &json!({"messages": messages})),
+            )
+            .await;
+        assert_eq!(ignored(&got), "");
+    }
+}
+
+#[tokio::test]
+async fn a_server_gets_no_member_that_nobody_asked_for() {
+    let servers = Servers::new(HERMES).await;
+    let asked = with(
+        "chat",
+        &json!({"tool_choice": "none", "parallel_tool_calls": false}),
+    );
+    let (_, sent) = servers.ask("chat", "anthropic", &asked).await;
+    assert_eq!(sent.unwrap()["tool_choice"], json!({"type": "none"}));
+    let prompt = Servers::new("[default]\ndialect = \"hermes\"\nmode = \"prompt\"\n").await;
+    let (_, sent) = prompt.ask("chat", "openai", &request("chat", true)).await;
+    assert_eq!(sent.unwrap().get("stream_options"), None);
+}
+
+#[tokio::test]
+async fn a_message_that_is_only_a_thought_reaches_the_server() {
+    let servers = Servers::new(HERMES).await;
+    let thought = json!({"type": "thinking", "thinking": "T", "signature": "S"});
+    let messages = json!([
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": [thought]},
+        {"role": "user", "content": "y"},
+    ]);
+    let asked = with("messages", &json!({"messages": messages}));
+    let (_, sent) = servers.ask("messages", "openai", &asked).await;
+    assert_eq!(sent.unwrap()["messages"][1]["reasoning_content"], "T");
+}
