@@ -547,7 +547,7 @@
 // An action has no input, and its tool requires a parameter. (error)
 #define TOOLGLOT_ISSUE_MISSING_INPUT 11
 
-// A block was opened inside another. Reserved: nothing reports it. (error)
+// A block was opened inside a broken one, which has become text and whose closer has not come. (error)
 #define TOOLGLOT_ISSUE_NESTED_OPEN 12
 
 // A document type declaration; it is never processed. (error)

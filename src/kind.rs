@@ -117,7 +117,7 @@ kinds! {
     MalformedValue = 9 "malformed_value" Error Recovered "A value begins like the JSON that its type requires and does not parse." "the value is not the JSON that its type demands";
     MalformedHeader = 10 "malformed_header" Error Recovered "The header of a message holds a word that no rule reads, or a message that is not a call ends as one." "the header cannot be read";
     MissingInput = 11 "missing_input" Error Recovered "An action has no input, and its tool requires a parameter." "the action has no input";
-    NestedOpen = 12 "nested_open" Error Recovered "A block was opened inside another. Reserved: nothing reports it." "a block was opened inside another";
+    NestedOpen = 12 "nested_open" Error Recovered "A block was opened inside a broken one, which has become text and whose closer has not come." "the call was opened inside a block that broke";
     DtdForbidden = 13 "dtd_forbidden" Error Recovered "A document type declaration; it is never processed." "a document type declaration is not allowed";
     UnknownEntity = 14 "unknown_entity" Warning Recovered "An unknown entity or character reference; kept as written." "the entity is not known and was kept as written";
     JunkInBlock = 15 "junk_in_block" Error Recovered "Bytes in a block that belong to nothing." "text inside the block belongs to no parameter";

@@ -1,5 +1,6 @@
 //! Conversion of a response. An engine reads the bytes of a body, and writes the client's bytes.
 
+pub mod blocks;
 mod chat;
 pub mod gathered;
 pub mod pieces;

@@ -1,7 +1,7 @@
 //! The protocols of clients. Each converts its requests to chat completions, and writes responses from pieces.
 
 mod chat;
-pub mod messages;
+mod messages;
 mod ollama;
 mod responses;
 

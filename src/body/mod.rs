@@ -351,6 +351,24 @@ impl Body {
         }
     }
 
+    /// Whether the closing tag of a call in a tag has begun.
+    pub fn is_closing(&self) -> bool {
+        match self {
+            Self::NamedParams(body) => body.is_closing(),
+            Self::AttributeParams(body) => body.is_closing(),
+            Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Line(_) => false,
+        }
+    }
+
+    /// Whether a parameter has begun, or was read.
+    pub fn has_begun(&self) -> bool {
+        match self {
+            Self::NamedParams(body) => body.has_begun(),
+            Self::AttributeParams(body) => body.has_begun(),
+            Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Line(_) => true,
+        }
+    }
+
     /// Whether a block limit must wait, because the block may have ended already.
     pub fn undecided(&self) -> bool {
         match self {

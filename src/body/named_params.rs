@@ -133,6 +133,24 @@ impl Body {
         self.args.close(out, end)
     }
 
+    /// Whether the call's closing tag has begun.
+    pub fn is_closing(&self) -> bool {
+        matches!(self.at, NamedAt::Close)
+    }
+
+    /// Whether a parameter has begun, or was read.
+    pub fn has_begun(&self) -> bool {
+        self.args.count() > 0
+            || !matches!(
+                self.at,
+                NamedAt::Between
+                    | NamedAt::Tag { .. }
+                    | NamedAt::Again(_)
+                    | NamedAt::Close
+                    | NamedAt::Comment(_)
+            )
+    }
+
     /// The open value, if its next bytes can be delivered unchanged.
     pub fn short(&self, table: &NamedParams, limits: &Limits) -> Option<Short> {
         if let Some(object) = &self.object {

@@ -24,6 +24,8 @@ pub(crate) struct Quotation {
     line: bool,
     /// The string opens and closes with a delimiter of a dialect.
     marks: Option<Marks>,
+    /// It is no string but a block of this dialect that broke right behind its opener.
+    block: Option<u16>,
 }
 
 impl Quotation {
@@ -141,6 +143,8 @@ pub(crate) struct Block {
     pub start: u64,
     /// Its bytes from `start` on, if they are retained.
     pub raw: Vec<u8>,
+    /// Its last bytes before the limit of its length: its closer may begin in them.
+    pub last: Vec<u8>,
     /// The state before the block: valid calls, how many of them are not withheld, and what was remembered for API tool
     /// calls.
     pub before: (u32, u32, Mark),
@@ -180,7 +184,9 @@ impl Block {
 impl Io {
     /// Whether the text may be in a string that a broken call left open.
     pub fn in_string(&self) -> bool {
-        let marks = |quotation: &Quotation| quotation.marks.is_none_or(|marks| marks.odd);
+        let marks = |quotation: &Quotation| {
+            quotation.block.is_none() && quotation.marks.is_none_or(|marks| marks.odd)
+        };
         self.quoted.as_ref().is_some_and(marks)
     }
 
@@ -194,6 +200,19 @@ impl Io {
                 ..Quotation::default()
             });
         }
+    }
+
+    /// The dialect of a block that broke right behind its opener and may go on.
+    pub fn broken_block(&self) -> Option<u16> {
+        self.quoted.and_then(|quotation| quotation.block)
+    }
+
+    /// Notes that a block broke right behind its opener.
+    pub fn open_block(&mut self, dialect: u16) {
+        self.quoted.get_or_insert(Quotation {
+            block: Some(dialect),
+            ..Quotation::default()
+        });
     }
 
     /// Notes that a string may be open.

@@ -24,7 +24,7 @@ pub(crate) mod named;
 pub(crate) mod payload;
 mod plan;
 mod set;
-mod sizes;
+pub(crate) mod sizes;
 #[allow(missing_docs, reason = "public for `layer` alone")]
 pub(crate) mod spec;
 mod thought;

@@ -21,7 +21,7 @@ const LIST: usize = 256;
 const TABLES: usize = 64;
 
 /// Maximum bytes of a marker or a pattern.
-pub(super) const MARKER: usize = 256;
+pub(crate) const MARKER: usize = 256;
 
 /// Tables and keys, also in switches, that contain text for people and models and are not compiled.
 const WORDS: [&str; 6] = ["title", "sources", "models", "observe", "prompt", "aliases"];

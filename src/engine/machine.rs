@@ -11,6 +11,7 @@ use super::skip::Skipping;
 use super::{Mode, Region, State};
 pub(super) use crate::body::Chunk;
 use crate::body::{Block, Body, Flow, Names, Opened, Out, joined, pieces};
+use crate::dialect::sizes::MARKER;
 use crate::dialect::spec::Malformed;
 use crate::dialect::{Begins, Dialect, Family, Inside, OpenRef, Role, SetInner};
 use crate::event::{Abandoned, Event, Sink, Span};
@@ -228,6 +229,7 @@ impl<'p> Machine<'p> {
             dialect,
             start: header.span.start,
             raw,
+            last: vec![],
             before: (io.valid, io.good, io.heard.mark(self.opts.prefer)),
             kept: false,
             undeclared: false,
@@ -241,7 +243,8 @@ impl<'p> Machine<'p> {
         }));
         let doubted = u128::from(header.span.start) < io.doubted;
         io.opened = io.opened.saturating_add(1);
-        let quoted = io.in_string();
+        let (quoted, nested) = (io.in_string(), io.broken_block().is_some());
+        let nested = nested || self.st.torn.is_some();
         let mut out = self.out(chunk);
         if doubted && !quoted {
             out.repaired(Kind::ProvisionalClose, header.span);
@@ -255,6 +258,9 @@ impl<'p> Machine<'p> {
         });
         if quoted {
             out.open_string(header.span);
+        }
+        if nested {
+            out.repaired(Kind::NestedOpen, header.span);
         }
         if let Some(twin) = twin {
             out.repaired(Kind::RepeatedMarker, twin);
@@ -345,6 +351,12 @@ impl<'p> Machine<'p> {
         if retained {
             block.raw.extend_from_slice(&chunk.seg[at..end]);
         }
+        let edge = last_from(block.start, self.opts.limits.max_block);
+        let first = usize::try_from(edge.saturating_sub(chunk.base)).unwrap_or(usize::MAX);
+        if first < end {
+            let last = &chunk.seg[first.max(at)..end];
+            block.last.extend_from_slice(last);
+        }
         let mut out = Out {
             io: &mut self.st.io,
             set: self.set,
@@ -364,6 +376,9 @@ impl<'p> Machine<'p> {
                     .raw
                     .truncate((pos.saturating_sub(block.start)) as usize);
             }
+            block
+                .last
+                .truncate(block.last.len().saturating_sub(end - to));
         }
         let mut again = None;
         match flow {
@@ -655,7 +670,18 @@ impl<'p> Machine<'p> {
         };
         match malformed {
             Malformed::Text => {
+                let doubt = !block.unmarked
+                    && !matches!(&self.st.mode, Mode::Body(body) if body.is_closing());
+                let mention = block.quoted.is_some();
+                let begun = matches!(&self.st.mode, Mode::Body(body) if body.has_begun());
                 self.drop_block(chunk, pos, true);
+                match (begun, mention) {
+                    _ if !doubt => {}
+                    (true, _) => self.st.torn = Some(dialect),
+                    // The opener may be a mention: only the rest of the line is in doubt.
+                    (false, false) => self.st.io.open_block(dialect),
+                    (false, true) => {}
+                }
                 self.flow_again(pos);
                 self.st.line = Line::Other;
             }
@@ -674,16 +700,19 @@ impl<'p> Machine<'p> {
 
     /// Acts on a limit that fired at `pos`: drops the block; its rest is emitted as raw bytes.
     fn limit(&mut self, chunk: Chunk<'_>, kind: Kind, pos: u64) {
-        let Some(block) = &self.st.io.block else {
+        let Some(block) = &mut self.st.io.block else {
             return;
         };
+        let last = std::mem::take(&mut block.last);
         let (dialect, span) = (block.dialect, Span::new(block.start, pos));
         self.out(chunk)
             .report(kind, Severity::Error, span, "", "", "");
         let own = self.own_closer(dialect);
         self.abandon_call(chunk, pos);
         self.drop_block(chunk, pos, false);
-        self.st.mode = Mode::Skip(Skipping::new(dialect, own));
+        let mut skipping = Skipping::new(dialect, own);
+        skipping.prime(self.closer(dialect), &self.dialect(dialect).family, &last);
+        self.st.mode = Mode::Skip(skipping);
         self.st.io.cursor.hold(pos);
     }
 
@@ -711,6 +740,11 @@ impl<'p> Machine<'p> {
     pub fn closer(&self, dialect: u16) -> &'p Dfa {
         &self.dialect(dialect).closer
     }
+}
+
+/// Where the bytes of a block begin in which a closer may begin that goes on over the limit of its length.
+pub(super) fn last_from(start: u64, max_block: u64) -> u64 {
+    start.saturating_add(max_block.saturating_sub(MARKER as u64))
 }
 
 /// The automaton of a region; `None` only for a fabricated snapshot.

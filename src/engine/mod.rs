@@ -136,6 +136,8 @@ struct State {
     near: Option<Near>,
     /// An opener that was text, and whose closer is therefore text, too.
     paired: Option<Paired>,
+    /// The dialect of a broken block that became text, up to its closer: what opens before that may be part of it.
+    torn: Option<u16>,
     /// A token of turns after which the author is not known yet.
     heard: Option<author::Heard>,
     /// The opener of an element tree that began a line and showed no tag: its dialect and offset. Its closer makes it
@@ -316,6 +318,7 @@ impl State {
             together: vec![],
             near: None,
             paired: None,
+            torn: None,
             thoughts: 0,
             within: None,
             message: false,

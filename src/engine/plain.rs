@@ -9,7 +9,7 @@
 use toolglot_scan::{Kinds, Line, Marks, ROOT, Scanner, Skip, last_line};
 
 use super::link::Link;
-use super::machine::scanner;
+use super::machine::{last_from, scanner};
 use super::{Mode, Parser, Region, State};
 use crate::body::{Body, Marked, Short, Stuff, Taken, pieces};
 use crate::dialect::SetInner;
@@ -112,7 +112,7 @@ impl Pace {
             None => body.short(family, &opts.limits)?,
         };
         short.retained = opts.retain == Retain::Block;
-        Some(short.until(block.start.saturating_add(opts.limits.max_block)))
+        Some(short.until(last_from(block.start, opts.limits.max_block)))
     }
 }
 

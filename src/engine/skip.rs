@@ -2,11 +2,11 @@
 //! those of a malformed block are hidden, and become text if no closer follows.
 
 use serde::{Deserialize, Serialize};
-use toolglot_scan::{Needle, xml};
-use toolglot_scan::{Node, ROOT};
+use toolglot_scan::{Dfa, Needle, Node, ROOT, xml};
 
 use super::Mode;
 use super::machine::{Chunk, Machine};
+use crate::dialect::Family;
 use crate::event::{Event, Span};
 use crate::kind::{Kind, Severity};
 use crate::limits::Retain;
@@ -43,6 +43,19 @@ impl Skipping {
         Self {
             hidden: true,
             ..Self::new(dialect, own)
+        }
+    }
+
+    /// Reads bytes before the skipped part, in which the closer may begin.
+    pub fn prime(&mut self, dfa: &Dfa, family: &Family, last: &[u8]) {
+        for byte in last {
+            if let Some(own) = &mut self.own {
+                own.step(*byte);
+                continue;
+            }
+            self.tail &= xml::is_space(*byte);
+            self.node = dfa.next(self.node, *byte);
+            self.tail |= dfa.is_hit(self.node) && family.tag_header();
         }
     }
 

@@ -119,6 +119,7 @@ impl State {
             together,
             near,
             paired,
+            torn: _,
             io,
             begun: _,
             // Its offsets count its own bytes.

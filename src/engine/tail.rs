@@ -5,7 +5,8 @@
 //! if it were the beginning of the reply, so that a dialect's own markers decide what is open. Only the block and the call
 //! that it leaves open are delivered. Offsets still count from the reply's first byte ([`Shift`]).
 //!
-//! Without a turn token only an exact suffix counts: a marker at the end of the prompt, except for white space after it.
+//! Without a turn token of the model only an exact suffix counts: a marker at the end of the prompt, except for white space after it,
+//! unless the tail shows the turn of another author.
 
 use serde::{Deserialize, Serialize};
 use toolglot_scan::path::{Go, Hole, Walk};
@@ -45,7 +46,7 @@ impl Parser {
         self.state.begun = true;
         let opts = self.opts.clone();
         let (set, tail) = (self.set.inner.clone(), opts.prompt_tail.as_deref());
-        match says(&set, tail.unwrap_or_default()) {
+        match says(&set, &opts, tail.unwrap_or_default()) {
             Says::Nothing => {}
             Says::Begun => {
                 if let Region::Reasoning { .. } = self.state.region {
@@ -74,7 +75,7 @@ impl Parser {
             _ => {}
         };
         read(set, opts, &mut whole, tail, &mut count);
-        if whole.turn.is_some() || whole.heard.as_ref().is_some_and(|heard| heard.others(set)) {
+        if is_of_another(set, &whole) {
             // The turn of another author has begun: the reply is the model's, and nothing is open.
             return;
         }
@@ -262,6 +263,7 @@ fn open_from(set: &SetInner, whole: State) -> (usize, State) {
         mention_in(&mut state, &whole);
         state.unlinked = whole.unlinked.saturating_sub(whole.from());
         state.thoughts = whole.thoughts;
+        state.torn = whole.torn;
         state.paired = whole.paired.map(|paired| Paired { start: 0, ..paired });
         match whole.region {
             // What the prompt has of a protected region is not in the reply.
@@ -284,8 +286,13 @@ fn mention_in(state: &mut State, prompt: &State) {
     state.link = prompt.link;
 }
 
+/// Whether the turn of another author is open.
+fn is_of_another(set: &SetInner, state: &State) -> bool {
+    state.turn.is_some() || state.heard.as_ref().is_some_and(|heard| heard.others(set))
+}
+
 /// What a prompt's tail shows in a set.
-fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
+fn says<'t>(set: &SetInner, opts: &Options, tail: &'t str) -> Says<'t> {
     let mut from = tail.len().saturating_sub(crate::limits::MAX_TAIL);
     while !tail.is_char_boundary(from) {
         from += 1;
@@ -300,7 +307,15 @@ fn says<'t>(set: &SetInner, tail: &'t str) -> Says<'t> {
         })
         .max_by_key(|(end, turn, _)| (*end, turn.len()));
     let Some((end, turn, from)) = last else {
-        return suffix(set, tail);
+        let shows = suffix(set, tail);
+        let mut whole = State::outside(set);
+        if shows != Says::Nothing {
+            read(set, opts, &mut whole, tail, &mut |_: Event<'_>| {});
+        }
+        return match is_of_another(set, &whole) {
+            true => Says::Nothing,
+            false => shows,
+        };
     };
     // Another turn has begun after the model's: nothing is open.
     let token = turn.find("|>").map_or(turn, |at| &turn[..at + 2]);
@@ -573,7 +588,7 @@ at = "line-start"
     fn opened(tail: &str) -> Option<String> {
         let set = DialectSet::builder().toml("tags", TAGS).build();
         let set = set.expect("it is well formed");
-        match says(&set.inner, tail) {
+        match says(&set.inner, &Options::default(), tail) {
             Says::Nothing => None,
             Says::Begun => Some("begun".to_owned()),
             Says::Closed => Some("closed".to_owned()),
@@ -610,7 +625,7 @@ at = "line-start"
             let set = DialectSet::builder().toml("tags", &file).build();
             let set = set.expect("it is well formed");
             let tail = format!("any words {open}");
-            assert_eq!(super::says(&set.inner, &tail), says);
+            assert_eq!(super::says(&set.inner, &Options::default(), &tail), says);
         }
     }
 

@@ -147,6 +147,14 @@ impl Machine<'_> {
             || (token.thought && (!self.opts.reasoning.reads() || self.closes_mention()));
         let code = self.st.code;
         let hidden = code.hides() && self.is_in_code(token, self.is_near(id, start));
+        if (token.closes || token.stray) && !hidden {
+            let closes = |dialect: &u16| token.dialects.contains(dialect);
+            self.st.torn = self.st.torn.filter(|dialect| !closes(dialect));
+            let io = &mut self.st.io;
+            if io.broken_block().is_some_and(|dialect| closes(&dialect)) {
+                io.quoted = None;
+            }
+        }
         if paired || (hidden && (token.stray || !code.is_inline())) {
             return false;
         }

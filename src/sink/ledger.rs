@@ -25,6 +25,8 @@ pub(crate) struct Ledger {
     /// The last error outside blocks: it may concern what is dropped next.
     outside: Option<(Span, Kind)>,
     dropped: Vec<Dropped>,
+    /// Where the last block with calls closed, and its errors: raw bytes may continue it.
+    closed: (u64, KindSet),
     /// Dropped blocks whose calls may still come.
     empty: Vec<(Span, Block)>,
     /// API tool calls that are not delivered.
@@ -225,6 +227,7 @@ impl Ledger {
         let block = self.block.take().unwrap_or_default();
         let kinds = block.kinds;
         if block.calls > 0 {
+            self.closed = (span.end, kinds);
             for lost in block.ends(span.end) {
                 self.drop(lost, kinds);
             }
@@ -283,7 +286,11 @@ impl Ledger {
     fn raw(&mut self, span: Span) {
         match self.dropped.last_mut() {
             Some(last) if last.span.end == span.start => last.span.end = span.end,
-            Some(_) | None => self.drop(span, KindSet::default()),
+            Some(_) | None => {
+                let (end, kinds) = self.closed;
+                let continues = end == span.start;
+                self.drop(span, if continues { kinds } else { KindSet::default() });
+            }
         }
     }
 

@@ -116,7 +116,12 @@ impl AttributeParams {
                 Err(Fault::Cut) => return Block::unclosed(run),
                 Err(Fault::Limit(kind, at)) => return Block::limit(run, self, kind, at),
                 Err(Fault::Offending(at)) if at >= input.len() => return Block::unclosed(run),
-                Err(Fault::Offending(at)) => return Block::broken(run, at),
+                Err(Fault::Offending(offending)) => {
+                    let element =
+                        stands(input, at, "<") && offending > attr_name_end(input, at + 1);
+                    let begun = (!stands(input, at, "</")).then_some(params > 1 || element);
+                    return Block::broken(run, offending, begun);
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 use toolglot::json::{Map, Value};
 
 use super::schema::{self, Typed};
-use super::{Outcome, Run, Setup};
+use super::{Outcome, Run, Setup, Torn};
 
 /// A parameter as written, with its value decoded.
 #[derive(Clone)]
@@ -83,6 +83,7 @@ pub(super) fn arguments_of_tags(run: &mut Run<'_>, name: &str, fields: &[Field])
         outcome: Outcome::default(),
         issues: 0,
         blocks: 0,
+        torn: Torn::No,
     };
     let out = arguments(&mut quiet, name, fields, &str::to_owned)?;
     let tool = schema::tool(run.tools, name);

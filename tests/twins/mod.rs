@@ -97,6 +97,7 @@ pub fn run_with(
         outcome: Outcome::default(),
         issues: 0,
         blocks: 0,
+        torn: Torn::No,
     };
     text::read(run, &*family, dialect == "vcp")
 }
@@ -175,6 +176,19 @@ struct Run<'a> {
     issues: usize,
     /// The number of blocks opened so far.
     blocks: usize,
+    /// A block broke and is text.
+    torn: Torn,
+}
+
+/// How long what follows a broken block may be part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Torn {
+    #[default]
+    No,
+    /// Up to its closer.
+    Closer,
+    /// The same, but a line that ends behind words ends it, too: whether words have come, and whether a line has ended.
+    Line(bool, bool),
 }
 
 impl Run<'_> {
@@ -243,8 +257,27 @@ impl Block {
 
     /// The body broke at the character at `at`, which is text like everything before it. Chosen: a `<` there is read
     /// again, since it may open the next block.
-    fn broken(run: &mut Run<'_>, at: usize) -> Self {
+    ///
+    /// `begun`: a parameter has begun. `None`: the call's closing tag has.
+    fn broken(run: &mut Run<'_>, at: usize, begun: impl Into<Option<bool>>) -> Self {
         run.error("malformed_body");
+        let Some(begun) = begun.into() else {
+            return Self::text_from(run, at);
+        };
+        match (begun, run.torn) {
+            (true, _) => run.torn = Torn::Closer,
+            (false, Torn::No) => {
+                let c = char_at(run.input, at).filter(|c| *c != '<');
+                let words = c.is_some_and(|c| !c.is_ascii_whitespace());
+                run.torn = Torn::Line(words, c == Some('\n'));
+            }
+            (false, _) => {}
+        }
+        Self::text_from(run, at)
+    }
+
+    /// Text up to the character at `at`, and that too unless it is a `<`.
+    fn text_from(run: &Run<'_>, at: usize) -> Self {
         let c = char_at(run.input, at).filter(|c| *c != '<');
         Self::text(at + c.map_or(0, char::len_utf8))
     }
@@ -263,7 +296,10 @@ impl Block {
     fn limit(run: &mut Run<'_>, family: &dyn Family, kind: &str, at: usize) -> Self {
         run.error(kind);
         let input = run.input;
-        let found = (at..input.len()).find_map(|i| family.closer(input, i).map(|len| i + len));
+        // One that begins before counts if it ends after.
+        let mut ends = (at.saturating_sub(256)..input.len())
+            .filter_map(|i| family.closer(input, i).map(|len| i + len));
+        let found = ends.find(|end| *end > at);
         if found.is_none() {
             run.error("unclosed_block");
         }

@@ -189,6 +189,7 @@ pub(super) fn call_header(
                 }
                 Ok(name) => {
                     known_tool(run, &name);
+                    run.blocks += 1;
                     CallHeader::Call {
                         name,
                         end,
@@ -276,7 +277,12 @@ impl NamedParams {
                     run.warn("unclosed_block");
                     return finish(run, name, &fields, at);
                 }
-                Item::Other(offending) => return Block::broken(run, offending),
+                Item::Other(offending) => {
+                    let closing =
+                        stands(input, at, "</tool_call") && offending >= at + "</tool_call".len();
+                    let begun = (!closing).then_some(params > 0);
+                    return Block::broken(run, offending, begun);
+                }
                 Item::Param => {
                     params += 1;
                     if params > run.setup.limits.params {
@@ -318,7 +324,7 @@ impl NamedParams {
                 self_closing,
             } => (attrs, end, self_closing),
             Header::Cut => return Err(Block::unclosed(run)),
-            Header::Broken { at, .. } => return Err(Block::broken(run, at)),
+            Header::Broken { at, .. } => return Err(Block::broken(run, at, true)),
         };
         let key = attrs
             .iter()

@@ -3,7 +3,7 @@
 //! The text is read character by character. A small line state tracks how many blanks precede a character on its
 //! line and whether a code fence or an inline code run is open; only bytes before a marker decide whether it counts.
 
-use super::{Block, Family, Outcome, Run, char_at, may_be_link, quote_before, stands};
+use super::{Block, Family, Outcome, Run, Torn, char_at, may_be_link, quote_before, stands};
 
 const REASONING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
@@ -113,6 +113,7 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
             }
             Some(Marker::Close(len)) => {
                 run.warn("orphan_close");
+                run.torn = Torn::No;
                 push_text(&mut run, &mut line, &mut at, len);
             }
             Some(Marker::Open(_)) => {
@@ -154,7 +155,7 @@ pub(super) fn read(mut run: Run<'_>, family: &dyn Family, vcp: bool) -> Outcome 
                 let run_len = marks.count();
                 if let Some(mark) = mark {
                     line.marks(mark, run_len);
-                    run.outcome.text.push_str(&input[at..at + run_len]);
+                    said(&mut run, &input[at..at + run_len]);
                     at += run_len;
                 } else {
                     let len = char_at(input, at)
@@ -191,13 +192,33 @@ impl Marker {
 fn push_text(run: &mut Run<'_>, line: &mut Line, at: &mut usize, len: usize) {
     let part = &run.input[*at..*at + len];
     part.chars().for_each(|c| line.char(c));
-    run.outcome.text.push_str(part);
+    said(run, part);
     *at += len;
+}
+
+/// Adds text between blocks.
+fn said(run: &mut Run<'_>, part: &str) {
+    run.outcome.text.push_str(part);
+    if let Torn::Line(words, line) = &mut run.torn {
+        *words |= !part.trim_ascii().is_empty();
+        *line |= part.contains('\n');
+        if *words && *line {
+            run.torn = Torn::No;
+        }
+    }
 }
 
 /// Reads one block, applies the limits that concern it as a whole, and returns where text continues.
 fn block(run: &mut Run<'_>, family: &dyn Family, at: usize) -> usize {
+    let blocks = run.blocks;
+    let (torn, mention) = (run.torn, quote_before(&run.outcome.text).is_some());
     let mut block = family.block(run, at);
+    if torn == Torn::No && mention && run.torn != Torn::Closer {
+        run.torn = Torn::No;
+    }
+    if torn != Torn::No && run.blocks > blocks {
+        run.error("nested_open");
+    }
     if block.end - at > run.setup.limits.block {
         let full = at + run.setup.limits.block;
         block = Block::limit(run, family, "limit_block", full);

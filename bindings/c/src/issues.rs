@@ -26,7 +26,7 @@ pub const TOOLGLOT_ISSUE_MALFORMED_VALUE: u32 = 9;
 pub const TOOLGLOT_ISSUE_MALFORMED_HEADER: u32 = 10;
 /// An action has no input, and its tool requires a parameter. (error)
 pub const TOOLGLOT_ISSUE_MISSING_INPUT: u32 = 11;
-/// A block was opened inside another. Reserved: nothing reports it. (error)
+/// A block was opened inside a broken one, which has become text and whose closer has not come. (error)
 pub const TOOLGLOT_ISSUE_NESTED_OPEN: u32 = 12;
 /// A document type declaration; it is never processed. (error)
 pub const TOOLGLOT_ISSUE_DTD_FORBIDDEN: u32 = 13;

@@ -10,9 +10,8 @@ use toolglot::source::{
 use toolglot::{DialectSet, Finish, Options, Parser, Prefer, Stage, UnknownTool};
 
 use super::pieces::{Piece, Why};
-use super::responses;
+use super::{blocks, responses};
 use crate::config::Api;
-use crate::face::messages;
 
 /// State shared by both ends of a parser.
 #[derive(Default)]
@@ -250,7 +249,7 @@ impl Reader {
         }
         self.read(|source, take| source.feed(bytes, take));
         if self.wire == Wire::Messages && self.same {
-            let others = messages::others(bytes, &mut self.in_other);
+            let others = blocks::others(bytes, &mut self.in_other);
             let queue = &mut locked(&self.shared).queue;
             queue.extend(others.into_iter().map(Piece::Other));
         }

@@ -20,11 +20,12 @@ use super::{Refusal, Terms, head};
 use crate::app::Live;
 use crate::config::Api;
 use crate::engine::Framing;
+use crate::engine::blocks;
 use crate::engine::gathered::Gathered;
 use crate::engine::pieces::Pieces;
 use crate::engine::reader::Reader;
 use crate::engine::{ChatStream, ChatWhole, Engine, Told};
-use crate::face::{Face, messages};
+use crate::face::Face;
 use crate::metrics::Open;
 use crate::patience::{Pace, Patience};
 use crate::pump::{Client, Pump};
@@ -232,7 +233,7 @@ impl Made {
         let spaces = terms.face.spaces();
         // In events, what is kept has its place.
         let events = (terms.same && terms.face == Face::Messages)
-            .then(|| messages::events(body))
+            .then(|| blocks::events(body))
             .flatten();
         let parts: Vec<&[u8]> = match &events {
             Some(events) => events.iter().map(Vec::as_slice).collect(),

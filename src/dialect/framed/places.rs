@@ -212,7 +212,7 @@ impl Places {
                     None => reopen(&units),
                 };
                 let objects = unit.payload == Payload::Json && !unit.close.is_empty();
-                let further = ["$^{", ",$_$^{"].map(|p| (p.to_owned(), Action::Further));
+                let further = ["$^{", ",$_$^{", ";$_$^{"].map(|p| (p.to_owned(), Action::Further));
                 let further = further.into_iter().filter(|_| objects).collect();
                 let closes = |p: &String| closers.iter().flatten().any(|(close, _)| close == p);
                 let turns: Vec<_> = turns.iter().filter(|(p, _)| !closes(p)).cloned().collect();

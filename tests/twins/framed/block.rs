@@ -525,7 +525,7 @@ impl<'a> Twin<'a> {
             return Ok((at, None));
         }
         // Objects may follow one another, with or without a comma.
-        let further = [",$_$^{", "$^{"].map(pattern::pattern);
+        let further = [",$_$^{", ";$_$^{", "$^{"].map(pattern::pattern);
         loop {
             let mut places = self.tail(index);
             let json = unit.payload == "json";
