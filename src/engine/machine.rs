@@ -323,12 +323,12 @@ impl<'p> Machine<'p> {
             };
         };
         let family = &compiled.family;
-        let room = self
+        let room_left = self
             .opts
             .limits
             .max_block
             .saturating_sub(pos.saturating_sub(block.start));
-        let mut room = usize::try_from(room).unwrap_or(usize::MAX);
+        let mut room = usize::try_from(room_left).unwrap_or(usize::MAX);
         let retained = self.opts.retain == Retain::Block;
         if retained {
             // The bytes are copied before they are read. The copy is at most as long as the block so far, so that many small
@@ -351,11 +351,10 @@ impl<'p> Machine<'p> {
         if retained {
             block.raw.extend_from_slice(&chunk.seg[at..end]);
         }
-        let edge = last_from(block.start, self.opts.limits.max_block);
-        let first = usize::try_from(edge.saturating_sub(chunk.base)).unwrap_or(usize::MAX);
-        if first < end {
-            let last = &chunk.seg[first.max(at)..end];
-            block.last.extend_from_slice(last);
+        let near_limit = room_left < (end - at + MARKER) as u64;
+        if near_limit {
+            let before = room_left.saturating_sub(MARKER as u64) as usize;
+            block.last.extend_from_slice(&chunk.seg[at + before..end]);
         }
         let mut out = Out {
             io: &mut self.st.io,
@@ -376,9 +375,10 @@ impl<'p> Machine<'p> {
                     .raw
                     .truncate((pos.saturating_sub(block.start)) as usize);
             }
-            block
-                .last
-                .truncate(block.last.len().saturating_sub(end - to));
+            if near_limit {
+                let read = block.last.len().saturating_sub(end - to);
+                block.last.truncate(read);
+            }
         }
         let mut again = None;
         match flow {
