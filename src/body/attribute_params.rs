@@ -212,24 +212,17 @@ impl Body {
         self.args.close(out, end)
     }
 
-    /// Whether the call's closing tag has begun.
-    pub fn is_closing(&self) -> bool {
-        matches!(self.at, AttributesAt::Closing(_) | AttributesAt::Close)
-    }
-
-    /// Whether a parameter has begun, or was read.
-    pub fn has_begun(&self) -> bool {
-        self.args.count() > 0
-            || !matches!(
-                self.at,
-                AttributesAt::Between
-                    | AttributesAt::Name
-                    | AttributesAt::Again(_)
-                    | AttributesAt::Bang(_)
-                    | AttributesAt::Comment(_)
-                    | AttributesAt::Closing(_)
-                    | AttributesAt::Close
-            )
+    /// Whether a parameter has begun, or was read; `None` in the closing tag of the call.
+    pub fn begun(&self) -> Option<bool> {
+        match self.at {
+            AttributesAt::Closing(_) | AttributesAt::Close => None,
+            AttributesAt::Between
+            | AttributesAt::Name
+            | AttributesAt::Again(_)
+            | AttributesAt::Bang(_)
+            | AttributesAt::Comment(_) => Some(self.args.count() > 0),
+            _ => Some(true),
+        }
     }
 
     /// The open value, if its next bytes can be delivered unchanged.

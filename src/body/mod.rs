@@ -351,21 +351,14 @@ impl Body {
         }
     }
 
-    /// Whether the closing tag of a call in a tag has begun.
-    pub fn is_closing(&self) -> bool {
+    /// Whether a parameter has begun, or was read; `None` in the closing tag of the call.
+    pub fn begun(&self) -> Option<bool> {
         match self {
-            Self::NamedParams(body) => body.is_closing(),
-            Self::AttributeParams(body) => body.is_closing(),
-            Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Line(_) => false,
-        }
-    }
-
-    /// Whether a parameter has begun, or was read.
-    pub fn has_begun(&self) -> bool {
-        match self {
-            Self::NamedParams(body) => body.has_begun(),
-            Self::AttributeParams(body) => body.has_begun(),
-            Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Line(_) => true,
+            Self::NamedParams(body) => body.begun(),
+            Self::AttributeParams(body) => body.begun(),
+            Self::KeyQuote(_) | Self::ElementTree(_) | Self::Framed(_) | Self::Line(_) => {
+                Some(true)
+            }
         }
     }
 

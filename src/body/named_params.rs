@@ -133,22 +133,15 @@ impl Body {
         self.args.close(out, end)
     }
 
-    /// Whether the call's closing tag has begun.
-    pub fn is_closing(&self) -> bool {
-        matches!(self.at, NamedAt::Close)
-    }
-
-    /// Whether a parameter has begun, or was read.
-    pub fn has_begun(&self) -> bool {
-        self.args.count() > 0
-            || !matches!(
-                self.at,
-                NamedAt::Between
-                    | NamedAt::Tag { .. }
-                    | NamedAt::Again(_)
-                    | NamedAt::Close
-                    | NamedAt::Comment(_)
-            )
+    /// Whether a parameter has begun, or was read; `None` in the closing tag of the call.
+    pub fn begun(&self) -> Option<bool> {
+        match self.at {
+            NamedAt::Close => None,
+            NamedAt::Between | NamedAt::Tag { .. } | NamedAt::Again(_) | NamedAt::Comment(_) => {
+                Some(self.args.count() > 0)
+            }
+            _ => Some(true),
+        }
     }
 
     /// The open value, if its next bytes can be delivered unchanged.

@@ -243,8 +243,8 @@ impl<'p> Machine<'p> {
         }));
         let doubted = u128::from(header.span.start) < io.doubted;
         io.opened = io.opened.saturating_add(1);
-        let (quoted, nested) = (io.in_string(), io.broken_block().is_some());
-        let nested = nested || self.st.torn.is_some();
+        let quoted = io.in_string();
+        let nested = self.st.torn.is_some() || self.st.io.broken_block().is_some();
         let mut out = self.out(chunk);
         if doubted && !quoted {
             out.repaired(Kind::ProvisionalClose, header.span);
@@ -670,17 +670,17 @@ impl<'p> Machine<'p> {
         };
         match malformed {
             Malformed::Text => {
-                let doubt = !block.unmarked
-                    && !matches!(&self.st.mode, Mode::Body(body) if body.is_closing());
-                let mention = block.quoted.is_some();
-                let begun = matches!(&self.st.mode, Mode::Body(body) if body.has_begun());
+                let (marked, mention) = (!block.unmarked, block.quoted.is_some());
+                let begun = match &self.st.mode {
+                    Mode::Body(body) if marked => body.begun(),
+                    _ => None,
+                };
                 self.drop_block(chunk, pos, true);
-                match (begun, mention) {
-                    _ if !doubt => {}
-                    (true, _) => self.st.torn = Some(dialect),
-                    // The opener may be a mention: only the rest of the line is in doubt.
-                    (false, false) => self.st.io.open_block(dialect),
-                    (false, true) => {}
+                match begun {
+                    Some(true) => self.st.torn = Some(dialect),
+                    // The opener may be a mention: at most the rest of the line is in doubt.
+                    Some(false) if !mention => self.st.io.open_block(dialect),
+                    Some(false) | None => {}
                 }
                 self.flow_again(pos);
                 self.st.line = Line::Other;

@@ -259,9 +259,9 @@ impl Block {
     /// again, since it may open the next block.
     ///
     /// `begun`: a parameter has begun. `None`: the call's closing tag has.
-    fn broken(run: &mut Run<'_>, at: usize, begun: impl Into<Option<bool>>) -> Self {
+    fn broken(run: &mut Run<'_>, at: usize, begun: Option<bool>) -> Self {
         run.error("malformed_body");
-        let Some(begun) = begun.into() else {
+        let Some(begun) = begun else {
             return Self::text_from(run, at);
         };
         match (begun, run.torn) {

@@ -324,7 +324,7 @@ impl NamedParams {
                 self_closing,
             } => (attrs, end, self_closing),
             Header::Cut => return Err(Block::unclosed(run)),
-            Header::Broken { at, .. } => return Err(Block::broken(run, at, true)),
+            Header::Broken { at, .. } => return Err(Block::broken(run, at, Some(true))),
         };
         let key = attrs
             .iter()
