@@ -71,6 +71,21 @@ pub enum Framing {
     Lines,
 }
 
+/// The lines of server-sent events.
+pub fn lines(events: &[u8]) -> impl Iterator<Item = &[u8]> {
+    events.split(|byte| matches!(byte, b'\n' | b'\r'))
+}
+
+/// The data of server-sent events, line by line.
+pub fn data(events: &[u8]) -> impl Iterator<Item = &[u8]> {
+    lines(events).filter_map(|line| line.strip_prefix(b"data:"))
+}
+
+/// The same as documents; null for what is none.
+pub fn documents(events: &[u8]) -> impl Iterator<Item = serde_json::Value> {
+    data(events).map(|data| serde_json::from_slice(data).unwrap_or_default())
+}
+
 /// Converts a streamed response.
 pub trait Engine: Send {
     /// Consumes bytes of the body and appends the output, except for what [`flush`](Self::flush) appends.

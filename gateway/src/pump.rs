@@ -8,7 +8,7 @@ use memchr::memchr2;
 use toolglot::rewrite::Same;
 use toolglot::source::DEFAULT_MAX;
 
-use crate::engine::{Engine, Framing};
+use crate::engine::{Engine, Framing, data, lines};
 
 /// Which of the parts that no engine reads the client understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,12 +237,12 @@ impl Pump {
     /// The body ended, or was truncated.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         let mut added: &[u8] = &[];
-        match is_part(&self.event, self.framing) {
-            // No client can read it.
-            Some(true) => self.event.clear(),
+        match Rest::of(&self.event, self.framing) {
             // Something may follow it here, if nothing did there.
-            Some(false) => added = self.missing_end(),
-            None => {}
+            Rest::Whole => added = self.missing_end(),
+            // No client can read it.
+            Rest::Part => self.event.clear(),
+            Rest::Other => {}
         }
         if !self.event.is_empty() {
             self.event.extend_from_slice(added);
@@ -261,27 +261,40 @@ impl Pump {
 
 /// Whether an event carries data rather than only a comment.
 fn says(event: &[u8]) -> bool {
-    event
-        .split(|byte| matches!(byte, b'\n' | b'\r'))
-        .any(|line| !line.is_empty() && line[0] != b':')
+    lines(event).any(|line| !line.is_empty() && line[0] != b':')
 }
 
-/// Whether the event at the end of a body is a part of one, or lacks only its end. `None`: it is not read as an event.
-fn is_part(event: &[u8], framing: Framing) -> Option<bool> {
-    let is_json = |data: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(data).is_ok();
-    match framing {
-        Framing::Lines => (event.first() == Some(&b'{')).then(|| !is_json(event)),
-        Framing::Events => {
-            let fields: [&[u8]; 2] = [b"data:", b"event:"];
-            let begins = |line: &&[u8]| {
-                let of = |field: &&[u8]| line.starts_with(field) || field.starts_with(line);
-                !line.is_empty() && fields.iter().any(of)
-            };
-            let mut lines = event.split(|byte| matches!(byte, b'\n' | b'\r'));
-            let data = lines.clone().filter_map(|line| line.strip_prefix(b"data:"));
-            let data: Vec<&[u8]> = data.collect();
-            let whole = is_done(event) || is_json(&data.join(&b'\n'));
-            lines.any(|line| begins(&line)).then_some(!whole)
+/// What the bytes at the end of a body are that no end of an event follows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// An event that lacks only its end.
+    Whole,
+    /// A part of one.
+    Part,
+    /// Something else, or nothing.
+    Other,
+}
+
+impl Rest {
+    fn of(event: &[u8], framing: Framing) -> Self {
+        let is_json = |data: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(data).is_ok();
+        let (is_event, is_whole) = match framing {
+            Framing::Lines => (event.first() == Some(&b'{'), is_json(event)),
+            Framing::Events => {
+                let fields: [&[u8]; 2] = [b"data:", b"event:"];
+                let begins = |line: &[u8]| {
+                    let of = |field: &&[u8]| line.starts_with(field) || field.starts_with(line);
+                    !line.is_empty() && fields.iter().any(of)
+                };
+                let document = data(event).collect::<Vec<_>>().join(&b'\n');
+                let is_whole = is_done(event) || is_json(&document);
+                (lines(event).any(begins), is_whole)
+            }
+        };
+        match (is_event, is_whole) {
+            (false, _) => Self::Other,
+            (true, true) => Self::Whole,
+            (true, false) => Self::Part,
         }
     }
 }
@@ -289,9 +302,5 @@ fn is_part(event: &[u8], framing: Framing) -> Option<bool> {
 /// Whether an event is the end of an OpenAI stream.
 fn is_done(event: &[u8]) -> bool {
     // The data of other events is a document.
-    event.len() < 64
-        && event
-            .split(|byte| matches!(byte, b'\n' | b'\r'))
-            .filter_map(|line| line.strip_prefix(b"data:"))
-            .any(|data| data.trim_ascii() == b"[DONE]")
+    event.len() < 64 && data(event).any(|data| data.trim_ascii() == b"[DONE]")
 }

@@ -2,6 +2,8 @@
 
 use toolglot::json::{Map, Value, json};
 
+use super::documents;
+
 /// The kinds of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
@@ -23,10 +25,6 @@ impl Block {
     }
 }
 
-fn text<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// Returns what no reader knows of an event of a server with the same protocol. `open`: it belongs to a block that is not known.
 pub fn others(bytes: &[u8], open: &mut bool) -> Vec<serde_json::Value> {
     let told = |what: &[u8]| memchr::memmem::find(bytes, what).is_some();
@@ -37,10 +35,7 @@ pub fn others(bytes: &[u8], open: &mut bool) -> Vec<serde_json::Value> {
     {
         return vec![];
     }
-    let data = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
-    let data = data.filter_map(|line| line.strip_prefix(b"data:"));
-    let read = data.map(|data| serde_json::from_slice(data).unwrap_or_default());
-    let others = read.filter(|event: &serde_json::Value| {
+    let others = documents(bytes).filter(|event| {
         let kind = event["delta"]["type"].as_str().unwrap_or_default();
         match event["type"].as_str().unwrap_or_default() {
             "content_block_start" => {
@@ -70,8 +65,8 @@ pub fn events(body: &[u8]) -> Option<Vec<Vec<u8>>> {
     message.insert("content".to_owned(), Value::Array(vec![]));
     say("message_start", "message", &Value::Object(message));
     for block in blocks {
-        let words = |key: &str| text(block, key).to_owned();
-        let (start, deltas) = match text(block, "type") {
+        let words = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (start, deltas) = match words("type") {
             "text" => {
                 let mut deltas = vec![json!({"type": "text_delta", "text": (words("text"))})];
                 deltas.extend(

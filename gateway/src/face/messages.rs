@@ -6,6 +6,7 @@ use toolglot::sink::openai::Head;
 
 use super::{call, content, copy, function, list, text};
 use crate::engine::blocks::Block;
+use crate::engine::documents;
 use crate::engine::gathered::{Gathered, Part};
 use crate::engine::pieces::{Piece, Why, Writer, beside};
 use crate::settings::Lost;
@@ -326,9 +327,7 @@ impl Writer for Messages {
         if memchr::memmem::find(bytes, b"message_delta").is_none() {
             return;
         }
-        let data = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
-        for data in data.filter_map(|line| line.strip_prefix(b"data:")) {
-            let read: serde_json::Value = serde_json::from_slice(data).unwrap_or_default();
+        for read in documents(bytes) {
             if read["type"] == "message_delta" {
                 self.end = read;
             }
@@ -341,9 +340,7 @@ impl Writer for Messages {
         if !told(b"content_block_st") && !told(b"message_start") {
             return;
         }
-        let data = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
-        for data in data.filter_map(|line| line.strip_prefix(b"data:")) {
-            let read: serde_json::Value = serde_json::from_slice(data).unwrap_or_default();
+        for read in documents(bytes) {
             match read["type"].as_str().unwrap_or_default() {
                 "message_start" => self.begun = true,
                 "content_block_stop" => self.open = None,

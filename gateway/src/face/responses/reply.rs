@@ -6,6 +6,7 @@ use serde_json::json as plain;
 use toolglot::json::Value;
 use toolglot::sink::openai::Head;
 
+use crate::engine::documents;
 use crate::engine::gathered::{Gathered, Part};
 use crate::engine::is_read;
 use crate::engine::pieces::{Piece, Why, Writer, beside};
@@ -150,13 +151,6 @@ fn call_item(
     plain!({
         "type": "function_call", "id": id, "call_id": call, "name": name, "arguments": arguments, "status": status,
     })
-}
-
-/// The data of an event, if it is one of this protocol.
-fn data(bytes: &[u8]) -> impl Iterator<Item = serde_json::Value> {
-    let lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
-    let data = lines.filter_map(|line| line.strip_prefix(b"data:"));
-    data.map(|data| serde_json::from_slice(data).unwrap_or_default())
 }
 
 fn word(value: &serde_json::Value) -> String {
@@ -359,7 +353,7 @@ impl Writer for Responses {
         if !told(b"\"response\"") && !told(b"\"function_call\"") {
             return;
         }
-        for event in data(bytes) {
+        for event in documents(bytes) {
             let kind = event["type"].as_str().unwrap_or_default();
             if kind.starts_with("response.") && event["response"].is_object() {
                 self.told = event["response"].clone();
@@ -373,7 +367,7 @@ impl Writer for Responses {
 
     /// Items that the server wrote count like those written here.
     fn passed(&mut self, bytes: &[u8]) {
-        for event in data(bytes) {
+        for event in documents(bytes) {
             if let Some(number) = event["sequence_number"].as_u64() {
                 self.number = number + 1;
             }
