@@ -112,17 +112,19 @@ pub(crate) fn new<T: Kind>(value: T) -> Done<*mut Handle<T>> {
     Ok(Box::into_raw(boxed))
 }
 
-/// Enters a handle. Readers may enter together, a writer only alone.
+/// Enters a handle, or says why not. Readers may enter together, a writer only alone.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
-unsafe fn enter<T: Kind>(handle: *const Handle<T>, write: bool) -> Done<Inside<T>> {
+#[inline]
+unsafe fn entered<T: Kind>(
+    handle: *const Handle<T>,
+    write: bool,
+) -> Result<Inside<T>, toolglot_status> {
     // SAFETY: guaranteed by the caller.
-    let Some(it) = (unsafe { handle.as_ref() }) else {
-        return Err(Fault::null(T::NAME));
-    };
+    let it = unsafe { handle.as_ref() }.ok_or(TOOLGLOT_E_NULL)?;
     if it.magic != T::MAGIC {
-        return Err(Fault::arg("the handle is of another type, or was freed"));
+        return Err(TOOLGLOT_E_ARG);
     }
     let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
     let (entered, weight) = if write {
@@ -133,18 +135,28 @@ unsafe fn enter<T: Kind>(handle: *const Handle<T>, write: bool) -> Done<Inside<T
         let entered = it.users.fetch_update(acquire, relaxed, step);
         (entered.is_ok(), 1)
     };
-    if entered {
-        return Ok(Inside { handle, weight });
+    match entered {
+        true => Ok(Inside { handle, weight }),
+        false => Err(TOOLGLOT_E_BUSY),
     }
-    Err(Fault::new(
-        TOOLGLOT_E_BUSY,
-        format!("{} is in use", T::NAME),
-    ))
+}
+
+/// The same with a message about why not.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed.
+unsafe fn enter<T: Kind>(handle: *const Handle<T>, write: bool) -> Done<Inside<T>> {
+    // SAFETY: guaranteed by the caller.
+    unsafe { entered(handle, write) }.map_err(|status| match status {
+        TOOLGLOT_E_NULL => Fault::null(T::NAME),
+        TOOLGLOT_E_BUSY => Fault::new(status, format!("{} is in use", T::NAME)),
+        _ => Fault::new(status, "the handle is of another type, or was freed"),
+    })
 }
 
 /// Runs a function that may change the handle's value, like [`write`], and returns its status. `quick` is tried first; if it
-/// returns nothing, it has done nothing, and `body` runs. Both are guarded; guarding code that cannot panic costs nothing.
-/// `given` bytes of arguments are processed.
+/// returns nothing, it has done nothing, and `body` runs, for which the handle is entered again: what only `body` needs costs
+/// `quick` nothing. `given` bytes of arguments are processed, in pieces.
 ///
 /// # Safety
 /// The pointer is NULL or a handle that was not freed.
@@ -156,58 +168,55 @@ pub(crate) unsafe fn change<T: Kind>(
     body: impl FnOnce(&mut T) -> Done,
 ) -> toolglot_status {
     // SAFETY: guaranteed by the caller.
-    let Some(it) = (unsafe { handle.as_ref() }) else {
-        return refused::<T>(None);
-    };
-    let entered = it.magic == T::MAGIC
-        && it
-            .users
-            .compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok();
-    if !entered {
-        return refused(Some(it));
+    match unsafe { attempt(handle, quick) } {
+        Some(status) => status,
+        // SAFETY: guaranteed by the caller.
+        None => unsafe { guarded(handle, given, body) },
     }
-    let inside = Inside {
-        handle,
-        weight: WRITER,
-    };
+}
+
+/// Runs a body that may do nothing, which it says by returning nothing. Returns nothing either if the handle could not be entered.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed.
+#[inline]
+unsafe fn attempt<T: Kind>(
+    handle: *const Handle<T>,
+    quick: impl FnOnce(&mut T) -> Option<Done>,
+) -> Option<toolglot_status> {
+    // SAFETY: guaranteed by the caller.
+    let _inside = unsafe { entered(handle, true) }.ok()?;
     // SAFETY: we are inside as the writer: no other call is.
-    let slot = unsafe { &mut *it.slot.get() };
+    let slot = unsafe { &mut *(*handle).slot.get() };
     let State::Ready(value) = &mut slot.state else {
-        return slot.over();
+        return None;
     };
     match catch_unwind(AssertUnwindSafe(|| quick(value))) {
-        Ok(Some(Ok(()))) => TOOLGLOT_OK,
-        Ok(Some(Err(fault))) => {
-            let status = fault.status;
-            slot.message = fault.message;
-            status
-        }
-        Ok(None) => guarded(inside, slot, given, body),
-        Err(cause) => slot.poison(cause).status,
+        Ok(Some(Ok(()))) => Some(TOOLGLOT_OK),
+        Ok(Some(Err(fault))) => Some(slot.fails(fault)),
+        Ok(None) => None,
+        Err(cause) => Some(slot.poison(cause).status),
     }
 }
 
-/// Why a handle could not be entered.
-#[cold]
+/// Runs a body that may change the handle's value, and returns its status.
+///
+/// # Safety
+/// The pointer is NULL or a handle that was not freed.
 #[inline(never)]
-fn refused<T: Kind>(handle: Option<&Handle<T>>) -> toolglot_status {
-    match handle {
-        None => TOOLGLOT_E_NULL,
-        Some(it) if it.magic != T::MAGIC => TOOLGLOT_E_ARG,
-        Some(_) => TOOLGLOT_E_BUSY,
-    }
-}
-
-/// Runs a body inside a handle and leaves it.
-#[inline(never)]
-fn guarded<T: Kind>(
-    _inside: Inside<T>,
-    slot: &mut Slot<T>,
+unsafe fn guarded<T: Kind>(
+    handle: *const Handle<T>,
     given: usize,
     body: impl FnOnce(&mut T) -> Done,
 ) -> toolglot_status {
     let status = |done: Done| done.map_or_else(|fault| fault.status, |()| TOOLGLOT_OK);
+    // SAFETY: guaranteed by the caller.
+    let _inside = match unsafe { entered(handle, true) } {
+        Ok(inside) => inside,
+        Err(status) => return status,
+    };
+    // SAFETY: we are inside as the writer: no other call is.
+    let slot = unsafe { &mut *(*handle).slot.get() };
     match &mut slot.state {
         State::Ready(value) if slot.holding.is_brief(given) => {
             let caught = || catch_unwind(AssertUnwindSafe(|| body(value)));
@@ -227,6 +236,13 @@ fn guarded<T: Kind>(
 }
 
 impl<T> Slot<T> {
+    /// Keeps the message of a failure that changed nothing, and returns its status.
+    #[cold]
+    fn fails(&mut self, fault: Fault) -> toolglot_status {
+        self.message = fault.message;
+        fault.status
+    }
+
     /// Runs a body on the value. A failure leaves its message; a panic poisons the handle. If memory runs out, the handle ends
     /// if the body may have changed the value.
     fn run<R>(&mut self, changes: bool, body: impl FnOnce(&mut T) -> Done<R>) -> Done<R> {

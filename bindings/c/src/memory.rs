@@ -299,12 +299,12 @@ impl Holding {
         }
     }
 
-    /// Whether a call with an argument of that many bytes may be brief: the library's own region suffices for it, and nothing has
-    /// failed.
+    /// Whether a call with an argument of that many bytes, which it processes in pieces, may be brief: the library's own region
+    /// suffices for it, and nothing has failed.
     #[inline]
     pub fn is_brief(&self, given: usize) -> bool {
         THREAD.with(|thread| {
-            need(self.bytes, given) <= SMALL
+            need(self.bytes, given.min(PIECE)) <= SMALL
                 && self.extra.is_none()
                 && thread.extra.get().is_none()
                 && !thread.failed.get()

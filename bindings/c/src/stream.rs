@@ -121,28 +121,30 @@ impl Stream {
 
     /// Takes a chunk that is only text or only bytes of an open value, if that can be decided quickly.
     #[inline(always)]
-    fn quick(&mut self, chunk: &[u8]) -> Option<toolglot_batch> {
+    fn quick(&mut self, chunk: &[u8], out: &mut MaybeUninit<toolglot_batch>) -> Option<()> {
         if !self.batch.ready() {
             return None;
         }
         let text = self.wanted.kinds & (1 << TOOLGLOT_EVENT_TEXT) != 0;
         if text && let Some(span) = self.parser.feed_text(chunk) {
             self.taken = 0;
-            return Some(self.batch.text(chunk, span));
+            out.write(self.batch.text(chunk, span));
+            return Some(());
         }
-        self.value(chunk)
+        self.value(chunk, out)
     }
 
     /// Takes a chunk that is only bytes of an open value. Allocates nothing: the batch is ready for two events of the chunk's bytes.
     #[inline(never)]
-    fn value(&mut self, chunk: &[u8]) -> Option<toolglot_batch> {
+    fn value(&mut self, chunk: &[u8], out: &mut MaybeUninit<toolglot_batch>) -> Option<()> {
         self.batch.begin(chunk, self.wanted);
         if !self.parser.feed_value(chunk, &mut self.batch) {
             return None;
         }
         self.taken = 0;
         // In a value nothing is held back.
-        Some(self.batch.end(0, self.parser.position()))
+        out.write(self.batch.end(0, self.parser.position()));
+        Some(())
     }
 
     fn feed(&mut self, chunk: &[u8]) -> Done<toolglot_batch> {
@@ -249,10 +251,10 @@ pub unsafe extern "C" fn toolglot_stream_feed(
     unsafe {
         handle::change(
             handle(stream),
-            len.min(PIECE),
+            len,
             move |stream| {
                 let out = out.cast::<MaybeUninit<_>>().as_mut()?;
-                out.write(stream.quick(raw::few(data, len)?)?);
+                stream.quick(raw::few(data, len)?, out)?;
                 Some(Ok(()))
             },
             move |stream| {
@@ -364,10 +366,10 @@ pub unsafe extern "C" fn toolglot_stream_feed_each(
     unsafe {
         handle::change(
             handle(stream),
-            len.min(PIECE),
+            len,
             move |stream| {
                 take?;
-                stream.quick(raw::few(data, len)?)?;
+                stream.quick(raw::few(data, len)?, &mut MaybeUninit::uninit())?;
                 Some(stream.hand_over(take, user))
             },
             move |stream| {
