@@ -6,6 +6,7 @@ use crate::dialect::{Dialect, DialectSet, EscapeTable, SetInner};
 use crate::escape::{self, EscapeError};
 
 pub use crate::dialect::default_protocol;
+pub use crate::dialect::guided::ID as GUIDED;
 pub use crate::dialect::spec::{Framed, Spec, fold};
 pub use crate::dialect::tokens::Tokens;
 pub use crate::encode::recovered;
@@ -14,7 +15,7 @@ pub use crate::hints::{SCHEMAS, closest, nearest};
 pub use crate::issue::{expand, observation, one_line};
 pub use crate::json::read::{Bounds, Read, read};
 pub use crate::kind::chinese::{is_chinese, sentence};
-pub use crate::pointer::{key, member, step};
+pub use crate::pointer::{index, key, member, step};
 pub use crate::schema::{
     Doc, Place, Typed, Types, listed, ready, ref_alone, same, spelled, typed, unions,
 };

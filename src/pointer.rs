@@ -23,3 +23,9 @@ pub fn member(parent: &str, key: &str) -> String {
 pub fn key(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
+
+/// Returns the element of a list that a step of a pointer names: a number without leading zeros.
+pub fn index(step: &str) -> Option<usize> {
+    let plain = step == "0" || !step.starts_with(['0', '+']);
+    step.parse().ok().filter(|_| plain)
+}

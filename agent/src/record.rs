@@ -117,6 +117,7 @@ impl Records {
             Do::Event(
                 Event::Text { .. }
                 | Event::Reasoning { .. }
+                | Event::Missing { .. }
                 | Event::Named { .. }
                 | Event::Written { .. }
                 | Event::Retracted { .. }

@@ -1,7 +1,7 @@
 //! Converts responses of model servers into pieces of a reply.
 
 use toolglot::source::{Assembly, Item, Source, SourceError};
-use toolglot::{Finish, NativeCall};
+use toolglot::{Finish, Kind, NativeCall};
 
 /// Maximum bytes of incomplete API tool calls.
 const CALLS: u64 = 1 << 20;
@@ -18,6 +18,17 @@ pub enum Said {
     Reasoning(String),
     /// An API tool call.
     Native(NativeCall),
+    /// Part of the response could not be read, and why. What is open lacks bytes: an open call is at most recovered.
+    Gap(String),
+    /// An API tool call that could not be read.
+    Refused {
+        /// Its name, as far as it is known.
+        name: String,
+        /// What the model is told.
+        kind: Kind,
+        /// Why, for people.
+        why: String,
+    },
     /// The end of the reply. Anything after it is ignored.
     End(Finish),
     /// The model could not be asked, or its reply broke off, with the reason. Anything after it is ignored.
@@ -46,7 +57,8 @@ struct Heard {
     said: Vec<Said>,
     calls: Assembly,
     finish: Option<Finish>,
-    error: Option<SourceError>,
+    /// Why the response failed.
+    failure: Option<String>,
     over: bool,
 }
 
@@ -65,7 +77,7 @@ impl Response {
                 said: vec![],
                 calls: Assembly::new(CALLS),
                 finish: None,
-                error: None,
+                failure: None,
                 over: false,
             },
         }
@@ -89,57 +101,67 @@ impl Response {
 
 impl Heard {
     fn take(&mut self, item: Item<'_>) {
-        let fault = match item {
-            Item::Text(text) => {
-                match self.said.last_mut() {
-                    Some(Said::Text(last)) => last.extend_from_slice(text.as_bytes()),
-                    _ => self.said.push(Said::Text(text.as_bytes().to_vec())),
+        match item {
+            Item::Text(text) => match self.said.last_mut() {
+                Some(Said::Text(last)) => last.extend_from_slice(text.as_bytes()),
+                _ => self.said.push(Said::Text(text.as_bytes().to_vec())),
+            },
+            Item::Reasoning(text) => self.said.push(Said::Reasoning(text.to_owned())),
+            Item::Call(piece) => {
+                if let Err(error) = self.calls.piece(&piece) {
+                    self.error(&error);
                 }
-                None
             }
-            Item::Reasoning(text) => {
-                self.said.push(Said::Reasoning(text.to_owned()));
-                None
-            }
-            Item::Call(piece) => self.calls.piece(&piece).err(),
-            Item::CallEnd(index) => {
-                self.calls.end(index);
-                None
-            }
-            Item::Finish(reason) => {
-                self.finish = self.finish.or(Some(reason));
-                None
-            }
-            Item::Error(error) => Some(error),
-            _ => None,
-        };
-        self.error = self.error.take().or(fault);
+            Item::CallEnd(index) => self.calls.end(index),
+            Item::Finish(reason) => self.finish = self.finish.or(Some(reason)),
+            Item::Error(error) => self.error(&error),
+            _ => {}
+        }
         while let Some(call) = self.calls.next(self.finish) {
             match call {
                 Ok(call) => self.said.push(Said::Native(call)),
-                Err(error) => self.error = self.error.take().or(Some(error)),
+                Err(error) => self.error(&error),
             }
+        }
+    }
+
+    /// Notes what could not be read, or that the server gave up.
+    fn error(&mut self, error: &SourceError) {
+        let why = error.to_string();
+        if error.is_gap() {
+            self.calls.gap();
+            self.said.push(Said::Gap(why));
+        } else if let Some((name, kind)) = error.refused() {
+            let name = name.to_owned();
+            self.said.push(Said::Refused { name, kind, why });
+        } else {
+            self.failure.get_or_insert(why);
         }
     }
 
     /// Returns the new pieces, with the end if it is known.
     fn ends(&mut self, over: bool) -> Vec<Said> {
-        let mut said = std::mem::take(&mut self.said);
         if self.over {
+            self.said.clear();
             return vec![];
         }
-        let end = match (self.finish, &self.error) {
-            // Servers report at the end of a broken response why it broke.
+        let end = match (self.finish, &self.failure) {
+            // A server that reports an error has not finished its reply, whatever follows.
+            (_, Some(why)) => Some(Said::Failed(why.clone())),
             (Some(Finish::Error), None) => Some(Said::Failed(
                 "the server ended the reply with an error".to_owned(),
             )),
-            (Some(Finish::Error), Some(why)) => Some(Said::Failed(why.to_string())),
-            (Some(reason), _) => Some(Said::End(reason)),
-            (None, Some(why)) if over => Some(Said::Failed(why.to_string())),
+            (Some(reason), None) => Some(Said::End(reason)),
             (None, None) if over => Some(Said::Failed(SourceError::Cut.to_string())),
-            (None, _) => None,
+            (None, None) => None,
         };
         self.over = end.is_some();
+        if self.over {
+            while let Some(error) = self.calls.rest() {
+                self.error(&error);
+            }
+        }
+        let mut said = std::mem::take(&mut self.said);
         said.extend(end);
         said
     }

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use toolglot::json::{Map, Value, json};
-use toolglot::{Finish, NativeCall, Parser};
+use toolglot::{Finish, Kind, NativeCall, Parser};
 use toolglot_tools::outcome::{Status, ToolResult};
 
 use crate::agent::{Agent, AgentError};
@@ -184,6 +184,23 @@ enum Piece {
     /// A chunk that is not valid UTF-8 by itself.
     Bytes(Vec<u8>),
     Native(NativeCall),
+    /// Something could not be read.
+    Gap,
+    /// An API tool call could not be read.
+    Refused(String, #[serde(with = "crate::wire::kind")] Kind),
+}
+
+impl Piece {
+    /// Feeds it to the parser of the reply.
+    fn feed(&self, parser: &mut Parser, watch: &mut Watch) {
+        match self {
+            Self::Text(text) => parser.feed(text.as_bytes(), watch),
+            Self::Bytes(bytes) => parser.feed(bytes, watch),
+            Self::Native(call) => parser.native_call(call, watch),
+            Self::Gap => parser.gap(watch),
+            Self::Refused(name, kind) => parser.native_refused(name, *kind, watch),
+        }
+    }
 }
 
 /// The part of a run that is saved.

@@ -270,6 +270,11 @@ pub enum Event {
         /// A piece of it.
         text: String,
     },
+    /// Part of the reply is missing: it could not be read, or a length limit truncated it.
+    Missing {
+        /// Why.
+        text: String,
+    },
     /// The model has written the name of a call.
     Named {
         /// The name.

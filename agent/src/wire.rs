@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toolglot::json::{Map, Value, json};
-use toolglot::{DialectSet, Finish, NativeCall};
+use toolglot::{DialectSet, Finish, Kind, NativeCall};
 use toolglot_tools::outcome::{RenderOptions, Shape, ToolResult};
 use toolglot_tools::prompt::Lang;
 use toolglot_tools::{CallConfig, Inventory, ReadError, RegistryError, read};
@@ -168,6 +168,10 @@ pub enum Told {
     /// An API tool call, in the form of OpenAI's `tool_calls`.
     #[serde(with = "native")]
     Native(NativeCall),
+    /// Part of the reply could not be read, and why.
+    Gap(String),
+    /// An API tool call that could not be read: its name, the kind of issue that the model is told, and why.
+    Refused(String, #[serde(with = "kind")] Kind, String),
     /// The reply has ended.
     Ended(Finish),
     /// The model failed, with the reason.
@@ -198,6 +202,8 @@ impl From<Said> for Told {
             Said::Text(bytes) => Self::Model(bytes),
             Said::Reasoning(text) => Self::Reasoning(text),
             Said::Native(call) => Self::Native(call),
+            Said::Gap(why) => Self::Gap(why),
+            Said::Refused { name, kind, why } => Self::Refused(name, kind, why),
             Said::End(reason) => Self::Ended(reason),
             Said::Failed(why) => Self::Failed(why),
         }
@@ -247,6 +253,22 @@ mod native {
     }
 }
 
+pub(crate) mod kind {
+    use serde::de::Error as _;
+
+    use super::{Deserialize, Deserializer, Kind, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(kind: &Kind, out: S) -> Result<S::Ok, S::Error> {
+        kind.name().serialize(out)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Kind, D::Error> {
+        let name = String::deserialize(from)?;
+        let kind = Kind::from_name(&name);
+        kind.ok_or_else(|| D::Error::custom(format!("there is no kind of issue `{name}`")))
+    }
+}
+
 impl Run {
     /// Passes an input to the run.
     ///
@@ -257,6 +279,8 @@ impl Run {
             Told::Model(bytes) => self.model(&bytes),
             Told::Reasoning(text) => self.reasoning(&text),
             Told::Native(call) => self.native_call(&call),
+            Told::Gap(why) => self.gap(&why),
+            Told::Refused(name, kind, why) => self.native_refused(&name, kind, &why),
             Told::Ended(reason) => self.model_ended(reason),
             Told::Failed(why) => self.model_failed(&why),
             Told::AskAgain => self.ask_again(),

@@ -143,6 +143,8 @@ export interface RunCall {
 /** An event of a run. */
 export type RunEvent =
   | { type: "text" | "reasoning"; text: string }
+  /** Part of the reply is missing: it could not be read, or a length limit truncated it. `text` says why. */
+  | { type: "missing"; text: string }
   | { type: "named" | "written" | "retracted"; name: string }
   | { type: "stands"; id: string; name: string; arguments: JsonValue }
   | { type: "waiting" | "running"; id: string; name: string }

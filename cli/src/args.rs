@@ -519,6 +519,11 @@ pub struct RecordArgs {
 }
 
 impl RecordArgs {
+    /// The files that are read beside the records.
+    pub fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.tools.iter().chain(&self.set.files)
+    }
+
     /// The longest line in bytes.
     pub fn max_line(&self) -> u64 {
         (self.max_line.get() as u64).saturating_mul(1 << 20)

@@ -14,7 +14,7 @@ use toolglot_testkit::sets::{Choice, Sets};
 use toolglot_tools::{DeriveError, DeriveOptions, TemplateSource};
 
 use crate::args::{DeriveArgs, DialectsArgs, DialectsCommand};
-use crate::input::Input;
+use crate::input::{self, Input};
 use crate::stop::{Stop, Verdict};
 use crate::values::is_stdin;
 
@@ -116,12 +116,7 @@ fn show(id: &str, mut out: impl Write) -> Result<Verdict, Stop> {
     Ok(Verdict::Clean)
 }
 
-fn import(
-    file: &Path,
-    id: &str,
-    output: Option<&Path>,
-    mut out: impl Write,
-) -> Result<Verdict, Stop> {
+fn import(file: &Path, id: &str, output: Option<&Path>, out: impl Write) -> Result<Verdict, Stop> {
     let name = match is_stdin(file) {
         true => "standard input".to_owned(),
         false => file.display().to_string(),
@@ -145,11 +140,7 @@ fn import(
     for note in &made.notes {
         let _ = writeln!(io::stderr(), "toolglot: note: {note}");
     }
-    match output {
-        Some(path) => fs::write(path, &made.toml)
-            .map_err(|e| Stop::because(format!("cannot write {}: {e}", path.display())))?,
-        None => out.write_all(made.toml.as_bytes()).map_err(Stop::output)?,
-    }
+    deliver(&made.toml, file, output, out)?;
     Ok(Verdict::Clean)
 }
 
@@ -188,12 +179,23 @@ fn derive(args: &DeriveArgs, mut out: impl Write) -> Result<Verdict, Stop> {
             return Err(Stop::because(why));
         }
     };
-    match &args.output {
-        Some(path) => fs::write(path, &toml)
-            .map_err(|e| Stop::because(format!("cannot write {}: {e}", path.display())))?,
-        None => out.write_all(toml.as_bytes()).map_err(Stop::output)?,
-    }
+    deliver(&toml, &args.template, args.output.as_deref(), out)?;
     Ok(verdict)
+}
+
+/// Writes a file that was made of an input, or prints it.
+fn deliver(
+    toml: &str,
+    input: &Path,
+    output: Option<&Path>,
+    mut out: impl Write,
+) -> Result<(), Stop> {
+    let Some(path) = output else {
+        return out.write_all(toml.as_bytes()).map_err(Stop::output);
+    };
+    input::not_the_same(input, path)?;
+    fs::write(path, toml)
+        .map_err(|e| Stop::because(format!("cannot write {}: {e}", path.display())))
 }
 
 /// Whether a derived file was made of this template.

@@ -91,24 +91,60 @@ pub fn not_the_same(input: &Path, output: &Path) -> Result<(), Stop> {
     Err(Stop::because(format!("{what} both input and output")))
 }
 
+/// Refuses an input to which standard output is appended: it would be read without end.
+pub fn not_stdout(input: &Path) -> Result<(), Stop> {
+    if !is_stdout(input) {
+        return Ok(());
+    }
+    let what = match is_stdin(input) {
+        true => "standard input".to_owned(),
+        false => input.display().to_string(),
+    };
+    let why = format!("{what} is both input and standard output");
+    Err(Stop::because(why))
+}
+
 /// Whether two paths name one file with content. Links have the number of their file.
 #[cfg(unix)]
 fn same(input: &Path, output: &Path) -> bool {
-    use std::os::fd::AsFd;
+    let output = fs::metadata(output);
+    matches!((metadata(input), output), (Ok(input), Ok(output)) if is_one(&input, &output))
+}
+
+/// Whether an input is the file with content to which standard output goes.
+#[cfg(unix)]
+fn is_stdout(input: &Path) -> bool {
+    let output = opened(io::stdout());
+    matches!((metadata(input), output), (Ok(input), Ok(output)) if is_one(&input, &output))
+}
+
+#[cfg(unix)]
+fn is_one(input: &fs::Metadata, output: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
 
-    let input = match is_stdin(input) {
-        true => {
-            let own = io::stdin().as_fd().try_clone_to_owned();
-            own.and_then(|own| File::from(own).metadata())
-        }
-        false => fs::metadata(input),
-    };
     let number = |meta: &fs::Metadata| (meta.dev(), meta.ino());
-    match (input, fs::metadata(output)) {
-        (Ok(input), Ok(output)) => input.is_file() && number(&input) == number(&output),
-        _ => false,
+    input.is_file() && number(input) == number(output)
+}
+
+#[cfg(unix)]
+fn metadata(input: &Path) -> io::Result<fs::Metadata> {
+    match is_stdin(input) {
+        true => opened(io::stdin()),
+        false => fs::metadata(input),
     }
+}
+
+/// What an open file is.
+#[cfg(unix)]
+fn opened(file: impl std::os::fd::AsFd) -> io::Result<fs::Metadata> {
+    let own = file.as_fd().try_clone_to_owned();
+    own.and_then(|own| File::from(own).metadata())
+}
+
+/// Not recognized.
+#[cfg(not(unix))]
+fn is_stdout(_: &Path) -> bool {
+    false
 }
 
 /// Whether two paths name one file. Links and standard input are not recognized.

@@ -29,6 +29,11 @@ impl<'a> Record<'a> {
         let Some(path) = args.record.as_deref() else {
             return Ok(None);
         };
+        let beside = args.tools.iter().chain(&args.prompt_tail);
+        let beside = beside.chain(&args.set.files);
+        for input in beside.chain([&args.file]) {
+            input::not_the_same(input, path)?;
+        }
         let file = File::options()
             .write(true)
             .create(true)
@@ -63,11 +68,14 @@ impl<'a> Record<'a> {
             ..Recording::default()
         };
         let text = recording.text();
-        let written = self
-            .file
-            .set_len(0)
-            .and_then(|()| self.file.write_all(text.as_bytes()));
-        written.map_err(|e| cannot(self.path, &e))
+        let mut write = || {
+            // A pipe or a device has no old content.
+            if self.file.metadata()?.is_file() {
+                self.file.set_len(0)?;
+            }
+            self.file.write_all(text.as_bytes())
+        };
+        write().map_err(|e| cannot(self.path, &e))
     }
 
     /// The files with their text, then the names that are not files.

@@ -38,23 +38,31 @@ pub fn run(args: &RenderArgs) -> Result<Verdict, Stop> {
         text.map_err(|error| error.to_string())
     };
     let mut input = Input::open(&args.file)?;
-    let text = input.text()?;
     let mut out = Screen::stdout();
     if !args.lines {
-        let body = text
+        let body = input
+            .text()?
             .parse()
             .map_err(|error| input.wrong(format!("it is not JSON: {error}")))?;
         let text = render(&body).map_err(|why| input.wrong(why))?;
         out.write_all(text.as_bytes()).map_err(Stop::output)?;
         return Ok(Verdict::Clean);
     }
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let body = line
-            .parse()
-            .map_err(|error| format!("it is not JSON: {error}"));
+    let mut bytes = vec![];
+    input.exactly(usize::MAX, &mut bytes)?;
+    let lines = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+    for (number, line) in (1..).zip(lines.split(|byte| *byte == b'\n')) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let line = str::from_utf8(line).map_err(|_| "it is not UTF-8 text".to_owned());
+        let body = line.and_then(|line| {
+            line.parse()
+                .map_err(|error| format!("it is not JSON: {error}"))
+        });
         let told = match body.and_then(|body| render(&body)) {
             Ok(text) => json!({"text": text}),
-            Err(error) => json!({"error": error}),
+            Err(error) => json!({"line": number, "error": error}),
         };
         writeln!(out, "{told}").map_err(Stop::output)?;
     }

@@ -51,6 +51,9 @@ pub enum Stop {
     Message(String),
     /// The reader of the output has closed it, which is not an error.
     Closed,
+    /// The user interrupted it.
+    #[cfg(feature = "agent")]
+    Interrupted,
 }
 
 impl Stop {
@@ -71,6 +74,8 @@ impl Stop {
     pub fn report(&self) -> u8 {
         match self {
             Self::Closed => 0,
+            #[cfg(feature = "agent")]
+            Self::Interrupted => Verdict::Interrupted.status(),
             Self::Message(text) => {
                 // If standard error is closed too, the exit status must suffice.
                 let _ = writeln!(

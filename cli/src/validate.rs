@@ -105,7 +105,8 @@ fn calls(given: Vec<Given>, dialect: Option<&str>) -> Vec<Call> {
 /// Returns the dialects that the calls name, if any.
 fn dialects(args: &ValidateArgs, calls: &[Call]) -> Result<Option<DialectSet>, Stop> {
     let mut ids: Vec<&str> = calls.iter().map(|call| call.dialect.as_str()).collect();
-    ids.retain(|id| !id.is_empty());
+    // Constrained output has a dialect of its own, which no set has.
+    ids.retain(|id| !id.is_empty() && *id != toolglot::layer::GUIDED);
     ids.sort_unstable();
     ids.dedup();
     if ids.is_empty() {

@@ -156,6 +156,12 @@ impl Model for CleanModel {
                     call.arguments = secrets.clean(&call.arguments);
                     Some(Said::Native(call))
                 }
+                Some(Said::Gap(why)) => Some(Said::Gap(secrets.clean(&why))),
+                Some(Said::Refused { name, kind, why }) => Some(Said::Refused {
+                    name: secrets.clean(&name),
+                    kind,
+                    why: secrets.clean(&why),
+                }),
                 end => {
                     out.push(Said::Reasoning(reasoning.end_text(&secrets)));
                     out.push(Said::Text(text.piece(&secrets, b"", true)));

@@ -20,6 +20,9 @@ pub(crate) const CALLS: usize = 1;
 /// The number of these dialects.
 pub(crate) const COUNT: usize = 2;
 
+/// The id of these dialects, which no set has.
+pub const ID: &str = "guided";
+
 const FILES: [&str; COUNT] = [
     r#"
 id = "guided"
@@ -58,7 +61,7 @@ pub(crate) fn dialect(number: usize) -> Option<&'static Dialect> {
 
 fn make(text: &str) -> Result<Dialect, BuildError> {
     let spec: Spec = toml::from_str(text).map_err(|error| BuildError::Toml {
-        origin: "guided".to_owned(),
+        origin: ID.to_owned(),
         message: error.to_string(),
     })?;
     let family = Family::new(&spec)?;

@@ -104,10 +104,7 @@ impl Value {
         let mut steps = pointer.strip_prefix('/')?.split('/');
         steps.try_fold(self, |value, step| match value {
             Value::Object(map) => map.get(&crate::pointer::key(step)),
-            Value::Array(list) => {
-                let plain = step == "0" || !step.starts_with(['0', '+']);
-                list.get(step.parse::<usize>().ok().filter(|_| plain)?)
-            }
+            Value::Array(list) => list.get(crate::pointer::index(step)?),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
         })
     }

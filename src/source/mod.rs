@@ -298,9 +298,10 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// Whether output may have been in what could not be read.
+    /// Whether output may have been in what could not be read: what is open then lacks bytes ([`Parser::gap`](crate::Parser::gap),
+    /// [`Assembly::gap`]).
     #[must_use]
-    pub(crate) fn is_gap(&self) -> bool {
+    pub fn is_gap(&self) -> bool {
         matches!(
             self,
             Self::Json { .. } | Self::Shape { .. } | Self::TooLong { .. }

@@ -471,6 +471,7 @@ fn lasts(one: &Do) -> bool {
         Do::Event(event) => match event {
             Event::Text { .. }
             | Event::Reasoning { .. }
+            | Event::Missing { .. }
             | Event::Named { .. }
             | Event::Written { .. }
             | Event::Retracted { .. }

@@ -16,6 +16,7 @@ use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientHandler, Peer, RoleClient, ServiceExt};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 use toolglot_tools::outcome::{Content, ToolResult};
 use toolglot_tools::{Tool, read};
 
@@ -94,9 +95,15 @@ pub struct McpError {
 struct Ears {
     calls: Arc<Mutex<HashMap<ProgressToken, mpsc::Sender<String>>>>,
     changed: watch::Sender<u64>,
+    /// Cancellations on their way to the server.
+    cancels: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
 impl Ears {
+    fn cancels(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.cancels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn calls(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, mpsc::Sender<String>>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -245,6 +252,7 @@ impl Mcp {
         let ears = Ears {
             calls: Arc::default(),
             changed: watch::Sender::new(0),
+            cancels: Arc::default(),
         };
         let served = tokio::time::timeout(limits.patience, ears.serve(transport)).await;
         let service = served
@@ -328,8 +336,20 @@ impl Mcp {
         self.service.is_closed() || self.service.peer().is_transport_closed()
     }
 
+    /// Waits until the server has been told which calls are cancelled, or does not listen. Call it before the runtime ends.
+    pub async fn settle(&self) {
+        let cancels = std::mem::take(&mut *self.service.service().cancels());
+        let all = async {
+            for sent in cancels {
+                let _ = sent.await;
+            }
+        };
+        let _ = tokio::time::timeout(LAST, all).await;
+    }
+
     /// Closes the connection, and waits for that. A process has a moment to end by itself before it is killed.
     pub async fn close(mut self) {
+        self.settle().await;
         // The connection ends whether or not closing succeeds.
         let _ = self.service.close_with_timeout(LAST).await;
         if let Some((child, _)) = &mut self.process {
@@ -423,12 +443,18 @@ impl Asked {
 impl Drop for Asked {
     fn drop(&mut self) {
         self.ears.calls().remove(&self.token);
-        // The cancellation is sent in the background; nothing waits for it.
+        // The cancellation is sent in the background.
         if let (Some(handle), Ok(runtime)) =
             (self.handle.take(), tokio::runtime::Handle::try_current())
         {
             let cancel = handle.cancel(Some("the call was cancelled".to_owned()));
-            runtime.spawn(cancel);
+            let sent = runtime.spawn(async {
+                // The server may be gone.
+                let _ = cancel.await;
+            });
+            let mut cancels = self.ears.cancels();
+            cancels.retain(|sent| !sent.is_finished());
+            cancels.push(sent);
         }
     }
 }

@@ -97,7 +97,11 @@ impl<M: Model> Model for Traced<M> {
                 failed(span, "model_failed");
                 true
             }
-            Said::Text(_) | Said::Reasoning(_) | Said::Native(_) => false,
+            Said::Text(_)
+            | Said::Reasoning(_)
+            | Said::Native(_)
+            | Said::Gap(_)
+            | Said::Refused { .. } => false,
         })
     }
 }

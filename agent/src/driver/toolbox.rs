@@ -235,6 +235,14 @@ impl Toolbox {
         Ok(())
     }
 
+    /// Waits until the servers have been told which calls are cancelled. Call it before the runtime ends.
+    pub async fn settle(&self) {
+        #[cfg(feature = "mcp")]
+        for connection in &self.connections {
+            connection.settle().await;
+        }
+    }
+
     /// Connects to the servers of the file and adds their tools, prefixed with the server's name (`server:tool`). Does
     /// nothing if there are none, or they are already connected.
     ///

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use toolglot::json::{Map, Value};
-use toolglot::{Call, Grade};
+use toolglot::{Call, Grade, Severity};
 use toolglot_tools::outcome::{Status, ToolResult};
 use toolglot_tools::prompt::Lang;
 use toolglot_tools::{CheckOptions, Checked, Mode};
@@ -317,24 +317,26 @@ impl Run {
             .live
             .as_ref()
             .and_then(|(_, watch)| watch.turn.calls().get(at));
-        let told = call.and_then(|call| {
-            let errors = self.live.as_ref()?.1.turn.issues().iter();
+        let (mut lines, mut error) = (vec![], false);
+        if let (Some(call), Some((_, watch))) = (call, &self.live) {
             let inside = |span: &toolglot::Span| {
                 call.span.start <= span.start && span.start <= call.span.end
             };
-            let lines: Vec<&str> = errors
-                .filter(|report| inside(&report.span) && !report.observation.is_empty())
-                .map(|report| report.observation.as_str())
-                .collect();
-            (!lines.is_empty()).then(|| lines.join("\n"))
-        });
-        told.unwrap_or_else(|| {
-            match self.agent.render.lang {
+            for report in watch.turn.issues() {
+                if inside(&report.span) && !report.observation.is_empty() {
+                    error |= report.severity == Severity::Error;
+                    lines.push(report.observation.as_str());
+                }
+            }
+        }
+        // A warning alone does not say that the call was not run.
+        if !error {
+            lines.push(match self.agent.render.lang {
                 Lang::Zh => "该调用不完整或有歧义，未执行；请重新完整地写一次",
                 _ => "The call is incomplete or ambiguous and was not run; write it again in full",
-            }
-            .to_owned()
-        })
+            });
+        }
+        lines.join("\n")
     }
 
     pub(super) fn too_many(&self) -> String {

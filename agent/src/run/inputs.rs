@@ -1,6 +1,6 @@
 //! What a host passes to a run.
 
-use toolglot::{Finish, NativeCall};
+use toolglot::{Finish, Kind, NativeCall};
 use toolglot_tools::outcome::{Status, ToolResult};
 use toolglot_tools::prompt::Lang;
 
@@ -67,6 +67,35 @@ impl Run {
         Ok(())
     }
 
+    /// Reports that part of the reply could not be read, and why. A call that is open lacks bytes: it is at most recovered, so it is not
+    /// started.
+    ///
+    /// # Errors
+    /// The model was not asked, or its reply has ended.
+    pub fn gap(&mut self, why: &str) -> Result<(), RunError> {
+        self.unread_part(Piece::Gap, why)
+    }
+
+    /// Reports that an API tool call could not be read, and why. The model is told of an issue of this kind.
+    ///
+    /// # Errors
+    /// The model was not asked, or its reply has ended.
+    pub fn native_refused(&mut self, name: &str, kind: Kind, why: &str) -> Result<(), RunError> {
+        self.unread_part(Piece::Refused(name.to_owned(), kind), why)
+    }
+
+    fn unread_part(&mut self, piece: Piece, why: &str) -> Result<(), RunError> {
+        let Some(reply) = open(&mut self.state.reply) else {
+            return self.unread();
+        };
+        reply.pieces.push(piece.clone());
+        self.event(Event::Missing {
+            text: why.to_owned(),
+        });
+        self.feed(|parser, watch| piece.feed(parser, watch), true);
+        Ok(())
+    }
+
     /// Feeds reasoning that the model's interface delivered beside the text. It becomes an event only.
     ///
     /// # Errors
@@ -108,6 +137,10 @@ impl Run {
     pub fn model_ended(&mut self, reason: Finish) -> Result<(), RunError> {
         if self.waits() != Waits::Model {
             return self.unread();
+        }
+        if reason == Finish::Length && !self.state.exhausted {
+            let text = "the model reached its length limit".to_owned();
+            self.event(Event::Missing { text });
         }
         self.feed(|parser, watch| parser.finish(reason, watch), true);
         if let Some(reply) = &mut self.state.reply {

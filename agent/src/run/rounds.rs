@@ -82,9 +82,13 @@ impl Run {
         }
     }
 
-    /// Returns the prefix of generated ids of this round.
+    /// Returns the prefix of generated ids of this round. A conversation that is continued has rounds of earlier runs.
     pub(super) fn prefix(&self) -> String {
-        format!("call_{}_", self.state.rounds)
+        let is_model =
+            |message: &&Value| message.get("role").and_then(Value::as_str) == Some("assistant");
+        let earlier = self.state.messages.iter().filter(is_model).count();
+        let earlier = u32::try_from(earlier).unwrap_or(u32::MAX);
+        format!("call_{}_", earlier.max(self.state.rounds))
     }
 
     /// Checks, starts and ends calls as far as possible now, and ends the round once all have results.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Piece, Run, RunError, Stage, State, VERSION};
+use super::{Run, RunError, Stage, State, VERSION};
 use crate::agent::Agent;
 use crate::step::Do;
 
@@ -38,15 +38,7 @@ impl Run {
             // The same bytes give the same events, which were handled before saving.
             let (mut parser, mut watch) = run.reader();
             for piece in &reply.pieces {
-                match piece {
-                    Piece::Text(text) => {
-                        parser.feed(text.as_bytes(), &mut watch);
-                    }
-                    Piece::Bytes(bytes) => {
-                        parser.feed(bytes, &mut watch);
-                    }
-                    Piece::Native(call) => parser.native_call(call, &mut watch),
-                }
+                piece.feed(&mut parser, &mut watch);
             }
             if let Some(reason) = reply.finish {
                 parser.finish(reason, &mut watch);

@@ -17,6 +17,7 @@ mod orders;
 mod process;
 #[cfg(feature = "tokio")]
 mod promises;
+mod responses;
 #[cfg(feature = "tokio")]
 mod toolbox;
 #[cfg(feature = "schemars")]

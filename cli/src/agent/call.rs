@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use toolglot::json::Map;
-use toolglot_agent::driver::{Driver, Model, Script};
-use toolglot_agent::{Ended, Outcome, Policy, Step};
+use toolglot::layer::{self, Bounds};
+use toolglot_agent::driver::{Driver, Model, Stream, pieces};
+use toolglot_agent::{Ask, Ended, Outcome, Policy, Said, Step};
 
 use super::args::CallArgs;
 use super::log::Log;
@@ -43,8 +44,7 @@ pub fn run(args: &CallArgs) -> Result<Verdict, Stop> {
     let log = log.map(|path| Log::new(path, None, &plan));
     let mut show = Show::new(args.tools.output, log.transpose()?);
     let people = People::new(&args.tools.yes_to, false);
-    // Steps have no model.
-    let nobody: Arc<dyn Model> = Arc::new(Script::new(Vec::<&str>::new()));
+    let nobody: Arc<dyn Model> = Arc::new(Nobody);
     join(&mut toolbox, &args.tools, &agent, &nobody, &people)?;
     let outcome = runtime.block_on(async {
         Driver::new(&*nobody, &toolbox.executors, &people)
@@ -53,6 +53,7 @@ pub fn run(args: &CallArgs) -> Result<Verdict, Stop> {
             .drive(&mut run)
             .await
     });
+    runtime.block_on(toolbox.settle());
     if let Some(stop) = show.stop.take() {
         return Err(stop);
     }
@@ -71,6 +72,22 @@ pub fn run(args: &CallArgs) -> Result<Verdict, Stop> {
     })
 }
 
+/// What is looked at for repeated keys: what JSON readers take.
+const BOUNDS: Bounds = Bounds {
+    depth: 128,
+    number: usize::MAX,
+};
+
+/// The model of calls, which have none.
+struct Nobody;
+
+impl Model for Nobody {
+    fn ask(&self, _: Ask) -> Stream<Said> {
+        let why = "the tool asks a model, which only `toolglot run` has";
+        pieces(async move |_| Said::Failed(why.to_owned()))
+    }
+}
+
 fn arguments(text: &str) -> Result<Map, Stop> {
     let (mut place, mut read) = ("the arguments".to_owned(), text.to_owned());
     if text == "-" {
@@ -78,6 +95,13 @@ fn arguments(text: &str) -> Result<Map, Stop> {
         read = input.text()?;
         input.name().clone_into(&mut place);
     }
-    serde_json::from_str(&read)
-        .map_err(|error| Stop::because(format!("{place}: no JSON object: {error}")))
+    let wrong =
+        |why: &dyn std::fmt::Display| Stop::because(format!("{place}: no JSON object: {why}"));
+    let map = serde_json::from_str(&read).map_err(|error| wrong(&error))?;
+    // A map keeps one of two values of a key, and nobody would learn of the other.
+    let twice = layer::read(&read, BOUNDS).map_or(vec![], |read| read.twice);
+    match twice.first() {
+        Some(key) => Err(wrong(&format!("{key} occurs twice"))),
+        None => Ok(map),
+    }
 }

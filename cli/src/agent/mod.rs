@@ -51,7 +51,16 @@ fn open(path: &Path, runtime: &Runtime) -> Result<Toolbox, Stop> {
         }
     };
     let mut toolbox = read.map_err(Stop::because)?;
-    let connected = runtime.block_on(toolbox.connect(&origin));
+    let connected = runtime.block_on(async {
+        // Processes that are being started must end with this one.
+        let stopped = signals::interrupted();
+        tokio::select! {
+            biased;
+            () = stopped => None,
+            connected = toolbox.connect(&origin) => Some(connected),
+        }
+    });
+    let connected = connected.ok_or(Stop::Interrupted)?;
     connected.map_err(Stop::because)?;
     Ok(toolbox)
 }

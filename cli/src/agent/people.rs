@@ -1,7 +1,7 @@
 //! Asks the person at the terminal.
 
 use std::io::{self, Read, Write};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use tokio::sync::{Mutex, oneshot};
 use toolglot::json::Map;
@@ -106,19 +106,30 @@ fn answer(line: &str, keep: bool) -> Result<Option<Decision>, String> {
     }
 }
 
-/// Reads a line of standard input; `None` at its end. If the answer is no longer needed, the reading thread ends with the process.
+/// Who waits for the line that a thread reads, if one does.
+static WAITS: std::sync::Mutex<Option<oneshot::Sender<Option<String>>>> =
+    std::sync::Mutex::new(None);
+
+/// Reads a line of standard input; `None` at its end. If the answer is no longer needed, the line that its thread reads answers the next
+/// question.
 async fn line() -> Option<String> {
+    let waits = || WAITS.lock().unwrap_or_else(PoisonError::into_inner);
     let (give, wait) = oneshot::channel();
-    let read = move || {
-        let mut bytes = vec![];
-        let mut input = io::stdin().lock();
-        let read = io::BufRead::read_until(&mut (&mut input).take(LINE), b'\n', &mut bytes);
-        let line = match read {
-            Ok(0) | Err(_) => None,
-            Ok(_) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+    let reading = waits().replace(give).is_some();
+    if !reading {
+        let read = move || {
+            let mut bytes = vec![];
+            let mut input = io::stdin().lock();
+            let read = io::BufRead::read_until(&mut (&mut input).take(LINE), b'\n', &mut bytes);
+            let line = match read {
+                Ok(0) | Err(_) => None,
+                Ok(_) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+            };
+            if let Some(give) = waits().take() {
+                let _ = give.send(line);
+            }
         };
-        let _ = give.send(line);
-    };
-    std::thread::Builder::new().spawn(read).ok()?;
+        std::thread::Builder::new().spawn(read).ok()?;
+    }
     wait.await.ok().flatten()
 }

@@ -60,6 +60,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Stop> {
             end = driver.drive(&mut run) => End::Driven(end),
         }
     });
+    runtime.block_on(toolbox.settle());
     show.end_line();
     ended(end, &run, show, &asked, save.map(|path| &**path))
 }

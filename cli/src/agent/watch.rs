@@ -83,6 +83,13 @@ impl Show {
                 self.line_open = !text.ends_with('\n');
                 self.print(text);
             }
+            Event::Missing { text } => {
+                // On a terminal the reply stands before it.
+                if self.line_open && io::stderr().is_terminal() {
+                    let _ = writeln!(io::stderr());
+                }
+                note(format!("part of the reply is missing: {text}"));
+            }
             Event::Stands { .. } | Event::Message { .. } => self.end_line(),
             Event::Settled { state, result, .. } => {
                 let name = &result.name;

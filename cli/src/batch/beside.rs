@@ -33,6 +33,11 @@ impl Beside {
         found.map(|(_, raw)| raw.get())
     }
 
+    /// The same for a member that says something: null is what tables write where a record has none.
+    pub fn given(&self, key: &str) -> Option<&str> {
+        self.get(key).filter(|raw| *raw != "null")
+    }
+
     /// Appends them to the members of a turn. One whose name a turn uses itself goes into `record`.
     pub fn behind(&self, turn: String, names: &[&str]) -> String {
         let Some(open) = turn.strip_suffix('}').filter(|_| !self.0.is_empty()) else {

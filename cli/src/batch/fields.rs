@@ -19,22 +19,24 @@ pub const CONVERSATIONS: [&str; 2] = ["messages", "conversations"];
 
 /// Whether a record is a conversation.
 pub fn is_conversation(record: &Beside) -> bool {
-    CONVERSATIONS.iter().any(|list| record.get(list).is_some())
+    CONVERSATIONS
+        .iter()
+        .any(|list| record.given(list).is_some())
 }
 
 /// Returns the texts of the model in a conversation.
 pub fn conversation(record: &Beside) -> Result<Vec<Text>, String> {
     let mut texts = vec![];
     for list in CONVERSATIONS {
-        let Some(raw) = record.get(list) else {
+        let Some(raw) = record.given(list) else {
             continue;
         };
-        let value: Value = serde_json::from_str(raw).map_err(|e| e.to_string())?;
+        let value = read(raw, &layer::member("", list))?;
         let Value::Array(messages) = &value else {
             return Err(format!("/{list} is not a list"));
         };
         for (number, message) in messages.iter().enumerate() {
-            let found = TEXTS.iter().find_map(|key| Some((key, message.get(key)?)));
+            let found = first_of(message, TEXTS);
             // A message of API tool calls alone need not have a text.
             if let (Some((key, content)), true) = (found, is_model(message)) {
                 end(content, &format!("/{list}/{number}/{key}"), &mut texts)?;
@@ -52,15 +54,16 @@ pub fn texts(record: &Beside, fields: &[Field]) -> Result<Vec<Text>, String> {
         let raw = record
             .get(first)
             .ok_or_else(|| format!("there is nothing at {field}"))?;
-        let value: Value = serde_json::from_str(raw).map_err(|e| e.to_string())?;
+        let at = layer::member("", first);
+        let value = read(raw, &at)?;
         let mut walk = Walk {
             texts: &mut texts,
-            elements: 0,
             ends: 0,
+            empty: false,
         };
-        walk.step(&value, rest, &layer::member("", first), true)?;
-        // Elements may lack a member that others have. If all of them do, the pointer is misspelt.
-        if walk.ends == 0 && (walk.elements > 0 || !field.keys.iter().any(|key| key == "*")) {
+        walk.step(&value, rest, &at, true)?;
+        // Elements may lack a member that others have, and a list may have no elements. If it is neither, the pointer is misspelt.
+        if walk.ends == 0 && !walk.empty {
             return Err(format!("there is nothing at {field}"));
         }
     }
@@ -69,10 +72,10 @@ pub fn texts(record: &Beside, fields: &[Field]) -> Result<Vec<Text>, String> {
 
 struct Walk<'a> {
     texts: &'a mut Vec<Text>,
-    /// Elements of lists that `*` met.
-    elements: u64,
     /// How often the end of the pointer was reached.
     ends: u64,
+    /// `*` met a list without elements.
+    empty: bool,
 }
 
 impl Walk<'_> {
@@ -87,22 +90,24 @@ impl Walk<'_> {
         };
         match value {
             Value::Array(list) if key == "*" => {
+                self.empty |= list.is_empty();
                 for (number, one) in list.iter().enumerate() {
-                    self.elements += 1;
                     let own = own && (author(one).is_none() || is_model(one));
                     self.step(one, rest, &format!("{at}/{number}"), own)?;
                 }
                 Ok(())
             }
             Value::Array(list) => {
-                let one = key.parse().ok().and_then(|number: usize| list.get(number));
+                let one = layer::index(key).and_then(|number| list.get(number));
                 one.map_or(Ok(()), |one| {
                     self.step(one, rest, &format!("{at}/{key}"), own)
                 })
             }
-            Value::Object(_) => value.get(key).map_or(Ok(()), |one| {
-                self.step(one, rest, &layer::member(at, key), own)
-            }),
+            Value::Object(map) if key != "*" || map.contains_key(key) => {
+                map.get(key).map_or(Ok(()), |one| {
+                    self.step(one, rest, &layer::member(at, key), own)
+                })
+            }
             _ if key == "*" => Err(format!("{at} is not a list")),
             _ => Ok(()),
         }
@@ -111,8 +116,20 @@ impl Walk<'_> {
 
 /// The author of a message.
 fn author(message: &Value) -> Option<&str> {
-    let name = AUTHORS.iter().find_map(|key| message.get(key));
-    name.and_then(Value::as_str)
+    first_of(message, AUTHORS).and_then(|(_, name)| name.as_str())
+}
+
+/// The first of these members that says something. Tables that mix data sets write the others as null.
+fn first_of<'v>(message: &'v Value, keys: [&'static str; 2]) -> Option<(&'static str, &'v Value)> {
+    keys.into_iter().find_map(|key| {
+        let value = message.get(key).filter(|value| !value.is_null());
+        value.map(|value| (key, value))
+    })
+}
+
+/// Reads a member of a record.
+fn read(raw: &str, at: &str) -> Result<Value, String> {
+    serde_json::from_str(raw).map_err(|error| format!("{at}: {error}"))
 }
 
 fn is_model(message: &Value) -> bool {

@@ -29,8 +29,13 @@ use record::{Answers, Defaults};
 use rows::Source;
 
 pub fn run(args: &BatchArgs) -> Result<Verdict, Stop> {
-    if let Some(output) = &args.output {
-        input::not_the_same(&args.file, output)?;
+    match &args.output {
+        Some(output) => args
+            .records
+            .inputs()
+            .chain([&args.file])
+            .try_for_each(|input| input::not_the_same(input, output))?,
+        None => input::not_stdout(&args.file)?,
     }
     let mut defaults = defaults(&args.records)?;
     defaults.chunking = args.chunk;

@@ -47,7 +47,9 @@ const TURN: [&str; 10] = [
     "line",
     "error",
 ];
-/// The same, for records of another form.
+/// Members of a conversation that this command knows.
+const CONVERSATION: [&str; 4] = ["id", "messages", "conversations", "tools"];
+/// As [`TURN`], for records of another form.
 const TURNS: [&str; 3] = ["turns", "tool_issues", "record"];
 
 /// A parsed text.
@@ -142,8 +144,7 @@ struct Record {
     dialects: Option<Vec<String>>,
     tools: Option<Box<RawValue>>,
     finish: Option<String>,
-    #[serde(default)]
-    options: Map,
+    options: Option<Map>,
     native_tool_calls: Option<Box<RawValue>>,
     /// The same as in `options`.
     prompt_tail: Option<Value>,
@@ -176,7 +177,7 @@ impl Record {
 pub struct Answers<'a> {
     defaults: &'a Defaults,
     /// The tools of the last record, cached because many records declare the same.
-    tools: Option<(Box<RawValue>, Arc<Tools>)>,
+    tools: Option<(String, Arc<Tools>)>,
 }
 
 impl<'a> Answers<'a> {
@@ -222,13 +223,13 @@ impl<'a> Answers<'a> {
     fn record(&mut self, text: &[u8]) -> Result<ReadRecord, String> {
         let beside: Beside = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
         let given = &self.defaults.fields;
-        let own = beside.get("input").is_some() || beside.get("input_b64").is_some();
+        let own = beside.given("input").is_some() || beside.given("input_b64").is_some();
         if given.is_empty() && (own || !fields::is_conversation(&beside)) {
             return self.own(text, beside);
         }
-        if self.defaults.deny_unknown
-            && let Some(key) = beside.first()
-        {
+        let unknown = |key: &&str| !CONVERSATION.contains(key);
+        let unknown = beside.iter().map(|(key, _)| key).find(unknown);
+        if let Some(key) = unknown.filter(|_| self.defaults.deny_unknown) {
             return Err(format!("unknown field `{key}`"));
         }
         let texts = match given.is_empty() {
@@ -258,6 +259,7 @@ impl<'a> Answers<'a> {
         if let Some(key) = beside.first().filter(|_| self.defaults.deny_unknown) {
             return Err(format!("unknown field `{key}`"));
         }
+        let mut options = record.options.take().unwrap_or_default();
         let begins = [
             ("prompt_tail", record.prompt_tail.take()),
             ("tool_choice", record.tool_choice.take()),
@@ -265,28 +267,23 @@ impl<'a> Answers<'a> {
         ];
         for (key, value) in begins {
             if let Some(value) = value {
-                record.options.insert(key.to_owned(), value);
+                options.insert(key.to_owned(), value);
             }
         }
         let ReadOptions {
             mut options,
             switches,
-        } = options::read(&record.options).map_err(|e| e.to_string())?;
+        } = options::read(&options).map_err(|e| e.to_string())?;
         options.untyped = options.untyped.or(self.defaults.untyped);
         let set = self.set(&self.choice(&record, switches)?)?;
-        let mut tool_issues = vec![];
-        options.tools = match record.tools.take() {
-            Some(raw) => {
-                let tools = self.tools(raw)?;
-                tool_issues = told(&tools);
-                Some(tools)
-            }
-            None => self.defaults.tools.clone(),
+        let tools = match record.tools.take() {
+            Some(raw) => self.tools(raw.get())?,
+            None => None,
         };
+        let tool_issues = tools.as_deref().map(told).unwrap_or_default();
+        options.tools = tools.or_else(|| self.defaults.tools.clone());
         let native = match &record.native_tool_calls {
-            Some(calls) => {
-                NativeCall::from_json(calls.get()).map_err(|e| format!("native_tool_calls: {e}"))?
-            }
+            Some(calls) => NativeCall::from_json(calls.get()).map_err(|e| e.to_string())?,
             None => vec![],
         };
         let finish = record.finish.as_deref().unwrap_or("stop");
@@ -352,7 +349,7 @@ impl<'a> Answers<'a> {
         options
     }
 
-    /// A record that names dialects gets only those; switches add up.
+    /// A record that names dialects gets only those; switches add up, those for all records where their dialect is looked for.
     fn choice(&self, record: &Record, switches: Vec<(String, String)>) -> Result<Choice, String> {
         let names = match (&record.dialect, &record.dialects) {
             (Some(_), Some(_)) => return Err("`dialect` and `dialects` stand together".to_owned()),
@@ -361,52 +358,58 @@ impl<'a> Answers<'a> {
             (None, Some(some)) => some.clone(),
             (None, None) => vec![],
         };
+        let mut choice = self.defaults.choice.clone();
         if !names.is_empty() {
-            return Ok(Choice {
+            let common = std::mem::take(&mut choice.switches);
+            choice = Choice {
                 names,
                 files: false,
-                switches,
-            });
+                switches: vec![],
+            };
+            if !common.is_empty() {
+                let set = self.set(&choice)?;
+                let has = |id: &str| set.dialects().any(|dialect| dialect.id() == id);
+                choice.switches = common.into_iter().filter(|(id, _)| has(id)).collect();
+            }
         }
-        let mut choice = self.defaults.choice.clone();
         choice.switches.extend(switches);
         choice.switches.sort();
         choice.switches.dedup();
         Ok(choice)
     }
 
-    /// The tools of a record of another form, with what is wrong with them. Data sets keep them as a list, or as its JSON text.
+    /// The tools of a record of another form, with what is wrong with them.
     fn tools_beside(&mut self, beside: &Beside) -> (Option<Arc<Tools>>, Vec<String>) {
-        let default = self.defaults.tools.clone();
-        let Some(raw) = beside.get("tools").filter(|raw| *raw != "null") else {
-            return (default, vec![]);
-        };
-        let read = match serde_json::from_str::<String>(raw) {
-            Ok(text) if text.trim().is_empty() => return (default, vec![]),
-            Ok(text) => RawValue::from_string(text),
-            Err(_) => RawValue::from_string(raw.to_owned()),
-        };
-        let tools = read
-            .map_err(|e| json_error(&e))
-            .and_then(|raw| self.tools(raw));
-        match tools {
-            Ok(tools) => {
+        let read = beside
+            .given("tools")
+            .map_or(Ok(None), |raw| self.tools(raw));
+        let (tools, issues) = match read {
+            Ok(Some(tools)) => {
                 let issues = told(&tools);
                 (Some(tools), issues)
             }
-            Err(why) => (default, vec![why]),
-        }
+            Ok(None) => (None, vec![]),
+            Err(why) => (None, vec![why]),
+        };
+        (tools.or_else(|| self.defaults.tools.clone()), issues)
     }
 
-    fn tools(&mut self, raw: Box<RawValue>) -> Result<Arc<Tools>, String> {
-        if let Some((have, tools)) = &self.tools
-            && have.get() == raw.get()
-        {
-            return Ok(tools.clone());
+    /// Reads the tools of a record. Data sets keep them as a list, or as its JSON text, which may be empty.
+    fn tools(&mut self, raw: &str) -> Result<Option<Arc<Tools>>, String> {
+        let text = serde_json::from_str::<String>(raw);
+        let text = text.as_deref().unwrap_or(raw).trim();
+        if text.is_empty() {
+            return Ok(None);
         }
-        let tools = Arc::new(Tools::from_json(raw.get()).map_err(|e| e.to_string())?);
-        self.tools = Some((raw, tools.clone()));
-        Ok(tools)
+        if let Some((have, tools)) = &self.tools
+            && have == text
+        {
+            return Ok(Some(tools.clone()));
+        }
+        let tools = Tools::from_json(text).map_err(|error| error.to_string())?;
+        let tools = Arc::new(tools);
+        self.tools = Some((text.to_owned(), tools.clone()));
+        Ok(Some(tools))
     }
 }
 

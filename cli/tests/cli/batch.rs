@@ -478,3 +478,189 @@ fn a_parquet_file_needs_one_to_be_made_of() {
     let not = file("not.parquet", "words");
     run(&["stats", &not], b"").refused(&[&not]);
 }
+
+/// Tables that mix data sets have the members of both, and null for what a record does not have.
+#[test]
+fn null_is_an_absent_member() {
+    let mixed = json!({"role": null, "content": null, "from": "gpt", "value": CALL});
+    let api = json!({"role": "assistant", "content": CALL, "from": null, "value": null});
+    for (record, at) in [
+        (json!({"messages": [mixed]}), "/messages/0/value"),
+        (json!({"messages": [api]}), "/messages/0/content"),
+        (
+            json!({"input": null, "input_b64": null, "messages": [api]}),
+            "/messages/0/content",
+        ),
+        (
+            json!({"messages": null, "conversations": [mixed]}),
+            "/conversations/0/value",
+        ),
+        (
+            json!({"messages": [api], "conversations": null}),
+            "/messages/0/content",
+        ),
+    ] {
+        let turns = batch(&["--strict"], &[record]);
+        assert_eq!(turns[0]["turns"][0]["at"], at);
+        assert_eq!(turns[0]["turns"][0]["calls"][0]["name"], "weather");
+    }
+    let turns = batch(
+        &[],
+        &[json!({"input": CALL, "options": null, "tools": null})],
+    );
+    assert_eq!(turns[0]["calls"][0]["name"], "weather");
+}
+
+#[test]
+fn a_pointer_that_finds_nothing_is_an_error() {
+    for (field, record, why) in [
+        (
+            "/mesages/*/content",
+            json!({"messages": []}),
+            "there is nothing at /mesages/*/content",
+        ),
+        (
+            "/data/mesages/*/content",
+            json!({"data": {"messages": []}}),
+            "there is nothing at /data/mesages/*/content",
+        ),
+        (
+            "/data/*/content",
+            json!({"data": {"0": {"content": "x"}}}),
+            "/data is not a list",
+        ),
+        (
+            "/data/01",
+            json!({"data": ["a", "b"]}),
+            "there is nothing at /data/01",
+        ),
+        (
+            "/data/+1",
+            json!({"data": ["a", "b"]}),
+            "there is nothing at /data/+1",
+        ),
+    ] {
+        let turns = batch(&["--field", field], &[record]);
+        assert_eq!(turns[0]["error"], why, "{field}");
+    }
+    // A list may be empty, and a member may be called `*`.
+    let turns = batch(
+        &["--field", "/data/*/content"],
+        &[
+            json!({"data": []}),
+            json!({"data": {"*": {"content": "x"}}}),
+        ],
+    );
+    assert_eq!(turns[0]["turns"], json!([]));
+    assert_eq!(turns[1]["turns"][0]["text"], "x");
+}
+
+#[test]
+fn errors_in_members_name_them() {
+    for (args, line, why) in [
+        (
+            &[][..],
+            r#"{"messages": [{"role": "assistant", "content": "\ud83d"}]}"#,
+            "/messages: ",
+        ),
+        (&["--field", "/a"][..], r#"{"a": "\ud83d"}"#, "/a: "),
+        (
+            &[][..],
+            r#"{"input": "x", "native_tool_calls": 5}"#,
+            "native_tool_calls: ",
+        ),
+    ] {
+        let ran = run(&[&["batch"], args].concat(), line.as_bytes());
+        let error = ran.json()[0]["error"].clone();
+        let error = error.as_str().expect("a reason");
+        let rest = error.strip_prefix(why).unwrap_or_else(|| panic!("{error}"));
+        assert!(!rest.starts_with(why), "{error}");
+    }
+}
+
+#[test]
+fn members_of_conversations_are_known() {
+    let known = json!({"id": 1, "messages": [{"role": "assistant", "content": CALL}], "tools": "[{\"name\": \"weather\"}]"});
+    let mut unknown = known.as_object().expect("an object").clone();
+    unknown.insert("source".to_owned(), json!("x"));
+    let turns = batch(&["--deny-unknown"], &[known, Value::Object(unknown)]);
+    assert_eq!(turns[0]["turns"][0]["calls"][0]["name"], "weather");
+    assert_eq!(turns[1]["error"], "unknown field `source`");
+    // Data sets keep tools as JSON text, whatever the form of the record.
+    let own = json!({"input": CALL, "tools": "[{\"name\": \"weather\"}]"});
+    assert_eq!(batch(&[], &[own])[0]["calls"][0]["name"], "weather");
+}
+
+/// Switches for all records count where a record looks for their dialect.
+#[test]
+fn switches_reach_records_that_name_their_dialect() {
+    let text = "<<[tool_request]>>tool_name:{始}a{末}<<[end_tool_request]>>";
+    let records = [
+        json!({"input": text, "dialect": "vcp"}),
+        json!({"input": text, "dialects": ["hermes", "vcp"]}),
+        json!({"input": text}),
+        json!({"input": text, "dialect": "hermes"}),
+    ];
+    let turns = batch(&["--switch", "vcp.fuzzy"], &records);
+    let names: Vec<usize> = turns
+        .iter()
+        .map(|turn| turn["calls"].as_array().map_or(0, Vec::len))
+        .collect();
+    assert_eq!(names, [1, 1, 1, 0]);
+}
+
+#[test]
+fn an_output_that_is_an_input_is_refused() {
+    let folder = directory();
+    let tools = folder.join("tools.json");
+    let definitions = r#"[{"name": "weather"}]"#;
+    let template = folder.join("t.jinja");
+    let reply = folder.join("reply.txt");
+    fs::write(&tools, definitions).expect("it is written");
+    fs::write(&reply, CALL).expect("it is written");
+    fs::write(&template, "{{ messages }}").expect("it is written");
+    let [tools, reply, template] = [tools, reply, template].map(|path| path.display().to_string());
+    for (args, kept, text) in [
+        (
+            vec!["batch", "--tools", &tools, "-o", &tools],
+            &tools,
+            definitions,
+        ),
+        (vec!["parse", "--record", &reply, &reply], &reply, CALL),
+        (
+            vec!["parse", "--tools", &tools, "--record", &tools, &reply],
+            &tools,
+            definitions,
+        ),
+        (
+            vec!["dialects", "derive", &template, "-o", &template],
+            &template,
+            "{{ messages }}",
+        ),
+    ] {
+        let ran = run(&args, b"{\"input\": \"x\"}\n");
+        assert_eq!(ran.code, 2, "{args:?}");
+        assert_eq!(fs::read_to_string(kept).expect("a file"), text, "{args:?}");
+    }
+}
+
+/// Appended to its input, the output would be read as further input, without end.
+#[cfg(unix)]
+#[test]
+fn an_output_that_is_appended_to_the_input_is_refused() {
+    let folder = directory();
+    let path = folder.join("in.jsonl");
+    let text = "{\"input\": \"x\"}\n";
+    fs::write(&path, text).expect("it is written");
+    let output = fs::File::options()
+        .append(true)
+        .open(&path)
+        .expect("it opens");
+    let mut child = command(&["batch", &path.display().to_string()]);
+    let ended = child
+        .stdout(output)
+        .stderr(std::process::Stdio::null())
+        .status();
+    assert_eq!(ended.expect("it runs").code(), Some(2));
+    assert_eq!(fs::read_to_string(&path).expect("a file"), text);
+}

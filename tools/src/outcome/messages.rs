@@ -162,7 +162,8 @@ pub fn call_ids(turn: &Turn, prefix: &str) -> Vec<String> {
     turn.calls.iter().map(&mut one).collect()
 }
 
-/// The messages that follow: the model's own, then the results. A turn without calls is a single message.
+/// The messages that follow: the model's own, then the results. A turn without calls is a single message; for Anthropic's interface,
+/// which takes no message without content, one without text too is none.
 ///
 /// ```
 /// use toolglot::{DialectSet, Finish, Options, parse};
@@ -305,7 +306,8 @@ fn anthropic(
     options: &MessageOptions,
 ) -> Result<Vec<Json>, MessageError> {
     let mut blocks = vec![];
-    if !text.trim().is_empty() || turn.calls.is_empty() {
+    // Their interface refuses text of nothing but blanks.
+    if !text.trim().is_empty() {
         blocks.push(json!({"type": "text", "text": text}));
     }
     for (call, id) in turn.calls.iter().zip(ids) {
@@ -313,7 +315,10 @@ fn anthropic(
         let input = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
         blocks.push(json!({"type": "tool_use", "id": NameRule::Api.spell(id), "name": call.name, "input": input}));
     }
-    let mut out = vec![json!({"role": "assistant", "content": blocks})];
+    let mut out = vec![];
+    if !blocks.is_empty() {
+        out.push(json!({"role": "assistant", "content": blocks}));
+    }
     let mut blocks = vec![];
     for result in results {
         let mut parts = vec![];

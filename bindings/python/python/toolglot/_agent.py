@@ -76,6 +76,7 @@ class RunEvent:
     | kind | meaning | members |
     |---|---|---|
     | `text`, `reasoning` | a piece of the reply | `text` |
+    | `missing` | part of the reply is missing: it could not be read, or a length limit truncated it | `text`: why |
     | `named`, `written`, `retracted` | the model wrote the name of a call, or a whole call; the call was retracted | `name` |
     | `stands` | a call is committed | `id`, `name`, `arguments` |
     | `waiting`, `running` | a call waits for a person, or was started | `id`, `name` |

@@ -12,12 +12,26 @@ use toolglot::layer::{AUTHORS, TEXTS, is_model};
 
 use super::abi::{Array, Layout, Rows, Schema, broken, wrong};
 
-/// Where author and text of a message are.
+/// Where author and text of a message may be. Tables that mix data sets have both names, and null under one of them.
 pub struct Messages {
     /// Offsets have 64 bits.
     wide: bool,
-    author: (usize, Layout),
-    text: (usize, Layout),
+    author: Vec<Field>,
+    text: Vec<Field>,
+}
+
+/// A field of messages: its number, and the type of its column.
+struct Field {
+    at: usize,
+    layout: Layout,
+}
+
+/// A field of the messages of an array.
+struct Column<'a> {
+    layout: Layout,
+    rows: &'a Array,
+    /// The row of the first message.
+    first: usize,
 }
 
 impl Messages {
@@ -36,16 +50,19 @@ impl Messages {
         }
         let fields = children(message)?;
         let field = |names: [&str; 2]| {
-            let found = names.iter().find_map(|name| {
-                let at = fields.iter().position(|field| field.name() == *name)?;
-                Some((at, fields[at]))
-            });
-            let Some((at, field)) = found else {
+            let mut found = vec![];
+            for name in names {
+                if let Some(at) = fields.iter().position(|field| field.name() == name) {
+                    let layout = Layout::of(fields[at])?;
+                    found.push(Field { at, layout });
+                }
+            }
+            if found.is_empty() {
                 let names = names.join(" or ");
                 let why = format!("column: its messages have no field {names}");
                 return Err(PyTypeError::new_err(why));
-            };
-            Ok((at, Layout::of(field)?))
+            }
+            Ok(found)
         };
         Ok(Some(Self {
             wide: format == "+L",
@@ -58,14 +75,8 @@ impl Messages {
     pub fn rows<'a>(&self, lists: &'a Array, rows: &mut Rows<'a>) -> PyResult<()> {
         let messages = child(lists, 0)?;
         let known = messages.rows(1)?;
-        let (authors, texts) = (
-            child(messages, self.author.0)?,
-            child(messages, self.text.0)?,
-        );
-        let (first_author, first_text) = (
-            covers(self.author.1, authors, known.end)?,
-            covers(self.text.1, texts, known.end)?,
-        );
+        let authors = columns(messages, &self.author, known.end)?;
+        let texts = columns(messages, &self.text, known.end)?;
         let sizes = rows.lists.get_or_insert_default();
         for row in lists.rows(2)? {
             // SAFETY: the row is within the array, which has two buffers.
@@ -86,13 +97,11 @@ impl Messages {
                 // SAFETY: the item is within the messages, which have a buffer, and its fields within theirs, as `covers` checked.
                 rows.texts.push(unsafe {
                     let author = match messages.valid(item) {
-                        true => self.author.1.row(authors, first_author + item)?,
+                        true => row(&authors, item)?,
                         false => None,
                     };
                     match author.and_then(|author| str::from_utf8(author).ok()) {
-                        Some(author) if is_model(author) => {
-                            self.text.1.row(texts, first_text + item)?
-                        }
+                        Some(author) if is_model(author) => row(&texts, item)?,
                         _ => None,
                     }
                 });
@@ -100,6 +109,35 @@ impl Messages {
         }
         Ok(())
     }
+}
+
+/// These fields of messages.
+fn columns<'a>(messages: &'a Array, fields: &[Field], rows: usize) -> PyResult<Vec<Column<'a>>> {
+    let column = |field: &Field| {
+        let column = child(messages, field.at)?;
+        let first = covers(field.layout, column, rows)?;
+        Ok(Column {
+            layout: field.layout,
+            rows: column,
+            first,
+        })
+    };
+    fields.iter().map(column).collect()
+}
+
+/// What the first of these fields says that is not null.
+///
+/// # Safety
+/// The item is within the messages.
+unsafe fn row<'a>(columns: &[Column<'a>], item: usize) -> PyResult<Option<&'a [u8]>> {
+    for column in columns {
+        // SAFETY: guaranteed by the caller, and by `covers`.
+        let said = unsafe { column.layout.row(column.rows, column.first + item)? };
+        if said.is_some() {
+            return Ok(said);
+        }
+    }
+    Ok(None)
 }
 
 fn children(schema: &Schema) -> PyResult<Vec<&Schema>> {
