@@ -39,6 +39,7 @@ mod agent;
 mod digest;
 #[cfg(feature = "tokio")]
 pub mod driver;
+mod kind;
 mod policy;
 mod record;
 mod reference;

@@ -187,7 +187,7 @@ enum Piece {
     /// Something could not be read.
     Gap,
     /// An API tool call could not be read.
-    Refused(String, #[serde(with = "crate::wire::kind")] Kind),
+    Refused(String, #[serde(with = "crate::kind")] Kind),
 }
 
 impl Piece {

@@ -171,7 +171,7 @@ pub enum Told {
     /// Part of the reply could not be read, and why.
     Gap(String),
     /// An API tool call that could not be read: its name, the kind of issue that the model is told, and why.
-    Refused(String, #[serde(with = "kind")] Kind, String),
+    Refused(String, #[serde(with = "crate::kind")] Kind, String),
     /// The reply has ended.
     Ended(Finish),
     /// The model failed, with the reason.
@@ -250,22 +250,6 @@ mod native {
         let calls = NativeCall::from_openai(&Value::Array(vec![value]));
         let call = calls.map_err(D::Error::custom)?.pop();
         call.ok_or_else(|| D::Error::custom("there is no call"))
-    }
-}
-
-pub(crate) mod kind {
-    use serde::de::Error as _;
-
-    use super::{Deserialize, Deserializer, Kind, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(kind: &Kind, out: S) -> Result<S::Ok, S::Error> {
-        kind.name().serialize(out)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Kind, D::Error> {
-        let name = String::deserialize(from)?;
-        let kind = Kind::from_name(&name);
-        kind.ok_or_else(|| D::Error::custom(format!("there is no kind of issue `{name}`")))
     }
 }
 

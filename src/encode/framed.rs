@@ -545,10 +545,13 @@ impl<'a> Block<'a> {
                 || (span.start, span.end) == (range.start as u64, range.end as u64)
         });
         if found != Some((piece.action, piece.end)) || !holes {
-            let key = piece.holes.iter().any(|(hole, _)| *hole == Hole::Key);
+            let has = |hole: Hole| piece.holes.iter().any(|(have, _)| *have == hole);
             let why = "it holds what ends it, or another pattern of the place fits";
-            return Err(fault(if key {
+            return Err(fault(if has(Hole::Key) {
                 Reason::Key { why }
+            } else if has(Hole::Id) {
+                let why = "it, or the id beside it, holds what ends it, or another pattern of the place fits";
+                Reason::Name { why }
             } else {
                 Reason::Name { why }
             }));

@@ -189,8 +189,8 @@ impl Lead {
             let go = begins.paths.step(walk, byte, at, b"");
             let more = matches!(go, Go::More);
             let name = walk.span(Hole::Name);
-            let whole = !(more && begins.paths.in_hole(walk));
-            let named = name.is_empty() || offered(opts, bytes, name, whole);
+            let incomplete = more && begins.paths.in_hole(walk);
+            let named = name.is_empty() || offered(opts, bytes, name, incomplete);
             match go {
                 Go::Found { .. } if named => return Leads::After(index),
                 Go::More if named => open = true,
@@ -204,15 +204,12 @@ impl Lead {
     }
 }
 
-/// Whether a declared tool has this name or, if the name is incomplete, one that begins with it.
-fn offered(opts: &Options, bytes: &[u8], name: Span, whole: bool) -> bool {
+/// Whether a declared tool has this name or, if the name is `incomplete`, one that begins with it.
+fn offered(opts: &Options, bytes: &[u8], name: Span, incomplete: bool) -> bool {
     let range = name.start as usize..name.end as usize;
     let name = bytes.get(range).unwrap_or_default();
-    let mut names = opts.tools.iter().flat_map(|tools| tools.names());
-    names.any(|tool| match whole {
-        true => tool.as_bytes() == name,
-        false => tool.as_bytes().starts_with(name),
-    })
+    let tools = opts.tools.as_ref();
+    tools.is_some_and(|tools| tools.offers(name, incomplete))
 }
 
 /// Lets a state read the prompt's bytes.

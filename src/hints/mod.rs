@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::json::{Map, Value};
+use crate::json::{Map, Value, unescaped};
 use crate::schema::{Doc, open, others, params, ready, ref_alone};
 
 pub use crate::schema::{Coerced, Param, Schema, Types, coerce, is_json, may_be_json};
@@ -208,6 +208,23 @@ impl Tools {
     /// The names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.name.as_str())
+    }
+
+    /// The tool that the text inside a JSON string names, which has not been read yet.
+    pub(crate) fn in_json(&self, name: &[u8]) -> Option<&Tool> {
+        let get = |name: &[u8]| self.get(std::str::from_utf8(name).ok()?);
+        match name.contains(&b'\\') {
+            true => get(&unescaped(name)),
+            false => get(name),
+        }
+    }
+
+    /// Whether a tool has this name or, if it is still `open`, one that begins with it.
+    pub(crate) fn offers(&self, name: &[u8], open: bool) -> bool {
+        match open {
+            true => self.names().any(|tool| tool.as_bytes().starts_with(name)),
+            false => std::str::from_utf8(name).is_ok_and(|name| self.get(name).is_some()),
+        }
     }
 
     /// Whether a tool has a parameter of that name.

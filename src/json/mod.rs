@@ -13,6 +13,7 @@
 //! ```
 
 mod decimal;
+mod escapes;
 mod map;
 mod members;
 mod number;
@@ -22,6 +23,7 @@ mod value;
 
 pub use crate::json_value as json;
 pub use decimal::Decimal;
+pub(crate) use escapes::unescaped;
 pub use map::Map;
 pub(crate) use members::Members;
 pub use number::Number;

@@ -231,6 +231,58 @@ fn transcripts_keep_their_text() {
     assert!(moves > 120, "{moves}");
 }
 
+/// The markers of a thought stay where the new dialect has none.
+#[test]
+fn thoughts_move_to_every_dialect() {
+    let input = "<think>hm</think>\n\nSo.\n<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</tool_call>\n.";
+    let (mut kept, mut anew) = (0, 0);
+    for (id, _) in builtin_files() {
+        let set = DialectSet::builtin(id).expect("a dialect");
+        if Encoder::new(&set, id).is_err() || *id == "bolt-action" {
+            continue;
+        }
+        let text = moved(id, input).unwrap_or_else(|error| panic!("{id}: {error}"));
+        assert!(
+            text.contains("hm") && text.contains("So.\n"),
+            "{id}: {text}"
+        );
+        match text.contains("<think>hm</think>") {
+            true => kept += 1,
+            false => anew += 1,
+        }
+    }
+    assert!(kept > 40 && anew > 5, "{kept} and {anew}");
+}
+
+/// A name that is itself the beginning of a line of the format is refused as a name.
+#[test]
+fn names_that_are_heads_of_lines_are_refused() {
+    for (id, names) in [
+        (
+            "react-text",
+            ["Action:", "Observation:", "Thought:", "Answer:"],
+        ),
+        (
+            "qwen-agent",
+            ["✿FUNCTION✿:", "✿RESULT✿:", "✿RETURN✿:", "✿RESULT✿:x"],
+        ),
+    ] {
+        let set = DialectSet::builtin(id).expect("a dialect");
+        let encoder = Encoder::new(&set, id).expect("an encoder");
+        for name in names {
+            let offered = serde_json::json!([{ "name": name }]).to_string();
+            let call = EncodeCall::new(name, "{}");
+            let error = encoder
+                .encode(&[call], &options(Some(&offered)))
+                .expect_err(name);
+            assert!(
+                matches!(error.reason, Reason::Name { .. }),
+                "{id}: {name}: {error}"
+            );
+        }
+    }
+}
+
 #[test]
 fn transcripts_move_to_payloads_other_than_json() {
     let call = |arguments: &str| {

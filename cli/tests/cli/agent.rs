@@ -484,6 +484,23 @@ fn bad_input_is_refused_with_what_and_where() {
     base(&script, "hermes", &tools, &["-"]).refused(&["TEXT is empty"]);
 }
 
+/// A map would keep one of the two values, and nobody would learn of the other.
+#[test]
+fn a_call_has_each_argument_once() {
+    let tools = file("tools.toml", TOOLS);
+    let args = ["call", "--tools", &tools, "say"];
+    run(
+        &[&args[..], &[r#"{"text": "a", "text": "b"}"#]].concat(),
+        b"",
+    )
+    .refused(&["the arguments", "/text occurs twice"]);
+    run(
+        &[&args[..], &["-"]].concat(),
+        br#"{"text": "a", "text": "b"}"#,
+    )
+    .refused(&["standard input", "/text occurs twice"]);
+}
+
 /// Two ids may have one spelling in an API; a person means the tool with that id. The file is a list of definitions, with the mark that
 /// Windows writes.
 #[test]

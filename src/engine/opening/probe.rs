@@ -176,7 +176,7 @@ impl Machine<'_> {
                 let (name, alone) = match shown {
                     Shown::Call(name) => (name, false),
                     Shown::Definition(name, key) => {
-                        let tool = self.declared(&self.word(chunk, name));
+                        let tool = self.tool_in_json(chunk, name);
                         if tool.is_none_or(|tool| tool.param(key).is_none()) {
                             return Verdict::Text(None);
                         }
@@ -186,7 +186,7 @@ impl Machine<'_> {
                     Shown::More => return Verdict::More,
                     Shown::Key(_) | Shown::None => return Verdict::Text(None),
                 };
-                let tool = self.declared(&self.word(chunk, name));
+                let tool = self.tool_in_json(chunk, name);
                 // A name alone calls a tool that needs nothing else.
                 if tool.is_some_and(|tool| !(alone && needs(tool))) {
                     Verdict::Open {
@@ -458,6 +458,15 @@ impl Machine<'_> {
         lossy(&bytes).into_owned()
     }
 
+    /// The declared tool that a JSON string names.
+    fn tool_in_json(&self, chunk: Chunk<'_>, name: Span) -> Option<&Tool> {
+        let tools = self.opts.tools.as_deref()?;
+        match name.is_empty() {
+            true => None,
+            false => tools.in_json(&self.bytes(chunk, name.start, name.end)),
+        }
+    }
+
     /// The declared tool of this name.
     fn declared(&self, name: &str) -> Option<&Tool> {
         self.opts.tools.as_deref()?.get(name)
@@ -502,12 +511,7 @@ impl Machine<'_> {
             // The name has not come yet, or the probe does not ask for it.
             return true;
         }
-        let name = self.bytes(chunk, name.start, name.end);
-        if open {
-            tools.names().any(|tool| tool.as_bytes().starts_with(&name))
-        } else {
-            std::str::from_utf8(&name).is_ok_and(|name| tools.get(name).is_some())
-        }
+        tools.offers(&self.bytes(chunk, name.start, name.end), open)
     }
 
     /// Consumes a byte of the suffix, which begins at `from`, in a marker of a thought. Inside the thought it must equal the

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use minijinja::Value;
-use toolglot::json::{Value as Json, json};
+use toolglot::json::{Map, Value as Json, json};
 use toolglot::layer::Beside;
 use toolglot::layer::Breaker;
 use toolglot::layer::Tokens;
@@ -216,43 +216,64 @@ impl Renderer {
         beside: &Beside,
         says: Says,
     ) -> String {
-        let mut parts = vec![];
         let alone = matches!(result.content.as_slice(), [Content::Json(_)]);
         let lead = match alone && result.status != Status::Success && says == Says::Nothing {
             true => String::new(),
             false => self.lead(result, options.lang, says),
         };
-        // JSON whose strings are safe is itself safe, if no marker occurs between them.
-        let mut done = !result.content.is_empty() && lead.is_empty();
+        let mut parts = vec![];
         for content in &result.content {
             parts.push(match content {
                 Content::Json(value) => {
                     let value = options.condense.pick(value);
-                    let value = match alone {
+                    Piece::Json(match alone {
                         true => marked(value, result.status, says),
                         false => Cow::Borrowed(value),
-                    };
-                    let value = self.inside(&value, false);
-                    let frame = crate::template::json::text(&hollow(&value), None);
-                    let safe = || self.between(&frame, beside) == frame;
-                    done &= value.is_object() | value.is_array() && safe();
-                    Cow::Owned(crate::template::json::text(&value, None))
+                    })
                 }
-                other => {
-                    done = false;
-                    plain(other, options.lang)
-                }
+                other => Piece::Text(plain(other, options.lang)),
             });
         }
-        let text = lead + &self.short(&parts.join("\n"), options);
-        if done {
-            return text;
+        if let ([Piece::Json(value)], true) = (parts.as_slice(), lead.is_empty())
+            && (value.is_object() || value.is_array())
+        {
+            // JSON whose strings are safe is itself safe, if no marker occurs between them.
+            let value = self.inside(value.as_ref(), false);
+            let frame = text_of(&hollow(&value));
+            if self.between(&frame, beside) == frame {
+                return self.short(&text_of(&value), options);
+            }
         }
-        let text = self.safe(&text, beside);
-        if self.observed(result) {
-            self.guard.within(&text)
-        } else {
-            self.guard.text(&text)
+        let whole = joined(&parts, text_of);
+        let short = self.short(&whole, options);
+        // JSON of which the end is missing is text.
+        let hole = match short == whole {
+            true => hole(&lead, &whole),
+            false => None,
+        };
+        let Some(hole) = hole else {
+            return self.guarded(&self.safe(&(lead + &short), beside), result);
+        };
+        // Strings in JSON are escaped by themselves, so that JSON stays JSON.
+        let mut strings = vec![];
+        let text = lead + &joined(&parts, |value| text_of(&emptied(value, hole, &mut strings)));
+        let text = self.guarded(&self.safe(&text, beside), result);
+        let filled = text.split(hole).enumerate().map(|(index, piece)| {
+            let string = piece.parse().ok().filter(|_| index % 2 == 1);
+            let string = string.and_then(|number: usize| strings.get(number));
+            string.map_or(Cow::Borrowed(piece), |string| {
+                let string = text_of(&Json::from(self.quoted(string, false)));
+                Cow::Owned(string[1..string.len() - 1].to_owned())
+            })
+        });
+        filled.collect()
+    }
+
+    /// The text of a result without marks of the layout.
+    fn guarded(&self, text: &str, result: &ToolResult) -> String {
+        match self.observed(result) {
+            true => self.guard.within(text),
+            false => self.guard.text(text),
         }
     }
 
@@ -454,6 +475,54 @@ fn plain(content: &Content, lang: Lang) -> Cow<'_, str> {
         Content::Resource {
             uri, text: None, ..
         } => Cow::Borrowed(uri),
+    }
+}
+
+/// A part of a result.
+enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Json(Cow<'a, Json>),
+}
+
+/// The parts, each on a line of its own.
+fn joined(parts: &[Piece<'_>], mut json: impl FnMut(&Json) -> String) -> String {
+    let text = |part: &Piece<'_>| match part {
+        Piece::Text(text) => text.to_string(),
+        Piece::Json(value) => json(value),
+    };
+    parts.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+fn text_of(value: &Json) -> String {
+    crate::template::json::text(value, None)
+}
+
+/// A character that neither text has, for the places of strings.
+fn hole(lead: &str, text: &str) -> Option<char> {
+    ('\u{e000}'..='\u{f8ff}').find(|hole| !lead.contains(*hole) && !text.contains(*hole))
+}
+
+/// The value with the numbers of strings in place of them, between two of these characters.
+fn emptied(value: &Json, hole: char, strings: &mut Vec<String>) -> Json {
+    let number = |text: &str, strings: &mut Vec<String>| {
+        strings.push(text.to_owned());
+        format!("{hole}{}{hole}", strings.len() - 1)
+    };
+    match value {
+        Json::String(text) => Json::String(number(text, strings)),
+        Json::Array(list) => {
+            let parts = list.iter().map(|item| emptied(item, hole, strings));
+            parts.collect()
+        }
+        Json::Object(map) => {
+            let mut parts = Map::new();
+            for (key, item) in map.iter() {
+                let key = number(key, strings);
+                parts.insert(key, emptied(item, hole, strings));
+            }
+            Json::Object(parts)
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => value.clone(),
     }
 }
 

@@ -180,6 +180,66 @@ fn every_kind_of_content_has_a_text() {
     );
 }
 
+/// Strings in JSON are escaped one by one, whatever stands before the JSON: so it stays JSON, and a string becomes no other than one
+/// with more backslashes.
+#[test]
+fn json_in_a_result_stays_json() {
+    let statuses = [
+        Status::Success,
+        Status::Error,
+        Status::Denied,
+        Status::Timeout,
+        Status::Cancelled,
+    ];
+    let mut escaped = 0;
+    for id in crate::prompt::tests::ids() {
+        let renderer = renderer(id);
+        for marker in [
+            "<tool_call>",
+            "<ACTION>",
+            "<<[TOOL_REQUEST]>>",
+            "<think>",
+            "[TOOL_CALLS]",
+            "\u{e000}<tool_call>",
+        ] {
+            let value = json!({ marker: [marker, 7, {"k": marker}] });
+            let wanted = value.to_string().replace('\\', "");
+            let json = Content::Json(value);
+            for content in [
+                vec![json.clone()],
+                vec![
+                    Content::Text("see <tool_call>".to_owned()),
+                    json.clone(),
+                    json,
+                ],
+            ] {
+                for status in statuses {
+                    let result =
+                        ToolResult::text("abcdefghi", "f", status, "").content(content.clone());
+                    let text = renderer
+                        .content(&result, &RenderOptions::new(Lang::En))
+                        .expect(id);
+                    let line = text.lines().last().unwrap_or_default();
+                    // Where bare JSON is a call, the brackets are escaped too.
+                    if line.contains("\\x7b") {
+                        continue;
+                    }
+                    let from = line.find('{').unwrap_or_else(|| panic!("{id}: {text}"));
+                    let read: Value = line[from..]
+                        .parse()
+                        .unwrap_or_else(|why| panic!("{id}: {text}: {why}"));
+                    let strings = read.to_string();
+                    // Some layouts write it into an object of their own.
+                    let same = strings.replace('\\', "").contains(&wanted);
+                    assert!(same, "{id}: {text}");
+                    escaped += usize::from(strings.contains('\\'));
+                }
+            }
+        }
+    }
+    assert!(escaped > 100, "{escaped}");
+}
+
 #[test]
 fn long_results_are_condensed() {
     let rule = Condense {
