@@ -448,6 +448,10 @@ impl Body {
             paths.step(walk, byte, pos, &self.fix)
         };
         if matches!(go, Go::More) && self.stray.is_none() {
+            let from = walk.start().unwrap_or(*closed);
+            if pos + 1 - from > u64::from(out.limits().max_header) {
+                return (true, Some(self.limit(out, Kind::LimitHeader, pos + 1)));
+            }
             return (true, self.another_closer(out, byte, pos));
         }
         let found = match go {

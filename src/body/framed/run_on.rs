@@ -34,6 +34,9 @@ pub(super) struct RunOn {
     string: bool,
 }
 
+/// How many bytes are looked at for such a line, once line breaks in strings are repaired.
+const AHEAD: usize = 128;
+
 impl RunOn {
     /// Whether the state fits its tables.
     pub fn fits(&self, table: &Framed) -> bool {
@@ -63,7 +66,14 @@ impl Body {
         let stop = match self.run_on {
             Some(_) => i + 1,
             None if !json => end,
-            None => next_line(table, &out.seg[i..end], &self.fix).map_or(end, |len| i + len),
+            None => {
+                // A payload with such lines stops at each of them: to look at all that follows each time would be quadratic.
+                let end = match payload.doubts(Kind::RepairedNewline) {
+                    true => end.min(i + AHEAD),
+                    false => end,
+                };
+                next_line(table, &out.seg[i..end], &self.fix).map_or(end, |len| i + len)
+            }
         };
         let (next, step) = payload.feed(out, table, i, stop);
         let watched = match step {

@@ -13,6 +13,7 @@ use crate::engine::machine::{Chunk, Machine};
 use crate::engine::{Mode, Region};
 use crate::event::{Event, Span};
 use crate::kind::Kind;
+use crate::limits::{Prefer, ToolChoice};
 
 impl Machine<'_> {
     /// Acts on headers that are complete with their first marker. A call must show itself after such a header; for other
@@ -102,6 +103,11 @@ impl Machine<'_> {
             return Verdict::Text((!rest).then_some(Kind::MalformedHeader));
         };
         let calls = matches!(kind, RouteKind::Call | RouteKind::Calls);
+        // No marker of the reply began the header, so none was asked whether calls count.
+        let unasked = rest || candidate.end <= opening.start;
+        if unasked && calls && !self.may_call(chunk, opening, candidate.dialect, end) {
+            return Verdict::Text(Some(Kind::LookalikeMarker));
+        }
         candidate.end = end;
         let doubles = doubles(self.dialect(candidate.dialect));
         candidate.at = if calls {
@@ -122,6 +128,31 @@ impl Machine<'_> {
         Verdict::More
     }
 
+    /// Whether the rest of a header that the prompt began may be that of a call.
+    fn may_call(&self, chunk: Chunk<'_>, opening: &Opening, dialect: u16, end: u64) -> bool {
+        let native = self.opts.prefer == Prefer::Native && self.st.native;
+        let marker = self
+            .end_of_header(chunk, dialect, (opening.start, end))
+            .next();
+        let start = marker.map_or(end, |marker| end - marker.len() as u64);
+        let trusted = !self.opts.trusted_only || self.st.io.vouches(start);
+        trusted && !native && self.opts.tool_choice != ToolChoice::None
+    }
+
+    /// The markers that end the headers of a dialect and this one.
+    fn end_of_header(
+        &self,
+        chunk: Chunk<'_>,
+        dialect: u16,
+        (start, end): (u64, u64),
+    ) -> impl Iterator<Item = &String> + Clone {
+        let channels = self.dialect(dialect).channels.as_ref();
+        let ends = channels.into_iter().flat_map(|channels| &channels.spec.end);
+        let longest = ends.clone().map(String::len).max().unwrap_or_default();
+        let last = self.bytes(chunk, start.max(end.saturating_sub(longest as u64)), end);
+        ends.filter(move |marker| last.ends_with(marker.as_bytes()))
+    }
+
     /// Consumes a byte after the header of a call: the marker that ends the header may be repeated. Otherwise the call
     /// begins, and if the header may only be mentioned, it must show itself.
     pub(super) fn ended(
@@ -135,12 +166,11 @@ impl Machine<'_> {
         let after = self.bytes(chunk, candidate.end, end);
         let rest = after.trim_ascii_start();
         let near = (after.len() - rest.len()) as u64 <= BESIDE;
-        let header = self.bytes(chunk, opening.start, candidate.end);
-        let own = |marker: &&String| header.ends_with(marker.as_bytes());
-        let channels = self.dialect(candidate.dialect).channels.as_ref();
-        let ends = channels.iter().flat_map(|channels| &channels.spec.end);
-        let mut ends = ends.filter(own);
+        let mut ends = self.end_of_header(chunk, candidate.dialect, (opening.start, candidate.end));
         if near && ends.clone().any(|marker| marker.as_bytes() == rest) {
+            if end - opening.start > u64::from(self.opts.limits.max_header) {
+                return Verdict::Text(None);
+            }
             candidate.end = end;
             return Verdict::More;
         }
