@@ -598,6 +598,9 @@ const FLOODS_ALONE: &[(&str, &str, Make)] = &[
     ("backslashes", "hermes", |len| {
         format!("BEFORE{}", fill("\\\\", len))
     }),
+    ("line-breaks", "hermes", |len| {
+        format!("BEFORE{}", fill("x\n", len))
+    }),
     ("escapes", "hermes", |len| {
         format!("BEFORE{}", fill("\\u0041", len))
     }),
@@ -643,6 +646,12 @@ const FLOODS_ALONE: &[(&str, &str, Make)] = &[
             fill("{\"name\": \"write\", \"arguments\": {}}, ", len)
         )
     }),
+    ("ends-of-a-header", "harmony", |len| {
+        format!(
+            "<|start|>assistant to=functions.write{}",
+            fill("<|message|>", len)
+        )
+    }),
     ("calls-without-commas", "kimi-k2", |len| {
         fill(
             "<|tool_calls_section_begin|><|tool_call_begin|>functions.write:0",
@@ -654,6 +663,12 @@ const FLOODS_ALONE: &[(&str, &str, Make)] = &[
     }),
     ("closers", "qwen3-coder", |len| {
         format!("BEFORE{}", fill("\n</parameter>\n", len))
+    }),
+    ("second-name", "qwen3-coder", |len| {
+        format!(
+            "<tool_call>\n<function=write>\n<parameter=a>\nv\n</parameter>\n<parameter={}",
+            fill("n", len)
+        )
     }),
     ("one-line", "qwen3-coder", |len| {
         format!("BEFORE{}", fill("words ", len))

@@ -97,11 +97,11 @@ impl Messages {
                 // SAFETY: the item is within the messages, which have a buffer, and its fields within theirs, as `covers` checked.
                 rows.texts.push(unsafe {
                     let author = match messages.valid(item) {
-                        true => row(&authors, item)?,
+                        true => first_of(&authors, item)?,
                         false => None,
                     };
                     match author.and_then(|author| str::from_utf8(author).ok()) {
-                        Some(author) if is_model(author) => row(&texts, item)?,
+                        Some(author) if is_model(author) => first_of(&texts, item)?,
                         _ => None,
                     }
                 });
@@ -129,7 +129,7 @@ fn columns<'a>(messages: &'a Array, fields: &[Field], rows: usize) -> PyResult<V
 ///
 /// # Safety
 /// The item is within the messages.
-unsafe fn row<'a>(columns: &[Column<'a>], item: usize) -> PyResult<Option<&'a [u8]>> {
+unsafe fn first_of<'a>(columns: &[Column<'a>], item: usize) -> PyResult<Option<&'a [u8]>> {
     for column in columns {
         // SAFETY: guaranteed by the caller, and by `covers`.
         let said = unsafe { column.layout.row(column.rows, column.first + item)? };
