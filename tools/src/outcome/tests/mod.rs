@@ -230,7 +230,8 @@ fn json_in_a_result_stays_json() {
                         .unwrap_or_else(|why| panic!("{id}: {text}: {why}"));
                     let strings = read.to_string();
                     // Some layouts write it into an object of their own.
-                    let same = strings.replace('\\', "").contains(&wanted);
+                    let plain = strings.replace('\\', "").replace("x3c", "<");
+                    let same = plain.replace("x5b", "[").contains(&wanted);
                     assert!(same, "{id}: {text}");
                     escaped += usize::from(strings.contains('\\'));
                 }
