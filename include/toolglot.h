@@ -1504,10 +1504,10 @@ toolglot_status toolglot_run_model(struct toolglot_run *run,
                                    size_t len);
 
 // Tells the run anything else, as a JSON object with one member: `{"ended": "stop"}`, `{"failed": why}`, `{"native":
-// tool_call}`, `{"gap": why}`, `{"refused": [name, kind, why]}`, `{"decision": [id, "approve"]}` (or `{"edit": arguments}`, `{"deny": reason}`), `{"progress": [id, text]}`,
-// `{"done": {"id", "name", "status", "content"}}`, `{"lost": id}`, `{"begun": [id, task]}`, `{"later": result}`, `{"tick":
-// milliseconds}`, `{"ask_again": null}`, `{"cancel": null}`. Returns `TOOLGLOT_E_STATE` if it is too late or too early for
-// that; nothing changes then.
+// tool_call}`, `{"gap": why}`, `{"refused": [name, kind, why]}`, `{"decision": [id, "approve"]}` (or `{"edit": arguments}`,
+// `{"deny": reason}`), `{"progress": [id, text]}`, `{"done": {"id", "name", "status", "content"}}`, `{"lost": id}`, `{"begun": [id,
+// task]}`, `{"later": result}`, `{"tick": milliseconds}`, `{"ask_again": null}`, `{"cancel": null}`. Returns `TOOLGLOT_E_STATE` if it
+// is too late or too early for that; nothing changes then.
 TOOLGLOT_API
 toolglot_status toolglot_run_tell(struct toolglot_run *run,
                                   const void *what,

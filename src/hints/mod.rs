@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::json::{Map, Value, unescaped};
+use crate::json::{Map, Value};
 use crate::schema::{Doc, open, others, params, ready, ref_alone};
 
 pub use crate::schema::{Coerced, Param, Schema, Types, coerce, is_json, may_be_json};
@@ -212,11 +212,12 @@ impl Tools {
 
     /// The tool that the text inside a JSON string names, which has not been read yet.
     pub(crate) fn in_json(&self, name: &[u8]) -> Option<&Tool> {
-        let get = |name: &[u8]| self.get(std::str::from_utf8(name).ok()?);
-        match name.contains(&b'\\') {
-            true => get(&unescaped(name)),
-            false => get(name),
+        let name = std::str::from_utf8(name).ok()?;
+        if !name.contains('\\') {
+            return self.get(name);
         }
+        let read = serde_json::from_str::<String>(&format!("\"{name}\""));
+        self.get(read.as_deref().unwrap_or(name))
     }
 
     /// Whether a tool has this name or, if it is still `open`, one that begins with it.

@@ -13,7 +13,6 @@
 //! ```
 
 mod decimal;
-mod escapes;
 mod map;
 mod members;
 mod number;
@@ -23,7 +22,6 @@ mod value;
 
 pub use crate::json_value as json;
 pub use decimal::Decimal;
-pub(crate) use escapes::unescaped;
 pub use map::Map;
 pub(crate) use members::Members;
 pub use number::Number;

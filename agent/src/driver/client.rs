@@ -342,21 +342,15 @@ impl Model for ChatModel {
 /// Splits off the system messages at the beginning, which Anthropic's interface takes separately. All others are the model's or the
 /// user's there: the results of tools, for which dialects have roles of their own, must not become instructions.
 fn system(messages: &[Value]) -> (String, Vec<Value>) {
-    let role = |message: &Value| {
-        message
-            .get("role")
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
-    let is_system = |message: &&Value| role(message).as_deref() == Some("system");
-    let begin = messages.iter().take_while(is_system).count();
+    let is = |message: &Value, role| message.get("role").and_then(Value::as_str) == Some(role);
+    let begin = messages.iter().take_while(|one| is(one, "system")).count();
     let (system, others) = messages.split_at(begin);
     let texts = system
         .iter()
         .filter_map(|one| one.get("content").and_then(Value::as_str));
     let text = texts.collect::<Vec<_>>().join("\n\n");
     let others = others.iter().cloned().map(|mut message| {
-        if role(&message).as_deref() != Some("assistant") {
+        if !is(&message, "assistant") {
             message["role"] = "user".into();
         }
         message

@@ -272,10 +272,10 @@ pub unsafe extern "C" fn toolglot_run_model(
 }
 
 /// Tells the run anything else, as a JSON object with one member: `{"ended": "stop"}`, `{"failed": why}`, `{"native":
-/// tool_call}`, `{"gap": why}`, `{"refused": [name, kind, why]}`, `{"decision": [id, "approve"]}` (or `{"edit": arguments}`, `{"deny": reason}`), `{"progress": [id, text]}`,
-/// `{"done": {"id", "name", "status", "content"}}`, `{"lost": id}`, `{"begun": [id, task]}`, `{"later": result}`, `{"tick":
-/// milliseconds}`, `{"ask_again": null}`, `{"cancel": null}`. Returns `TOOLGLOT_E_STATE` if it is too late or too early for
-/// that; nothing changes then.
+/// tool_call}`, `{"gap": why}`, `{"refused": [name, kind, why]}`, `{"decision": [id, "approve"]}` (or `{"edit": arguments}`,
+/// `{"deny": reason}`), `{"progress": [id, text]}`, `{"done": {"id", "name", "status", "content"}}`, `{"lost": id}`, `{"begun": [id,
+/// task]}`, `{"later": result}`, `{"tick": milliseconds}`, `{"ask_again": null}`, `{"cancel": null}`. Returns `TOOLGLOT_E_STATE` if it
+/// is too late or too early for that; nothing changes then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_run_tell(
     run: *mut toolglot_run,

@@ -236,7 +236,7 @@ unsafe fn guarded<T: Kind>(
 }
 
 impl<T> Slot<T> {
-    /// Keeps the message of a failure that changed nothing, and returns its status.
+    /// Keeps the message of a failure, and returns its status.
     #[cold]
     fn fails(&mut self, fault: Fault) -> toolglot_status {
         self.message = fault.message;
