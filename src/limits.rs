@@ -36,7 +36,7 @@ pub struct Limits {
     pub max_calls: u32,
     /// Calls that one numbered chain may hold (`limit_chain`); shared parameters are repeated in each. Default 64.
     pub max_chain: u32,
-    /// Nesting depth of elements in a block (`limit_depth`). Default 128.
+    /// Nesting depth of elements in a block, and of JSON in a value (`limit_depth`). Default 128.
     pub max_depth: u32,
     /// Parameters of one block, all levels together (`limit_params`). Default 16,384.
     pub max_params: u32,

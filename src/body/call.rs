@@ -183,6 +183,8 @@ impl CallWriter {
         let kind = match result.how {
             Coerced::Fits => return true,
             Coerced::Mismatch => Kind::TypeMismatch,
+            // Which was reported.
+            Coerced::Malformed if result.kinds.contains(Kind::LimitDepth) => return false,
             Coerced::Malformed => Kind::MalformedValue,
         };
         out.tool_issue(kind, span, &self.tool, key);

@@ -32,18 +32,23 @@ pub(super) struct Field {
     pub kept: Option<Vec<u8>>,
 }
 
-/// Whether a field of this key may name the tool, or decide what becomes of a chain.
+/// Whether a field of this key may name the tool.
 pub(super) fn may_name(table: &KeyQuote, key: &str) -> bool {
+    is_called(table, key, &table.spec.name)
+}
+
+/// Whether a field of this key may name the tool, or decide what becomes of a chain.
+pub(super) fn may_decide(table: &KeyQuote, key: &str) -> bool {
+    let go_on = table.spec.go_on.as_ref();
+    may_name(table, key) || go_on.is_some_and(|go_on| is_called(table, key, &go_on.key))
+}
+
+/// Whether a key is this word, with or without a number.
+fn is_called(table: &KeyQuote, key: &str, word: &str) -> bool {
     let spec = &table.spec;
-    let words = [
-        Some(&spec.name),
-        spec.go_on.as_ref().map(|go_on| &go_on.key),
-    ];
-    words.into_iter().flatten().any(|word| {
-        let word = fold(word, &spec.fold);
-        fold(key, &spec.fold) == word
-            || split(key, spec).any(|(base, _)| fold(base, &spec.fold) == word)
-    })
+    let word = fold(word, &spec.fold);
+    fold(key, &spec.fold) == word
+        || split(key, spec).any(|(base, _)| fold(base, &spec.fold) == word)
 }
 
 /// A value as text: restored as its quote demands, trimmed as the dialect demands.

@@ -249,6 +249,12 @@ impl Body {
         matches!(self.at, FramedAt::Tail(_))
     }
 
+    /// Whether nothing is missing: a call has closed, and there is no section whose closer could come.
+    pub fn rests(&self, table: &Framed) -> bool {
+        let between = matches!(self.at, FramedAt::Gap(_) | FramedAt::More(_));
+        between && self.args.is_none() && !(self.section && table.section_closes())
+    }
+
     /// Whether a call of this block is final, whatever follows.
     pub fn is_final(&self) -> bool {
         self.calls > 0

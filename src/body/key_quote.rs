@@ -474,7 +474,7 @@ impl Body {
             span: Span::new(head.start, start),
         });
         out.skip(start);
-        let keep = !out.retains() && fields::may_name(table, &head.key);
+        let keep = !out.retains() && fields::may_decide(table, &head.key);
         let span = Span::new(head.start, start);
         self.fields.push(Field {
             key: head.key,

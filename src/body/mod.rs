@@ -95,6 +95,16 @@ pub(crate) enum Flow {
     Limit { kind: Kind, ended: bool },
 }
 
+impl Flow {
+    /// A limit that fires where the block has `ended`.
+    pub fn at_end(self, ended: bool) -> Self {
+        match self {
+            Self::Limit { kind, .. } => Self::Limit { kind, ended },
+            other => other,
+        }
+    }
+}
+
 /// How a body ends when the stream does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finished {
@@ -348,6 +358,14 @@ impl Body {
             | Self::NamedParams(_)
             | Self::AttributeParams(_)
             | Self::Line(_) => false,
+        }
+    }
+
+    /// Whether nothing is missing, though more may come: a limit of the block's length ends it here.
+    pub fn rests(&self, family: &Family) -> bool {
+        match (self, family) {
+            (Self::Framed(body), Family::Framed(table)) => body.rests(table),
+            _ => false,
         }
     }
 

@@ -23,8 +23,61 @@ impl From<Coerced> for Typed {
     }
 }
 
-/// Writes `text` as JSON of the type that `schema` demands; `unknown` is the schema of a list's items if it has none. Linear.
+/// Writes `text` as JSON of the type that `schema` demands; `unknown` is the schema of a list's items if it has none. What
+/// nests deeper than `max_depth` is malformed. Linear.
 pub(super) fn typed(
+    text: &str,
+    schema: &Schema,
+    unknown: &Schema,
+    max_depth: u32,
+    out: &mut String,
+) -> Typed {
+    let from = out.len();
+    let typed = any_depth(text, schema, unknown, max_depth, out);
+    let deep = typed.how == Coerced::Fits && nests_deeper(&out[from..], max_depth);
+    match deep {
+        true => {
+            out.truncate(from);
+            too_deep()
+        }
+        false => typed,
+    }
+}
+
+/// A value that nests too deep.
+fn too_deep() -> Typed {
+    let how = Coerced::Malformed;
+    let kinds = KindSet::from_iter([Kind::LimitDepth]);
+    Typed { how, kinds }
+}
+
+/// Whether JSON nests deeper than `max`. Linear.
+fn nests_deeper(json: &str, max: u32) -> bool {
+    let (max, mut depth) = (max as usize, 0usize);
+    // As many brackets close as open.
+    if json.len() < 2 * max || !json.starts_with(['[', '{']) {
+        return false;
+    }
+    let mut string = false;
+    let mut bytes = json.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => string = !string,
+            // What is escaped ends no string.
+            b'\\' if string => drop(bytes.next()),
+            b'[' | b'{' if !string => depth += 1,
+            b']' | b'}' if !string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > max {
+            return true;
+        }
+    }
+    false
+}
+
+/// As [`typed`], whatever the depth.
+fn any_depth(
     text: &str,
     schema: &Schema,
     unknown: &Schema,
@@ -63,6 +116,9 @@ pub(super) fn typed(
 pub(super) fn declared_json(text: &str, max_depth: u32, out: &mut String) -> Option<Typed> {
     if !is_json(text) {
         return None;
+    }
+    if nests_deeper(text, max_depth) {
+        return Some(too_deep());
     }
     let mended = match has_surrogate(text) {
         true => forgiven(text, max_depth),

@@ -342,7 +342,11 @@ impl<'p> Machine<'p> {
             chunk.seg.len().min(at.saturating_add(room))
         };
         if end == at {
+            let rests = body.rests(family);
             self.limit(chunk, Kind::LimitBlock, pos);
+            if rests {
+                self.flow_again(pos);
+            }
             return Taken {
                 to: at,
                 again: None,

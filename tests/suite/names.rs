@@ -139,3 +139,10 @@ fn a_provisional_name_opens_no_call() {
     parser.finish(Finish::Length, &mut count);
     assert_eq!(opened, 0);
 }
+
+#[test]
+fn a_field_that_decides_about_a_chain_names_no_call() {
+    let start =
+        "<|[REQUEST_TOOL]|>\ncommand_1: »»»Backup«««\non_error_1: »»»stop«««\n<|[END_TOOL]|>";
+    assert_eq!(named("tam2", start), [("Backup".to_owned(), true)]);
+}

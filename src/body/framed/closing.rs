@@ -122,7 +122,7 @@ impl Body {
         if !self.waits(table, end)
             && let Some(flow) = self.close_args(out, end)
         {
-            return Some(flow);
+            return Some(flow.at_end(!self.section));
         }
         self.after_call(table, end)
     }
@@ -195,7 +195,7 @@ impl Body {
                 None => out.report(Kind::UnclosedBlock, Severity::Warning, span, "", "", ""),
             }
             if let Some(flow) = self.close_args(out, end) {
-                return Some(flow);
+                return Some(flow.at_end(true));
             }
         }
         out.skip(end);

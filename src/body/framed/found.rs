@@ -27,10 +27,11 @@ impl Body {
         end: u64,
     ) -> Option<Flow> {
         let start = walk.start().unwrap_or(end);
+        let section_ends = matches!(action, Action::End | Action::WrongEnd);
         if self.has_closed()
             && let Some(flow) = self.settle_after(out)
         {
-            return Some(flow);
+            return Some(flow.at_end(section_ends || !self.section));
         }
         // The block's opener has been reported.
         let first = matches!(self.at, FramedAt::Enter(_));
@@ -60,7 +61,7 @@ impl Body {
             self.close_empty(out, start);
         }
         if let Some(flow) = self.settle(out) {
-            return Some(flow);
+            return Some(flow.at_end(section_ends || !self.section));
         }
         match action {
             Action::Section => {
