@@ -733,7 +733,7 @@
 typedef struct toolglot_agent toolglot_agent;
 
 // A growing buffer that functions write results into: encoded calls, escaped text, snapshots, JSON. Reuse it: it keeps its
-// memory. One thread at a time.
+// memory. Arguments of such a function may be views of the contents that it replaces. One thread at a time.
 typedef struct toolglot_buffer toolglot_buffer;
 
 // A list of dialects from which an engine is made. One thread at a time, also in `toolglot_engine_new`.
@@ -1206,7 +1206,7 @@ struct toolglot_view toolglot_buffer_view(const struct toolglot_buffer *buffer);
 TOOLGLOT_API
 struct toolglot_view toolglot_buffer_error(const struct toolglot_buffer *buffer);
 
-// Replaces the contents of the buffer with bytes of the host. Linear.
+// Replaces the contents of the buffer with bytes of the host, or with a part of those contents. Linear.
 TOOLGLOT_API toolglot_status toolglot_buffer_set(struct toolglot_buffer *buffer, const void *data, size_t len);
 
 // Frees the buffer and invalidates every view into it. NULL is allowed.

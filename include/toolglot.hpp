@@ -11,8 +11,9 @@
  *
  * Differences from C
  *
- * - Handles are objects that can be moved and not copied. They free themselves; `get()` returns the pointer for C. Every call
- *   on a moved-from handle throws `error` with `TOOLGLOT_E_NULL`; it may be destroyed or assigned to.
+ * - Handles are objects that can be moved and not copied. They free themselves; `get()` returns the pointer for C. Every other
+ *   call on a moved-from handle, and every call that is given one, throws `error` with `TOOLGLOT_E_NULL`; it may be destroyed or
+ *   assigned to.
  * - A status other than success is thrown as `toolglot::error`. What the model did wrong is never an exception: it is an event.
  * - Views are `std::string_view` with the lifetimes of C: those of a batch are valid until the next call on its stream, and
  *   only as long as the chunk. Code whose views would dangle immediately does not compile: a chunk that is a temporary
@@ -50,17 +51,15 @@ namespace toolglot {
 class error : public std::runtime_error {
  public:
   error(toolglot_status status, std::string_view message)
-      : std::runtime_error(sentence(status, message)), status_(status) {}
+      : std::runtime_error(sentence(status, message)),
+        status_(status),
+        message_(message.empty() ? nullptr : std::make_shared<const std::string>(message)) {}
 
   /* One of `TOOLGLOT_E_...`. */
   toolglot_status status() const noexcept { return status_; }
 
-  /* Only the sentence; empty if there is none. */
-  std::string_view message() const noexcept {
-    std::string_view all = what();
-    std::size_t separator = all.find(": ");
-    return separator == all.npos ? std::string_view() : all.substr(separator + 2);
-  }
+  /* Only the sentence; empty if there is none. A NUL in it ends `what()`, but not this. Valid as long as a copy of the error. */
+  std::string_view message() const noexcept { return message_ ? std::string_view(*message_) : std::string_view(); }
 
  private:
   static std::string sentence(toolglot_status status, std::string_view message) {
@@ -70,6 +69,7 @@ class error : public std::runtime_error {
   }
 
   toolglot_status status_;
+  std::shared_ptr<const std::string> message_;  // shared, so that copying cannot throw
 };
 
 namespace detail {
@@ -99,6 +99,13 @@ class handle {
   };
   std::unique_ptr<T, free_it> pointer_;
 };
+
+/* The pointer of a handle that a call needs. For C, NULL may mean a default: a moved-from handle never does. */
+template <class Handle>
+auto *given(const Handle &handle) {
+  if (handle.get() == nullptr) throw error(TOOLGLOT_E_NULL, "the handle was moved from");
+  return handle.get();
+}
 
 inline toolglot_view no_message(const toolglot_engine *) { return {"", 0}; }
 
@@ -518,9 +525,9 @@ class buffer : public detail::handle<toolglot_buffer, toolglot_buffer_free, tool
     return *this;
   }
   /* Valid until the buffer is given to the next function. */
-  std::string_view view() const & noexcept { return detail::view(toolglot_buffer_view(get())); }
+  std::string_view view() const & { return detail::view(toolglot_buffer_view(detail::given(*this))); }
   std::string_view view() const && = delete;
-  std::string str() const { return std::string(detail::view(toolglot_buffer_view(get()))); }
+  std::string str() const { return std::string(view()); }
 
  private:
   friend class engine;
@@ -536,7 +543,7 @@ class engine : public detail::handle<toolglot_engine, toolglot_engine_free, deta
   engine() : engine(config()) {}
   explicit engine(const config &dialects) {
     toolglot_engine *made = nullptr;
-    dialects.check(toolglot_engine_new(dialects.get(), &made));
+    dialects.check(toolglot_engine_new(detail::given(dialects), &made));
     own(made);
   }
   /* Built-in dialects by their ids or aliases. */
@@ -557,12 +564,12 @@ class engine : public detail::handle<toolglot_engine, toolglot_engine_free, deta
   }
   list<std::string_view, toolglot_view> dialects() const && = delete;
   /* The maximum number of bytes of text that a stream with default limits holds back. */
-  std::size_t bound() const noexcept { return toolglot_engine_bound(get()); }
+  std::size_t bound() const { return toolglot_engine_bound(detail::given(*this)); }
 
   /* Encodes calls (OpenAI's `tool_calls`) in a dialect of this engine. */
   std::string encode(std::string_view dialect, std::string_view calls) const { return encode(dialect, calls, nullptr); }
   std::string encode(std::string_view dialect, std::string_view calls, const options &options) const {
-    return encode(dialect, calls, options.get());
+    return encode(dialect, calls, detail::given(options));
   }
   /* Escapes untrusted text, so that it contains none of the engine's markers. */
   std::string escape(std::string_view text) const { return through(toolglot_escape, text); }
@@ -597,7 +604,7 @@ class engine : public detail::handle<toolglot_engine, toolglot_engine_free, deta
 class stream : public detail::handle<toolglot_stream, toolglot_stream_free, toolglot_stream_error> {
  public:
   explicit stream(const engine &dialects) : stream(dialects, nullptr) {}
-  stream(const engine &dialects, const options &options) : stream(dialects, options.get()) {}
+  stream(const engine &dialects, const options &options) : stream(dialects, detail::given(options)) {}
 
   /* Feeds the next bytes, in chunks of any size. The chunk must live as long as the batch is used. */
   batch feed(std::string_view chunk) & { return step(toolglot_stream_feed, chunk); }
@@ -681,7 +688,7 @@ class stream : public detail::handle<toolglot_stream, toolglot_stream_free, tool
   explicit stream(toolglot_stream *owned) noexcept : handle(owned) {}
   stream(const engine &dialects, const toolglot_options *options) {
     toolglot_stream *made = nullptr;
-    check(toolglot_stream_new(dialects.get(), options, &made));
+    check(toolglot_stream_new(detail::given(dialects), options, &made));
     own(made);
   }
   template <class Function>
@@ -709,17 +716,17 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
     own(made);
   }
   /* Prevents the text from being read as a call by another reader of these dialects. Empties the turn; kept across `reset`. */
-  void guard(const engine &dialects) { check(toolglot_turn_guard(get(), dialects.get())); }
+  void guard(const engine &dialects) { check(toolglot_turn_guard(get(), detail::given(dialects))); }
   /* Keeps all that the model wrote, for `original`. Empties the turn; kept across `reset`. For `parse` use
    * `TOOLGLOT_OPTION_ORIGINAL`. */
   void keep_original(bool keep = true) { check(toolglot_turn_keep_original(get(), keep ? 1 : 0)); }
   /* Adds a batch. Give it every batch of one stream, in order, each before the next call on the stream. */
   void add(const batch &events) { check(toolglot_turn_add(get(), events.get())); }
   /* If a finished turn has no calls: adds an issue for each call of a tool of `options` in its text. */
-  void hint(const options &given) { check(toolglot_turn_hint(get(), given.get())); }
-  std::string_view text() const & noexcept { return detail::view(toolglot_turn_text(get())); }
+  void hint(const options &given) { check(toolglot_turn_hint(get(), detail::given(given))); }
+  std::string_view text() const & { return detail::view(toolglot_turn_text(detail::given(*this))); }
   std::string_view text() const && = delete;
-  std::string_view reasoning() const & noexcept { return detail::view(toolglot_turn_reasoning(get())); }
+  std::string_view reasoning() const & { return detail::view(toolglot_turn_reasoning(detail::given(*this))); }
   std::string_view reasoning() const && = delete;
   list<call, toolglot_call> calls() const & {
     const toolglot_call *first = nullptr;
@@ -776,7 +783,7 @@ class turn : public detail::handle<toolglot_turn, toolglot_turn_free, toolglot_t
 inline turn parse(const engine &dialects, std::string_view output, const toolglot_options *options,
                   finish_reason reason = finish_reason::stop) {
   toolglot_turn *made = nullptr;
-  toolglot_status status = toolglot_parse(dialects.get(), options, output.data(), output.size(),
+  toolglot_status status = toolglot_parse(detail::given(dialects), options, output.data(), output.size(),
                                           static_cast<std::uint32_t>(reason), &made);
   if (status != TOOLGLOT_OK) throw error(status, {});
   return turn(made);
@@ -786,7 +793,7 @@ inline turn parse(const engine &dialects, std::string_view output, finish_reason
 }
 inline turn parse(const engine &dialects, std::string_view output, const options &options,
                   finish_reason reason = finish_reason::stop) {
-  return parse(dialects, output, options.get(), reason);
+  return parse(dialects, output, detail::given(options), reason);
 }
 
 /* Writes the chat completion of one output, as chunks or as one object. */
@@ -808,7 +815,7 @@ class openai : public detail::handle<toolglot_openai, toolglot_openai_free, tool
   }
   /* Prevents the content from being read as a call by another reader of these dialects. */
   openai &guard(const engine &dialects) {
-    check(toolglot_openai_guard(get(), dialects.get()));
+    check(toolglot_openai_guard(get(), detail::given(dialects)));
     return *this;
   }
   /* Lets `rule(index, name)` make the ids of calls. Its exceptions are rethrown by `write` or `finish`. */
@@ -828,7 +835,7 @@ class openai : public detail::handle<toolglot_openai, toolglot_openai_free, tool
   }
   /* One `chat.completion` object. */
   std::string_view completion(const turn &output, finish_reason reason = finish_reason::stop) & {
-    return done(toolglot_openai_completion(get(), output.get(), static_cast<std::uint32_t>(reason), out_.get()));
+    return done(toolglot_openai_completion(get(), detail::given(output), static_cast<std::uint32_t>(reason), out_.get()));
   }
 
  private:
@@ -883,14 +890,14 @@ class tools : public detail::handle<toolglot_tools, toolglot_tools_free, toolglo
   /* Instructions about them for a model. */
   std::string prompt(const engine &dialects, std::string_view dialect, std::uint32_t lang = TOOLGLOT_LANG_EN) const {
     buffer out;
-    out.check(toolglot_tools_prompt(get(), dialects.get(), dialect.data(), dialect.size(), lang, out.get()));
+    out.check(toolglot_tools_prompt(get(), detail::given(dialects), dialect.data(), dialect.size(), lang, out.get()));
     return out.str();
   }
   /* Whether a call may be carried out, and with which arguments, as JSON. */
   std::string check_call(const engine &dialects, std::string_view dialect, std::string_view name,
                          std::string_view arguments) const {
     buffer out;
-    out.check(toolglot_tools_check(get(), dialects.get(), dialect.data(), dialect.size(), name.data(), name.size(),
+    out.check(toolglot_tools_check(get(), detail::given(dialects), dialect.data(), dialect.size(), name.data(), name.size(),
                                    arguments.data(), arguments.size(), out.get()));
     return out.str();
   }
@@ -944,7 +951,7 @@ class agent : public detail::handle<toolglot_agent, toolglot_agent_free, toolglo
  public:
   agent(const engine &dialects, std::string_view form) : agent(dialects, form, nullptr) {}
   agent(const engine &dialects, std::string_view form, const options &options)
-      : agent(dialects, form, options.get()) {}
+      : agent(dialects, form, detail::given(options)) {}
 
   /* A run that continues messages, a JSON list. */
   run start(std::string_view messages) const { return begin(toolglot_agent_run, messages); }
@@ -957,7 +964,7 @@ class agent : public detail::handle<toolglot_agent, toolglot_agent_free, toolglo
     toolglot_agent *made = nullptr;
     check(toolglot_agent_new(&made));
     own(made);
-    check(toolglot_agent_read(get(), dialects.get(), options, form.data(), form.size()));
+    check(toolglot_agent_read(get(), detail::given(dialects), options, form.data(), form.size()));
   }
   template <class Function>
   run begin(Function function, std::string_view json) const {

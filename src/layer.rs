@@ -19,6 +19,7 @@ pub use crate::pointer::{index, key, member, step};
 pub use crate::schema::{
     Doc, Place, Typed, Types, listed, ready, ref_alone, same, spelled, typed, unions,
 };
+pub use crate::source::halves::readable;
 pub use crate::yaml::{Fault, Yaml, read as yaml};
 
 /// Names of the model in a conversation: of APIs, of chat templates and of data sets.

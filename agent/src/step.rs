@@ -270,7 +270,7 @@ pub enum Event {
         /// A piece of it.
         text: String,
     },
-    /// Part of the reply is missing: it could not be read, or a length limit truncated it.
+    /// Part of the reply is missing: it could not be read, a length limit truncated it, or the server gave up.
     Missing {
         /// Why.
         text: String,

@@ -241,17 +241,17 @@ export interface Turn {
 
 /** Upper bounds on what one stream may hold or deliver; docs/POLICIES.md of the repository lists the defaults. */
 export interface Limits {
-  maxValue?: number;
-  maxBlock?: number;
-  maxCalls?: number;
-  maxChain?: number;
-  maxDepth?: number;
-  maxParams?: number;
-  maxName?: number;
-  maxHeader?: number;
-  maxLookahead?: number;
-  maxIssues?: number;
-  maxNative?: number;
+  maxValue?: number | null;
+  maxBlock?: number | null;
+  maxCalls?: number | null;
+  maxChain?: number | null;
+  maxDepth?: number | null;
+  maxParams?: number | null;
+  maxName?: number | null;
+  maxHeader?: number | null;
+  maxLookahead?: number | null;
+  maxIssues?: number | null;
+  maxNative?: number | null;
 }
 
 /** Options that a stream can set differently from its engine. */
@@ -269,7 +269,7 @@ export interface StreamOptions {
 export type ToolChoice = "auto" | "none" | "required" | { readonly type?: "function"; readonly function: { readonly name: string } }
   | { readonly name: string };
 
-export interface EngineOptions extends StreamOptions {
+export interface EngineOptions extends Omit<StreamOptions, "promptTail"> {
   /** Ids of built-in dialects; `"default"` for all dialects that cannot fire on ordinary prose or code; `"any"` for whatever an
    * output may contain (calls of declared tools only). */
   dialects?: string | readonly string[] | null;
@@ -294,7 +294,7 @@ export interface EngineOptions extends StreamOptions {
 }
 
 export interface ParseOptions extends StreamOptions {
-  finish?: FinishReason;
+  finish?: FinishReason | null;
   /** The API tool calls of the output: an OpenAI `tool_calls` array, or its JSON text. */
   nativeCalls?: readonly ToolCall[] | string | null;
   /**
@@ -338,7 +338,7 @@ export interface WritingOptions extends StreamOptions {
   created?: number | null;
   /** Delivers recovered calls like complete ones. By default they are withheld and reported (`toolglot.withheld`). */
   recovered?: boolean | null;
-  /** The member that holds reasoning; `null` leaves it out. Default `reasoning_content`. */
+  /** The member that holds reasoning; `null` or an empty name leaves it out. Default `reasoning_content`. */
   reasoning?: string | null;
   /** The host forced a tool by name, so the reason is `stop` although there is a call. */
   forced?: boolean | null;
@@ -453,8 +453,9 @@ export interface OpenCall {
 }
 
 /**
- * The calls of a stream so far: give it the events of one stream, in order. Memory grows with the calls. With `retain: "none"`
- * closed calls have no arguments.
+ * The calls of a stream so far: give it the events of one stream, in order. Memory grows with the calls. `closed` becomes the calls
+ * of the turn, with `retain: "none"` too: there the arguments are those that arrived in pieces. A call whose arguments came only as
+ * parameters is recovered, and has none.
  */
 export class Calls {
   /** Takes the next events. */
@@ -482,14 +483,14 @@ export class Engine {
   /** Creates a reader, which turns the body of one response into events. */
   reader(source: Source, options?: ReaderOptions): Reader;
   /** Creates a rewriter, which turns an output or a server's response into OpenAI chunks. */
-  rewriter(source?: Source, options?: RewriterOptions): Rewriter;
+  rewriter(source?: Source | null, options?: RewriterOptions): Rewriter;
   /** Returns an output, a turn or a server's response as one OpenAI `chat.completion`, as JSON text. */
-  completion(output: Chunk | Turn, source?: Source, options?: CompletionOptions): string;
+  completion(output: Chunk | Turn, source?: Source | null, options?: CompletionOptions): string;
   /** Parses a whole output and returns the turn. */
   parse(text: Chunk, options?: ParseOptions): Turn;
   /**
    * Writes calls in a dialect of the engine (default: its first): the inverse of parsing. Throws `encode` for a call that the
-   * dialect cannot express.
+   * dialect cannot express, `argument` for one whose arguments were not kept (`retain: "none"`).
    */
   encode(calls: EncodeCall | readonly EncodeCall[], dialect?: string): string;
   /** Makes untrusted text safe for a prompt or a tool result: no dialect of the engine sees a marker in it. */
@@ -525,7 +526,10 @@ export class Stream {
   feed(chunk: Chunk): Event[];
   /** Takes one special token that the host recognised by its id and so vouches for. */
   feedSpecial(marker: Chunk): Event[];
-  /** Takes text that the prompt has already put at the beginning of the reply. Its text and reasoning are not delivered. */
+  /**
+   * Takes text that the prompt has already put at the beginning of the reply. Its text and reasoning are not delivered. A character
+   * that it leaves incomplete is delivered if a chunk completes it.
+   */
   prefill(text: Chunk): Event[];
   /** Takes API tool calls; the option `prefer` says when they are delivered. */
   nativeCalls(calls: readonly ToolCall[] | string): Event[];
@@ -603,7 +607,7 @@ export class Rewriter {
 
 /**
  * Returns a call as an OpenAI message has it: `{ id, type, function: { name, arguments } }`. The `id` is the format's own, else
- * the one given here, else a generated one.
+ * the one given here, else a generated one. Throws `argument` for the end of a call whose arguments were not kept.
  */
 export function toOpenAI(call: Pick<Call, "name" | "argumentsJson"> & { readonly meta?: Call["meta"] }, id?: string): {
   id: string;

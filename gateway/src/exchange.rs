@@ -11,6 +11,7 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderV
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use toolglot::json::Value;
+use toolglot::layer::readable;
 use toolglot::sink::openai::{Calls, Settings};
 use toolglot::{Options, ToolChoice, Tools, UnknownTool};
 
@@ -178,8 +179,12 @@ async fn answer(app: &Arc<App>, face: Option<Face>, request: Request) -> Result<
             Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why)
         }
     })?;
-    let asked: Option<Value> = serde_json::from_slice(&body).ok();
-    let asked = asked.unwrap_or(Value::Null);
+    // A body that only the server could read would be answered without the settings that it asks for.
+    let asked: Value = serde_json::from_slice(&readable(&body))
+        .map_err(|error| Refusal::odd(format!("the body is not JSON: {error}")))?;
+    if !asked.is_object() {
+        return Err(Refusal::odd("the body is not a JSON object"));
+    }
     let mut terms = terms(app, &live, face, &parts.headers, asked, patience).await?;
     let prompt = terms.rule.mode == Some(Mode::Prompt);
     let again = terms.rounds() > 0;

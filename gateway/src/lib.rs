@@ -96,7 +96,8 @@ pub fn run(args: &Args) -> Result<(), StartError> {
 #[doc(hidden)]
 pub fn translated(path: &str, api: Api, body: &[u8]) -> Result<String, String> {
     let face = face::Face::of(&axum::http::Method::POST, path).ok_or("no such path")?;
-    let asked = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let asked = serde_json::from_slice(&toolglot::layer::readable(body))
+        .map_err(|error| error.to_string())?;
     let mut lost = settings::Lost::default();
     let chat = face.to_chat(&asked, &mut lost)?;
     let _ = (choice::Choice::of(&chat), face.streams(&asked));

@@ -128,7 +128,7 @@ impl Pump {
                 out.push(b'\n');
             }
         }
-        let last = self.framing == Framing::Events && is_done(&event);
+        let last = ends(&event, self.framing);
         let comment = self.framing == Framing::Events && !says(&event);
         if self.finished || comment {
             // A comment, or data after the end.
@@ -287,7 +287,7 @@ impl Rest {
                     !line.is_empty() && fields.iter().any(of)
                 };
                 let document = data(event).collect::<Vec<_>>().join(&b'\n');
-                let is_whole = is_done(event) || is_json(&document);
+                let is_whole = ends(event, framing) || is_json(&document);
                 (lines(event).any(begins), is_whole)
             }
         };
@@ -299,8 +299,28 @@ impl Rest {
     }
 }
 
-/// Whether an event is the end of an OpenAI stream.
-fn is_done(event: &[u8]) -> bool {
-    // The data of other events is a document.
-    event.len() < 64 && data(event).any(|data| data.trim_ascii() == b"[DONE]")
+/// Whether an event is the last one of a stream: `[DONE]` of OpenAI, `message_stop` of Anthropic, `done` of Ollama. The server may
+/// keep the connection open.
+fn ends(event: &[u8], framing: Framing) -> bool {
+    let last = |document: &[u8]| {
+        let read = serde_json::from_slice::<Last>(document);
+        read.is_ok_and(|last| last.done || last.kind.is_some_and(|kind| kind == "message_stop"))
+    };
+    match framing {
+        // The data of other events is a document.
+        Framing::Events => {
+            event.len() < 1024
+                && data(event).any(|data| data.trim_ascii() == b"[DONE]" || last(data))
+        }
+        Framing::Lines => memchr::memmem::find(event, b"\"done\"").is_some() && last(event),
+    }
+}
+
+/// What the last event of a stream may say.
+#[derive(serde::Deserialize)]
+struct Last<'e> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Option<std::borrow::Cow<'e, str>>,
+    #[serde(default)]
+    done: bool,
 }

@@ -340,7 +340,8 @@ impl Framed {
             _ => (of_call, false),
         };
         // Formats without a section may close differently: the closer of another one says nothing here.
-        let several = self.spec.section.is_none() && self.spec.unit.iter().any(|unit| unit.close != *of_call);
+        let several =
+            self.spec.section.is_none() && self.spec.unit.iter().any(|unit| unit.close != *of_call);
         let own = |close: &&String| several || close.contains("$x") || close.contains("$ticks");
         let close = closers.iter().find(|close| bare || own(close))?;
         let close = spelt(close, fix);

@@ -264,6 +264,15 @@ impl State {
         self.io.cursor.from()
     }
 
+    /// Where the last whole character ends.
+    fn uncut(&self) -> u64 {
+        let begun = match self.from() == self.pos() {
+            true => self.io.gate.len() as u64,
+            false => 0,
+        };
+        self.pos().saturating_sub(begun)
+    }
+
     /// In text, where nothing is open.
     fn outside(set: &SetInner) -> Self {
         Self {
@@ -599,7 +608,8 @@ impl Parser {
     }
 
     /// Consumes what the prompt already contains at the beginning of the reply (a forced call's opener, for example). The
-    /// bytes are read like any others and count in offsets, but text and reasoning in them are not delivered.
+    /// bytes are read like any others and count in offsets, but text and reasoning in them are not delivered. With
+    /// [`TextMode::Chars`](crate::TextMode::Chars), a character that they cut is delivered with the reply.
     ///
     /// ```
     /// use toolglot::{Collect, DialectSet, Finish, Options, Parser};
@@ -616,7 +626,7 @@ impl Parser {
         // This is more explicit than the prompt's tail.
         self.settle(sink);
         self.state.begun = true;
-        let first = self.state.prefilled == self.state.pos();
+        let first = self.state.prefilled == self.state.uncut();
         let mut filter = |event: Event<'_>| match event {
             Event::Text { .. }
             | Event::Reasoning { .. }
@@ -626,8 +636,8 @@ impl Parser {
         };
         self.feed(bytes, &mut filter);
         if first {
-            // What is still undecided is not delivered either.
-            self.state.prefilled = self.state.pos();
+            // What is still undecided is not delivered either, except a character that the reply goes on with.
+            self.state.prefilled = self.state.uncut();
             self.set_pace(Pace::of(&self.state, &self.set.inner, &self.opts));
         }
     }

@@ -464,11 +464,14 @@ impl<'s> Shift<'s> {
         )
     }
 
-    /// The bytes of a span that come after `from`.
+    /// The bytes of a span that come after `from`. Data of another length has replacements of invalid bytes before that.
     fn after(data: &[u8], span: Span, from: u64) -> &[u8] {
         let before = from.saturating_sub(span.start);
-        let before = usize::try_from(before).unwrap_or(usize::MAX);
-        data.get(before..).unwrap_or_default()
+        if before == 0 {
+            return data;
+        }
+        let after = usize::try_from(span.end.saturating_sub(from)).unwrap_or(usize::MAX);
+        &data[data.len() - after.min(data.len())..]
     }
 
     /// Where what is delivered of text begins.

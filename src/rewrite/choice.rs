@@ -249,6 +249,13 @@ impl Choice {
         made
     }
 
+    /// Notes that a part of the body could not be read.
+    pub fn gap(&mut self) {
+        if self.reason.is_none() {
+            self.flow.gap(&mut self.deltas);
+        }
+    }
+
     /// Notices that the server makes its own calls.
     fn notice(&mut self, delta: &Object<'_>, errors: &mut Vec<SourceError>) {
         // Some servers send the list in each delta, without calls.

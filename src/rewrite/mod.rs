@@ -50,6 +50,7 @@ mod members;
 mod tests;
 mod whole;
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::dialect::DialectSet;
@@ -357,10 +358,15 @@ impl Rewriter {
                 self.passing,
             )
         };
+        let gap = Cell::new(false);
+        let mut faults = faults(&mut errors, &gap);
         self.documents
-            .feed(bytes, &mut faults(&mut errors), |line, data, faults| {
+            .feed(bytes, &mut faults, |line, data, faults| {
+                state.gap(&gap);
                 state.read(line, data, faults, take, &new);
             });
+        state.gap(&gap);
+        drop(faults);
         errors
     }
 
@@ -378,10 +384,14 @@ impl Rewriter {
                     self.passing,
                 )
             };
-            self.documents
-                .end(&mut faults(&mut errors), |line, data, faults| {
-                    state.read(line, data, faults, take, &new);
-                });
+            let gap = Cell::new(false);
+            let mut faults = faults(&mut errors, &gap);
+            self.documents.end(&mut faults, |line, data, faults| {
+                state.gap(&gap);
+                state.read(line, data, faults, take, &new);
+            });
+            state.gap(&gap);
+            drop(faults);
             state.end(reason, &mut errors, take, &new);
             state.finished = true;
         }
@@ -408,10 +418,11 @@ impl Rewriter {
     }
 }
 
-/// Collects read errors.
-fn faults(errors: &mut Vec<SourceError>) -> impl FnMut(Item<'_>) {
+/// Collects read errors. `gap` becomes true where output may be missing.
+fn faults(errors: &mut Vec<SourceError>, gap: &Cell<bool>) -> impl FnMut(Item<'_>) {
     |item| {
         if let Item::Error(error) = item {
+            gap.set(gap.get() || error.is_gap());
             errors.push(error);
         }
     }
@@ -430,6 +441,13 @@ impl State {
         self.head.text("object", "chat.completion.chunk");
         self.head.set("created", &head.created.to_string());
         self.head.text("model", &head.model);
+    }
+
+    /// Notes that a part of the body could not be read: what is open in any choice may lack bytes.
+    fn gap(&mut self, gap: &Cell<bool>) {
+        if gap.take() {
+            self.choices.iter_mut().for_each(Choice::gap);
+        }
     }
 
     /// Reads a document of the body.

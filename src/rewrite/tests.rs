@@ -749,3 +749,36 @@ fn text_after_a_call_of_the_server_is_read() {
         "{out}"
     );
 }
+
+#[test]
+fn a_call_that_lacks_an_unreadable_event_is_not_complete() {
+    let said = |text: &str| {
+        let text = serde_json::to_string(text).unwrap();
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":{text}}}}}]}}\n\n")
+    };
+    let body = [
+        said("<tool_call>\n{\"name\": \"rm\", \"arguments\": {\"path\": \"/tmp"),
+        "data: {\"choices\": oops\n\n".to_owned(),
+        said("\"}}\n</tool_call>"),
+        "data: [DONE]\n\n".to_owned(),
+    ]
+    .concat();
+    let mut rewriter = Rewriter::new(&DialectSet::defaults(), Options::default());
+    let mut lines = vec![];
+    let errors = rewriter.feed(body.as_bytes(), &mut |line| lines.push(line.to_owned()));
+    rewriter.finish(None, &mut |line| lines.push(line.to_owned()));
+    assert_eq!(errors.len(), 1);
+    assert!(
+        !lines.concat().contains("\"finish_reason\":\"tool_calls\""),
+        "{lines:?}"
+    );
+    let mut completer = Completer::new(&DialectSet::defaults(), Options::default());
+    let _ = completer.feed(body.as_bytes());
+    let (line, _) = completer.finish(None);
+    let made: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(
+        made["choices"][0]["message"].get("tool_calls"),
+        None,
+        "{line}"
+    );
+}

@@ -1,5 +1,7 @@
 //! One response as one object, streamed or not.
 
+use std::cell::Cell;
+
 use super::choice::{Extras, beside_of, extras_of, split};
 use super::members::{Members, Pieces};
 use super::{End, Given, MAX_CHOICES};
@@ -141,13 +143,14 @@ impl Completer {
         let mut errors = vec![];
         let new = |index| Choice::new(index, &self.set, &self.options);
         let (state, only) = (&mut self.state, self.only);
-        self.documents.feed(
-            bytes,
-            &mut super::faults(&mut errors),
-            |line, data, take| {
-                state.read(line, data, only, take, &new);
-            },
-        );
+        let gap = Cell::new(false);
+        let mut faults = super::faults(&mut errors, &gap);
+        self.documents.feed(bytes, &mut faults, |line, data, take| {
+            state.gap(&gap);
+            state.read(line, data, only, take, &new);
+        });
+        state.gap(&gap);
+        drop(faults);
         errors
     }
 
@@ -157,10 +160,14 @@ impl Completer {
         let mut errors = vec![];
         let new = |index| Choice::new(index, &self.set, &self.options);
         let (state, only) = (&mut self.state, self.only);
-        self.documents
-            .end(&mut super::faults(&mut errors), |line, data, take| {
-                state.read(line, data, only, take, &new);
-            });
+        let gap = Cell::new(false);
+        let mut faults = super::faults(&mut errors, &gap);
+        self.documents.end(&mut faults, |line, data, take| {
+            state.gap(&gap);
+            state.read(line, data, only, take, &new);
+        });
+        state.gap(&gap);
+        drop(faults);
         if !state.seen && state.instead.is_none() && !state.done {
             let error = ServerError::foreign(self.documents.start());
             state.instead = Some(match error {
@@ -251,6 +258,14 @@ impl Completer {
 }
 
 impl State {
+    /// Notes that a part of the body could not be read: what is open in any choice may lack bytes.
+    fn gap(&mut self, gap: &Cell<bool>) {
+        if gap.take() {
+            let choices = self.choices.iter_mut();
+            choices.for_each(|choice| choice.flow.gap(&mut choice.collect));
+        }
+    }
+
     /// Reads a document of the body.
     fn read(
         &mut self,

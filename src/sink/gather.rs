@@ -40,7 +40,7 @@ impl Gather {
     }
 
     /// Takes an event and returns the call that it closes. If a call repeats a parameter, the last value counts. A call whose
-    /// arguments were delivered only as parameters is recovered, without a kind, and its arguments are `{}`.
+    /// arguments were delivered only as parameters is recovered, for its arguments are `{}`.
     pub fn event(&mut self, event: &Event<'_>) -> Option<Call> {
         match *event {
             Event::CallOpen {
@@ -104,7 +104,6 @@ impl Gather {
             // The arguments were delivered only as parameters, so the call is incomplete, whatever else was repaired in it.
             call.arguments = "{}".to_owned();
             call.grade = Grade::Recovered;
-            call.kinds = KindSet::default();
         }
         if call.kinds.contains(Kind::DuplicateParam) || call.kinds.contains(Kind::RepeatedParam) {
             let members = Members::read(&call.arguments).map(|members| members.last_wins());

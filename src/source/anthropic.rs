@@ -10,8 +10,8 @@ use super::{CallPiece, End, Item, Said, ServerError, Take, Usage, document, said
 ///
 /// It reads the content blocks `text`, `thinking` and `tool_use`, their deltas, the `stop_reason` and `error` events. It
 /// ignores tools that the server runs itself (`server_tool_use` and its results), signatures, citations, encrypted reasoning,
-/// `ping` and unknown kinds. A `tool_use` block is a complete call when it stops. The input in its start counts if no delta
-/// follows.
+/// `ping` and unknown kinds. A `tool_use` block is a complete call when it stops; without input it is one when another block begins
+/// or the reason is known. The input in its start counts if no delta follows.
 ///
 /// ```
 /// use toolglot::source::{Feeder, Anthropic};
@@ -31,10 +31,22 @@ pub struct Anthropic {
 
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// Open `tool_use` blocks, with the input of their start until a delta arrives.
-    open: BTreeMap<u64, Option<String>>,
+    /// Open `tool_use` blocks.
+    open: BTreeMap<u64, Input>,
+    /// The last block, if it was a call without input: a length limit may have truncated it.
+    bare: Option<u64>,
     usage: Counts,
     end: End,
+}
+
+/// The input of an open call.
+#[derive(Clone, Debug)]
+enum Input {
+    None,
+    /// In the start of its block.
+    Given(String),
+    /// In deltas.
+    Comes,
 }
 
 /// The counters of a message. Each report is a total, and the last one counts: a stream reports the prompt's counters at the
@@ -123,6 +135,11 @@ impl State {
     }
 
     fn start(&mut self, index: u64, block: &Object<'_>, take: &mut Take<'_>) {
+        if let Some(bare) = self.bare.take() {
+            // Another block follows: nothing truncated it.
+            arguments(bare, "{}", take);
+            take(Item::CallEnd(Some(bare)));
+        }
         match block.text("type").as_deref() {
             Some("text") => text(block, take),
             Some("thinking") => thinking(block, take),
@@ -131,7 +148,10 @@ impl State {
                 // object is only a placeholder for the deltas.
                 let empty = |input: &Node<'_>| input.is_object() && input.object().is_empty();
                 let said = block.some("input").filter(|input| !empty(input));
-                let input = said.map(|_| block.arguments("input").into_owned());
+                let input = match said {
+                    Some(_) => Input::Given(block.arguments("input").into_owned()),
+                    None => Input::None,
+                };
                 self.open.insert(index, input);
                 take(Item::Call(CallPiece {
                     index: Some(index),
@@ -150,8 +170,8 @@ impl State {
             Some("thinking_delta") => thinking(delta, take),
             Some("input_json_delta") => {
                 let piece = delta.text("partial_json");
-                if let (Some(piece), Some(initial)) = (piece, self.open.get_mut(&index)) {
-                    *initial = None;
+                if let (Some(piece), Some(input)) = (piece, self.open.get_mut(&index)) {
+                    *input = Input::Comes;
                     arguments(index, &piece, take);
                 }
             }
@@ -160,11 +180,14 @@ impl State {
     }
 
     fn stop(&mut self, index: u64, take: &mut Take<'_>) {
-        let Some(initial) = self.open.remove(&index) else {
-            return;
-        };
-        if let Some(input) = initial {
-            arguments(index, &input, take);
+        match self.open.remove(&index) {
+            None => return,
+            Some(Input::None) => {
+                self.bare = Some(index);
+                return;
+            }
+            Some(Input::Given(input)) => arguments(index, &input, take),
+            Some(Input::Comes) => {}
         }
         take(Item::CallEnd(Some(index)));
     }

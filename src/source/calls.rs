@@ -138,12 +138,14 @@ impl Assembly {
         }
     }
 
-    /// Returns the next call, once it is complete. A call without arguments is complete only when the finish reason is known: a
-    /// length limit may have truncated it after its name. A call that has no name, or that was truncated, is an error.
+    /// Returns the next call, once it is complete. A call without arguments is complete only when another one has begun or the finish
+    /// reason is known: a length limit may have truncated it after its name. A call that has no name, or that was truncated, is an
+    /// error.
     pub fn next(&mut self, finish: Option<Finish>) -> Option<Result<NativeCall, SourceError>> {
         loop {
             let first = self.calls.front()?;
-            let bare = first.call.arguments.trim().is_empty() && !first.over;
+            let last = self.calls.len() == 1;
+            let bare = last && first.call.arguments.trim().is_empty() && !first.over;
             if !first.ended || (bare && finish.is_none()) {
                 return None;
             }

@@ -1,6 +1,7 @@
 //! Splits a response body into JSON documents, whatever its framing.
 
 use super::failure::SHOWN;
+use super::halves::Halves;
 use super::lines::{Breaks, Lines};
 use super::sse::{Document, Sse};
 use super::{Item, SourceError, Take};
@@ -12,6 +13,7 @@ pub(crate) struct Documents {
     framing: Framing,
     /// The beginning of the body.
     start: Vec<u8>,
+    halves: Halves,
 }
 
 #[derive(Clone, Debug)]
@@ -40,11 +42,11 @@ impl Documents {
     }
 
     fn framed(max: usize, framing: Framing) -> Self {
-        let start = vec![];
         Self {
             max,
             framing,
-            start,
+            start: vec![],
+            halves: Halves::default(),
         }
     }
 
@@ -69,7 +71,9 @@ impl Documents {
         let room = SHOWN.saturating_sub(self.start.len()).min(bytes.len());
         self.start.extend_from_slice(&bytes[..room]);
         let rest = self.frame(bytes);
-        let mut whole = |document: Document<'_>| hand(document, max, take, &mut read);
+        let (halves, follow) = (&mut self.halves, true);
+        let mut whole =
+            |document: Document<'_>| hand(document, max, (halves, follow), take, &mut read);
         match &mut self.framing {
             Framing::Unknown(sse) | Framing::Events(sse) => sse.feed(rest, &mut whole),
             Framing::Lines(lines) => lines.feed(rest, |line| whole((line.number, line.text))),
@@ -87,7 +91,9 @@ impl Documents {
     /// Passes on a last document.
     pub fn end(&mut self, take: &mut Take<'_>, mut read: impl FnMut(u64, &[u8], &mut Take<'_>)) {
         let max = self.max;
-        let mut whole = |document: Document<'_>| hand(document, max, take, &mut read);
+        let (halves, follow) = (&mut self.halves, false);
+        let mut whole =
+            |document: Document<'_>| hand(document, max, (halves, follow), take, &mut read);
         match &mut self.framing {
             Framing::Unknown(sse) | Framing::Events(sse) => sse.end(&mut whole),
             Framing::Lines(lines) => lines.end(|line| whole((line.number, line.text))),
@@ -96,6 +102,7 @@ impl Documents {
                 whole((*line, (!*over).then_some(data.as_slice())));
             }
         }
+        self.halves.end(|error| take(Item::Error(error)));
     }
 
     /// Decides between events and a body by the first non-whitespace byte; returns the bytes from there on.
@@ -125,12 +132,16 @@ impl Documents {
 fn hand(
     (line, text): Document<'_>,
     max: usize,
+    (halves, follow): (&mut Halves, bool),
     take: &mut Take<'_>,
     read: &mut impl FnMut(u64, &[u8], &mut Take<'_>),
 ) {
     match text {
         None => take(Item::Error(SourceError::TooLong { line, max })),
         Some(text) if text.trim_ascii().is_empty() => {}
-        Some(text) => read(line, text, take),
+        Some(text) => {
+            let text = halves.mend((line, follow), text, |error| take(Item::Error(error)));
+            read(line, &text, take);
+        }
     }
 }

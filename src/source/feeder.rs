@@ -231,13 +231,18 @@ impl Flow {
             }
             Item::Error(error) => {
                 if error.is_gap() {
-                    self.calls.gap();
-                    self.parser.gap(sink);
+                    self.gap(sink);
                 }
                 errors.push(error);
             }
             Item::Said(_) => {}
         }
+    }
+
+    /// Notes that a part of the response could not be read.
+    pub(crate) fn gap(&mut self, sink: &mut dyn Sink) {
+        self.calls.gap();
+        self.parser.gap(sink);
     }
 
     /// Gives complete calls to the parser.

@@ -54,6 +54,7 @@ pub(crate) mod calls;
 pub(crate) mod documents;
 pub(crate) mod failure;
 pub(crate) mod feeder;
+pub(crate) mod halves;
 pub(crate) mod json;
 mod lines;
 mod ollama;
@@ -253,6 +254,15 @@ pub enum SourceError {
         /// What is wrong, and the column.
         why: String,
     },
+    /// A character of a document cannot be read: half of a surrogate pair, or bytes that are not UTF-8. It was read as U+FFFD, or left
+    /// out if the document after it was to go on with it.
+    #[error("line {line}: {why}")]
+    Damaged {
+        /// The line.
+        line: u64,
+        /// What is wrong.
+        why: String,
+    },
     /// JSON that this API does not send.
     #[error("line {line}: {why}")]
     Shape {
@@ -298,13 +308,19 @@ pub enum SourceError {
 }
 
 impl SourceError {
+    /// A document in which a character cannot be read.
+    pub(crate) fn damaged(line: u64, why: &str) -> Self {
+        let why = why.to_owned();
+        Self::Damaged { line, why }
+    }
+
     /// Whether output may have been in what could not be read: what is open then lacks bytes ([`Parser::gap`](crate::Parser::gap),
     /// [`Assembly::gap`]).
     #[must_use]
     pub fn is_gap(&self) -> bool {
         matches!(
             self,
-            Self::Json { .. } | Self::Shape { .. } | Self::TooLong { .. }
+            Self::Json { .. } | Self::Damaged { .. } | Self::Shape { .. } | Self::TooLong { .. }
         )
     }
 
@@ -313,6 +329,7 @@ impl SourceError {
     pub fn line(&self) -> Option<u64> {
         match self {
             Self::Json { line, .. }
+            | Self::Damaged { line, .. }
             | Self::Shape { line, .. }
             | Self::TooLong { line, .. }
             | Self::Api { line, .. } => Some(*line),
@@ -329,6 +346,7 @@ impl SourceError {
             Self::NoName => Some(("", Kind::MissingName)),
             Self::TooManyCalls { name } => Some((name, Kind::LimitNative)),
             Self::Json { .. }
+            | Self::Damaged { .. }
             | Self::Shape { .. }
             | Self::TooLong { .. }
             | Self::Api { .. }

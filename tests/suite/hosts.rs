@@ -203,6 +203,48 @@ fn what_the_prompt_gave_does_not_come_back_as_text() {
 }
 
 #[test]
+fn a_character_that_the_prefilled_reply_cuts_comes_whole() {
+    let set = DialectSet::builtin("hermes").expect("a built-in dialect");
+    let wave = "🌊".as_bytes();
+    for (rest, text) in [
+        (&b""[..], "🌊"),
+        (b"!", "🌊!"),
+        (b"<tool_call>", "🌊<tool_call>"),
+        (b"\xff", "🌊\u{fffd}"),
+    ] {
+        for cut in 1..wave.len() {
+            for size in [1, 2, 64] {
+                let options = options(|o| o.text = TextMode::Chars);
+                let mut parser = Parser::new(&set, options);
+                let mut turn = Collect::new();
+                parser.prefill(b"Sure ", &mut turn);
+                parser.prefill(&wave[..cut], &mut turn);
+                for chunk in [&wave[cut..], rest].concat().chunks(size) {
+                    parser.feed(chunk, &mut turn);
+                }
+                parser.finish(Finish::Stop, &mut turn);
+                assert_eq!(turn.turn().text, text, "{cut} in {size}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_in_a_prefilled_reply_shift_nothing() {
+    let options = options(|o| o.text = TextMode::Chars);
+    let mut parser = Parser::new(&DialectSet::defaults(), options);
+    parser.prefill(b"<|start|>\x80assistant<|message", &mut nothing);
+    let mut reply = vec![];
+    let mut keep = |event: Event<'_>| match event {
+        Event::Text { data, .. } | Event::Protected { data, .. } => reply.extend_from_slice(data),
+        _ => {}
+    };
+    parser.feed(b"|>Hi", &mut keep);
+    parser.finish(Finish::Stop, &mut keep);
+    assert_eq!(reply, b"|>Hi");
+}
+
+#[test]
 fn calls_that_the_prompt_has_closed_do_not_run_again() {
     let set = DialectSet::builtin("kimi-k2").expect("a built-in dialect");
     let open = "<|im_assistant|>assistant<|im_middle|><|tool_calls_section_begin|>";

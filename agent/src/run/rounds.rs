@@ -148,6 +148,7 @@ impl Run {
         let turn = watch.turn.turn();
         let said = self.talk(&turn, &original);
         let failure = self.state.reply.take().map(|reply| reply.failure);
+        let failure = failure.unwrap_or_default();
         if let Err(error) = said {
             return self.finished(Outcome::ModelFailed {
                 text: error.to_string(),
@@ -159,6 +160,12 @@ impl Run {
                 message: self.exhausted_words(),
             });
         }
+        let nothing = turn.calls.is_empty() && broken.is_empty() && turn.text.is_empty();
+        if !failure.is_empty() && !nothing {
+            // Neither the outcome nor the next round says why the reply broke off.
+            let text = failure.clone();
+            self.event(Event::Missing { text });
+        }
         if turn.calls.is_empty() && (broken.is_empty() || reason == Finish::Cancelled) {
             self.state.calls.clear();
             let answers = !matches!(reason, Finish::Error | Finish::Cancelled);
@@ -166,9 +173,7 @@ impl Run {
                 return self.go_on();
             }
             let outcome = match reason {
-                Finish::Error if turn.text.is_empty() => Outcome::ModelFailed {
-                    text: failure.unwrap_or_default(),
-                },
+                Finish::Error if turn.text.is_empty() => Outcome::ModelFailed { text: failure },
                 Finish::Error => Outcome::ModelFailed { text: turn.text },
                 Finish::Cancelled => Outcome::Cancelled,
                 _ => Outcome::Answer { text: turn.text },

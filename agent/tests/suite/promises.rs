@@ -476,6 +476,25 @@ fn rounds_have_requests_states_and_results() {
 
 /// Item 54 of the checklist: text before a call is published before the call runs.
 #[test]
+fn why_a_reply_broke_off_is_told_once() {
+    let agent = agent(&[tool("rm", &[])], side_by_side());
+    for (reply, told) in [
+        // The outcome says it.
+        ("", 0),
+        ("Half an answer", 1),
+        // Another round follows.
+        ("<tool_call>\n{\"name\": \"rm\", \"arguments\": {\"a", 1),
+    ] {
+        let mut run = agent.run("Go.");
+        run.model(reply.as_bytes()).unwrap();
+        run.model_failed("the server is overloaded").unwrap();
+        let list = all(&mut run);
+        let why = |one: &&Do| matches!(one, Do::Event(Event::Missing { text }) if text == "the server is overloaded");
+        assert_eq!(list.iter().filter(why).count(), told, "{reply}: {list:?}");
+    }
+}
+
+#[test]
 fn text_before_a_call_is_told_before_the_call_runs() {
     let agent = agent(&[tool("a", &[])], CallConfig::enabled());
     let list = all(&mut said(&agent, &format!("I look. {}", call("a", "{}"))));

@@ -101,11 +101,7 @@ fn bodies(middle: &[u8]) -> [Body; 3] {
 
 #[test]
 fn a_line_that_cannot_be_read_is_a_gap_where_it_stood() {
-    for middle in [
-        b"{\"choices\": [{\"del".as_slice(),
-        b"{\"content\": \"\xff\"}",
-        b"not JSON",
-    ] {
+    for middle in [b"{\"choices\": [{\"del".as_slice(), b"not JSON"] {
         for (response, body) in bodies(middle) {
             for size in [1, 7, body.len()] {
                 let said = said(response(), &body, size);

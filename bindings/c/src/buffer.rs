@@ -1,6 +1,7 @@
 //! Buffers for text and bytes that functions return to the host.
 
 use std::ffi::c_void;
+use std::ops::Range;
 
 use crate::guard;
 use crate::handle::{self, Handle, Kind};
@@ -9,7 +10,7 @@ use crate::raw::{self, toolglot_view};
 use crate::status::{Fault, toolglot_status};
 
 /// A growing buffer that functions write results into: encoded calls, escaped text, snapshots, JSON. Reuse it: it keeps its
-/// memory. One thread at a time.
+/// memory. Arguments of such a function may be views of the contents that it replaces. One thread at a time.
 pub struct toolglot_buffer {
     _private: (),
 }
@@ -55,7 +56,7 @@ pub unsafe extern "C" fn toolglot_buffer_error(buffer: *const toolglot_buffer) -
     })
 }
 
-/// Replaces the contents of the buffer with bytes of the host. Linear.
+/// Replaces the contents of the buffer with bytes of the host, or with a part of those contents. Linear.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn toolglot_buffer_set(
     buffer: *mut toolglot_buffer,
@@ -66,6 +67,12 @@ pub unsafe extern "C" fn toolglot_buffer_set(
     guard::status(|| unsafe {
         handle::write(handle(buffer), |bytes| {
             let data = raw::chunk(data, len)?;
+            if let Some(part) = part_of(bytes, data) {
+                let len = part.len();
+                bytes.copy_within(part, 0);
+                bytes.truncate(len);
+                return Ok(());
+            }
             bytes.clear();
             if bytes.capacity() < data.len() && !memory::grow(bytes, data.len()) {
                 return Err(Fault::no_memory());
@@ -74,6 +81,13 @@ pub unsafe extern "C" fn toolglot_buffer_set(
             Ok(())
         })
     })
+}
+
+/// Where the data are in the buffer, if the host has given a view of its contents.
+fn part_of(bytes: &[u8], data: &[u8]) -> Option<Range<usize>> {
+    let start = data.as_ptr().addr().checked_sub(bytes.as_ptr().addr())?;
+    let end = start.checked_add(data.len())?;
+    (end <= bytes.len()).then_some(start..end)
 }
 
 /// Frees the buffer and invalidates every view into it. NULL is allowed.

@@ -84,7 +84,8 @@ pub unsafe extern "C" fn toolglot_escape(
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         handle::write(buffer::handle(buffer), |buffer| {
-            convert(engine, raw::bytes(data, len)?, escape, buffer)
+            *buffer = convert(engine, raw::bytes(data, len)?, escape)?;
+            Ok(())
         })
     })
 }
@@ -100,26 +101,27 @@ pub unsafe extern "C" fn toolglot_unescape(
     // SAFETY: the contract of the header, see the essay in lib.rs.
     guard::status(|| unsafe {
         handle::write(buffer::handle(buffer), |buffer| {
-            convert(engine, raw::bytes(data, len)?, unescape, buffer)
+            *buffer = convert(engine, raw::bytes(data, len)?, unescape)?;
+            Ok(())
         })
     })
 }
 
+/// Returns the result, and writes it nowhere: the text may be a view of the buffer that gets it.
+///
 /// # Safety
 /// The pointer is NULL or an engine that was not freed.
 unsafe fn convert(
     engine: *const toolglot_engine,
     text: &[u8],
     way: impl FnOnce(&DialectSet, &[u8]) -> Result<Vec<u8>, EscapeError>,
-    buffer: &mut Vec<u8>,
-) -> Done {
+) -> Done<Vec<u8>> {
     // SAFETY: guaranteed by the caller.
     unsafe {
         handle::read(engine::handle(engine), |engine| {
-            *buffer = engine.escaping(|set| {
+            engine.escaping(|set| {
                 way(set, text).map_err(|error| Fault::new(TOOLGLOT_E_DIALECT, error.to_string()))
-            })?;
-            Ok(())
+            })
         })
     }
 }

@@ -817,6 +817,23 @@ static void texts(void) {
         memcmp(toolglot_buffer_view(back).ptr, hostile, sizeof hostile) == 0);
   OK(toolglot_buffer_set(back, "x", 1));
   CHECK(is(toolglot_buffer_view(back), "x"));
+
+  /* The input may be a view of the contents that are replaced. */
+  OK(toolglot_buffer_set(back, TOOLGLOT_LITERAL("0123456789")));
+  OK(toolglot_buffer_set(back, toolglot_buffer_view(back).ptr, 10));
+  CHECK(is(toolglot_buffer_view(back), "0123456789"));
+  OK(toolglot_buffer_set(back, toolglot_buffer_view(back).ptr + 2, 7));
+  CHECK(is(toolglot_buffer_view(back), "2345678"));
+  OK(toolglot_buffer_set(back, toolglot_buffer_view(back).ptr + 6, 1));
+  CHECK(is(toolglot_buffer_view(back), "8"));
+  OK(toolglot_buffer_set(back, toolglot_buffer_view(back).ptr + 1, 0));
+  CHECK(is(toolglot_buffer_view(back), ""));
+  OK(toolglot_buffer_set(back, hostile, sizeof hostile));
+  OK(toolglot_escape(engine, toolglot_buffer_view(back).ptr, toolglot_buffer_view(back).len, back));
+  CHECK(toolglot_buffer_view(back).len == toolglot_buffer_view(buffer).len &&
+        memcmp(toolglot_buffer_view(back).ptr, toolglot_buffer_view(buffer).ptr, toolglot_buffer_view(back).len) == 0);
+  OK(toolglot_unescape(engine, toolglot_buffer_view(back).ptr, toolglot_buffer_view(back).len, back));
+  CHECK(toolglot_buffer_view(back).len == sizeof hostile && memcmp(toolglot_buffer_view(back).ptr, hostile, sizeof hostile) == 0);
   toolglot_buffer_free(buffer);
   toolglot_buffer_free(back);
 }

@@ -378,8 +378,8 @@ impl Engine {
     ///
     /// `calls` says when calls are sent: `"live"` while the model writes them (the last `}` waits until the call is committed),
     /// or `"close"` when their block has closed. `recovered` calls are withheld unless this is `True`. `reasoning` names the
-    /// member that holds reasoning; `None` leaves reasoning out. `forced` says that the host forced a tool by name, so the
-    /// finish reason stays `stop`.
+    /// member that holds reasoning; `None` or an empty name leaves reasoning out. `forced` says that the host forced a tool by
+    /// name, so the finish reason stays `stop`.
     ///
     /// `model`, `id` and `created` override what an OpenAI-shaped response says; if neither gives an id or a time, one is
     /// generated. Of such a response all choices are rewritten, or only the one that `choice` names. Calls without an id get
@@ -440,7 +440,7 @@ impl Engine {
             }
         };
         settings.recovered = rule(recovered);
-        settings.reasoning = reasoning.map(str::to_owned);
+        settings.reasoning = member(reasoning);
         settings.protected = protected;
         settings.forced = forced;
         id_prefix.clone_into(&mut settings.id_prefix);
@@ -500,7 +500,7 @@ impl Engine {
         let mut writing = writing(py, Said { model, id, created }, id_seed)?;
         let settings = &mut writing.settings;
         settings.recovered = rule(recovered);
-        settings.reasoning = reasoning.map(str::to_owned);
+        settings.reasoning = member(reasoning);
         settings.forced = forced;
         id_prefix.clone_into(&mut settings.id_prefix);
         if let Ok(turn) = output.cast::<Turn>() {
@@ -646,6 +646,11 @@ fn writing(py: Python<'_>, said: Said<'_>, seed: Option<u64>) -> PyResult<Writin
         choice: None,
         settings,
     })
+}
+
+/// The member that holds reasoning, if any.
+fn member(name: Option<&str>) -> Option<String> {
+    name.filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 fn rule(recovered: bool) -> Recovered {

@@ -325,7 +325,8 @@ record! {
 record! {
     /// The block turned out not to be one. All calls since its `BlockOpen` are retracted.
     BlockAbandoned {
-        /// What happens to its bytes: `"text"` (they follow as one `Text`) or `"drop"`.
+        /// What happens to its bytes: `"text"` (they follow as one `Text`), `"reasoning"` (they follow as one `Reasoning` of the
+        /// thought that goes on) or `"drop"`.
         becomes: String,
         /// Offset of the whole block.
         start: u64 = 0,

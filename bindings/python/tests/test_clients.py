@@ -104,10 +104,74 @@ def test_aevents(name):
         return stream()
 
     async def main(source):
-        return [event async for event in tg.aevents(source)]
+        found = tg.aevents(source)
+        return [event async for event in found], found
 
     for source in (stream(), opened()):
-        assert turn_of(asyncio.run(main(source)))[:3] == expected(name)
+        events, found = asyncio.run(main(source))
+        assert turn_of(events)[:3] == expected(name)
+        assert (found.reason, found.errors) == ("stop", [])
+
+
+def test_aevents_says_how_the_response_ended():
+    body = [sse(openai_chunks()).split(b"\n\n")[1] + b"\n\n", b'data: {"error":{"message":"GPU fell over","code":500}}\n\n']
+
+    async def stream():
+        for item in body:
+            yield item
+
+    async def main():
+        found = tg.aevents(stream())
+        assert found.reason is None
+        return [event async for event in found], found
+
+    events, found = asyncio.run(main())
+    other = tg.events(body)
+    assert events == list(other) and (found.reason, found.errors) == (other.reason, other.errors)
+    assert found.reason == "error" and "GPU fell over" in found.errors[0]
+
+
+@pytest.mark.parametrize("reads", [tg.aevents, tg.ato_openai])
+def test_an_asynchronous_stream_that_is_left_is_closed(reads):
+    log = []
+
+    async def pieces():
+        try:
+            while True:
+                yield "a "
+        finally:
+            log.append("generator")
+
+    class Client:
+        """Like client streams: closing their iterator does not close their connection."""
+
+        def __aiter__(self):
+            return pieces()
+
+        async def close(self):
+            log.append("client")
+
+    async def opened(stream):
+        return stream
+
+    async def main(stream, begins=True):
+        found = reads(stream)
+        if begins:
+            async for _ in found:
+                break
+        await found.aclose()
+        assert [item async for item in found] == []
+        return log.copy()
+
+    assert asyncio.run(main(pieces())) == ["generator"]
+    log.clear()
+    # Whatever else the iteration opened is closed with it.
+    for stream in (Client(), opened(Client())):
+        closed = asyncio.run(main(stream))
+        assert closed[:2] == ["generator", "client"] and set(closed) == {"generator", "client"}
+        log.clear()
+    if reads is tg.aevents:
+        assert asyncio.run(main(Client(), begins=False)) == ["client"]
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -456,6 +520,18 @@ def test_to_completion():
         assert tg.to_completion(form, recovered=True)["choices"][0]["finish_reason"] == "tool_calls"
     with pytest.raises(TypeError, match="a stream is for to_openai"):
         tg.to_completion(iter([TEXT]))
+
+
+@pytest.mark.parametrize("name", [None, ""])
+def test_reasoning_without_a_member_is_left_out(name):
+    content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}]
+    anthropic = {"id": "m", "type": "message", "model": "up", "content": content, "stop_reason": "end_turn"}
+    for response in ("<think>hm</think>so", anthropic, json.dumps(anthropic).encode()):
+        made = tg.to_completion(response, reasoning=name, id_seed=0)
+        assert made["choices"][0]["message"] == {"role": "assistant", "content": "so"}
+        assert made["id"] == ("m" if response is anthropic else tg.to_completion(response, id_seed=0)["id"])
+        for chunk in tg.to_openai([response], reasoning=name):
+            assert set(chunk["choices"][0]["delta"]) <= {"role", "content"}
 
 
 def test_calls_as_plain_objects():

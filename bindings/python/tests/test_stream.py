@@ -2,6 +2,7 @@
 
 import array
 import copy
+import json
 import pickle
 
 import pytest
@@ -271,9 +272,10 @@ def test_the_calls_so_far():
     assert calls.open is None and [call.arguments for call in calls.closed] == [{"a": "xy"}]
 
 
+@pytest.mark.parametrize("retain", ["block", "none"])
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_the_calls_so_far_become_those_of_the_turn(size):
-    engine = tg.Engine()
+def test_the_calls_so_far_become_those_of_the_turn(size, retain):
+    engine = tg.Engine(retain=retain)
     text = (
         '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call><tool_call>{"name": "g", "arguments": {"b": 2</tool_call>'
         '<ACTION><f><a>1</a></f></ACTION><tool_call name="h"><param name="a">1</param><param name="a">2</param></tool_call>'
@@ -284,6 +286,26 @@ def test_the_calls_so_far_become_those_of_the_turn(size):
     calls.add(stream.finish())
     assert calls.closed == engine.parse(text).calls
     assert len(calls.closed) > 1
+
+
+def test_closed_calls_keep_the_pieces_of_their_arguments():
+    engine = tg.Engine(["hermes", "tool-call-xml", "action"], retain="none")
+    text = (
+        '<tool_call>{"name": "rm", "arguments": {"path": "/tmp/x", "n": 1.50}}</tool_call>'
+        '<tool_call name="h"><param name="a">"1" {2}, [</param><param name="b">3</param><param name="a">2</param></tool_call>'
+        "<ACTION><f><a>1</a></f></ACTION>"
+    )
+    stream, calls = engine.stream(), tg.Calls()
+    events = stream.feed(text) + stream.finish()
+    calls.add(events)
+    found = [(call.name, json.loads(call.to_openai("c")["function"]["arguments"]), call.grade) for call in calls.closed]
+    assert found == [("rm", {"path": "/tmp/x", "n": 1.5}, "complete"), ("h", {"a": "2", "b": "3"}, "recovered"), ("f", {}, "recovered")]
+    assert "1.50" in calls.closed[0].arguments_json and calls.closed == engine.parse(text).calls
+    # The events themselves have none, and are no calls without arguments.
+    for event in events:
+        if isinstance(event, tg.CallClose):
+            with pytest.raises(ValueError, match=r"^calls\[0\]: its arguments were not kept"):
+                tg.encode(event, "hermes")
 
 
 def test_dialects_of_a_model():

@@ -7,7 +7,7 @@ import { Owned } from "./core.js";
 import { Feed, LONGEST, SOURCES, pieces, server } from "./model.js";
 import { PRIVATE } from "./stream.js";
 import { LANG, Tools, content } from "./tools.js";
-import { ToolglotError, flag, kind, known, string, whole, word, wrong } from "./words.js";
+import { ToolglotError, flag, kind, known, string, toJson, whole, word, wrong } from "./words.js";
 
 const OPTIONS = [
   "model", "tools", "dialect", "policy", "approve", "system", "name", "apiKey", "request", "source", "patience", "native", "engine",
@@ -95,11 +95,11 @@ export class Agent {
   run(what) {
     const messages = typeof what === "string" ? [{ role: "user", content: what }] : [...what];
     if (this.system !== undefined) messages.unshift({ role: "system", content: this.system });
-    return new Run(PRIVATE, this, this.#begin("toolglot_agent_run", JSON.stringify(messages)));
+    return new Run(PRIVATE, this, this.#begin("toolglot_agent_run", toJson("messages", messages)));
   }
 
   steps(steps) {
-    return new Run(PRIVATE, this, this.#begin("toolglot_agent_steps", JSON.stringify([...steps])), { workflow: true });
+    return new Run(PRIVATE, this, this.#begin("toolglot_agent_steps", toJson("steps", [...steps])), { workflow: true });
   }
 
   resume(saved) {
@@ -630,7 +630,7 @@ function decided(said) {
   if (said === undefined || said === null) return null;
   if (typeof said === "boolean") return said ? "approve" : { deny: "" };
   if (typeof said === "string") return { deny: said };
-  if (typeof said === "object" && !Array.isArray(said)) return { edit: JSON.stringify(said) };
+  if (typeof said === "object" && !Array.isArray(said)) return { edit: toJson("decision", said) };
   throw wrong(`a decision is true, false, a reason for refusing, arguments or null, not ${kind(said)}`);
 }
 

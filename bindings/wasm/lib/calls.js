@@ -2,6 +2,8 @@
 
 import { withArguments } from "./events.js";
 
+const REPEATS = ["duplicate_param", "repeated_param"];
+
 /** See toolglot.d.ts. */
 export class Calls {
   #closed = [];
@@ -36,11 +38,31 @@ export class Calls {
 
   #close(event) {
     if (!this.#open) return;
-    const { dialect, meta, native } = this.#open;
+    const { dialect, meta, native, json: pieces } = this.#open;
     const { name, recovered, complete, grade, kinds, start, end } = event;
-    const json = event.argumentsJson ?? "{}";
+    let json = event.argumentsJson ?? pieces;
+    // With `retain: "none"`, this is left to us.
+    if (event.argumentsJson === null && json !== "" && kinds.some((kind) => REPEATS.includes(kind))) json = lastWins(json);
+    if (json === "") json = "{}";
     const call = { name, argumentsJson: json, index: this.#closed.length, recovered, complete, grade, kinds, dialect, meta, native, start, end };
     this.#closed.push(withArguments(call, json));
     this.#open = null;
   }
+}
+
+/** The text of arguments that repeat a key: each key once, with its last value. Values keep the model's spelling. */
+function lastWins(json) {
+  const members = new Map();
+  let [key, start, depth] = ["", 1, 0];
+  for (const { 0: token, index } of json.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g)) {
+    if (depth === 1 && [":", ",", "}"].includes(token)) {
+      const part = json.slice(start, index).trim();
+      if (token === ":") key = JSON.parse(part);
+      else members.set(key, part);
+      start = index + 1;
+    }
+    if (token === "{" || token === "[") depth++;
+    if (token === "}" || token === "]") depth--;
+  }
+  return `{${Array.from(members, ([name, value]) => `${JSON.stringify(name)}:${value}`).join()}}`;
 }

@@ -3,7 +3,7 @@
 // Every call into the instance goes through one function. After a panic or any other trap the instance is lost, and every later
 // call reports that.
 
-import { LIMITS, ToolglotError, WORDS, jsonList, known, textOrBytes, word, wrong } from "./words.js";
+import { LIMITS, ToolglotError, WORDS, choiceText, jsonList, known, present, textOrBytes, word, wrong } from "./words.js";
 
 /** The version of the C interface. */
 export const ABI = 1;
@@ -190,28 +190,24 @@ export class Core {
     const options = this.made(x.toolglot_options_new(this.out));
     try {
       const set = (id, value) => this.check(x.toolglot_options_set(options, id, BigInt(value)), "toolglot_options_error", options);
-      const all = { ...base };
-      for (const [name, value] of Object.entries(given)) if (value !== undefined && value !== null) all[name] = value;
+      const all = { ...present(base), ...present(given) };
       set(1, 1);
       for (const [name, [id, words]] of Object.entries(WORDS)) {
         if (all[name] !== undefined) set(id, word(name, all[name], words));
       }
-      for (const [name, value] of Object.entries(known("limits", all.limits, Object.keys(LIMITS)))) {
-        if (value === undefined) continue;
+      for (const [name, value] of Object.entries(present(known("limits", all.limits, Object.keys(LIMITS))))) {
         if (!Number.isSafeInteger(value) || value < 0) throw wrong(`limits.${name}: ${value} is not a whole number of at least 0`);
         const status = x.toolglot_options_set(options, LIMITS[name], BigInt(value));
         if (status !== 0) throw wrong(`limits.${name}: ${value} is more than 4294967295`);
       }
       if (all.promptTail !== undefined) {
         this.lend(textOrBytes("promptTail", all.promptTail), (at, len) => {
-          this.check(x.toolglot_options_set_prompt_tail(options, at, len), "toolglot_options_error", options, "promptTail");
+          this.check(x.toolglot_options_set_prompt_tail(options, at, len), "toolglot_options_error", options);
         });
       }
       if (all.toolChoice !== undefined) {
-        const given = all.toolChoice;
-        const choice = typeof given === "string" ? given : JSON.stringify(given);
-        this.lend(choice, (at, len) => {
-          this.check(x.toolglot_options_set_tool_choice(options, at, len), "toolglot_options_error", options, "toolChoice");
+        this.lend(choiceText("toolChoice", all.toolChoice), (at, len) => {
+          this.check(x.toolglot_options_set_tool_choice(options, at, len), "toolglot_options_error", options);
         });
       }
       if (all.tools !== undefined) {

@@ -1,6 +1,6 @@
 // Dialects from chat templates.
 
-import { flag, jsonList, known, string, textOrBytes, wrong } from "./words.js";
+import { ENGINE_OPTIONS, flag, jsonList, known, string, textOrBytes, toJson, wrong } from "./words.js";
 
 /** What was derived from a chat template. */
 export class Derived {
@@ -18,9 +18,9 @@ export class Derived {
   }
 
   engine(options) {
-    const given = options ?? {};
+    const given = known("options", options, ENGINE_OPTIONS);
     for (const fixed of ["dialects", "toml"]) {
-      if (fixed in given) throw wrong(`options: ${fixed} come from the template; make an Engine for others`);
+      if ((given[fixed] ?? null) !== null) throw wrong(`options: ${fixed} come from the template; make an Engine for others`);
     }
     return new this.#Engine({ ...given, ...(this.toml === null ? { dialects: this.dialects } : { toml: this.toml }) });
   }
@@ -45,7 +45,7 @@ export class Derived {
 export function derive(core, Engine, template, options) {
   const data = textOrBytes("template", template);
   const { variables, own, id } = known("options", options, ["variables", "own", "id"]);
-  const given = JSON.stringify({
+  const given = toJson("variables", {
     variables: known("variables", variables, Object.keys(variables ?? {})),
     own: flag("own", own ?? false),
     id: string("id", id ?? "derived"),

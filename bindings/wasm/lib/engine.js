@@ -6,8 +6,8 @@ import { unpack } from "./snapshot.js";
 import { COMPLETION_OPTIONS, REWRITER_OPTIONS, Reader, Rewriter, SOURCES, ending, turnJson, writing } from "./reader.js";
 import { PRIVATE, Stream } from "./stream.js";
 import {
-  ENGINE_OPTIONS, FINISH, LIMITS, STREAM_OPTIONS, ToolglotError, bytesOf, jsonList, known, string, strings, textOrBytes,
-  flag, toolCall, whole, word, wrong,
+  ENGINE_OPTIONS, FINISH, LIMITS, STREAM_OPTIONS, ToolglotError, bytesOf, choiceText, flag, jsonList, known, string, strings,
+  textOrBytes, toJson, toolCall, whole, word, wrong,
 } from "./words.js";
 
 /** Size of `toolglot_call` in bytes. */
@@ -60,6 +60,7 @@ export class Engine {
     const dialects = typeof options === "string" || Array.isArray(options);
     const given = { ...known("options", dialects ? { dialects: options } : options, ENGINE_OPTIONS) };
     if ((given.tools ?? null) !== null) given.tools = jsonList("tools", given.tools);
+    if ((given.toolChoice ?? null) !== null) given.toolChoice = choiceText("toolChoice", given.toolChoice);
     if ((given.limits ?? null) !== null) given.limits = { ...known("limits", given.limits, Object.keys(LIMITS)) };
     const x = core.x;
     this.#options = core.options(given);
@@ -100,8 +101,8 @@ export class Engine {
     });
   }
 
-  rewriter(source = "text", options) {
-    const name = SOURCES[word("source", source, SOURCES)];
+  rewriter(source, options) {
+    const name = SOURCES[word("source", source ?? "text", SOURCES)];
     return this.#with(options, [...REWRITER_OPTIONS, ...STREAM_OPTIONS], (core, handle, given) => {
       const made = core.lend(writing(name, given), (at, len) => (
         core.made(core.x.toolglot_wasm_rewriter_new(this.#engine, handle, at, len, core.out))
@@ -110,9 +111,9 @@ export class Engine {
     });
   }
 
-  completion(output, source = "text", options) {
+  completion(output, source, options) {
     const plain = typeof output === "object" && output !== null && "calls" in output;
-    const name = plain ? "turn" : SOURCES[word("source", source, SOURCES)];
+    const name = plain ? "turn" : SOURCES[word("source", source ?? "text", SOURCES)];
     const data = plain ? turnJson(output) : textOrBytes("output", output);
     return this.#with(options, [...COMPLETION_OPTIONS, ...STREAM_OPTIONS], (core, handle, given) => {
       const reason = ending("finish", given.finish);
@@ -123,13 +124,14 @@ export class Engine {
   }
 
   events(chunks, options) {
-    const { source = "text", finish, choice, ...rest } = known("options", options, ["source", "finish", "choice", ...STREAM_OPTIONS]);
+    const { source, finish, choice, ...rest } = known("options", options, ["source", "finish", "choice", ...STREAM_OPTIONS]);
     ending("finish", finish);
     const waits = typeof chunks?.[Symbol.asyncIterator] === "function";
     if (!waits && (typeof chunks === "string" || typeof chunks?.[Symbol.iterator] !== "function" || ArrayBuffer.isView(chunks))) {
       throw wrong("chunks: something to iterate over that gives chunks is needed");
     }
-    const one = source === "text" ? this.stream(rest) : this.reader(source, { choice, ...rest });
+    const from = source ?? "text";
+    const one = from === "text" ? this.stream(rest) : this.reader(from, { choice, ...rest });
     const end = new End(one, finish ?? undefined);
     return end.tells(waits ? later(one, chunks, end) : now(one, chunks, end));
   }
@@ -178,7 +180,7 @@ export class Engine {
     const core = this.#own.get();
     const list = (Array.isArray(calls) ? calls : [calls]).map((call, at) => toolCall(`calls[${at}]`, call));
     const id = string("dialect", dialect ?? this.dialects[0]);
-    return core.written((buffer) => core.lend(id, (at, len) => core.lend(JSON.stringify(list), (calls, callsLen) => (
+    return core.written((buffer) => core.lend(id, (at, len) => core.lend(toJson("calls", list), (calls, callsLen) => (
       core.x.toolglot_encode(this.#engine, this.#options, at, len, calls, callsLen, buffer)
     ))));
   }

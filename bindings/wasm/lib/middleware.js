@@ -3,6 +3,7 @@
 //
 // Invariant: a call is delivered when its block has closed, so that no call has to be retracted. Text is delivered at once.
 
+import { Calls } from "./calls.js";
 import { flag, known, string, word, wrong } from "./words.js";
 
 const OPTIONS = ["dialect", "engine", "lang", "recovered", "id"];
@@ -138,8 +139,9 @@ class Reading {
   #blocks;
   /** The open output block of text or reasoning. */
   #open = null;
-  /** Calls of a block that is not closed yet. */
-  #waiting = [];
+  /** The calls of the input block, and how many of them were delivered. */
+  #gathered;
+  #delivered;
 
   constructor(offered, options) {
     this.#offered = offered;
@@ -151,6 +153,8 @@ class Reading {
     this.#stream = engine.stream(tools.names.length > 0 ? { tools: tools.definitions } : undefined);
     this.#block = block;
     this.#blocks = 0;
+    this.#gathered = new Calls();
+    this.#delivered = 0;
   }
 
   /** Converts a part of a stream. */
@@ -206,16 +210,18 @@ class Reading {
   #made(events) {
     const out = [];
     for (const event of events) {
+      this.#gathered.add([event]);
       switch (event.type) {
         case "text": out.push(...this.#write("text", event.text)); break;
         case "reasoning":
           if (!event.framing) out.push(...this.#write("reasoning", event.text));
           break;
-        case "block_open": case "block_abandoned": this.#waiting = []; break;
-        case "call_close": this.#waiting.push(event); break;
-        case "block_close":
-          for (const call of this.#waiting.splice(0)) if (this.#options.recovered || !call.recovered) out.push(...this.#call(call));
+        case "block_close": {
+          const { closed } = this.#gathered;
+          for (const call of closed.slice(this.#delivered)) if (this.#options.recovered || !call.recovered) out.push(...this.#call(call));
+          this.#delivered = closed.length;
           break;
+        }
         default:
       }
     }
@@ -241,10 +247,9 @@ class Reading {
     return open ? [{ type: `${open.type}-end`, id: open.id }] : [];
   }
 
-  #call({ name: said, argumentsJson }) {
+  #call({ name: said, argumentsJson: input }) {
     this.#calls += 1;
     const id = this.#options.id();
-    const input = argumentsJson ?? "{}";
     // A dialect may spell names differently.
     const name = this.#offered.tools.check({ name: said, arguments: input }, { dialect: this.#options.dialect }).tool ?? said;
     return [

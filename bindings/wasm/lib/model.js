@@ -1,6 +1,6 @@
 // Models: what their replies are made of, and the client of a server.
 
-import { ToolglotError, kind, string, whole, wrong } from "./words.js";
+import { Pairs, ToolglotError, bytesOf, kind, string, whole, wrong } from "./words.js";
 
 export const SOURCES = ["openai", "anthropic", "ollama"];
 /** The end of a response, which clients do not pass on. */
@@ -20,6 +20,7 @@ export class Feed {
   #source;
   #response = null;
   #objects = false;
+  #pairs = new Pairs();
 
   constructor(agent) {
     this.#core = agent.core();
@@ -27,25 +28,30 @@ export class Feed {
   }
 
   feed(item) {
-    if (typeof item === "string" || ArrayBuffer.isView(item) || item instanceof ArrayBuffer) {
-      if (this.#source === "text") return item.length === 0 ? [] : [{ chunk: item instanceof ArrayBuffer ? new Uint8Array(item) : item }];
-      return this.#say((core, handle, buffer) => core.lend(item, (at, len) => core.x.toolglot_response_feed(handle, at, len, buffer)));
+    if (typeof item === "string") return this.#data(this.#pairs.whole(item));
+    if (ArrayBuffer.isView(item) || item instanceof ArrayBuffer) {
+      return [...this.#data(this.#pairs.rest()), ...this.#data(bytesOf("model", item))];
     }
     const found = shape(item);
     if (found === null) throw wrong(`model: a chunk must be text, bytes or a chunk of a client, not ${kind(item)}`);
     if (!this.#objects) this.#source = found;
     this.#objects = true;
     const json = JSON.stringify(item);
-    const sent = this.#source === "ollama" ? `${json}\n` : `data: ${json}\n\n`;
-    return this.#say((core, handle, buffer) => core.lend(sent, (at, len) => core.x.toolglot_response_feed(handle, at, len, buffer)));
+    return this.#data(this.#source === "ollama" ? `${json}\n` : `data: ${json}\n\n`);
   }
 
   finish() {
-    if (this.#source === "text") return [{ told: { ended: "stop" } }];
-    const last = this.#objects ? this.#say((core, handle, buffer) => core.lend(END[this.#source], (at, len) => (
-      core.x.toolglot_response_feed(handle, at, len, buffer)
-    ))) : [];
-    return [...last, ...this.#say((core, handle, buffer) => core.x.toolglot_response_finish(handle, buffer))];
+    const rest = this.#data(this.#pairs.rest());
+    if (this.#source === "text") return [...rest, { told: { ended: "stop" } }];
+    const last = this.#objects ? this.#data(END[this.#source]) : [];
+    return [...rest, ...last, ...this.#say((core, handle, buffer) => core.x.toolglot_response_finish(handle, buffer))];
+  }
+
+  /** Takes text or bytes of the reply. */
+  #data(data) {
+    if (data.length === 0) return [];
+    if (this.#source === "text") return [{ chunk: data }];
+    return this.#say((core, handle, buffer) => core.lend(data, (at, len) => core.x.toolglot_response_feed(handle, at, len, buffer)));
   }
 
   #say(step) {

@@ -3,7 +3,7 @@
 import { Owned, encoder } from "./core.js";
 import { Maker } from "./events.js";
 import { PRIVATE } from "./stream.js";
-import { FINISH, ToolglotError, bytesOf, flag, known, kind, string, whole, word, wrong } from "./words.js";
+import { FINISH, Pairs, ToolglotError, argumentsOf, bytesOf, flag, known, kind, string, whole, word, wrong } from "./words.js";
 
 export const SOURCES = ["text", "openai", "anthropic", "ollama"];
 const WRITING = ["model", "id", "created", "recovered", "reasoning", "forced", "idPrefix", "idSeed", "choice"];
@@ -32,8 +32,8 @@ export function writing(source, given) {
     source,
     close: said("calls", (name, value) => word(name, value, ["live", "close"])) === 1,
     recovered: said("recovered", flag),
-    // `null` leaves reasoning out.
-    reasoning: given.reasoning === undefined ? "reasoning_content" : said("reasoning", string),
+    // `null` and an empty name leave reasoning out.
+    reasoning: given.reasoning === undefined ? "reasoning_content" : text("reasoning"),
     protected: said("protected", flag),
     forced: said("forced", flag),
     idPrefix: said("idPrefix", string) ?? "call_",
@@ -50,7 +50,7 @@ export function writing(source, given) {
 /** What readers and rewriters share: chunks into bytes, an end, and the report. */
 class Response {
   #own;
-  #half = "";
+  #pairs = new Pairs();
   #what;
   #ended = false;
   /** The engine's report at the end. */
@@ -69,24 +69,18 @@ class Response {
     if (this.#ended) throw new ToolglotError("state", `the ${this.#what} is finished`);
     if (typeof chunk !== "string") {
       const bytes = bytesOf("chunk", chunk);
-      if (this.#half === "" || bytes.length === 0) return step(core, bytes);
+      if (this.#pairs.half === "" || bytes.length === 0) return step(core, bytes);
       const joined = new Uint8Array(bytes.length + 3);
       joined.set(this.#rest());
       joined.set(bytes, 3);
       return step(core, joined);
     }
-    const text = this.#half + chunk;
-    const last = text.charCodeAt(text.length - 1);
-    const cut = last >= 0xd800 && last < 0xdc00;
-    this.#half = cut ? text.slice(-1) : "";
-    return step(core, encoder.encode(cut ? text.slice(0, -1) : text));
+    return step(core, encoder.encode(this.#pairs.whole(chunk)));
   }
 
-  /** The replacement character for half a surrogate pair that nothing has completed. */
+  /** The bytes for half a surrogate pair that nothing has completed. */
   #rest() {
-    if (this.#half === "") return new Uint8Array(0);
-    this.#half = "";
-    return Uint8Array.of(0xef, 0xbf, 0xbd);
+    return encoder.encode(this.#pairs.rest());
   }
 
   /** Ends the response once: `rest` are the bytes that were held. */
@@ -200,7 +194,7 @@ export function turnJson(turn) {
   }
   const call = (one, at) => ({
     name: string(`output.calls[${at}].name`, one?.name),
-    arguments: string(`output.calls[${at}].argumentsJson`, one.argumentsJson),
+    arguments: argumentsOf(`output.calls[${at}]`, one),
     grade: one.grade ?? "complete", kinds: one.kinds ?? [], dialect: one.dialect ?? "", native: one.native ?? false,
     meta: Object.entries(one.meta ?? {}), span: [one.start ?? 0, one.end ?? 0],
   });
@@ -212,7 +206,7 @@ export function turnJson(turn) {
 export function toOpenAI(call, id) {
   const given = known("call", call, Object.keys(call ?? {}));
   const own = given.meta?.id || id || `call_${Array.from({ length: 24 }, () => Math.floor(Math.random() * 16).toString(16)).join("")}`;
-  const json = string("call.argumentsJson", given.argumentsJson);
+  const json = argumentsOf("call", given);
   return { id: string("id", own), type: "function", function: { name: string("call.name", given.name), arguments: json } };
 }
 

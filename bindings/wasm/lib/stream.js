@@ -4,7 +4,7 @@
 import { Owned, PIECE, SHORT, encoder } from "./core.js";
 import { ISSUE, Maker } from "./events.js";
 import { pack } from "./snapshot.js";
-import { FINISH, ToolglotError, bytesOf, jsonList, textOrBytes, word, wrong } from "./words.js";
+import { FINISH, Pairs, ToolglotError, bytesOf, jsonList, textOrBytes, word, wrong } from "./words.js";
 
 /** A key that only this package has: streams are made by engines. */
 export const PRIVATE = Symbol("private");
@@ -18,8 +18,9 @@ export class Stream {
   #own;
   #core;
   #stream;
-  /** Half a surrogate pair with which a string chunk ended. */
-  #half = "";
+  #pairs = new Pairs();
+  /** Whether the half that waits was prefilled: then its replacement character is not delivered. */
+  #prefilled = false;
   #maker;
   #finished = false;
   /** Collects whole calls, so that only issues are delivered. */
@@ -35,7 +36,7 @@ export class Stream {
     this.#maker = new Maker(keep, head?.open);
     this.#turn = turn;
     this.#odd = odd;
-    if (head) ({ half: this.#half, finished: this.#finished } = head);
+    if (head) ({ half: this.#pairs.half, prefilled: this.#prefilled, finished: this.#finished } = head);
     this.#own = new Owned(this, core, "stream", [["toolglot_stream_free", stream]]);
   }
 
@@ -45,11 +46,11 @@ export class Stream {
   }
 
   feedSpecial(marker) {
-    return this.#lent("toolglot_stream_feed_special", textOrBytes("marker", marker));
+    return this.#said("toolglot_stream_feed_special", textOrBytes("marker", marker));
   }
 
   prefill(text) {
-    return this.#lent("toolglot_stream_prefill", textOrBytes("text", text));
+    return this.#said("toolglot_stream_prefill", textOrBytes("text", text), true);
   }
 
   nativeCalls(calls) {
@@ -70,7 +71,7 @@ export class Stream {
   reset() {
     const core = this.#own.get();
     core.check(core.x.toolglot_stream_reset(this.#stream), "toolglot_stream_error", this.#stream);
-    this.#half = "";
+    this.#pairs.half = "";
     this.#maker.open = null;
     this.#finished = false;
   }
@@ -79,14 +80,20 @@ export class Stream {
     const core = this.#own.get();
     const ask = (buffer) => core.x.toolglot_stream_snapshot(this.#stream, buffer);
     const parser = core.written(ask, (at, len) => core.bytes(at, len));
-    return pack({ half: this.#half, open: this.#maker.open, finished: this.#finished }, parser);
+    return pack(this.#head(), parser);
   }
 
   copy() {
     const core = this.#own.get();
-    const head = { half: this.#half, open: this.#maker.open && { ...this.#maker.open }, finished: this.#finished };
+    const head = this.#head();
     const clone = core.made(core.x.toolglot_stream_clone(this.#stream, core.out), "toolglot_stream_error", this.#stream);
     return new Stream(PRIVATE, core, clone, this.#maker.keep, head, undefined, this.#odd);
+  }
+
+  /** What this layer knows besides the parser. */
+  #head() {
+    const open = this.#maker.open && { ...this.#maker.open };
+    return { half: this.#pairs.half, prefilled: this.#prefilled, open, finished: this.#finished };
   }
 
   get toolIssues() {
@@ -142,11 +149,8 @@ export class Stream {
   }
 
   #feedText(core, chunk) {
-    let text = this.#half + chunk;
-    const last = text.charCodeAt(text.length - 1);
-    const cut = last >= 0xd800 && last < 0xdc00;
-    this.#half = cut ? text.slice(-1) : "";
-    if (cut) text = text.slice(0, -1);
+    const text = this.#pairs.whole(chunk);
+    if (chunk !== "") this.#prefilled = false;
     if (text.length <= SHORT) {
       const { u8, piece } = core;
       let i = 0;
@@ -184,15 +188,24 @@ export class Stream {
 
   /** The replacement character for half a surrogate pair that something else follows. */
   #whole(core) {
-    if (this.#half === "") return [];
-    this.#half = "";
-    core.room.set([0xef, 0xbf, 0xbd]);
-    return this.#step(core, 3, []);
+    const rest = this.#pairs.rest();
+    if (rest === "") return [];
+    return this.#lent(this.#prefilled ? "toolglot_stream_prefill" : "toolglot_stream_feed", rest, []);
   }
 
-  #lent(way, data, before) {
+  /** Passes on what is not a chunk of the output. It may complete a surrogate pair, and end with half of one. */
+  #said(way, data, prefilled = false) {
     const core = this.#opened();
-    const events = before ?? this.#whole(core);
+    if (typeof data !== "string") return this.#lent(way, data, data.length > 0 ? this.#whole(core) : []);
+    const first = data.charCodeAt(0);
+    const joins = data === "" || (first >= 0xdc00 && first < 0xe000);
+    const events = joins ? [] : this.#whole(core);
+    if (data !== "") this.#prefilled = prefilled;
+    return this.#lent(way, this.#pairs.whole(data), events);
+  }
+
+  #lent(way, data, events) {
+    const core = this.#opened();
     core.lend(data, (at, len) => this.#done(core.x[way](this.#stream, at, len, core.out), events));
     return events;
   }

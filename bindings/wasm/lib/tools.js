@@ -2,7 +2,7 @@
 
 import { Owned } from "./core.js";
 import { PRIVATE } from "./stream.js";
-import { ToolglotError, kind, known, string, toolCall, word, wrong } from "./words.js";
+import { kind, known, string, toJson, toolCall, word, wrong } from "./words.js";
 
 export const LANG = ["en", "zh"];
 /** Members of manifest entries; other members of a definition are kept as `extra`. */
@@ -46,7 +46,7 @@ export class Tools {
     if (typeof one !== "object" || one === null) throw wrong(`tools: a definition or a list of them is needed, not ${kind(one)}`);
     if (Array.isArray(one.tools)) return one.tools.forEach((inner) => this.#read(inner));
     if (typeof one.run !== "function" && (one.function || one.inputSchema || one.input_schema || one.id)) {
-      return this.#add(JSON.stringify(one.inputSchema || one.id ? { tools: [one] } : [one]));
+      return this.#add(toJson("tools", one.inputSchema || one.id ? { tools: [one] } : [one]));
     }
     const { name, run, parameters, ...more } = one;
     string("tools: name", name);
@@ -56,7 +56,7 @@ export class Tools {
     const schema = schemaOf(parameters ?? one.inputSchema);
     delete entry.extra.inputSchema;
     if (schema !== undefined) entry.parameters = schema;
-    this.#add(JSON.stringify({ tools: [entry] }));
+    this.#add(toJson(`tools: ${name}`, { tools: [entry] }));
     if (run) this.#functions.set(name, run);
   }
 
@@ -134,7 +134,7 @@ export class Tools {
     const core = this.#own.get();
     const one = (engine ?? this.engine(string("dialect", dialect))).handles(PRIVATE);
     const words = word("lang", lang ?? "en", LANG);
-    const given = JSON.stringify([...results].map((result) => ({ ...result, content: content(result.content) })));
+    const given = toJson("results", [...results].map((result) => ({ ...result, content: content(result.content) })));
     return JSON.parse(core.written((buffer) => lendAll(core, [dialect, given], (at, len, text, textLen) => (
       core.x.toolglot_results(one.engine, at, len, words, text, textLen, buffer)
     ))));
@@ -160,8 +160,6 @@ function schemaOf(given) {
 export function content(value) {
   if (value === undefined || value === null || typeof value === "string") return value ?? null;
   if (Array.isArray(value.content) && value.content.every((part) => typeof part?.type === "string")) return value.content;
-  const json = JSON.stringify(value);
-  if (json === undefined) throw new ToolglotError("argument", `${kind(value)} cannot be expressed in JSON`);
-  return [{ type: "json", json: JSON.parse(json) }];
+  return [{ type: "json", json: JSON.parse(toJson("result", value)) }];
 }
 

@@ -99,26 +99,70 @@ export function strings(what, given) {
   return list.map((one, at) => string(`${what}[${at}]`, one));
 }
 
+/** The options that were given: `null` and `undefined` mean the default. */
+export function present(given) {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
+}
+
+/** A value as JSON text. */
+export function toJson(what, given) {
+  let text;
+  try {
+    text = JSON.stringify(given);
+  } catch (error) {
+    throw wrong(`${what}: ${error.message}`);
+  }
+  if (text === undefined) throw wrong(`${what}: ${kind(given)} cannot be expressed in JSON`);
+  return text;
+}
+
 /** A list as JSON text; text is passed through. */
 export function jsonList(what, given) {
   if (typeof given === "string") return given;
   if (!Array.isArray(given)) throw wrong(`${what}: an array or its JSON text is needed, not ${kind(given)}`);
-  try {
-    return JSON.stringify(given);
-  } catch (error) {
-    throw wrong(`${what}: ${error.message}`);
-  }
+  return toJson(what, given);
+}
+
+/** `tool_choice` as text: a word, or the JSON text of an object. */
+export function choiceText(what, given) {
+  if (typeof given === "string") return given;
+  if (typeof given !== "object" || Array.isArray(given)) throw wrong(`${what}: a word or an object is needed, not ${kind(given)}`);
+  return toJson(what, given);
+}
+
+/** The arguments of a call as JSON text. */
+export function argumentsOf(what, { argumentsJson }) {
+  // The end of a call with `retain: "none"`: a call without arguments would be another one.
+  if (argumentsJson === null) throw wrong(`${what}: its arguments were not kept (retain: "none")`);
+  return string(`${what}.argumentsJson`, argumentsJson);
 }
 
 /** A call in OpenAI's form, with arguments as text. */
 export function toolCall(what, given) {
   const inner = given?.function ?? given;
   if (typeof inner?.name !== "string") throw wrong(`${what}: it has no name`);
-  let json = inner.argumentsJson ?? inner.arguments ?? "{}";
-  try {
-    if (typeof json !== "string") json = JSON.stringify(json);
-  } catch (error) {
-    throw wrong(`${what}.arguments: ${error.message}`);
-  }
+  const own = inner.argumentsJson === undefined ? inner.arguments ?? "{}" : argumentsOf(what, inner);
+  const json = typeof own === "string" ? own : toJson(`${what}.arguments`, own);
   return { id: given.id ?? given.meta?.id, function: { name: inner.name, arguments: json } };
+}
+
+/** Text whose surrogate pairs may be split between strings: half a pair at the end of one waits for the next. */
+export class Pairs {
+  half = "";
+
+  /** The whole characters so far. */
+  whole(text) {
+    const all = this.half + text;
+    const last = all.charCodeAt(all.length - 1);
+    const cut = last >= 0xd800 && last < 0xdc00;
+    this.half = cut ? all.slice(-1) : "";
+    return cut ? all.slice(0, -1) : all;
+  }
+
+  /** What stands for a half that nothing has completed: the replacement character. */
+  rest() {
+    const rest = this.half === "" ? "" : "\ufffd";
+    this.half = "";
+    return rest;
+  }
 }

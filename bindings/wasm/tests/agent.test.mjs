@@ -87,6 +87,11 @@ test("a template without calls, a broken one and wrong options are refused", () 
   throws(() => tg.derive(utf8.encode("GGUF")), "dialect", /./);
   throws(() => tg.derive(own).render([{ role: "user", content: "x" }], { tool: [] }), "argument", /no 'tool'/);
   throws(() => tg.derive(own).engine({ dialects: "vcp" }), "argument", /come from the template/);
+  throws(() => tg.derive(own).engine("vcp"), "argument", /^options: an object is needed/);
+  assert.deepEqual(tg.derive(own).engine({ dialects: null, toml: undefined }).dialects, ["derived"]);
+  const cycle = {};
+  cycle.self = cycle;
+  throws(() => tg.derive(own, { variables: cycle }), "argument", /^variables: .*circular/);
   throws(() => tg.derive(3), "argument", /template/);
   throws(() => tg.derive(own, { id: 3 }), "argument", /id/);
 });
@@ -199,6 +204,9 @@ test("prompts, checks, results", () => {
   assert.equal(said.role, "user");
   assert.equal(said.content.match(/<\/tool_response>/g).length, 2);
   throws(() => tools.results([{ name: "f", status: "odd" }], "hermes"), "argument", /odd/);
+  throws(() => tools.results([{ name: "f", content: () => 1 }], "hermes"), "argument", /^result: function cannot be expressed in JSON/);
+  const unkept = new tg.Engine({ dialects: "hermes", retain: "none" }).stream().feed(call("double", { n: 7 }));
+  throws(() => tools.check(unkept.find(({ type }) => type === "call_close")), "argument", /^call: its arguments were not kept/);
   tools.free();
   throws(() => tools.prompt("hermes"), "freed", /tools/);
 });
@@ -230,6 +238,7 @@ test("every kind of reply is read", async () => {
     promise: [async (text) => text],
     bytes: [(text) => utf8.encode(text)],
     list: [(text) => [...text]],
+    units: [(text) => `${text} 🌊`.split("")],
     pieces: [async function* pieces(text) {
       for (const byte of utf8.encode(text)) yield Uint8Array.of(byte);
     }],
@@ -242,7 +251,7 @@ test("every kind of reply is read", async () => {
   };
   for (const [name, [reply, source = "text"]] of Object.entries(kinds)) {
     const run = await agent((messages) => reply(replies[messages.length > 2 ? 1 : 0]), { source }).run("go").done();
-    assert.equal(run.text, "done", name);
+    assert.equal(run.text, name === "units" ? "done 🌊" : "done", name);
     assert.deepEqual(states(run), ["completed"], name);
   }
   await rejects(agent(() => [7]).run("go").done(), "argument", /number/);
@@ -586,6 +595,7 @@ test("bad agents say what is wrong", () => {
   throws(() => agent(script(), { budget: { time: -1 } }), "argument", /budget\.time/);
   throws(() => agent(script(), { odd: 1 }), "argument", /'odd'/);
   throws(() => agent(script(), { source: "x" }), "argument", /'x'/);
+  throws(() => agent(script()).run([{ role: "user", content: 1n }]), "argument", /^messages: .*BigInt/);
 });
 
 test("two iterations at once are refused", async () => {

@@ -11,6 +11,8 @@ const wasm = await readFile(new URL("../toolglot.wasm", import.meta.url));
 const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
 const engine = new tg.Engine({ dialects: ["tool-call-xml", "reasoning-think"] });
 const TOOLS = [{ name: "f", parameters: { type: "object", properties: { n: { type: "integer" } } } }];
+const CYCLE = {};
+CYCLE.self = CYCLE;
 const CALL = '<tool_call name="f"><param name="n">7</param></tool_call>';
 const utf8 = new TextEncoder();
 
@@ -119,6 +121,36 @@ test("half a surrogate pair is held, and is U+FFFD if nothing completes it", () 
   stream.feed(high);
   assert.equal(textOf(stream.feedSpecial("x")), "\ufffdx");
   for (const one of [stream, copy, restored]) one.free();
+});
+
+test("a prefill and a special token may be split inside a surrogate pair too", () => {
+  const [high, low] = ["\ud83c", "\udf0a"];
+  const said = (...steps) => {
+    const stream = engine.stream();
+    const events = steps.flatMap(([way, data]) => stream[way](data));
+    const told = [textOf(events), stream.position];
+    const ends = [stream.copy(), engine.restore(stream.snapshot()), stream].map((one) => {
+      const end = textOf(one.finish());
+      one.free();
+      return end;
+    });
+    assert.deepEqual(ends, Array(3).fill(ends[0]));
+    return [told[0] + ends[0], told[1]];
+  };
+  for (const way of ["prefill", "feedSpecial"]) {
+    assert.deepEqual(said([way, high], ["feed", `${low}b`]), ["🌊b", 5], way);
+    assert.deepEqual(said([way, high], ["feed", ""], [way, ""], ["feed", low]), ["🌊", 4], way);
+    assert.deepEqual(said([way, high], [way, new Uint8Array(0)], ["feed", low]), ["🌊", 4], way);
+  }
+  assert.deepEqual(said(["feedSpecial", `a${high}`], ["feedSpecial", low]), ["a🌊", 5]);
+  assert.deepEqual(said(["feedSpecial", high]), ["\ufffd", 0]);
+  assert.deepEqual(said(["feed", high], ["feedSpecial", low]), ["🌊", 4]);
+  // What a prefill leaves incomplete is not delivered either.
+  assert.deepEqual(said(["prefill", high], ["prefill", low]), ["", 4]);
+  assert.deepEqual(said(["prefill", `a${high}`]), ["", 1]);
+  assert.deepEqual(said(["prefill", high], ["feed", utf8.encode("b")]), ["b", 4]);
+  assert.deepEqual(said(["prefill", high], ["feed", "b"]), ["\ufffdb", 4]);
+  assert.deepEqual(said(["feed", high], ["prefill", "b"]), ["\ufffd", 4]);
 });
 
 test("kinds of chunks", () => {
@@ -276,6 +308,32 @@ test("nothing retained", () => {
   const bare = new tg.Engine({ dialects: "tool-call-xml", retain: "none" });
   const [close] = closes(run([CALL], bare));
   assert.deepEqual([close.name, close.arguments, close.argumentsJson], ["f", null, null]);
+  // A call whose arguments are unknown is not written as one without arguments.
+  throws(() => bare.encode(close), "argument", /^calls\[0\]: its arguments were not kept \(retain: "none"\)$/);
+  throws(() => toOpenAI(close), "argument", /^call: its arguments were not kept/);
+  throws(() => bare.completion({ text: "", calls: [close] }), "argument", /^output.calls\[0\]: its arguments were not kept/);
+  bare.free();
+});
+
+test("closed calls keep the pieces of their arguments", () => {
+  const bare = new tg.Engine({ dialects: ["hermes", "tool-call-xml", "action"], retain: "none" });
+  const text = '<tool_call>{"name": "rm", "arguments": {"path": "/tmp/x", "n": 1.50}}</tool_call>'
+    + '<tool_call name="h"><param name="a">"1" {2}, [</param><param name="b">3</param><param name="a">2</param></tool_call>'
+    + "<ACTION><f><a>1</a></f></ACTION>";
+  const told = ({ name, argumentsJson, grade }) => [name, argumentsJson, grade];
+  const wanted = bare.parse(text).calls.map(told);
+  assert.deepEqual(wanted.map(([name, json, grade]) => [name, JSON.parse(json), grade]), [
+    ["rm", { path: "/tmp/x", n: 1.5 }, "complete"], ["h", { a: "2", b: "3" }, "recovered"], ["f", {}, "recovered"],
+  ]);
+  for (const size of [1, 7, 1000]) {
+    const [stream, calls] = [bare.stream(), new Calls()];
+    for (let at = 0; at < text.length; at += size) calls.add(stream.feed(text.slice(at, at + size)));
+    calls.add(stream.finish());
+    stream.free();
+    assert.deepEqual(calls.closed.map(told), wanted);
+    assert.deepEqual(calls.closed[0].arguments, { path: "/tmp/x", n: 1.5 });
+    assert.match(toOpenAI(calls.closed[0]).function.arguments, /1\.50/);
+  }
   bare.free();
 });
 
@@ -330,6 +388,13 @@ test("bad options", () => {
     [{ unclosed: "x" }, "argument", /^unclosed: 'x' is none of 'drop', 'text', 'salvage'$/],
     [{ start: "x" }, "argument", /^start: 'x' is none of 'dialect', 'text', 'reasoning'$/],
     [{ trustedOnly: 1 }, "argument", /^trustedOnly: number is none of false, true$/],
+    [{ toolChoice: "x" }, "argument", /`required`/],
+    [{ toolChoice: () => 1 }, "argument", /^toolChoice: a word or an object is needed, not function$/],
+    [{ toolChoice: [] }, "argument", /^toolChoice: a word or an object is needed, not Array$/],
+    [{ toolChoice: CYCLE }, "argument", /^toolChoice: .*circular/],
+    [{ toolChoice: { toJSON: () => undefined } }, "argument", /^toolChoice: Object cannot be expressed in JSON$/],
+    [{ tools: [CYCLE] }, "argument", /^tools: .*circular/],
+    [{ promptTail: "x" }, "argument", /^options: there is no 'promptTail'/],
     [{ constructor: 3 }, "argument", /there is no 'constructor'/],
     [{ nothing: 3 }, "argument", /^options: there is no 'nothing'; there are dialects/],
   ];
@@ -338,11 +403,51 @@ test("bad options", () => {
   throws(() => new Stream(), "argument", /use engine.stream\(\)/);
   throws(() => engine.stream({ start: "x" }), "argument", /^start: 'x'/);
   throws(() => engine.stream({ tools: "{" }), "tools", /not JSON/);
+  throws(() => engine.stream({ toolChoice: CYCLE }), "argument", /^toolChoice: .*circular/);
+  throws(() => engine.stream({ promptTail: 5 }), "argument", /^promptTail: a string/);
   throws(() => engine.stream({ limits: {} }), "argument", /^options: there is no 'limits'; there are start, promptTail, tools, toolChoice$/);
   throws(() => tg.dialectToml("none"), "dialect", /there is no built-in dialect none/);
   throws(() => tg.dialectToml(3), "argument", /^id: a string is needed/);
-  const none = { dialects: null, toml: undefined, tools: null, limits: null, start: null, fence: undefined, retain: null };
-  assert.equal(new tg.Engine(none).parse("x").text, "x");
+});
+
+test("null means the default", () => {
+  const names = [
+    "dialects", "toml", "switches", "tools", "toolChoice", "limits", "retain", "prefer", "reasoning", "callsInReasoning", "fence",
+    "unclosed", "trustedOnly", "start", "untyped", "broken", "unknownTool",
+  ];
+  const usual = new tg.Engine();
+  const own = { start: "text", promptTail: null, tools: null, toolChoice: undefined };
+  for (const missing of [null, undefined]) {
+    const one = new tg.Engine({ ...Object.fromEntries(names.map((name) => [name, missing])), limits: { maxCalls: missing } });
+    const text = `<think>a</think>${CALL}`;
+    assert.deepEqual(one.parse(text), usual.parse(text));
+    // Options of a stream are added to those of its engine.
+    assert.deepEqual(run([text], one, own), run([text], usual, own));
+    assert.deepEqual(one.parse("x", { promptTail: "x", finish: missing, nativeCalls: missing, guard: missing, original: missing }).text, "x");
+    for (const name of names) {
+      const stream = new tg.Engine({ dialects: "hermes", [name]: missing }).stream({ start: "text" });
+      assert.equal(textOf(stream.feed("a")), "a", name);
+      stream.free();
+    }
+    assert.equal(textOf([...usual.events(["a"], { source: missing, finish: missing, choice: missing })]), "a");
+    assert.equal(JSON.parse(usual.completion("a", missing)).choices[0].message.content, "a");
+    const rewriter = usual.rewriter(missing);
+    assert.equal(JSON.parse(rewriter.feed("a").at(-1)).choices[0].delta.content, "a");
+    rewriter.free();
+  }
+  usual.free();
+});
+
+test("an engine keeps copies of its options", () => {
+  const [toolChoice, limits, tools] = [{ function: { name: "f" } }, { maxCalls: 1 }, structuredClone(TOOLS)];
+  const one = new tg.Engine({ dialects: "hermes", toolChoice, limits, tools });
+  const names = () => run(['{"n":7}'], one, { start: "text" }).filter(({ type }) => type === "call_open").map(({ name }) => name);
+  assert.deepEqual(names(), ["f"]);
+  toolChoice.function.name = "g";
+  limits.maxCalls = 0;
+  tools.pop();
+  assert.deepEqual([names(), one.parse('{"n":7}').calls.map(({ name }) => name)], [["f"], ["f"]]);
+  one.free();
 });
 
 test("an engine of dialect ids alone", () => {
@@ -585,6 +690,10 @@ test("whole completions", () => {
   const same = (options) => engine.completion(BODIES.text, "text", { idSeed: 3, created: 1, ...options });
   assert.equal(same(), same());
   assert.equal(JSON.parse(same({ id: "x", model: "m", idPrefix: "c-" })).choices[0].message.tool_calls[0].id.startsWith("c-"), true);
+  for (const reasoning of [null, ""]) {
+    const { message } = read(engine.completion("<think>hm</think>x", "text", { reasoning }));
+    assert.deepEqual(message, { role: "assistant", content: "x" });
+  }
   throws(() => engine.completion({ calls: [] }), "argument", /^output: a turn, a string/);
   throws(() => engine.completion({ text: "", calls: [{ name: "f" }] }), "argument", /^output.calls\[0\].argumentsJson: a string is needed/);
   throws(() => engine.completion(3), "argument", /^output: a string/);
@@ -699,6 +808,9 @@ test("encode, escape, detect", () => {
   throws(() => hermes.encode([call, null]), "argument", /^calls\[1\]: it has no name/);
   throws(() => hermes.encode({ name: "f", arguments: { a: 1n } }), "argument", /^calls\[0\].arguments: .*BigInt/);
   throws(() => hermes.encode({ name: "f", arguments: "[" }), "encode", /./);
+  throws(() => hermes.encode({ name: "f", arguments: () => 1 }), "argument", /^calls\[0\].arguments: function cannot be expressed in JSON$/);
+  throws(() => hermes.encode({ name: "f", argumentsJson: { a: 1 } }), "argument", /^calls\[0\].argumentsJson: a string is needed/);
+  throws(() => hermes.encode({ id: 1n, name: "f" }), "argument", /^calls: .*BigInt/);
   const text = '(see <tool_call name="f">) 中';
   assert.equal(engine.escape(text), '(see <\\tool_call name="f">) 中');
   assert.equal(engine.unescape(engine.escape(text)), text);

@@ -132,6 +132,13 @@ test("pieces of every size give the same stream", async () => {
   assert.equal(parts.at(-1).finishReason, "stop");
 });
 
+test("an engine that keeps nothing has the arguments too", async () => {
+  const engine = new tg.Engine({ dialects: "hermes", retain: "none", tools: [{ name: "weather", parameters: weather.inputSchema }] });
+  const inner = model(`${call("weather", { city: "a" })}${call("weather", { city: "b" })}`);
+  const { content } = await generate(inner, made({ engine }), { prompt: [user("How is it?")], tools: [weather] });
+  assert.deepEqual(content.map(({ input }) => input), ['{"city":"a"}', '{"city":"b"}']);
+});
+
 test("calls and results of the conversation are written for the model", async () => {
   const inner = model("It rains.");
   const prompt = [

@@ -73,6 +73,8 @@ export async function use(chunks: AsyncIterable<Uint8Array | string>): Promise<T
   const open: boolean = stream.inReasoning || stream.mayHoldMarker;
   for await (const event of plain.events(chunks, { source: "openai", tools })) show(event);
   for (const event of plain.events(["a", new Uint8Array(1)], { finish: "length" })) show(event);
+  for (const event of plain.events(["a"], { source: null, finish: null, promptTail: "x" })) show(event);
+  new toolglot.Engine({ fence: null, toolChoice: null, limits: { maxCalls: null } }).free();
   using reader: Reader = plain.reader("ollama", { choice: 0 });
   reader.feed("x").map(show);
   using rewriter: Rewriter = plain.rewriter("text", { model: "m", calls: "close", reasoning: null });
@@ -95,6 +97,8 @@ export function mistakes(toolglot: Toolglot, engine: Engine, stream: Stream, eve
   new toolglot.Engine([3]);
   // @ts-expect-error: unknown option.
   new toolglot.Engine({ dialect: "vcp" });
+  // @ts-expect-error: the tail of a prompt is that of a stream.
+  new toolglot.Engine({ promptTail: "x" });
   // @ts-expect-error: unknown word.
   new toolglot.Engine({ retain: "all" });
   // @ts-expect-error: unknown limit.

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toolglot::rewrite::{Given, Same};
 use toolglot::sink::openai::{Delta, Deltas, Head, Settings, Usage};
 use toolglot::source::{
-    Anthropic, CallPiece, Flow, Item, Ollama, OpenAi, Source, SourceError, Take, Telling,
+    Anthropic, CallPiece, Flow, Item, Ollama, OpenAi, ServerError, Source, SourceError, Take,
+    Telling,
 };
 use toolglot::{DialectSet, Finish, Options, Parser, Prefer, Stage, UnknownTool};
 
@@ -31,6 +32,8 @@ struct Shared {
     filtered: bool,
     /// The server itself reports in the body what went wrong.
     reported: bool,
+    /// Why a part of the body could not be read, if one could not: the reply lacks it.
+    unread: Option<String>,
 }
 
 /// The server's own calls. The first one counts if nothing was converted before it: then they all do, and a call in later text is
@@ -56,8 +59,18 @@ impl Shared {
                 // Other errors are those of a body that no client can read.
                 self.reported |= error.json.is_some();
             }
+            Item::Error(error @ (SourceError::Json { .. } | SourceError::TooLong { .. })) => {
+                self.unread.get_or_insert_with(|| error.to_string());
+            }
             _ => {}
         }
+    }
+
+    /// The error of a reply that lacks what could not be read. A client that gets the bytes unchanged reads them itself.
+    fn lacks(&self, same: bool) -> Option<ServerError> {
+        let why = self.unread.as_ref().filter(|_| !same || self.changed)?;
+        let message = format!("a part of the response could not be read: {why}");
+        Some(ServerError::new(&message, "upstream_error"))
     }
 
     /// Whether a call of the server is the first that counts.
@@ -294,6 +307,11 @@ impl Reader {
                 }
             }
             let forwarded = matches!(locked(shared).native, Native::Forwarded(_));
+            if let (Item::Error(error), Some(own)) = (&item, own.as_mut())
+                && error.is_gap()
+            {
+                own.take(Item::Error(error.clone()), deltas, &mut errors);
+            }
             match (&item, own.as_mut()) {
                 (Item::Call(piece), None) if forwarded => locked(shared).call(piece),
                 (Item::CallEnd(_), None) if forwarded => {}
@@ -316,7 +334,12 @@ impl Reader {
             own.take(Item::Finish(reason), deltas, &mut vec![]);
             own.finish(None, deltas, &mut vec![]);
         }
-        let error = flow.error(false);
+        let lacks = locked(&self.shared).lacks(self.same);
+        let reason = match lacks {
+            Some(_) => Finish::Error,
+            None => reason,
+        };
+        let error = flow.error(false).or(lacks);
         if let Some(error) = &error {
             deltas.fail(&error.message, &error.kind);
         }

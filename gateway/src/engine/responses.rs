@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use toolglot::Finish;
+use toolglot::layer::readable;
 use toolglot::sink::openai::Usage;
 use toolglot::source::{
     CallPiece, DEFAULT_MAX, Item, Said, ServerError, Source, SourceError, Take,
@@ -100,7 +101,7 @@ impl Responses {
         let Some(data) = line.strip_prefix(b"data:") else {
             return;
         };
-        match serde_json::from_slice(data) {
+        match serde_json::from_slice(&readable(data)) {
             Ok(event) => self.event(event, take),
             Err(error) => {
                 let (line, why) = (self.number, error.to_string());
@@ -147,7 +148,7 @@ impl Responses {
     /// A response that is not streamed.
     fn document(&mut self, take: &mut Take<'_>) {
         let body = std::mem::take(&mut self.line);
-        let Ok(response) = serde_json::from_slice::<Value>(&body) else {
+        let Ok(response) = serde_json::from_slice::<Value>(&readable(&body)) else {
             return;
         };
         if response.get("output").is_none() {

@@ -271,7 +271,8 @@ fn spare(terms: &Terms) -> Head {
 
 /// Returns the message of a server error.
 fn message(body: &[u8]) -> String {
-    let read: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let read: serde_json::Value =
+        serde_json::from_slice(&toolglot::layer::readable(body)).unwrap_or_default();
     let error = &read["error"];
     let told = error["message"]
         .as_str()

@@ -1,8 +1,13 @@
 //! How replies end: filters, refusals, and the errors of servers.
 
+use std::time::Duration;
+
 use crate::faces::request;
 use crate::replies::{Part, said};
-use crate::support::{Answer, FACES, Fake, client, gateway, metrics, post, read_face};
+use crate::support::{
+    Answer, FACES, Fake, Reply, chunks, client, completion, gateway, got, metrics, post, read_face,
+    spoken,
+};
 
 const APIS: [&str; 3] = ["openai", "anthropic", "ollama"];
 
@@ -258,5 +263,130 @@ async fn a_reply_may_break_off_anywhere() {
                 );
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn the_end_comes_when_the_server_says_it_though_the_connection_stays_open() {
+    const ENDS: [&str; 4] = [
+        "[DONE]",
+        "response.completed",
+        "message_stop",
+        "\"done\":true",
+    ];
+    for api in APIS {
+        for text in [
+            "Hi",
+            "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>",
+        ] {
+            let fake = Fake::new(move |_| {
+                let mut answer = spoken(api, &[text], true);
+                answer.pause = Duration::from_secs(600);
+                answer
+            })
+            .await;
+            let url = gateway(&fake.url, &config(api)).await;
+            for ((face, path), end) in FACES.into_iter().zip(ENDS) {
+                let asked = client().post(format!("{url}{path}"));
+                let asked = asked.header("content-type", "application/json");
+                let asked = asked.body(request(face, true).to_string());
+                let mut body = String::new();
+                let reads = async {
+                    let mut got = asked.send().await.unwrap();
+                    while !body.contains(end) {
+                        let chunk = got.chunk().await.unwrap().expect("an end");
+                        body.push_str(&String::from_utf8_lossy(&chunk));
+                    }
+                };
+                let read = tokio::time::timeout(Duration::from_secs(60), reads).await;
+                assert!(read.is_ok(), "{face} over {api}: {body}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_told_to_a_client_of_another_protocol() {
+    let begun = chunks(&["<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"b"]);
+    let begun = begun.split("data: [DONE]").next().unwrap().to_owned();
+    let begun = begun.replace("\"finish_reason\":\"stop\"", "\"finish_reason\":null");
+    let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":4}}\n\ndata: [DONE]";
+    let rest = chunks(&["c\"}}\n</tool_call>"]).replace("data: [DONE]", usage);
+    let damaged = "data: {\"choices\": oops\n\n";
+    let body = format!("{begun}{damaged}{rest}");
+    let fake = Fake::new(move |_| Answer::events(&body)).await;
+    let url = gateway(&fake.url, &config("openai")).await;
+    for (face, path) in FACES {
+        let mut got = post(&client(), &format!("{url}{path}"), &request(face, true)).await;
+        // A client of the same protocol gets it unchanged.
+        got.body = got.body.replace(damaged, "");
+        let reply = read_face(face, &got, true);
+        let whole = |(_, arguments): &&(String, String)| {
+            serde_json::from_str::<serde_json::Value>(arguments).is_ok()
+        };
+        // A call that lacks bytes does not run.
+        assert_eq!(
+            reply.calls.iter().filter(whole).count(),
+            0,
+            "{face}: {}",
+            got.body
+        );
+        let told = got.body.contains("could not be read");
+        assert_eq!(told, face != "chat", "{face}: {}", got.body);
+    }
+}
+
+#[tokio::test]
+async fn characters_in_two_halves_arrive_whole() {
+    let delta = |text: &str| {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+    };
+    let call = |text: &str| delta(&text.replace('"', "\\\"").replace('\n', "\\n"));
+    let body = [
+        call("hi <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"b"),
+        delta("\\ud83d"),
+        delta("\\ude00"),
+        call("c\"}}\n</tool_call>"),
+    ]
+    .concat();
+    let end = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":4}}\n\ndata: [DONE]\n\n";
+    let body = body + end;
+    let fake = Fake::new(move |_| Answer::events(&body)).await;
+    let url = gateway(&fake.url, &config("openai")).await;
+    for (face, path) in FACES {
+        let got = post(&client(), &format!("{url}{path}"), &request(face, true)).await;
+        let reply = read_face(face, &got, true);
+        let read: serde_json::Value = serde_json::from_str(&reply.calls[0].1).unwrap();
+        assert_eq!(read["a"], "b😀c", "{face}: {}", got.body);
+        assert!(
+            reply.text.starts_with("hi") && !reply.error,
+            "{face}: {}",
+            got.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn settings_count_in_requests_with_halves_of_characters() {
+    let call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
+    let fake = Fake::new(move |_| Answer::json(&completion(call, "stop"))).await;
+    let url = gateway(&fake.url, &config("openai")).await;
+    let url = format!("{url}/v1/chat/completions");
+    let asked = r#"{"model":"m","messages":[{"role":"user","content":"cut \ud83d"}],"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"none"}"#;
+    for mark in ["", "\u{feff}"] {
+        let sent = client()
+            .post(&url)
+            .header("content-type", "application/json");
+        let answer = sent.body(format!("{mark}{asked}")).send().await.unwrap();
+        let got = got(answer).await;
+        assert_eq!(got.status, 200, "{}", got.body);
+        assert!(Reply::whole(&got).calls.is_empty(), "{}", got.body);
+    }
+    for odd in ["{\"model\": oops}", "", "[1]"] {
+        let sent = client()
+            .post(&url)
+            .header("content-type", "application/json");
+        let answer = sent.body(odd).send().await.unwrap();
+        assert_eq!(got(answer).await.status, 400, "{odd}");
     }
 }

@@ -1,6 +1,7 @@
 // The C++ interface: ownership, lifetimes, exceptions, callbacks, and what each function passes on.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -63,6 +64,12 @@ void library() {
   CHECK(plain.what() == "busy"sv && plain.message().empty());
   tg::error full(TOOLGLOT_E_ARG, "a: b");
   CHECK(full.status() == TOOLGLOT_E_ARG && full.message() == "a: b");
+  // A NUL does not end the message, and a copy keeps it.
+  std::optional<tg::error> whole(std::in_place, TOOLGLOT_E_ARG, "a\0b"sv);
+  const tg::error copy = *whole;
+  whole.reset();
+  CHECK(copy.message() == "a\0b"sv);
+  THROWS(TOOLGLOT_E_DIALECT, "her\0mes"sv, tg::engine({"her\0mes"sv}));
 }
 
 void engines() {
@@ -94,6 +101,46 @@ void engines() {
   CHECK(engine.dialects().size() == 1);
   std::swap(engine, other);
   CHECK(other.dialects().size() == 1);
+}
+
+// A moved-from handle is neither used nor taken for an argument that was left out.
+void moved(const tg::engine &engine) {
+  tg::config config;
+  tg::options options;
+  tg::engine gone{"hermes"};
+  tg::turn turn;
+  tg::buffer buffer;
+  { tg::config a = std::move(config); }
+  { tg::options a = std::move(options); }
+  { tg::engine a = std::move(gone); }
+  { tg::turn a = std::move(turn); }
+  { tg::buffer a = std::move(buffer); }
+  THROWS(TOOLGLOT_E_NULL, "moved", tg::engine{config});
+  THROWS(TOOLGLOT_E_NULL, "moved", tg::parse(engine, "a", options));
+  THROWS(TOOLGLOT_E_NULL, "moved", tg::parse(gone, "a"));
+  THROWS(TOOLGLOT_E_NULL, "moved", tg::stream(engine, options));
+  THROWS(TOOLGLOT_E_NULL, "moved", tg::stream{gone});
+  THROWS(TOOLGLOT_E_NULL, "moved", engine.encode("tool-call-xml", "[]", options));
+  THROWS(TOOLGLOT_E_NULL, "moved", tg::turn().guard(gone));
+  THROWS(TOOLGLOT_E_NULL, "moved", tg::turn().hint(options));
+  THROWS(TOOLGLOT_E_NULL, "moved", tg::openai().guard(gone));
+  tg::openai writer;
+  THROWS(TOOLGLOT_E_NULL, "moved", writer.completion(turn));
+  tg::tools tools(R"([{"name":"f"}])");
+  THROWS(TOOLGLOT_E_NULL, "moved", tools.prompt(gone, "hermes"));
+  THROWS(TOOLGLOT_E_NULL, "moved", tools.check_call(gone, "hermes", "f", "{}"));
+  THROWS(TOOLGLOT_E_NULL, "moved", tg::agent(gone, "{}"));
+  THROWS(TOOLGLOT_E_NULL, "moved", tg::agent(engine, "{}", options));
+  // What C answers with an empty view or 0.
+  THROWS(TOOLGLOT_E_NULL, "moved", gone.bound());
+  THROWS(TOOLGLOT_E_NULL, "moved", turn.text());
+  THROWS(TOOLGLOT_E_NULL, "moved", turn.reasoning());
+  THROWS(TOOLGLOT_E_NULL, "moved", buffer.view());
+  THROWS(TOOLGLOT_E_NULL, "moved", buffer.str());
+  THROWS(TOOLGLOT_E_NULL, "", buffer.set("a"));
+  turn = tg::turn();
+  buffer = tg::buffer();
+  CHECK(turn.text().empty() && buffer.set("a").view() == "a");
 }
 
 void options(const tg::engine &engine) {
@@ -495,6 +542,7 @@ int main() {
     tg::engine engine;
     library();
     engines();
+    moved(engine);
     options(engine);
     between(engine);
     loop(engine);

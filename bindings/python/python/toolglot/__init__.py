@@ -74,7 +74,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._agent import Agent, PendingCall, Run, RunCall, RunEvent, Task
     from ._calls import Calls, OpenCall
-    from ._clients import Events, aevents, ato_openai, events, to_completion, to_openai
+    from ._clients import AsyncEvents, Events, aevents, ato_openai, events, to_completion, to_openai
     from ._functions import encode, escape, mask, parse, transcode, unescape
     from ._tools import Checked, Tool, Tools, tool
     from ._types import Event
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Agent",
     "ArgDelta",
+    "AsyncEvents",
     "BlockAbandoned",
     "BlockClose",
     "BlockOpen",
@@ -157,7 +158,7 @@ __all__ = [
 _LATER = {
     "_agent": "Agent PendingCall Run RunCall RunEvent Task",
     "_calls": "Calls OpenCall",
-    "_clients": "Events aevents ato_openai events to_completion to_openai",
+    "_clients": "AsyncEvents Events aevents ato_openai events to_completion to_openai",
     "_functions": "encode escape mask parse transcode unescape",
     "_tools": "Checked Tool Tools tool",
     "_types": "Event",

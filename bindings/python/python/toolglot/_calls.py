@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ._native import ArgDelta, BlockAbandoned, BlockOpen, Call, CallAbandoned, CallClose, CallOpen
 from ._types import Event
+
+
+_REPEATS = {"duplicate_param", "repeated_param"}
+_TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,8 @@ class OpenCall:
 class Calls:
     """The calls of a stream so far. Give it the events of one stream, in order.
 
-    Memory grows with the calls. With `retain="none"` closed calls have no arguments.
+    Memory grows with the calls. `closed` becomes the calls of the turn, with `retain="none"` too: there the arguments are those that
+    arrived in pieces. A call whose arguments came only as parameters is recovered, and has none.
 
     >>> import toolglot
     >>> stream, calls = toolglot.Engine("hermes").stream(), toolglot.Calls()
@@ -82,10 +89,15 @@ class Calls:
             return
         recovered = event.recovered
         repaired = event.kinds if recovered is None and event.kinds else None
+        arguments = event.arguments_json
+        if arguments is None:
+            arguments = "".join(self._pieces)
+            if arguments and not _REPEATS.isdisjoint(event.kinds):
+                arguments = _last_wins(arguments)
         self._closed.append(
             Call(
                 event.name,
-                event.arguments_json or "{}",
+                arguments or "{}",
                 len(self._closed),
                 recovered,
                 opened.dialect,
@@ -96,3 +108,20 @@ class Calls:
                 repaired,
             )
         )
+
+
+def _last_wins(text: str) -> str:
+    """The text of arguments that repeat a key: each key once, with its last value. Values keep the model's spelling."""
+    members: dict[str, str] = {}
+    key, start, depth = "", 1, 0
+    for token in _TOKENS.finditer(text):
+        sign = token.group()
+        if depth == 1 and sign in (":", ",", "}"):
+            part = text[start : token.start()].strip()
+            if sign == ":":
+                key = json.loads(part)
+            else:
+                members[key] = part
+            start = token.end()
+        depth += (sign in ("{", "[")) - (sign in ("}", "]"))
+    return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{value}" for key, value in members.items()) + "}"

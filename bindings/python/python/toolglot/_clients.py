@@ -6,16 +6,17 @@ code that reads response bodies, so there is one definition of what a chunk says
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any
 
 from . import _shapes
 from ._native import Engine, Reader, Stream, Turn
 from ._types import Event, Target
 
-__all__ = ["Events", "aevents", "ato_openai", "events", "to_completion", "to_openai"]
+__all__ = ["AsyncEvents", "Events", "aevents", "ato_openai", "events", "to_completion", "to_openai"]
 
 
 def events(
@@ -40,14 +41,14 @@ def events(
     return Events(stream, Reading(engine or Engine(), source, choice, tools))
 
 
-async def aevents(
+def aevents(
     stream: Any,
     *,
     engine: Engine | None = None,
     source: str = "auto",
     choice: int = 0,
     tools: Any = None,
-) -> AsyncIterator[Event]:
+) -> AsyncEvents:
     """`events` for an asynchronous iterable, or for a coroutine that returns one.
 
     >>> import asyncio, toolglot
@@ -58,15 +59,26 @@ async def aevents(
     >>> asyncio.run(main())
     ['Hi ', '<tool']
     """
-    feed = Reading(engine or Engine(), source, choice, tools)
-    async for item in _aiter(stream):
-        for event in feed.feed(item):
-            yield event
-    for event in feed.finish():
-        yield event
+    return AsyncEvents(stream, Reading(engine or Engine(), source, choice, tools))
 
 
-class Events:
+class _Ended:
+    """How a response ended."""
+
+    _feed: Reading
+
+    @property
+    def reason(self) -> str | None:
+        """Why the response ended: `"stop"`, `"length"`, `"tool_calls"`, `"error"`, `"cancelled"`. `None` before its end."""
+        return self._feed.reason
+
+    @property
+    def errors(self) -> list[str]:
+        """What could not be read, one sentence each."""
+        return self._feed.errors
+
+
+class Events(_Ended):
     """An iterator over events; `reason` and `errors` say how the response ended.
 
     >>> import toolglot
@@ -93,15 +105,49 @@ class Events:
         """Returns the next event."""
         return next(self._events)
 
-    @property
-    def reason(self) -> str | None:
-        """Why the response ended: `"stop"`, `"length"`, `"tool_calls"`, `"error"`, `"cancelled"`. `None` before its end."""
-        return self._feed.reason
 
-    @property
-    def errors(self) -> list[str]:
-        """What could not be read, one sentence each."""
-        return self._feed.errors
+class AsyncEvents(_Ended):
+    """An asynchronous iterator over events; `reason` and `errors` say how the response ended.
+
+    A loop that is left early leaves the stream open: `aclose` closes both.
+
+    >>> import asyncio, toolglot
+    >>> async def body():
+    ...     yield b'data: {"choices":[{"delta":{"content":"Hi"}}]}\\n\\n'
+    >>> async def main():
+    ...     found = toolglot.aevents(body())
+    ...     return [event.text async for event in found], found.reason, found.errors
+    >>> asyncio.run(main())
+    (['Hi'], 'error', ['the response broke off before its end'])
+    """
+
+    def __init__(self, stream: Any, feed: Reading) -> None:
+        """Use `aevents` to make one."""
+        self._feed = feed
+        self._stream = stream
+        self._events = self._run(stream)
+
+    async def _run(self, stream: Any) -> AsyncGenerator[Event, None]:
+        async with contextlib.aclosing(_aiter(stream)) as items:
+            async for item in items:
+                for event in self._feed.feed(item):
+                    yield event
+        for event in self._feed.finish():
+            yield event
+
+    def __aiter__(self) -> AsyncEvents:
+        """Returns the iterator itself."""
+        return self
+
+    async def __anext__(self) -> Event:
+        """Returns the next event."""
+        return await anext(self._events)
+
+    async def aclose(self) -> None:
+        """Ends the iteration, and closes the stream that was given. `contextlib.aclosing` calls it."""
+        await self._events.aclose()
+        # The iteration closes only what it has begun to read.
+        await _closed(self._stream)
 
 
 def to_openai(
@@ -138,11 +184,12 @@ async def ato_openai(
     source: str = "auto",
     **options: Any,
 ) -> AsyncIterator[dict[str, Any]]:
-    """`to_openai` for an asynchronous iterable."""
+    """`to_openai` for an asynchronous iterable. Its `aclose` closes the iterable too."""
     rewrite = Rewriting(engine or Engine(), source, model, options)
-    async for item in _aiter(stream):
-        for chunk in rewrite.feed(item):
-            yield chunk
+    async with contextlib.aclosing(_aiter(stream)) as items:
+        async for item in items:
+            for chunk in rewrite.feed(item):
+                yield chunk
     for chunk in rewrite.finish():
         yield chunk
 
@@ -335,7 +382,8 @@ def to_completion(
         raise TypeError(f"not a response of a client: {type(response).__name__}; a stream is for to_openai()")
     if shape == "openai":
         return _loads(one.completion(_shapes.text(response), "openai", **given))
-    told = {**_told(response), **{key: value for key, value in given.items() if value}}
+    told = _told(response)
+    told = {**told, "model": model or told.get("model"), **options}
     body = _shapes.document(shape, response) + _shapes.END[shape]
     return _loads(one.completion(body, shape, **told))  # type: ignore[arg-type]
 
@@ -352,12 +400,29 @@ def _iter(stream: Any) -> Iterator[Any]:
     return iter([stream] if whole else stream)
 
 
-async def _aiter(stream: Any) -> AsyncIterator[Any]:
+async def _aiter(stream: Any) -> AsyncGenerator[Any, None]:
+    """The items of a stream, which is closed if they are left early."""
     if inspect.isawaitable(stream):
         stream = await stream
-    if hasattr(stream, "__aiter__"):
-        async for item in stream:
-            yield item
-    else:
+    if not hasattr(stream, "__aiter__"):
         for item in _iter(stream):
             yield item
+        return
+    items = aiter(stream)
+    try:
+        async for item in items:
+            yield item
+    except BaseException:
+        # A loop that ends early, and a generator that is closed, leave open what they read from.
+        await _closed(items)
+        await _closed(stream)
+        raise
+
+
+async def _closed(stream: Any) -> None:
+    """Closes a stream, which may own a connection."""
+    close = getattr(stream, "aclose", None) or getattr(stream, "close", None)
+    with contextlib.suppress(Exception):
+        done = close() if callable(close) else None
+        if inspect.isawaitable(done):
+            await done

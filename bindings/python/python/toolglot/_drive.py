@@ -305,7 +305,7 @@ class Drive:
                 async for item in said:
                     await put(item)
             finally:
-                await _closed(said)
+                await _clients._closed(said)
         for kind, last in feed.finish():
             await self.inbox.put((kind, last, task) if kind == "model" else (kind, "reply", "", last, task))
 
@@ -390,7 +390,7 @@ class Drive:
                 async for piece in value:
                     await put(piece)
             finally:
-                await _closed(value)
+                await _clients._closed(value)
             return "".join(pieces)
         return value
 
@@ -454,15 +454,6 @@ def _sync(reply: Any) -> Any:
         return _clients._iter(reply)
     except TypeError:
         raise TypeError(f"the model returned no reply but {type(reply).__name__}: text, chunks or a response are needed") from None
-
-
-async def _closed(stream: Any) -> None:
-    """Closes a stream, which may own a connection."""
-    close = getattr(stream, "aclose", None) or getattr(stream, "close", None)
-    with contextlib.suppress(Exception):
-        done = close() if callable(close) else None
-        if inspect.isawaitable(done):
-            await done
 
 
 def _is_async(function: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 from . import _native, _support
-from ._native import Call, Engine, Turn
+from ._native import Call, CallClose, Engine, Turn
 
 _Text = TypeVar("_Text", str, bytes)
 
@@ -90,7 +90,7 @@ def encode(
 ) -> str:
     """Writes calls as text of a dialect: the inverse of parsing.
 
-    A call is a `Call`, a pair `(name, arguments)`, a mapping with `name` and `arguments`, or an OpenAI tool call;
+    A call is a `Call` or `CallClose`, a pair `(name, arguments)`, a mapping with `name` and `arguments`, or an OpenAI tool call;
     arguments are a mapping or JSON text. `calls` is one call or several. Where a dialect writes untyped text, `tools` say
     which values are not strings. `verify` parses the result and compares it with the calls.
 
@@ -140,7 +140,7 @@ def _json(tools: str | Iterable[Any] | None) -> str | None:
 
 def _calls(calls: Any) -> Iterable[tuple[str, str, str | None]]:
     """Calls of any accepted shape, as `(name, arguments as JSON, id)`."""
-    if isinstance(calls, (Call, Mapping)) or hasattr(calls, "function") or _is_pair(calls):
+    if isinstance(calls, (Call, CallClose, Mapping)) or hasattr(calls, "function") or _is_pair(calls):
         calls = [calls]
     for index, call in enumerate(calls):
         yield _call(index, call)
@@ -153,6 +153,10 @@ def _is_pair(call: Any) -> bool:
 def _call(index: int, call: Any) -> tuple[str, str, str | None]:
     if isinstance(call, Call):
         return call.name, call.arguments_json, call.meta.get("id")
+    if isinstance(call, CallClose):
+        if call.arguments_json is None:
+            raise ValueError(f'calls[{index}]: its arguments were not kept (retain="none")')
+        return call.name, call.arguments_json, None
     identity = None
     if _is_pair(call):
         name, arguments = call

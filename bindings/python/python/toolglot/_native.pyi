@@ -85,7 +85,8 @@ class BlockAbandoned:
     @property
     def becomes(self, /) -> str:
         """
-        What happens to its bytes: `"text"` (they follow as one `Text`) or `"drop"`.
+        What happens to its bytes: `"text"` (they follow as one `Text`), `"reasoning"` (they follow as one `Reasoning` of the
+        thought that goes on) or `"drop"`.
         """
     @property
     def end(self, /) -> int:
@@ -689,8 +690,8 @@ class Engine:
 
         `calls` says when calls are sent: `"live"` while the model writes them (the last `}` waits until the call is committed),
         or `"close"` when their block has closed. `recovered` calls are withheld unless this is `True`. `reasoning` names the
-        member that holds reasoning; `None` leaves reasoning out. `forced` says that the host forced a tool by name, so the
-        finish reason stays `stop`.
+        member that holds reasoning; `None` or an empty name leaves reasoning out. `forced` says that the host forced a tool by
+        name, so the finish reason stays `stop`.
 
         `model`, `id` and `created` override what an OpenAI-shaped response says; if neither gives an id or a time, one is
         generated. Of such a response all choices are rewritten, or only the one that `choice` names. Calls without an id get
