@@ -253,8 +253,8 @@ async fn terms(
     let mut lost = Lost::default();
     let chat = match face.to_chat(&asked, &mut lost) {
         Ok(chat) => chat,
-        // The server reports it in its own words.
-        Err(_) if same && !prompt => Value::Null,
+        // The server reports it in its own words, or reads what other servers do not. What decides about calls counts all the same.
+        Err(_) if same && !prompt => face.settings(&asked),
         Err(why) => return Err(Refusal::odd(why)),
     };
     let choice = Choice::of(&chat);

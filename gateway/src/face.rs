@@ -1,12 +1,16 @@
 //! The protocols of clients. Each converts its requests to chat completions, and writes responses from pieces.
 
 mod chat;
+mod faults;
+pub mod form;
 mod messages;
 mod ollama;
 mod responses;
+pub mod results;
 
 use axum::http::{Method, StatusCode};
 use toolglot::json::{Map, Value, json};
+use toolglot::layer::readable;
 use toolglot::sink::openai::Head;
 
 use crate::config::Api;
@@ -69,6 +73,24 @@ impl Face {
         }
     }
 
+    /// Converts what a request says beside its conversation, which cannot be converted; null if that cannot be either.
+    pub fn settings(self, asked: &Value) -> Value {
+        let mut rest = asked.clone();
+        if let Some(rest) = rest.as_object_mut() {
+            for key in ["messages", "input", "system"] {
+                rest.remove(key);
+            }
+            let key = if self == Self::Responses {
+                "input"
+            } else {
+                "messages"
+            };
+            rest.insert(key.to_owned(), Value::Array(vec![]));
+        }
+        self.to_chat(&rest, &mut Lost::default())
+            .unwrap_or_default()
+    }
+
     pub fn writer(self, asked: &Value) -> Box<dyn Writer> {
         match self {
             Self::Chat => Box::new(chat::Chat::new(asked)),
@@ -98,7 +120,7 @@ impl Face {
 
     /// Adds the other members of a whole body of the same protocol.
     pub fn keep(self, body: &[u8], whole: &mut serde_json::Value) {
-        let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+        let body = document(body);
         if self == Self::Responses {
             return responses::keep(&body, whole);
         }
@@ -108,18 +130,39 @@ impl Face {
 
     /// Returns an error in its format.
     pub fn error(self, status: StatusCode, message: &str) -> serde_json::Value {
-        let client = status.is_client_error();
         match self {
             Self::Chat | Self::Responses => {
-                let kind = match client {
-                    true => "invalid_request_error",
-                    false => "upstream_error",
-                };
-                serde_json::json!({"error": {"message": message, "type": kind, "param": null, "code": null}})
+                let (kind, code) = faults::openai(status);
+                serde_json::json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
             }
-            Self::Messages => messages::error(kind_of(status), message),
+            Self::Messages => messages::error(faults::of_status(status), message),
             Self::Ollama => serde_json::json!({"error": message}),
         }
+    }
+
+    /// Returns an error that a server told in `body`, in its format. Both protocols of OpenAI name errors alike, and clients decide by
+    /// these names.
+    pub fn told(
+        self,
+        api: Api,
+        (status, message): (StatusCode, &str),
+        body: &[u8],
+    ) -> serde_json::Value {
+        let mut out = self.error(status, message);
+        if self != Self::Responses || api != Api::OpenAi {
+            return out;
+        }
+        let read = document(body);
+        let own = match &read["error"] {
+            own @ serde_json::Value::Object(_) => own,
+            _ => &read,
+        };
+        for key in ["type", "code", "param"] {
+            if own[key].is_string() {
+                out["error"][key] = own[key].clone();
+            }
+        }
+        out
     }
 
     /// Returns the content type of a stream.
@@ -144,18 +187,9 @@ impl Face {
     }
 }
 
-/// Anthropic's names of errors.
-fn kind_of(status: StatusCode) -> &'static str {
-    match status.as_u16() {
-        401 => "authentication_error",
-        403 => "permission_error",
-        404 => "not_found_error",
-        413 => "request_too_large",
-        429 => "rate_limit_error",
-        529 | 503 => "overloaded_error",
-        400..500 => "invalid_request_error",
-        _ => "api_error",
-    }
+/// Reads a document of a server; null if it is none.
+fn document(bytes: &[u8]) -> serde_json::Value {
+    serde_json::from_slice(&readable(bytes)).unwrap_or_default()
 }
 
 /// Adds the members that an object lacks.

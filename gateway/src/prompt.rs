@@ -10,7 +10,8 @@ use toolglot_tools::read::{self, Source};
 
 use crate::choice::Choice;
 use crate::config::{Grammar, Rule};
-use crate::face::{list, messages_of, text};
+use crate::face::results::in_order;
+use crate::face::{form, list, messages_of, text};
 use crate::models::Chosen;
 use crate::translate::words;
 
@@ -27,6 +28,7 @@ pub fn written(
     chosen: &Chosen,
     choice: &Choice,
 ) -> Result<Value, String> {
+    form::check(chat)?;
     legacy(chat)?;
     functions(chat)?;
     let Some(dialect) = chosen.dialect.as_deref() else {
@@ -65,7 +67,7 @@ pub fn written(
         let taught = layout
             .system(&offered, &prompt)
             .map_err(|error| error.to_string())?;
-        teach(&mut messages, &taught);
+        teach(&mut messages, &taught)?;
         add_stops(&mut out, layout.stops());
     }
     guide(&mut out, rule, &layout, &offered, choice)?;
@@ -164,17 +166,32 @@ fn add_stops(out: &mut Map, more: Vec<String>) {
     }
 }
 
+/// Returns the texts of a message that is nothing else.
+fn plain(message: &Value) -> Result<String, String> {
+    let odd = |part: &&Value| text(part, "type") != "text";
+    match list(message, "content").iter().find(odd) {
+        Some(part) => {
+            let (role, kind) = (text(message, "role"), text(part, "type"));
+            Err(format!(
+                "content of type {kind:?} in a message of role {role:?} cannot be written in a prompt"
+            ))
+        }
+        None => Ok(words(message)),
+    }
+}
+
 /// Adds to the system message, or creates one.
-fn teach(messages: &mut Vec<Value>, taught: &str) {
+fn teach(messages: &mut Vec<Value>, taught: &str) -> Result<(), String> {
     match messages.first_mut() {
         Some(Value::Object(first))
             if first.get("role").and_then(Value::as_str) == Some("system") =>
         {
-            let own = words(&Value::Object(first.clone()));
+            let own = plain(&Value::Object(first.clone()))?;
             first.insert("content".to_owned(), format!("{own}\n\n{taught}").into());
         }
         _ => messages.insert(0, json!({"role": "system", "content": taught})),
     }
+    Ok(())
 }
 
 /// Converts the messages, with earlier calls and results as text.
@@ -187,22 +204,16 @@ fn conversation(
     let mut out: Vec<Value> = vec![];
     let mut results: Vec<ToolResult> = vec![];
     let mut names = std::collections::HashMap::new();
-    let all = messages_of(chat)?;
+    // The texts of many dialects name no ids.
+    let all = in_order(messages_of(chat)?);
     for (at, message) in all.iter().enumerate() {
         if text(message, "role") == "tool" {
             let id = text(message, "tool_call_id");
             let name: &String = names
                 .get(id)
                 .ok_or_else(|| format!("the result {id:?} belongs to no call"))?;
-            if list(message, "content")
-                .iter()
-                .any(|part| text(part, "type") != "text")
-            {
-                return Err(format!(
-                    "the result {id:?} is not only text, and cannot be written in a prompt"
-                ));
-            }
-            results.push(ToolResult::text(id, name, Status::Success, &words(message)));
+            let said = plain(message)?;
+            results.push(ToolResult::text(id, name, Status::Success, &said));
             let more = all
                 .get(at + 1)
                 .is_some_and(|next| text(next, "role") == "tool");
@@ -217,7 +228,7 @@ fn conversation(
         }
         let calls = list(message, "tool_calls");
         if calls.is_empty() {
-            out.push(message.clone());
+            out.push((*message).clone());
             continue;
         }
         let mut encoded = vec![];
@@ -240,7 +251,7 @@ fn conversation(
         }
         let written = encoder.encode(&encoded, &EncodeOptions::default());
         let written = written.map_err(|error| error.to_string())?;
-        let own = words(message);
+        let own = plain(message)?;
         let content = match own.trim_end() {
             "" => written,
             own => format!("{own}\n{written}"),

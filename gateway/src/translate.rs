@@ -3,7 +3,8 @@
 use toolglot::json::{Map, Value, json};
 
 use crate::config::Api;
-use crate::face::{self, copy, list, text};
+use crate::face::results::in_order;
+use crate::face::{copy, form, list, text};
 use crate::settings::Lost;
 
 /// Members of chat completions that are translated for every server.
@@ -71,7 +72,7 @@ pub fn request(api: Api, same: bool, chat: &Value, lost: &mut Lost) -> (&'static
         lost.refuse("`n`: this server gives one choice");
     }
     if api != Api::OpenAi
-        && let Err(why) = face::messages_of(chat)
+        && let Err(why) = form::check(chat).and_then(|()| settings(chat))
     {
         lost.refuse(why);
     }
@@ -81,6 +82,13 @@ pub fn request(api: Api, same: bool, chat: &Value, lost: &mut Lost) -> (&'static
         Api::Anthropic => ("/v1/messages", anthropic(chat, lost)),
         Api::Ollama => ("/api/chat", ollama(chat, lost)),
     }
+}
+
+/// Checks settings that are nested, or that are words.
+fn settings(chat: &Value) -> Result<(), String> {
+    form::object(chat, "response_format")?;
+    form::text(chat, "reasoning_effort")?;
+    Ok(())
 }
 
 /// For a server of the client's own protocol: the members that were not translated stay as they came.
@@ -449,9 +457,9 @@ fn ollama(chat: &Value, lost: &mut Lost) -> Value {
         };
     }
     let mut messages = vec![];
-    // Results name the tool; those of chat completions name the call.
+    // Results name the tool; those of chat completions name the call. Two results of one tool are told apart by their order.
     let mut names = std::collections::HashMap::new();
-    for message in list(chat, "messages") {
+    for message in in_order(list(chat, "messages")) {
         let mut own = Map::new();
         account(message, &["reasoning_content"], lost);
         copy(message, &mut own, &[("reasoning_content", "thinking")]);

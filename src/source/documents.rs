@@ -140,6 +140,8 @@ fn hand(
         None => take(Item::Error(SourceError::TooLong { line, max })),
         Some(text) if text.trim_ascii().is_empty() => {}
         Some(text) => {
+            // A byte order mark before a body of lines.
+            let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
             let text = halves.mend((line, follow), text, |error| take(Item::Error(error)));
             read(line, &text, take);
         }

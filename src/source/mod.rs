@@ -495,6 +495,8 @@ impl End {
     /// only its end would end is truncated.
     pub fn read(&mut self, line: u64, word: &str, take: &mut Take<'_>) {
         let reason = match word {
+            // Ollama's server only loaded the model, or unloaded it: no reply was cut.
+            "load" | "unload" => Finish::Stop,
             "stop" | "end_turn" | "stop_sequence" | "eos" | "eos_token" | "pause_turn" => {
                 Finish::Stop
             }

@@ -321,6 +321,7 @@ fn reasons_are_read_as_servers_spell_them() {
     for (word, name) in [
         ("stop", "stop"),
         ("eos_token", "stop"),
+        ("load", "stop"),
         ("length", "length"),
         ("function_call", "tool_calls"),
     ] {

@@ -69,7 +69,7 @@ impl Gathered {
                 self.reason = Some(reason);
                 self.beside = beside(&void, &left);
             }
-            Piece::Failed { message, kind } => self.failed = Some((message, kind)),
+            Piece::Failed { message, kind, .. } => self.failed = Some((message, kind)),
         }
     }
 

@@ -73,8 +73,12 @@ pub enum Piece {
         void: Vec<u32>,
         left: NotDelivered,
     },
-    /// The response was truncated, or is an error.
-    Failed { message: String, kind: String },
+    /// The response was truncated, or is an error. `code`: what the server says beside the kind.
+    Failed {
+        message: String,
+        kind: String,
+        code: Option<String>,
+    },
 }
 
 impl From<Delta<'_>> for Piece {
@@ -100,6 +104,7 @@ impl From<Delta<'_>> for Piece {
             Delta::Error { message, kind } => Self::Failed {
                 message: message.to_owned(),
                 kind: kind.to_owned(),
+                code: None,
             },
             // Nothing else is sent with these settings.
             _ => Self::Text(String::new()),

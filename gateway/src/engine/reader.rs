@@ -32,6 +32,8 @@ struct Shared {
     filtered: bool,
     /// The server itself reports in the body what went wrong.
     reported: bool,
+    /// The code of that error.
+    code: Option<String>,
     /// Why a part of the body could not be read, if one could not: the reply lacks it.
     unread: Option<String>,
 }
@@ -58,6 +60,7 @@ impl Shared {
             Item::Error(SourceError::Api { error, .. }) => {
                 // Other errors are those of a body that no client can read.
                 self.reported |= error.json.is_some();
+                self.code = error.json.as_deref().and_then(code);
             }
             Item::Error(error @ (SourceError::Json { .. } | SourceError::TooLong { .. })) => {
                 self.unread.get_or_insert_with(|| error.to_string());
@@ -119,6 +122,9 @@ impl Shared {
                 *reason = Why::Filter;
             }
         }
+        if let Piece::Failed { code, .. } = &mut piece {
+            *code = self.code.take();
+        }
         let take = |waits: &mut String, text: &str| {
             let same = waits.starts_with(text);
             if same {
@@ -140,6 +146,16 @@ impl Shared {
         self.changed |= !same;
         self.queue.push(piece);
     }
+}
+
+/// The code of an error, in any of the places where servers of OpenAI's protocols put it.
+fn code(json: &str) -> Option<String> {
+    let read: serde_json::Value = serde_json::from_str(json).ok()?;
+    let places = ["/error/code", "/response/error/code", "/code"];
+    let code = places
+        .iter()
+        .find_map(|place| read.pointer(place)?.as_str());
+    code.map(str::to_owned)
 }
 
 fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -442,6 +458,7 @@ fn learn(head: &mut Head, bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let documents = text
         .lines()
         .map(|line| line.strip_prefix("data:").unwrap_or(line));

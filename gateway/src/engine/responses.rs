@@ -204,7 +204,9 @@ impl Responses {
             Value::Object(_) => &from["error"],
             _ => from,
         };
-        let kind = error["type"].as_str().or(error["code"].as_str());
+        // An event that is an error has this type itself.
+        let kind = error["type"].as_str().filter(|kind| *kind != "error");
+        let kind = kind.or(error["code"].as_str());
         let mut error = ServerError::new(text(error, "message"), kind.unwrap_or("upstream_error"));
         error.json = Some(from.to_string());
         let error = Box::new(error);

@@ -138,7 +138,8 @@ pub async fn reply(
         };
         ended(&terms, &told, None);
         if !terms.same {
-            let error = terms.face.error(status, &message(&body));
+            let told = message(&body);
+            let error = terms.face.told(terms.api, (status, &told), &body);
             response.headers_mut().insert(CONTENT_TYPE, JSON);
             body = error.to_string().into();
         }
@@ -220,6 +221,8 @@ impl Made {
                 told,
             };
         }
+        // No reader of a whole body meets a byte order mark.
+        let body = &*toolglot::layer::readable(body);
         let mut settings = terms.settings.clone();
         settings.calls = Calls::AtClose;
         let mut reader = Reader::new(
@@ -246,7 +249,12 @@ impl Made {
             Some(message) => {
                 let status = StatusCode::BAD_GATEWAY;
                 (
-                    Some(terms.face.error(status, &message).to_string()),
+                    Some(
+                        terms
+                            .face
+                            .told(terms.api, (status, &message), body)
+                            .to_string(),
+                    ),
                     Some(status),
                 )
             }

@@ -50,7 +50,7 @@ impl Writer for Chat {
                 void,
                 left,
             },
-            Piece::Failed { message, kind } => Delta::Error { message, kind },
+            Piece::Failed { message, kind, .. } => Delta::Error { message, kind },
         };
         let mut silent = head.clone();
         silent.usage = None;

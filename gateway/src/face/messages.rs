@@ -4,7 +4,8 @@ use serde_json::json as plain;
 use toolglot::json::{Map, Value, json};
 use toolglot::sink::openai::Head;
 
-use super::{call, content, copy, function, list, text};
+use super::form::{self, Content};
+use super::{call, content, copy, faults, function, text};
 use crate::engine::blocks::Block;
 use crate::engine::documents;
 use crate::engine::gathered::{Gathered, Part};
@@ -48,26 +49,24 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
         ],
     );
     let mut messages = vec![];
-    let system = match asked.get("system") {
-        Some(Value::String(system)) => system.clone(),
-        Some(_) => {
-            let texts = list(asked, "system").iter().map(|block| {
+    let system = match form::content(asked, "system")? {
+        Content::Text(system) => system.to_owned(),
+        Content::Parts(blocks) => {
+            for block in blocks {
                 lost.rest(block, "", &["type", "text"], &[]);
-                text(block, "text")
-            });
-            texts.collect::<Vec<_>>().join("\n\n")
+            }
+            texts("system", blocks)?.join("\n\n")
         }
-        None => String::new(),
     };
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
     }
-    for message in super::messages_of(asked)? {
-        self::message(message, &mut messages, lost)?;
+    for (index, message) in super::messages_of(asked)?.iter().enumerate() {
+        self::message(message, &mut messages, lost).map_err(form::at("messages", index))?;
     }
     out.insert("messages".to_owned(), Value::Array(messages));
     let mut tools = vec![];
-    for tool in list(asked, "tools") {
+    for tool in form::objects(asked, "tools")? {
         let Some(schema) = tool.get("input_schema") else {
             let what = text(tool, "type");
             lost.refuse(format!(
@@ -98,26 +97,39 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
             out.insert("parallel_tool_calls".to_owned(), Value::Bool(false));
         }
     }
-    settings(asked, &mut out, lost);
+    settings(asked, &mut out, lost)?;
     Ok(Value::Object(out))
 }
 
+/// The texts of blocks that are nothing else.
+fn texts<'v>(key: &str, blocks: &'v [Value]) -> Result<Vec<&'v str>, String> {
+    let text = |(index, block)| {
+        let words = match text(block, "type") {
+            "text" => form::text(block, "text"),
+            other => Err(format!("content of type {other:?} is not known")),
+        };
+        words.map_err(form::at(key, index))
+    };
+    blocks.iter().enumerate().map(text).collect()
+}
+
 /// Converts the settings that are named or nested differently.
-fn settings(asked: &Value, out: &mut Map, lost: &mut Lost) {
-    let none = Value::Null;
-    let own = asked.get("metadata").unwrap_or(&none);
+fn settings(asked: &Value, out: &mut Map, lost: &mut Lost) -> Result<(), String> {
+    let own = form::object(asked, "metadata")?;
     copy(own, out, &[("user_id", "user")]);
     lost.rest(own, "metadata.", &["user_id"], &[]);
-    let config = asked.get("output_config").unwrap_or(&none);
+    let config = form::object(asked, "output_config")?;
     lost.rest(config, "output_config.", &["effort", "format"], &[]);
     copy(config, out, &[("effort", "reasoning_effort")]);
-    if let Some(format) = config.get("format").or(asked.get("output_format"))
-        && !format.is_null()
-    {
+    let format = match form::object(config, "format")? {
+        Value::Null => form::object(asked, "output_format")?,
+        format => format,
+    };
+    if !format.is_null() {
         let schema = format.get("schema").cloned().unwrap_or_default();
         out.insert("response_format".to_owned(), super::schema(schema));
     }
-    let thinking = asked.get("thinking").unwrap_or(&none);
+    let thinking = form::object(asked, "thinking")?;
     lost.rest(thinking, "thinking.", &["type"], &[]);
     match text(thinking, "type") {
         "" => {}
@@ -129,43 +141,31 @@ fn settings(asked: &Value, out: &mut Map, lost: &mut Lost) {
             out.insert("thinking".to_owned(), Value::Bool(true));
         }
     }
+    Ok(())
 }
 
 fn message(message: &Value, out: &mut Vec<Value>, lost: &mut Lost) -> Result<(), String> {
     lost.rest(message, "messages.", &["role", "content"], &[]);
-    let role = text(message, "role");
-    if let Some(content) = message.get("content").and_then(Value::as_str) {
-        out.push(json!({"role": role, "content": content}));
-        return Ok(());
-    }
-    let (mut parts, mut calls, mut thought) = (vec![], vec![], String::new());
-    for block in list(message, "content") {
-        let carried: &[&str] = match text(block, "type") {
-            "text" => &["type", "text"],
-            "thinking" => &["type", "thinking", "signature"],
-            "image" => &["type", "source"],
-            "tool_use" => &["type", "id", "name", "input"],
-            "tool_result" => &["type", "tool_use_id", "content", "is_error"],
-            _ => &["type"],
-        };
-        lost.rest(block, "", carried, &[]);
-        match text(block, "type") {
-            "text" => parts.push(json!({"type": "text", "text": (text(block, "text"))})),
-            "image" => parts.push(image(block)?),
-            "thinking" => thought.push_str(text(block, "thinking")),
-            "redacted_thinking" => lost.ignore("redacted_thinking"),
-            "tool_use" => {
-                let input = block.get("input").cloned().unwrap_or_else(|| json!({}));
-                calls.push(call(
-                    text(block, "id"),
-                    text(block, "name"),
-                    &input.to_string(),
-                ));
-            }
-            "tool_result" => out.push(result(block)?),
-            other => return Err(format!("content of type {other:?} is not known")),
+    let role = form::text(message, "role")?;
+    let blocks = match form::content(message, "content")? {
+        Content::Text(content) => {
+            out.push(json!({"role": role, "content": content}));
+            return Ok(());
         }
+        Content::Parts(_) if message.get("content").is_none_or(Value::is_null) => {
+            return Err("`content` is missing".to_owned());
+        }
+        Content::Parts(blocks) => blocks,
+    };
+    let mut own = Own::default();
+    for (index, block) in blocks.iter().enumerate() {
+        self::block(block, &mut own, out, lost).map_err(form::at("content", index))?;
     }
+    let Own {
+        parts,
+        calls,
+        thought,
+    } = own;
     if parts.is_empty() && calls.is_empty() && thought.is_empty() {
         return Ok(());
     }
@@ -182,42 +182,74 @@ fn message(message: &Value, out: &mut Vec<Value>, lost: &mut Lost) -> Result<(),
     Ok(())
 }
 
+/// What a message says itself. Results in it are messages of their own.
+#[derive(Default)]
+struct Own {
+    parts: Vec<Value>,
+    calls: Vec<Value>,
+    thought: String,
+}
+
+fn block(
+    block: &Value,
+    own: &mut Own,
+    out: &mut Vec<Value>,
+    lost: &mut Lost,
+) -> Result<(), String> {
+    let carried: &[&str] = match text(block, "type") {
+        "text" => &["type", "text"],
+        "thinking" => &["type", "thinking", "signature"],
+        "image" => &["type", "source"],
+        "tool_use" => &["type", "id", "name", "input"],
+        "tool_result" => &["type", "tool_use_id", "content", "is_error"],
+        _ => &["type"],
+    };
+    lost.rest(block, "", carried, &[]);
+    match text(block, "type") {
+        "text" => own
+            .parts
+            .push(json!({"type": "text", "text": (form::text(block, "text")?)})),
+        "image" => own.parts.push(image(block)?),
+        "thinking" => own.thought.push_str(form::text(block, "thinking")?),
+        "redacted_thinking" => lost.ignore("redacted_thinking"),
+        "tool_use" => {
+            let input = block.get("input").cloned().unwrap_or_else(|| json!({}));
+            own.calls.push(call(
+                form::text(block, "id")?,
+                form::text(block, "name")?,
+                &input.to_string(),
+            ));
+        }
+        "tool_result" => out.push(result(block)?),
+        other => return Err(format!("content of type {other:?} is not known")),
+    }
+    Ok(())
+}
+
 fn image(block: &Value) -> Result<Value, String> {
-    let source = block.get("source").unwrap_or(&Value::Null);
+    let source = form::object(block, "source")?;
     let url = match text(source, "type") {
         "base64" => format!(
             "data:{};base64,{}",
-            text(source, "media_type"),
-            text(source, "data")
+            form::text(source, "media_type")?,
+            form::text(source, "data")?
         ),
-        "url" => text(source, "url").to_owned(),
+        "url" => form::text(source, "url")?.to_owned(),
         other => return Err(format!("an image of source {other:?} is not known")),
     };
     Ok(json!({"type": "image_url", "image_url": {"url": url}}))
 }
 
 fn result(block: &Value) -> Result<Value, String> {
-    let mut words = match block.get("content") {
-        Some(Value::String(words)) => words.clone(),
-        Some(_) | None => {
-            let mut texts = vec![];
-            for part in list(block, "content") {
-                match text(part, "type") {
-                    "text" => texts.push(text(part, "text")),
-                    other => {
-                        return Err(format!(
-                            "a result with content of type {other:?} is not known"
-                        ));
-                    }
-                }
-            }
-            texts.join("\n")
-        }
+    let mut words = match form::content(block, "content")? {
+        Content::Text(words) => words.to_owned(),
+        Content::Parts(parts) => texts("content", parts)?.join("\n"),
     };
     if block.get("is_error").and_then(Value::as_bool) == Some(true) {
         words = format!("Error: {words}");
     }
-    Ok(json!({"role": "tool", "tool_call_id": (text(block, "tool_use_id")), "content": words}))
+    let id = form::text(block, "tool_use_id")?;
+    Ok(json!({"role": "tool", "tool_call_id": id, "content": words}))
 }
 
 /// Writes the stream: blocks, one after another.
@@ -398,7 +430,9 @@ impl Writer for Messages {
                 event(&last, out);
                 event(&plain!({"type": "message_stop"}), out);
             }
-            Piece::Failed { message, kind } => event(&error(kind, message), out),
+            Piece::Failed { message, kind, .. } => {
+                event(&error(faults::anthropic(kind), message), out);
+            }
         }
     }
 }

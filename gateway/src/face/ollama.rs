@@ -1,10 +1,12 @@
 //! Ollama's `/api/chat`.
 
+use std::collections::VecDeque;
+
 use serde_json::json as plain;
 use toolglot::json::{Map, Value, json};
 use toolglot::sink::openai::Head;
 
-use super::{call, copy, list, text};
+use super::{call, copy, form, text};
 use crate::engine::gathered::Gathered;
 use crate::engine::pieces::{Piece, Why, Writer, beside};
 use crate::settings::Lost;
@@ -31,21 +33,18 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
     let mut out = Map::new();
     copy(asked, &mut out, &[("model", "model")]);
     // Ollama's own client sends an empty list if there are none, which OpenAI's server refuses.
-    if !list(asked, "tools").is_empty() {
+    if !form::list(asked, "tools")?.is_empty() {
         copy(asked, &mut out, &[("tools", "tools")]);
     }
     let stream = asked.get("stream").and_then(Value::as_bool).unwrap_or(true);
     out.insert("stream".to_owned(), Value::Bool(stream));
-    if let Some(options) = asked.get("options") {
-        lost.rest(options, "options.", &OPTIONS.map(|(own, _)| own), &[]);
-        copy(options, &mut out, &OPTIONS);
-        // A negative number sets no limit, which is the default elsewhere.
-        if out
-            .get("max_tokens")
-            .is_some_and(|max| max.as_u64().is_none())
-        {
-            out.remove("max_tokens");
-        }
+    let options = form::object(asked, "options")?;
+    lost.rest(options, "options.", &OPTIONS.map(|(own, _)| own), &[]);
+    copy(options, &mut out, &OPTIONS);
+    // A negative number sets no limit, which is the default elsewhere.
+    let max = out.get("max_tokens").and_then(Value::as_f64);
+    if max.is_some_and(|max| max < 0.0) {
+        out.remove("max_tokens");
     }
     match asked.get("think") {
         None | Some(Value::Null) => {}
@@ -70,69 +69,110 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
             out.insert("response_format".to_owned(), super::schema(schema.clone()));
         }
     }
-    // Ollama's calls have no ids: results follow them in order.
-    let (mut messages, mut count, mut open) = (vec![], 0, std::collections::VecDeque::new());
-    for message in super::messages_of(asked)? {
-        let mut own = Map::new();
-        let carried = [
-            "role",
-            "content",
-            "thinking",
-            "tool_calls",
-            "images",
-            "tool_name",
-            "tool_call_id",
-        ];
-        lost.rest(message, "messages.", &carried, &[]);
-        copy(
-            message,
-            &mut own,
-            &[
-                ("role", "role"),
-                ("content", "content"),
-                ("thinking", "reasoning_content"),
-            ],
-        );
-        let calls = list(message, "tool_calls").iter().map(|one| {
-            let function = one.get("function").unwrap_or(&Value::Null);
-            let arguments = function
-                .get("arguments")
-                .map_or("{}".to_owned(), Value::to_string);
-            let id = match text(one, "id") {
-                "" => format!("call_{count}"),
-                id => id.to_owned(),
-            };
-            count += 1;
-            open.push_back((id.clone(), text(function, "name").to_owned()));
-            call(&id, text(function, "name"), &arguments)
-        });
-        let calls: Vec<Value> = calls.collect();
-        if !calls.is_empty() {
-            own.insert("tool_calls".to_owned(), Value::Array(calls));
-        }
-        if text(message, "role") == "tool" {
-            let name = text(message, "tool_name");
-            let place = open.iter().position(|(_, own)| own == name).unwrap_or(0);
-            let id = match text(message, "tool_call_id") {
-                "" => open.remove(place).map(|(id, _)| id).unwrap_or_default(),
-                id => id.to_owned(),
-            };
-            own.insert("tool_call_id".to_owned(), id.into());
-        }
-        let images = list(message, "images");
-        if !images.is_empty() {
-            let mut parts = vec![json!({"type": "text", "text": (text(message, "content"))})];
-            for image in images {
-                let data = image.as_str().unwrap_or_default();
-                let url = format!("data:{};base64,{data}", kind(data));
-                parts.push(json!({"type": "image_url", "image_url": {"url": url}}));
-            }
-            own.insert("content".to_owned(), Value::Array(parts));
-        }
-        messages.push(Value::Object(own));
+    let (mut messages, mut calls) = (vec![], Calls::default());
+    for (index, message) in super::messages_of(asked)?.iter().enumerate() {
+        let own = self::message(message, &mut calls, lost).map_err(form::at("messages", index))?;
+        messages.push(own);
     }
     out.insert("messages".to_owned(), Value::Array(messages));
     Ok(Value::Object(out))
+}
+
+/// The calls so far. Most clients send no ids: results follow their calls in order.
+#[derive(Default)]
+struct Calls {
+    count: usize,
+    /// Id and name of each call without a result.
+    open: VecDeque<(String, String)>,
+    /// A result has come since the last call.
+    answered: bool,
+}
+
+impl Calls {
+    /// Returns a call of chat completions.
+    fn call(&mut self, one: &Value) -> Result<Value, String> {
+        let function = form::function(one)?;
+        let arguments = function
+            .get("arguments")
+            .map_or("{}".to_owned(), Value::to_string);
+        let id = match form::text(one, "id")? {
+            "" => format!("call_{}", self.count),
+            id => id.to_owned(),
+        };
+        self.count += 1;
+        if std::mem::take(&mut self.answered) {
+            // Those of an earlier turn stay without a result.
+            self.open.clear();
+        }
+        let name = form::text(function, "name")?;
+        self.open.push_back((id.clone(), name.to_owned()));
+        Ok(call(&id, name, &arguments))
+    }
+
+    /// Returns the id of the call that a result belongs to.
+    fn answer(&mut self, result: &Value) -> Result<String, String> {
+        self.answered = true;
+        let (id, name) = (
+            form::text(result, "tool_call_id")?,
+            form::text(result, "tool_name")?,
+        );
+        let place = self.open.iter().position(|(own, of)| match id {
+            "" => of == name,
+            id => own == id,
+        });
+        if !id.is_empty() {
+            place.and_then(|place| self.open.remove(place));
+            return Ok(id.to_owned());
+        }
+        let found = self.open.remove(place.unwrap_or(0));
+        Ok(found.map(|(id, _)| id).unwrap_or_default())
+    }
+}
+
+fn message(message: &Value, calls: &mut Calls, lost: &mut Lost) -> Result<Value, String> {
+    let mut own = Map::new();
+    let carried = [
+        "role",
+        "content",
+        "thinking",
+        "tool_calls",
+        "images",
+        "tool_name",
+        "tool_call_id",
+    ];
+    lost.rest(message, "messages.", &carried, &[]);
+    copy(
+        message,
+        &mut own,
+        &[
+            ("role", "role"),
+            ("content", "content"),
+            ("thinking", "reasoning_content"),
+        ],
+    );
+    let mut made = vec![];
+    for (index, one) in form::objects(message, "tool_calls")?.iter().enumerate() {
+        made.push(calls.call(one).map_err(form::at("tool_calls", index))?);
+    }
+    if !made.is_empty() {
+        own.insert("tool_calls".to_owned(), Value::Array(made));
+    }
+    if text(message, "role") == "tool" {
+        own.insert("tool_call_id".to_owned(), calls.answer(message)?.into());
+    }
+    let images = form::list(message, "images")?;
+    if !images.is_empty() {
+        let words = form::text(message, "content")?;
+        let mut parts = vec![json!({"type": "text", "text": words})];
+        for (index, image) in images.iter().enumerate() {
+            let data = image.as_str();
+            let data = data.ok_or_else(|| format!("`images[{index}]` is not a string"))?;
+            let url = format!("data:{};base64,{data}", kind(data));
+            parts.push(json!({"type": "image_url", "image_url": {"url": url}}));
+        }
+        own.insert("content".to_owned(), Value::Array(parts));
+    }
+    Ok(Value::Object(own))
 }
 
 /// The media type of an image in base64, by its first bytes; Ollama's protocol does not name it.
@@ -251,7 +291,7 @@ impl Ollama {
 
 impl Writer for Ollama {
     fn came(&mut self, bytes: &[u8]) {
-        let Ok(serde_json::Value::Object(line)) = serde_json::from_slice(bytes) else {
+        let serde_json::Value::Object(line) = super::document(bytes) else {
             return;
         };
         let done = line.get("done") == Some(&true.into());
@@ -312,7 +352,13 @@ impl Writer for Ollama {
                 super::fill(&mut last, &serde_json::Value::Object(more));
                 line(&last, out);
             }
-            Piece::Failed { message, .. } => line(&plain!({"error": message}), out),
+            Piece::Failed { message, .. } => {
+                // A call that had ended stands; one that breaks off here lacks its last bracket.
+                if serde_json::from_str::<serde::de::IgnoredAny>(&self.arguments).is_ok() {
+                    self.call(head, out);
+                }
+                line(&plain!({"error": message}), out);
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ mod reply;
 use toolglot::json::{Map, Value, json};
 
 pub use self::reply::{Responses, keep, whole};
+use super::form::{self, Content};
 use super::{call, content, copy, function, list, text};
 use crate::settings::Lost;
 
@@ -62,7 +63,7 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
     }
     let carried = [&CARRIED[..], &SAME.map(|(key, _)| key)].concat();
     lost.rest(asked, "", &carried, &NEEDED);
-    for more in list(asked, "include") {
+    for more in form::list(asked, "include")? {
         match more.as_str().unwrap_or_default() {
             "message.output_text.logprobs" => {
                 lost.refuse("`include`: log probabilities cannot be converted");
@@ -85,19 +86,14 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
         ],
     );
     copy(asked, &mut out, &SAME);
-    let none = Value::Null;
-    let reasoning = asked.get("reasoning").unwrap_or(&none);
+    let reasoning = form::object(asked, "reasoning")?;
     lost.rest(reasoning, "reasoning.", &["effort"], &[]);
-    let written = asked.get("text").unwrap_or(&none);
+    let written = form::object(asked, "text")?;
     lost.rest(written, "text.", &["format", "verbosity"], &[]);
     copy(written, &mut out, &[("verbosity", "verbosity")]);
-    if let Some(effort) = asked
-        .pointer("/reasoning/effort")
-        .filter(|effort| !effort.is_null())
-    {
-        out.insert("reasoning_effort".to_owned(), effort.clone());
-    }
-    if let Some(format) = asked.pointer("/text/format") {
+    copy(reasoning, &mut out, &[("effort", "reasoning_effort")]);
+    let format = form::object(written, "format")?;
+    if !format.is_null() {
         match text(format, "type") {
             "json_schema" => {
                 let mut schema = Map::new();
@@ -117,22 +113,21 @@ pub fn to_chat(asked: &Value, lost: &mut Lost) -> Result<Value, String> {
         }
     }
     let mut messages = vec![];
-    if let Some(words) = asked.get("instructions").and_then(Value::as_str) {
-        messages.push(json!({"role": "system", "content": words}));
+    let instructions = form::text(asked, "instructions")?;
+    if !asked.get("instructions").is_none_or(Value::is_null) {
+        messages.push(json!({"role": "system", "content": instructions}));
     }
-    match asked.get("input") {
-        Some(Value::String(words)) => {
-            messages.push(json!({"role": "user", "content": (words.clone())}))
-        }
-        Some(_) | None => {
-            for item in list(asked, "input") {
-                self::item(item, &mut messages, lost)?;
+    match form::content(asked, "input")? {
+        Content::Text(words) => messages.push(json!({"role": "user", "content": words})),
+        Content::Parts(items) => {
+            for (index, item) in items.iter().enumerate() {
+                self::item(item, &mut messages, lost).map_err(form::at("input", index))?;
             }
         }
     }
     out.insert("messages".to_owned(), Value::Array(messages));
     let mut tools = vec![];
-    for tool in list(asked, "tools") {
+    for tool in form::objects(asked, "tools")? {
         let kind = text(tool, "type");
         if kind != "function" {
             lost.refuse(format!(
@@ -184,9 +179,9 @@ fn item(item: &Value, out: &mut Vec<Value>, lost: &mut Lost) -> Result<(), Strin
     match text(item, "type") {
         "function_call" => {
             let made = call(
-                text(item, "call_id"),
-                text(item, "name"),
-                text(item, "arguments"),
+                form::text(item, "call_id")?,
+                form::text(item, "name")?,
+                form::text(item, "arguments")?,
             );
             // Calls of one reply belong to one message.
             match out.last_mut() {
@@ -202,35 +197,24 @@ fn item(item: &Value, out: &mut Vec<Value>, lost: &mut Lost) -> Result<(), Strin
             }
         }
         "function_call_output" => {
-            let words = match item.get("output") {
-                Some(Value::String(words)) => words.clone(),
-                Some(_) | None => {
-                    let texts = list(item, "output").iter().map(|part| {
-                        match text(part, "type") {
-                            "input_text" | "output_text" | "text" => {}
-                            other => lost.refuse(format!(
-                                "a result with content of type {other:?} cannot be converted"
-                            )),
-                        }
-                        text(part, "text")
-                    });
-                    texts.collect::<Vec<_>>().join("\n")
-                }
+            let words = match form::content(item, "output")? {
+                Content::Text(words) => words.to_owned(),
+                Content::Parts(parts) => texts(parts, lost)?.join("\n"),
             };
-            out.push(
-                json!({"role": "tool", "tool_call_id": (text(item, "call_id")), "content": words}),
-            );
+            let id = form::text(item, "call_id")?;
+            out.push(json!({"role": "tool", "tool_call_id": id, "content": words}));
         }
         // A thought of an earlier turn: models do not get those again.
         "reasoning" => lost.ignore("input.reasoning"),
         "message" | "" => {
-            let role = match text(item, "role") {
+            let role = match form::text(item, "role")? {
+                "" => return Err("an item without a `role` is not known".to_owned()),
                 "developer" => "system",
                 role => role,
             };
-            let content = match item.get("content") {
-                Some(Value::String(words)) => words.as_str().into(),
-                Some(_) | None => content(parts(item, lost)?),
+            let content = match form::content(item, "content")? {
+                Content::Text(words) => words.into(),
+                Content::Parts(all) => content(parts(all, lost)?),
             };
             // Text between calls of one reply belongs to their message.
             if role == "assistant"
@@ -249,29 +233,43 @@ fn item(item: &Value, out: &mut Vec<Value>, lost: &mut Lost) -> Result<(), Strin
     Ok(())
 }
 
-/// The parts of a message.
-fn parts(item: &Value, lost: &mut Lost) -> Result<Vec<Value>, String> {
-    let mut parts = vec![];
-    for part in list(item, "content") {
+/// The texts of a result.
+fn texts<'v>(parts: &'v [Value], lost: &mut Lost) -> Result<Vec<&'v str>, String> {
+    let texts = parts.iter().enumerate().map(|(index, part)| {
         match text(part, "type") {
-            "input_text" | "output_text" | "text" => {
-                parts.push(json!({"type": "text", "text": (text(part, "text"))}));
-            }
-            "refusal" => parts.push(json!({"type": "text", "text": (text(part, "refusal"))})),
-            "input_image" => {
-                let mut image = Map::new();
-                copy(
-                    part,
-                    &mut image,
-                    &[("image_url", "url"), ("detail", "detail")],
-                );
-                if !image.contains_key("url") {
-                    lost.refuse("an image that OpenAI's server stores cannot be converted");
-                }
-                parts.push(json!({"type": "image_url", "image_url": (Value::Object(image))}));
-            }
-            other => return Err(format!("content of type {other:?} is not known")),
+            "input_text" | "output_text" | "text" => {}
+            other => lost.refuse(format!(
+                "a result with content of type {other:?} cannot be converted"
+            )),
         }
-    }
-    Ok(parts)
+        form::text(part, "text").map_err(form::at("output", index))
+    });
+    texts.collect()
+}
+
+/// The parts of a message.
+fn parts(parts: &[Value], lost: &mut Lost) -> Result<Vec<Value>, String> {
+    let part = |(index, part)| self::part(part, lost).map_err(form::at("content", index));
+    parts.iter().enumerate().map(part).collect()
+}
+
+fn part(part: &Value, lost: &mut Lost) -> Result<Value, String> {
+    let words = match text(part, "type") {
+        "input_text" | "output_text" | "text" => form::text(part, "text")?,
+        "refusal" => form::text(part, "refusal")?,
+        "input_image" => {
+            let mut image = Map::new();
+            copy(
+                part,
+                &mut image,
+                &[("image_url", "url"), ("detail", "detail")],
+            );
+            if !image.contains_key("url") {
+                lost.refuse("an image that OpenAI's server stores cannot be converted");
+            }
+            return Ok(json!({"type": "image_url", "image_url": (Value::Object(image))}));
+        }
+        other => return Err(format!("content of type {other:?} is not known")),
+    };
+    Ok(json!({"type": "text", "text": words}))
 }

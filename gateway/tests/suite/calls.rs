@@ -125,6 +125,41 @@ async fn one_call_at_most_is_delivered_and_the_other_is_told() {
     }
 }
 
+/// Calls that the server found itself are forwarded between equal protocols. For other clients they obey the request.
+#[tokio::test]
+async fn calls_of_the_server_obey_the_request_unless_they_are_forwarded() {
+    let two = [Part::Own("f", "{}"), Part::Own("f", "{\"a\": 1}")];
+    for api in ["openai", "anthropic"] {
+        let fake =
+            Fake::new(move |asked| said(api, asked.json()["stream"] == true, &two, "tool_calls"))
+                .await;
+        let url = gateway(&fake.url, &config(api, "")).await;
+        for (face, path) in &FACES[..3] {
+            for stream in [false, true] {
+                let mut none = request(face, stream);
+                none["tool_choice"] = match *face {
+                    "messages" => json!({"type": "none"}),
+                    _ => "none".into(),
+                };
+                for (asked, count, kind) in [
+                    (single(face, stream), 1, "limit_calls"),
+                    (none, 0, "unknown_tool"),
+                ] {
+                    let got = post(&client(), &format!("{url}{path}"), &asked).await;
+                    let what = format!("{face} over {api}, streamed {stream}: {}", got.body);
+                    let reply = read_face(face, &got, stream);
+                    let same = crate::ends::same(face, api);
+                    let count = if same { 2 } else { count };
+                    assert_eq!(reply.calls.len(), count, "{what}");
+                    assert_eq!(reply.left.is_none(), same, "{what}");
+                    let told = kinds(reply.left.as_ref());
+                    assert_eq!(told.contains(kind), !same, "{what}");
+                }
+            }
+        }
+    }
+}
+
 fn refused(got: &Got, word: &str) {
     assert_eq!(got.status, 400, "{word}: {}", got.body);
     assert!(got.body.contains(word), "{word}: {}", got.body);

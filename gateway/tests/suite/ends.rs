@@ -390,3 +390,52 @@ async fn settings_count_in_requests_with_halves_of_characters() {
         assert_eq!(got(answer).await.status, 400, "{odd}");
     }
 }
+
+#[tokio::test]
+async fn settings_count_though_the_conversation_cannot_be_converted() {
+    let call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
+    let fake =
+        Fake::new(move |asked| spoken("anthropic", &[call], asked.json()["stream"] == true)).await;
+    let url = gateway(&fake.url, &config("anthropic")).await;
+    let document =
+        serde_json::json!([{"type": "document", "source": {"type": "text", "data": "x"}}]);
+    for (choice, calls) in [("auto", 1), ("none", 0)] {
+        let mut asked = request("messages", false);
+        asked["messages"][0]["content"] = document.clone();
+        asked["tool_choice"] = serde_json::json!({"type": choice});
+        let got = post(&client(), &format!("{url}/v1/messages"), &asked).await;
+        assert_eq!(got.status, 200, "{}", got.body);
+        assert_eq!(fake.last().json()["messages"][0]["content"], document);
+        assert_eq!(
+            read_face("messages", &got, false).calls.len(),
+            calls,
+            "{}",
+            got.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_whole_call_before_an_error_reaches_every_client() {
+    let body = chunks(&["<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>"]);
+    let end = body.find("data: {\"choices\":[{\"delta\":{},").unwrap();
+    let body = format!(
+        "{}data: {{\"error\":{{\"message\":\"boom\"}}}}\n\n",
+        &body[..end]
+    );
+    let fake = Fake::new(move |_| Answer::events(&body)).await;
+    let url = gateway(&fake.url, &config("openai")).await;
+    for (face, path) in FACES {
+        let got = post(&client(), &format!("{url}{path}"), &request(face, true)).await;
+        let name = if face == "responses" {
+            "function_call_arguments"
+        } else {
+            "\"f\""
+        };
+        assert!(
+            got.body.contains(name) && got.body.contains("boom"),
+            "{face}: {}",
+            got.body
+        );
+    }
+}

@@ -5,6 +5,8 @@ mod calls;
 mod chat;
 mod ends;
 mod faces;
+mod faults;
+mod forms;
 mod limits;
 mod native;
 mod process;

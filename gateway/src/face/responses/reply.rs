@@ -10,7 +10,7 @@ use crate::engine::documents;
 use crate::engine::gathered::{Gathered, Part};
 use crate::engine::is_read;
 use crate::engine::pieces::{Piece, Why, Writer, beside};
-use crate::face::fill;
+use crate::face::{faults, fill};
 
 /// The open item of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -461,11 +461,19 @@ impl Writer for Responses {
                 };
                 self.event(plain!({"type": kind, "response": response}), out);
             }
-            Piece::Failed { message, kind } => {
+            Piece::Failed {
+                message,
+                kind,
+                code,
+            } => {
                 self.close_item(out);
                 let mut response = self.response(head, "failed");
-                response["error"] =
-                    plain!({"code": "server_error", "message": format!("{kind}: {message}")});
+                // A server of the same protocol tells its error in the response.
+                if response["error"].is_null() {
+                    let code = code.as_deref().unwrap_or(faults::code(kind));
+                    response["error"] =
+                        plain!({"code": code, "message": format!("{kind}: {message}")});
+                }
                 self.event(
                     plain!({"type": "response.failed", "response": response}),
                     out,
