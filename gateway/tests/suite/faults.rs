@@ -53,13 +53,13 @@ async fn errors_in_a_stream_have_names_of_the_client_protocol() {
     assert_eq!(got.events().pop().unwrap()["error"]["type"], "api_error");
 }
 
-/// The error that a server of `/v1/responses` tells stays, also after something was converted.
-#[tokio::test]
-async fn the_error_of_a_response_stays() {
+/// The last event that a client of `/v1/responses` gets if a server of that protocol ends its reply, of which something was
+/// converted, with this event.
+async fn last_of_response(event: serde_json::Value) -> serde_json::Value {
     let events = [
         json!({"type": "response.created", "response": {"id": "r", "output": [], "status": "in_progress", "error": null}}),
         json!({"type": "response.output_text.delta", "output_index": 0, "delta": "<think>hm</think>Hi"}),
-        json!({"type": "response.failed", "response": {"id": "r", "output": [], "status": "failed", "error": {"code": "rate_limit_exceeded", "message": "boom", "odd": 1}}}),
+        event,
     ];
     let body: String = events
         .iter()
@@ -68,16 +68,25 @@ async fn the_error_of_a_response_stays() {
     let fake = Fake::new(move |_| Answer::events(&body)).await;
     let config = "responses = true\ndefault.dialect = \"hermes, reasoning-think\"\n";
     let url = gateway(&fake.url, config).await;
-    let got = post(
-        &client(),
-        &format!("{url}/v1/responses"),
-        &request("responses", true),
-    )
-    .await;
-    let last = got.events().pop().unwrap();
+    let asked = request("responses", true);
+    let got = post(&client(), &format!("{url}/v1/responses"), &asked).await;
     assert!(got.body.contains("\"hm\""), "{}", got.body);
-    let expected = json!({"code": "rate_limit_exceeded", "message": "boom", "odd": 1});
-    assert_eq!(last["response"]["error"], expected, "{}", got.body);
+    got.events().pop().unwrap()
+}
+
+/// The error that a server of `/v1/responses` tells stays, also after something was converted.
+#[tokio::test]
+async fn the_error_of_a_response_stays() {
+    let error = json!({"code": "rate_limit_exceeded", "message": "boom", "odd": 1});
+    let event = json!({"type": "response.failed", "response": {"id": "r", "output": [], "status": "failed", "error": error}});
+    let last = last_of_response(event).await;
+    assert_eq!(last["response"]["error"], error, "{last}");
+    // It may come in an event of its own.
+    let event =
+        json!({"type": "error", "code": "rate_limit_exceeded", "message": "m", "param": null});
+    let last = last_of_response(event).await;
+    let code = &last["response"]["error"]["code"];
+    assert_eq!(code, "rate_limit_exceeded", "{last}");
 }
 
 /// Of an error in another protocol, the status tells the kind.
@@ -158,31 +167,6 @@ async fn the_names_of_an_error_stay_between_the_protocols_of_openai() {
         let last = got.events().pop().unwrap();
         assert_eq!(last["response"]["error"]["code"], code, "{last}");
     }
-    // A server of the same protocol may tell its error in an event of its own.
-    let events = [
-        json!({"type": "response.created", "response": {"id": "r", "output": [], "status": "in_progress", "error": null}}),
-        json!({"type": "response.output_text.delta", "output_index": 0, "delta": "<think>hm</think>Hi"}),
-        json!({"type": "error", "code": "rate_limit_exceeded", "message": "m", "param": null}),
-    ];
-    let body: String = events
-        .iter()
-        .map(|event| format!("data: {event}\n\n"))
-        .collect();
-    let fake = Fake::new(move |_| Answer::events(&body)).await;
-    let config = "responses = true\ndefault.dialect = \"hermes, reasoning-think\"\n";
-    let url = gateway(&fake.url, config).await;
-    let got = post(
-        &client(),
-        &format!("{url}/v1/responses"),
-        &request("responses", true),
-    )
-    .await;
-    let last = got.events().pop().unwrap();
-    assert_eq!(
-        last["response"]["error"]["code"], "rate_limit_exceeded",
-        "{}",
-        got.body
-    );
 }
 
 /// Ollama's server answers so when it is asked to load a model or to unload it.
